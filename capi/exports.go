@@ -1,0 +1,302 @@
+// Package main is goloader's core as a C library (go build -buildmode=c-shared). goloader.h is what it promises; shim.c stands in front of the
+// functions here. They stay thin: look up, call core, report.
+package main
+
+/*
+#include "goloader.h"
+*/
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/op"
+	"github.com/goloader/goloader/core/pipeline"
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/core/sampler"
+	"github.com/goloader/goloader/core/source/array"
+	"github.com/goloader/goloader/core/source/folder"
+	"github.com/goloader/goloader/core/tensor"
+)
+
+// Workers spend their time in C, each on a processor of Go's. A caller from Python must find one free at once, so there are more than cores.
+const processorsSpare = 2
+
+func init() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + processorsSpare) }
+
+func main() {}
+
+// Names live in C memory as long as the library.
+var (
+	dtypeNames  = map[tensor.DType]*C.char{}
+	kernelsName = C.CString(op.Kernels())
+)
+
+func init() {
+	for d := tensor.DType(1); d.Valid(); d++ {
+		dtypeNames[d] = C.CString(d.String())
+	}
+}
+
+//export go_dtype_name
+func go_dtype_name(dtype C.int32_t) *C.char {
+	if dtype < 0 || dtype > 255 {
+		return nil
+	}
+	return dtypeNames[tensor.DType(dtype)]
+}
+
+//export go_kernels
+func go_kernels() *C.char { return kernelsName }
+
+//export go_open
+func go_open(text *C.char, n C.size_t, source *C.gl_source, out *C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	loader, err := open(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(n)), source)
+	if err != nil {
+		return report(err, errOut)
+	}
+	*out = C.gl_handle(handles.put(loader))
+	return C.GL_OK
+}
+
+func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
+	p, err := plan.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if source.count < 0 {
+		return nil, fmt.Errorf("a source of %d samples: %w", source.count, errArgument)
+	}
+	n := int(source.count)
+	if p.Source.Kind == plan.Array {
+		pointers := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(source.arrays)), len(p.Source.Fields))
+		fields := make([]array.Field, len(pointers))
+		for i, spec := range p.Source.Fields {
+			fields[i] = array.Field{Data: pointers[i], RowBytes: spec.Bytes()}
+		}
+		rows, err := array.New(n, fields)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errArgument, err)
+		}
+		return pipeline.OpenRows(p, rows), nil
+	}
+	offsets := unsafe.Slice((*int64)(source.offsets), n+1)
+	if offsets[n] < 0 {
+		return nil, fmt.Errorf("%d bytes of paths: %w", offsets[n], errArgument)
+	}
+	paths := unsafe.Slice((*byte)(unsafe.Pointer(source.paths)), int(offsets[n]))
+	files, err := folder.New(paths, offsets, unsafe.Slice((*int64)(source.labels), n))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errArgument, err)
+	}
+	return pipeline.Open(p, files)
+}
+
+//export go_start
+func go_start(h C.gl_handle, o *C.gl_run_options, out *C.gl_handle, outFD *C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	loader, err := get[*pipeline.Loader](&handles, int64(h))
+	if err != nil {
+		return report(err, errOut)
+	}
+	run, err := loader.Start(pipeline.Options{
+		Workers: int(o.workers), Streams: int(o.streams), BaseSeed: uint64(o.base_seed), Span: int(o.run_length), Poison: o.poison != 0,
+	})
+	if err != nil {
+		return report(err, errOut)
+	}
+	*out, *outFD = C.gl_handle(handles.put(run)), C.int32_t(run.Events())
+	return C.GL_OK
+}
+
+// withRun looks a run up and reports what came of using it.
+func withRun(h C.gl_handle, errOut *C.gl_error, use func(*pipeline.Run) error) C.gl_status {
+	run, err := get[*pipeline.Run](&handles, int64(h))
+	if err == nil {
+		err = use(run)
+	}
+	return report(err, errOut)
+}
+
+//export go_submit
+func go_submit(h C.gl_handle, indices *C.int64_t, n C.int64_t, lent unsafe.Pointer, lentBytes C.int64_t,
+	errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		if n < 0 || lentBytes < 0 {
+			return fmt.Errorf("%d indices, %d bytes: %w", n, lentBytes, errArgument)
+		}
+		return run.Submit(unsafe.Slice((*int64)(indices), int(n)), lent, int(lentBytes))
+	})
+}
+
+//export go_next
+func go_next(h C.gl_handle, batch *C.gl_batch, ask *C.gl_ask, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	run, err := get[*pipeline.Run](&handles, int64(h))
+	if err != nil {
+		return report(err, errOut)
+	}
+	news, lease, question, err := run.Next()
+	switch {
+	case err != nil:
+		return report(err, errOut)
+	case news == pipeline.Delivered:
+		describe(batch, lease)
+		return C.GL_OK
+	case news == pipeline.Asked:
+		put(ask, question)
+		return C.GL_ASK
+	default:
+		return C.GL_EMPTY
+	}
+}
+
+func describe(out *C.gl_batch, lease pipeline.Lease) {
+	out.sequence, out.bytes = C.int64_t(lease.Sequence), C.int64_t(lease.Bytes)
+	out.data, out.lease = nil, nil
+	if lease.Slot.Valid() {
+		out.data, out.lease = lease.Slot.Data(), lease.Slot.Handle()
+	}
+	out.nfields = C.int32_t(len(lease.Fields))
+	for i, f := range lease.Fields {
+		field := &out.field[i]
+		field.offset, field.dtype = C.int64_t(f.Offset), C.int32_t(f.Spec.DType)
+		field.ndim = C.int32_t(len(f.Spec.Shape))
+		for k, extent := range f.Spec.Shape {
+			field.shape[k] = C.int64_t(extent)
+		}
+	}
+}
+
+func put(out *C.gl_ask, ask pipeline.Ask) {
+	out.kind, out.position = C.int32_t(ask.Kind), C.int32_t(ask.Position)
+	out.sequence, out.index, out.x = C.int64_t(ask.Sequence), C.int64_t(ask.Index), C.float(ask.X)
+	fill(unsafe.Slice((*byte)(unsafe.Pointer(&out.reason[0])), C.GL_REASON_BYTES), ask.Reason)
+}
+
+//export go_answer_pixels
+func go_answer_pixels(h C.gl_handle, rgb *C.uint8_t, width, height C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		if width < 1 || height < 1 {
+			return fmt.Errorf("an image of %dx%d pixels: %w", width, height, errArgument)
+		}
+		pixels := unsafe.Slice((*byte)(unsafe.Pointer(rgb)), 3*int(width)*int(height))
+		return run.Supply(pixels, recipe.Size{Width: int32(width), Height: int32(height)})
+	})
+}
+
+//export go_reject
+func go_reject(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, (*pipeline.Run).Reject)
+}
+
+//export go_answer_exp
+func go_answer_exp(h C.gl_handle, x, y C.float, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error { return run.AnswerExp(float32(x), float32(y)) })
+}
+
+//export go_rng_set
+func go_rng_set(h C.gl_handle, state *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		return run.LoadRNG(unsafe.Slice((*byte)(unsafe.Pointer(state)), int(n)))
+	})
+}
+
+//export go_rng_get
+func go_rng_get(h C.gl_handle, state *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		return run.StoreRNG(unsafe.Slice((*byte)(unsafe.Pointer(state)), int(n)))
+	})
+}
+
+//export go_reset
+func go_reset(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, (*pipeline.Run).Reset)
+}
+
+//export go_close
+func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	closer, err := get[interface{ Close() error }](&handles, int64(h))
+	if err == nil {
+		err = closer.Close()
+	}
+	if err == nil {
+		handles.drop(int64(h))
+	}
+	return report(err, errOut)
+}
+
+//export go_stats
+func go_stats(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	loader, err := get[*pipeline.Loader](&handles, int64(h))
+	if err != nil {
+		return report(err, errOut)
+	}
+	return report(writeJSON(text, n, loader.Stats.Snapshot()), errOut)
+}
+
+//export go_live
+func go_live(text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	live := map[string]any{"handles": handles.count(), "worker_bytes": op.LiveBytes(), "goroutines": runtime.NumGoroutine()}
+	for p := mem.Slots; p <= mem.Indexes; p++ {
+		usage := mem.InUse(p)
+		live[p.String()+"_bytes"], live[p.String()+"_blocks"] = usage.Bytes, usage.Blocks
+	}
+	return report(writeJSON(text, n, live), errOut)
+}
+
+func writeJSON(dst *C.char, n C.size_t, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if len(text) >= int(n) {
+		return fmt.Errorf("%d bytes of JSON do not fit %d: %w", len(text), n, errArgument)
+	}
+	fill(unsafe.Slice((*byte)(unsafe.Pointer(dst)), int(n)), string(text))
+	return nil
+}
+
+//export go_permutation
+func go_permutation(seed C.uint64_t, out *C.int64_t, n C.int64_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	if n < 0 {
+		return report(fmt.Errorf("a permutation of %d: %w", n, errArgument), errOut)
+	}
+	mt := rng.New(uint64(seed))
+	sampler.Permute(&mt, unsafe.Slice((*int64)(out), int(n)))
+	return C.GL_OK
+}
+
+//export go_seeds
+func go_seeds(seed C.uint64_t, skip C.int64_t, out *C.int64_t, n C.int64_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	if n < 0 || skip < 0 {
+		return report(fmt.Errorf("%d seeds after %d: %w", n, skip, errArgument), errOut)
+	}
+	mt := rng.New(uint64(seed))
+	for range int64(skip) {
+		mt.Random63()
+	}
+	for i, seeds := 0, unsafe.Slice((*int64)(out), int(n)); i < len(seeds); i++ {
+		seeds[i] = mt.Random63()
+	}
+	return C.GL_OK
+}

@@ -1,0 +1,175 @@
+/* goloader.h: the C ABI of goloader's Go core, and the whole of it.
+ *
+ * A plan (core/plan, JSON) and a source are opened once as a loader; a loader is started as a run; a run is fed batches of indices
+ * and answers with finished batches, in the order they were submitted.  Only indices and leases cross per batch, never samples.
+ *
+ * Rules for all functions
+ * - They return a gl_status: GL_OK, another non-negative one that is news and not an error, or a negative error with its text in *err.
+ * - `err` may be NULL.  Its text is cut to fit and always NUL-terminated.
+ * - A handle is a number that is never used again; a closed or invented one gives GL_BAD_HANDLE.
+ * - Any thread may call; one thread at a time per run.
+ * - Core never calls back.  What it cannot know (pixels of a kind only Pillow decodes, torch's exp) it asks for (GL_ASK).
+ * - In a child made by fork, where Go's threads do not exist, all but gl_wait, gl_release and gl_abi_version answer GL_FORKED. */
+#ifndef GOLOADER_H
+#define GOLOADER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
+#define GL_ABI_VERSION 0x00010000u
+
+typedef int32_t gl_status;
+enum {
+    GL_OK = 0,
+    GL_EMPTY = 1, /* nothing yet: gl_wait, then again */
+    GL_ASK = 2,   /* core needs an answer (gl_ask) before it can go on */
+
+    GL_ERROR = -1,        /* anything without a kind of its own */
+    GL_BAD_HANDLE = -2,   /* closed, or never opened */
+    GL_BAD_ARGUMENT = -3, /* a plan or an argument is not valid */
+    GL_FORKED = -4,       /* this process is a fork of the one that loaded the library */
+    GL_BUG = -5,          /* a panic in core; the text holds its stack */
+    GL_MEMORY = -6,       /* out of memory */
+    GL_SHAPE = -7         /* samples of one batch differ in shape; text as torch.stack's */
+};
+
+typedef int64_t gl_handle;
+
+enum { GL_ERROR_BYTES = 4096, GL_NDIM_MAX = 8, GL_FIELDS_MAX = 16, GL_REASON_BYTES = 256 };
+
+typedef struct gl_error {
+    char text[GL_ERROR_BYTES];
+} gl_error;
+
+/* Where samples live.  Which members count is the plan's matter (source.kind). */
+typedef struct gl_source {
+    int64_t count; /* samples */
+    /* "folder": paths one after the other, each NUL-terminated; count + 1 offsets; count labels.  Copied. */
+    const char *paths;
+    const int64_t *offsets;
+    const int64_t *labels;
+    /* "array": one C-contiguous array a field, count rows each.  Not copied: to be kept alive until the loader is closed. */
+    const void *const *arrays;
+} gl_source;
+
+typedef struct gl_field {
+    int64_t offset;      /* bytes from the batch's data */
+    int32_t dtype;       /* index into gl_dtype_name */
+    int32_t ndim;
+    int64_t shape[GL_NDIM_MAX];
+} gl_field;
+
+/* A finished batch.  data is readable and writable until gl_release(lease), also after gl_close. */
+typedef struct gl_batch {
+    void *data;
+    int64_t bytes;
+    void *lease; /* for gl_release, also if the memory was lent; NULL if the batch has no samples */
+    int64_t sequence; /* 0 for the first batch submitted since the run was started or reset */
+    int32_t nfields;
+    gl_field field[GL_FIELDS_MAX];
+} gl_batch;
+
+/* What a question is about. */
+enum {
+    GL_ASK_PIXELS = 1, /* decode sample `index` with Pillow: gl_answer_pixels, or gl_reject if that raises */
+    GL_ASK_SAMPLE = 2, /* transforms refuse sample `index`: raise what the dataset raises for it, after gl_reject */
+    GL_ASK_EXP = 3     /* what is torch.exp(x) of a float32?  gl_answer_exp */
+};
+
+typedef struct gl_ask {
+    int32_t kind;
+    int32_t position; /* of the sample in its batch */
+    int64_t sequence; /* of the batch */
+    int64_t index;    /* of the sample in the source */
+    float x;
+    char reason[GL_REASON_BYTES]; /* why core cannot do it itself */
+} gl_ask;
+
+typedef struct gl_run_options {
+    int32_t workers;      /* goroutines; 0: one a core */
+    int32_t streams;      /* random streams; batch k draws from stream k mod streams (torch's workers) */
+    uint64_t base_seed;   /* stream w is seeded with base_seed + w */
+    int32_t run_length;   /* images a worker takes at a time; 0: chosen */
+    int32_t poison;       /* overwrite released slots: debugging */
+} gl_run_options;
+
+/* gl_abi_version tells what was built; callable at any time, also in a forked child. */
+uint32_t gl_abi_version(void);
+
+/* gl_dtype_name names a gl_field.dtype as numpy does ("bfloat16" as torch does); NULL past the last. */
+const char *gl_dtype_name(int32_t dtype);
+
+/* gl_kernels names the instruction set in use: "avx512", "avx2", "neon" or "plain". */
+const char *gl_kernels(void);
+
+/* gl_open compiles a plan over a source.
+ *   plan    JSON, plan_bytes long, not NUL-terminated; copied
+ *   out     on GL_OK the loader, to be closed by gl_close */
+gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, gl_handle *out, gl_error *err);
+
+/* gl_start starts goroutines for a loader; several runs of one loader may be alive at once.
+ *   out     on GL_OK the run, to be closed by gl_close before its loader
+ *   out_fd  a descriptor for gl_wait, poll, select or asyncio: readable when gl_next has news; the run's, do not close */
+gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *out, int32_t *out_fd, gl_error *err);
+
+/* gl_submit asks for one more batch.
+ *   indices     n sample numbers, 0 <= i < count; copied.  n may be 0: the batch then has no fields
+ *   lent        NULL, or memory of the caller for this batch (torch's pinned memory, say), alive until the batch is delivered
+ *               or the run is closed; GL_SHAPE from gl_next if lent_bytes are too few */
+gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);
+
+/* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_ASK and *ask, or the batch's error,
+ * after which the next call goes on with the next batch. */
+gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err);
+
+/* gl_wait waits until fd is readable, at most timeout_ms; GL_OK or GL_EMPTY.  Returns early on a signal, so that
+ * callers that loop with short waits hear Ctrl-C. */
+gl_status gl_wait(int32_t fd, int32_t timeout_ms);
+
+/* gl_answer_pixels answers GL_ASK_PIXELS: width x height pixels, RGB interleaved; copied. */
+gl_status gl_answer_pixels(gl_handle run, const uint8_t *rgb, int32_t width, int32_t height, gl_error *err);
+
+/* gl_reject answers GL_ASK_PIXELS and GL_ASK_SAMPLE with "the sample is in error": its batch is dropped, and the random
+ * stream stands where torch's worker would stand after that error. */
+gl_status gl_reject(gl_handle run, gl_error *err);
+
+/* gl_answer_exp answers GL_ASK_EXP. */
+gl_status gl_answer_exp(gl_handle run, float x, float y, gl_error *err);
+
+/* gl_rng_set puts torch's CPU generator state (torch.get_rng_state()) into stream 0; gl_rng_get takes it back.  For
+ * num_workers=0, where draws come from the process's own generator.  No batch may be outstanding. */
+gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error *err);
+gl_status gl_rng_get(gl_handle run, uint8_t *state, size_t bytes, gl_error *err);
+
+/* gl_reset forgets outstanding batches and starts counting at 0; random streams stay where they are. */
+gl_status gl_reset(gl_handle run, gl_error *err);
+
+/* gl_release ends the lease of a batch.  Never blocks, never enters Go: any thread, a garbage collector or a forked child may call it.
+ * Exactly once a lease. */
+void gl_release(void *lease);
+
+/* gl_close closes a run (waits for its workers, milliseconds) or a loader.  Leased batches stay readable. */
+gl_status gl_close(gl_handle handle, gl_error *err);
+
+/* gl_stats writes a loader's counters as JSON, NUL-terminated; GL_BAD_ARGUMENT if bytes are too few. */
+gl_status gl_stats(gl_handle loader, char *json, size_t bytes, gl_error *err);
+
+/* gl_live writes what is alive in the whole library as JSON (handles, and bytes and blocks by purpose): for leak checks. */
+gl_status gl_live(char *json, size_t bytes, gl_error *err);
+
+/* gl_permutation writes torch.randperm(n, generator=torch.Generator().manual_seed(seed)). */
+gl_status gl_permutation(uint64_t seed, int64_t *out, int64_t n, gl_error *err);
+
+/* gl_seeds writes n seeds as torch draws them from torch.Generator().manual_seed(seed) with
+ * torch.empty((), dtype=torch.int64).random_(), after leaving out the first `skip`. */
+gl_status gl_seeds(uint64_t seed, int64_t skip, int64_t *out, int64_t n, gl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+)
+
+// firstHandle is far from the numbers that a forgotten initialisation leaves behind.
+const firstHandle = 1 << 32
+
+// table hands out numbers for objects. A number is never used twice, so that a stale one meets an error and not a stranger's object.
+type table struct {
+	mu      sync.RWMutex
+	last    int64
+	objects map[int64]any
+}
+
+var handles = table{last: firstHandle, objects: map[int64]any{}}
+
+func (t *table) put(object any) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	t.objects[t.last] = object
+	return t.last
+}
+
+func (t *table) drop(handle int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.objects, handle)
+}
+
+func (t *table) count() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.objects)
+}
+
+// get finds the object of a handle, which must be of type T.
+func get[T any](t *table, handle int64) (T, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	object, ok := t.objects[handle].(T)
+	if !ok {
+		return object, fmt.Errorf("handle %d: %w", handle, errHandle)
+	}
+	return object, nil
+}

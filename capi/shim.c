@@ -1,0 +1,125 @@
+/* shim.c: the functions of goloader.h, in front of Go.
+ *
+ * Each one that enters Go first looks whether this process is a fork of the one that loaded the library: in such a child Go has
+ * no threads and entering it would hang for ever. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../core/mem/block.h"
+#include "_cgo_export.h"
+#include "goloader.h"
+
+static volatile int forked;
+
+static void after_fork_in_child(void) { forked = 1; }
+
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork_in_child); }
+
+static gl_status refuse_forked(gl_error *err) {
+    if (err)
+        snprintf(err->text, sizeof err->text,
+                 "this process was forked after goloader was loaded; its loaders work only in the process that made them");
+    return GL_FORKED;
+}
+
+#define ENTER(err) \
+    if (forked)    \
+    return refuse_forked(err)
+
+uint32_t gl_abi_version(void) { return GL_ABI_VERSION; }
+
+const char *gl_dtype_name(int32_t dtype) { return forked ? NULL : go_dtype_name(dtype); }
+
+const char *gl_kernels(void) { return forked ? NULL : go_kernels(); }
+
+gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_open((char *)plan, plan_bytes, (gl_source *)source, out, err);
+}
+
+gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *out, int32_t *out_fd, gl_error *err) {
+    ENTER(err);
+    return go_start(loader, (gl_run_options *)options, out, out_fd, err);
+}
+
+gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err) {
+    ENTER(err);
+    return go_submit(run, (int64_t *)indices, n, lent, lent_bytes, err);
+}
+
+gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err) {
+    ENTER(err);
+    return go_next(run, batch, ask, err);
+}
+
+gl_status gl_wait(int32_t fd, int32_t timeout_ms) {
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    if (poll(&watched, 1, timeout_ms) <= 0)
+        return GL_EMPTY;
+    uint64_t count;
+    /* Another thread may have been first; then there is nothing to read, which is fine. */
+    return read(fd, &count, sizeof count) < 0 && errno != EAGAIN ? GL_EMPTY : GL_OK;
+}
+
+gl_status gl_answer_pixels(gl_handle run, const uint8_t *rgb, int32_t width, int32_t height, gl_error *err) {
+    ENTER(err);
+    return go_answer_pixels(run, (uint8_t *)rgb, width, height, err);
+}
+
+gl_status gl_reject(gl_handle run, gl_error *err) {
+    ENTER(err);
+    return go_reject(run, err);
+}
+
+gl_status gl_answer_exp(gl_handle run, float x, float y, gl_error *err) {
+    ENTER(err);
+    return go_answer_exp(run, x, y, err);
+}
+
+gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error *err) {
+    ENTER(err);
+    return go_rng_set(run, (uint8_t *)state, bytes, err);
+}
+
+gl_status gl_rng_get(gl_handle run, uint8_t *state, size_t bytes, gl_error *err) {
+    ENTER(err);
+    return go_rng_get(run, state, bytes, err);
+}
+
+gl_status gl_reset(gl_handle run, gl_error *err) {
+    ENTER(err);
+    return go_reset(run, err);
+}
+
+void gl_release(void *lease) {
+    if (lease)
+        gl_block_release(lease);
+}
+
+gl_status gl_close(gl_handle handle, gl_error *err) {
+    ENTER(err);
+    return go_close(handle, err);
+}
+
+gl_status gl_stats(gl_handle loader, char *json, size_t bytes, gl_error *err) {
+    ENTER(err);
+    return go_stats(loader, json, bytes, err);
+}
+
+gl_status gl_live(char *json, size_t bytes, gl_error *err) {
+    ENTER(err);
+    return go_live(json, bytes, err);
+}
+
+gl_status gl_permutation(uint64_t seed, int64_t *out, int64_t n, gl_error *err) {
+    ENTER(err);
+    return go_permutation(seed, out, n, err);
+}
+
+gl_status gl_seeds(uint64_t seed, int64_t skip, int64_t *out, int64_t n, gl_error *err) {
+    ENTER(err);
+    return go_seeds(seed, skip, out, n, err);
+}

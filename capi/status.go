@@ -1,0 +1,77 @@
+package main
+
+/*
+#include <string.h>
+#include "goloader.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"unsafe"
+
+	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/op"
+	"github.com/goloader/goloader/core/pipeline"
+	"github.com/goloader/goloader/core/plan"
+)
+
+var (
+	errHandle   = errors.New("closed, or never opened")
+	errArgument = errors.New("not a valid argument")
+)
+
+// kinds is the one place where an error becomes a status; the first that fits counts. In Python _errors.py turns statuses into classes.
+var kinds = []struct {
+	err    error
+	status C.gl_status
+}{
+	{errHandle, C.GL_BAD_HANDLE},
+	{pipeline.ErrClosed, C.GL_BAD_HANDLE},
+	{errArgument, C.GL_BAD_ARGUMENT},
+	{pipeline.ErrState, C.GL_BAD_ARGUMENT},
+	{pipeline.ErrShape, C.GL_SHAPE},
+	{pipeline.ErrBug, C.GL_BUG},
+	{mem.ErrNoMemory, C.GL_MEMORY},
+	{op.ErrNoMemory, C.GL_MEMORY},
+}
+
+// report tells C what became of a call.
+func report(err error, out *C.gl_error) C.gl_status {
+	if err == nil {
+		return C.GL_OK
+	}
+	say(out, err.Error())
+	var wrong *plan.Error
+	if errors.As(err, &wrong) {
+		return C.GL_BAD_ARGUMENT
+	}
+	for _, kind := range kinds {
+		if errors.Is(err, kind.err) {
+			return kind.status
+		}
+	}
+	return C.GL_ERROR
+}
+
+// say writes a text into the caller's buffer, cut to fit.
+func say(out *C.gl_error, text string) {
+	if out != nil {
+		fill(unsafe.Slice((*byte)(unsafe.Pointer(&out.text[0])), C.GL_ERROR_BYTES), text)
+	}
+}
+
+func fill(dst []byte, text string) {
+	n := copy(dst[:len(dst)-1], text)
+	dst[n] = 0
+}
+
+// guard turns a panic into a status: an error in core must not end the user's process.
+func guard(status *C.gl_status, out *C.gl_error) {
+	if p := recover(); p != nil {
+		say(out, fmt.Sprintf("%v: %v\n%s", pipeline.ErrBug, p, debug.Stack()))
+		*status = C.GL_BUG
+	}
+}

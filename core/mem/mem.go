@@ -1,0 +1,114 @@
+// Package mem gives memory outside the Go heap, counted by purpose: batch slots, file bytes, indexes. Python reads such memory
+// after Go has let go of it, C writes it, and the garbage collector never looks at it.
+package mem
+
+/*
+#include "block.h"
+
+static int64_t counter_bytes(gl_counter *counter) { return atomic_load(&counter->bytes); }
+static int64_t counter_blocks(gl_counter *counter) { return atomic_load(&counter->blocks); }
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// Purpose says what memory is for; each purpose has a counter.
+type Purpose int
+
+// The purposes.
+const (
+	Slots   Purpose = iota // finished batches, leased ones included
+	Files                  // encoded files between reading and decoding
+	Indexes                // paths and labels of a dataset
+	purposes
+)
+
+func (p Purpose) String() string { return [...]string{"slots", "files", "indexes"}[p] }
+
+// counters live in C memory: a block outlives the run that mapped it, and is freed from C.
+var counters = (*[purposes]C.gl_counter)(C.calloc(C.size_t(purposes), C.sizeof_gl_counter))
+
+// Usage is what is mapped for one purpose now.
+type Usage struct {
+	Bytes  int64
+	Blocks int64
+}
+
+// InUse reads a purpose's counter.
+func InUse(p Purpose) Usage {
+	return Usage{
+		Bytes:  int64(C.counter_bytes(&counters[p])),
+		Blocks: int64(C.counter_blocks(&counters[p])),
+	}
+}
+
+// Block is memory outside the Go heap. The zero Block is no memory.
+type Block struct{ c *C.gl_block }
+
+// New maps size bytes (at least 1), zeroed. The block is taken.
+func New(p Purpose, size int) (Block, error) {
+	return wrap(C.gl_block_new(C.size_t(max(size, 1)), nil, &counters[p]), p, size)
+}
+
+// Lend wraps memory of the caller, who keeps it alive until the block is freed.
+func Lend(p Purpose, data unsafe.Pointer, size int) (Block, error) {
+	return wrap(C.gl_block_new(C.size_t(size), data, &counters[p]), p, size)
+}
+
+func wrap(c *C.gl_block, p Purpose, size int) (Block, error) {
+	if c == nil {
+		return Block{}, fmt.Errorf("%d bytes for %s: %w", size, p, ErrNoMemory)
+	}
+	return Block{c}, nil
+}
+
+// ErrNoMemory says that the kernel refused a mapping.
+var ErrNoMemory = errors.New("out of memory")
+
+// Valid reports whether b is a block at all.
+func (b Block) Valid() bool { return b.c != nil }
+
+// Data is the block's first byte.
+func (b Block) Data() unsafe.Pointer { return unsafe.Pointer(b.c.data) }
+
+// Size is the block's length in bytes.
+func (b Block) Size() int { return int(b.c.size) }
+
+// Bytes is the block as a slice, good until the block is freed.
+func (b Block) Bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(b.c.data)), b.Size()) }
+
+// Handle is the gl_block for whoever releases the lease from C.
+func (b Block) Handle() unsafe.Pointer { return unsafe.Pointer(b.c) }
+
+// Lent reports whether the memory is the caller's.
+func (b Block) Lent() bool { return b.c.lent != 0 }
+
+// SetPoison makes Release overwrite the block.
+func (b Block) SetPoison(on bool) {
+	b.c.poison = 0
+	if on {
+		b.c.poison = 1
+	}
+}
+
+// Take takes the block if it is idle.
+func (b Block) Take() bool { return C.gl_block_take(b.c) != 0 }
+
+// Put makes a taken block idle again.
+func (b Block) Put() { C.gl_block_put(b.c) }
+
+// Lease hands a taken block to a reader.
+func (b Block) Lease() { C.gl_block_lease(b.c) }
+
+// Release ends a lease; any thread.
+func (b Block) Release() { C.gl_block_release(b.c) }
+
+// Abandon ends ownership: the block is freed now, or with its lease.
+func (b Block) Abandon() { C.gl_block_abandon(b.c) }
+
+// Free unmaps the block, whatever its state. Nobody may use it afterwards.
+func (b Block) Free() { C.gl_block_free(b.c) }

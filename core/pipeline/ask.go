@@ -1,0 +1,161 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/recipe"
+)
+
+// AskKind says what a question is about; 0 is none.
+type AskKind int32
+
+// The questions.
+const (
+	AskPixels AskKind = 1 + iota // decode a sample with Pillow: Supply, or Reject if that raises
+	AskSample                    // the transforms refuse a sample: Reject, and raise what the dataset raises for it
+	AskExp                       // torch.exp of a float32: AnswerExp
+)
+
+// Ask is a question to whoever runs Python.
+type Ask struct {
+	Kind     AskKind
+	Sequence int64 // of the batch
+	Position int   // of the sample in its batch
+	Index    int64 // of the sample in the source
+	X        float32
+	Reason   string
+}
+
+// firstRefused asks for the first sample that the decoder left to Pillow.
+func (b *batch) firstRefused() Ask {
+	for i := range b.samples {
+		if s := &b.samples[i]; s.state == refused {
+			return Ask{Kind: AskPixels, Sequence: b.sequence, Position: i, Index: s.index, Reason: s.why}
+		}
+	}
+	return Ask{}
+}
+
+// asked returns the batch whose question is being answered.
+func (r *Run) asked(kinds ...AskKind) (*batch, error) {
+	if r.closed {
+		return nil, ErrClosed
+	}
+	if len(r.batches) > 0 {
+		for _, kind := range kinds {
+			if b := r.batches[0]; b.ask.Kind == kind && b.busy == 0 {
+				return b, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("an answer, but no such question: %w", ErrState)
+}
+
+// Supply answers AskPixels with size.Width x size.Height pixels, RGB interleaved; they are copied.
+func (r *Run) Supply(rgb []byte, size recipe.Size) error {
+	if len(rgb) != 3*int(size.Width)*int(size.Height) || len(rgb) == 0 {
+		return fmt.Errorf("%d bytes are not %v RGB pixels", len(rgb), size)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, err := r.asked(AskPixels)
+	if err != nil {
+		return err
+	}
+	pixels, err := mem.New(mem.Files, len(rgb))
+	if err != nil {
+		return err
+	}
+	copy(pixels.Bytes(), rgb)
+	r.loader.Stats.Pillow.Add(1)
+
+	s := &b.samples[b.ask.Position]
+	drawn, known := b.drawn > b.ask.Position, s.size
+	s.pixels, s.size = pixels, size
+	b.ask = Ask{}
+	switch {
+	case !drawn: // the stream waits for this size
+		s.state = sized
+	case size == known:
+		err = r.finishSupplied(b, s)
+	default:
+		// The header lied, so everything drawn since is wrong.
+		held := append(r.behind(b), b)
+		r.hold(held)
+		if err = r.takeBack(b, 0); err == nil {
+			b.restart(r.loader)
+		}
+		r.release(held)
+	}
+	if err != nil {
+		r.lose(b, err)
+	}
+	r.advance(b.stream)
+	r.work.Broadcast()
+	r.announce()
+	return nil
+}
+
+// finishSupplied carries out the recipe of a sample whose pixels came from Pillow, when all others of its batch are finished.
+func (r *Run) finishSupplied(b *batch, s *sample) error {
+	w, err := newWorker(r)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	position := 0
+	for &b.samples[position] != s {
+		position++
+	}
+	sp := span{lo: position, hi: position + 1}
+	return guard(func() error { return w.carryOut(b, &sp, b.steps) })
+}
+
+// Reject answers AskPixels and AskSample: the sample is in error and its batch is dropped. The random stream stands where torch's worker
+// stands after such an error: the samples before it have drawn, those behind it have not.
+func (r *Run) Reject() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, err := r.asked(AskPixels, AskSample)
+	if err != nil {
+		return err
+	}
+	held := append(r.behind(b), b)
+	r.hold(held)
+	if b.drawn > b.ask.Position {
+		err = r.takeBack(b, b.ask.Position)
+	}
+	r.release(held)
+	st := b.stream
+	r.loader.Stats.Failed.Add(1)
+	r.pop()
+	r.advance(st)
+	r.announce()
+	return err
+}
+
+// AnswerExp answers AskExp: torch.exp(x) is y.
+func (r *Run) AnswerExp(x, y float32) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	if err := r.loader.exps.Learn(x, y); err != nil {
+		return err
+	}
+	for i := range r.streams {
+		if st := &r.streams[i]; st.needsExp && st.exp == x {
+			st.needsExp = false
+			r.advance(st)
+		}
+	}
+	r.work.Broadcast()
+	r.announce()
+	return nil
+}
+
+// Native reports whether a format is decoded in Go's process, without Pillow.
+func Native(f decode.Format) bool { return decoders[f] != nil }

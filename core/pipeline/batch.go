@@ -1,0 +1,224 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/tensor"
+)
+
+// sampleState is how far a sample is. A sample goes from unread to sized or unsized, then to finished or refused.
+type sampleState uint8
+
+const (
+	unread   sampleState = iota
+	sized                // its header told its size: draws can go on
+	unsized              // unreadable, or no header that we know: only Pillow can tell
+	finished             // in the slot
+	refused              // the decoder leaves it to Pillow
+)
+
+// sample is one sample of a batch on its way.
+type sample struct {
+	index    int64 // in the source
+	part     int32
+	state    sampleState
+	format   decode.Format
+	size     recipe.Size
+	from, to int       // its bytes in its span's buffer
+	steps    [2]int32  // its recipe in batch.steps
+	pixels   mem.Block // what Pillow supplied, if it did
+	why      string    // unsized, refused
+}
+
+// span is a few neighbouring samples of a batch: what a worker takes at a time.
+type span struct {
+	lo, hi int
+	phase  phase
+	buffer *source.Buffer // between reading and running
+}
+
+type phase uint8
+
+const (
+	waiting phase = iota
+	reading
+	ready // read; may run as soon as its samples are drawn
+	running
+	done
+)
+
+// batch is one batch on its way from indices to slot. All fields belong to the run's lock, but for those of samples whose span a
+// worker has in hand.
+type batch struct {
+	sequence int64
+	stream   *stream
+	samples  []sample
+	indices  []int64 // rows only
+	spans    []span
+	steps    []recipe.Step
+
+	before rng.MT19937 // the stream before this batch's first draw
+	drawn  int         // samples whose draws are made
+	out    recipe.Size // of every sample of the batch
+	slot   ring.Slot
+	lent   ring.Slot // memory of the caller, used as the slot
+
+	busy int   // spans that a worker has in hand
+	left int   // spans not done
+	held bool  // no worker may take a span: draws are being taken back
+	ask  Ask   // what stops the batch; Kind 0 for nothing
+	err  error // what Next reports in place of the batch
+	lost bool  // no draws and spans of it are worked on any more
+}
+
+// setUp cuts a batch into spans of at most n samples.
+func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n int) {
+	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0], indices: b.indices[:0]}
+	if l.rows != nil {
+		b.indices = append(b.indices, indices...)
+	} else {
+		for _, index := range indices {
+			b.samples = append(b.samples, sample{index: index, part: l.part(index)})
+		}
+	}
+	for lo := 0; lo < len(indices); lo += n {
+		b.spans = append(b.spans, span{lo: lo, hi: min(lo+n, len(indices))})
+	}
+	b.left = len(b.spans)
+}
+
+// spanOf finds the span that holds a sample.
+func (b *batch) spanOf(position int) *span {
+	return &b.spans[position/(b.spans[0].hi-b.spans[0].lo)]
+}
+
+// next finds a span that a worker can take.
+func (b *batch) next(rows bool) *span {
+	if b.held || b.left == 0 {
+		return nil
+	}
+	var unreadSpan *span
+	for i := range b.spans {
+		switch sp := &b.spans[i]; sp.phase {
+		case ready:
+			if b.drawn >= sp.hi {
+				return sp
+			}
+		case waiting:
+			if rows {
+				sp.phase = ready
+				return sp
+			}
+			if unreadSpan == nil {
+				unreadSpan = sp
+			}
+		}
+	}
+	return unreadSpan
+}
+
+// complete reports whether no span is left to do.
+func (b *batch) complete() bool { return b.left == 0 && b.busy == 0 }
+
+// restart forgets draws and finished samples, so that the batch is done over; what Pillow supplied stays. No span may be in hand.
+func (b *batch) restart(l *Loader) {
+	b.drawn, b.steps, b.out, b.ask, b.err, b.lost = 0, b.steps[:0], recipe.Size{}, Ask{}, nil, false
+	b.left = len(b.spans)
+	b.dropSlot()
+	for i := range b.spans {
+		b.spans[i].drop(l)
+	}
+	for i := range b.samples {
+		s := &b.samples[i]
+		if s.pixels.Valid() {
+			s.state = sized
+			continue
+		}
+		s.state, s.size, s.why = unread, recipe.Size{}, ""
+	}
+}
+
+// drop frees everything that a batch holds. No span may be in hand.
+func (b *batch) drop(l *Loader) {
+	b.dropSlot()
+	if b.lent.Valid() {
+		ring.Discard(b.lent)
+		b.lent = ring.Slot{}
+	}
+	for i := range b.spans {
+		b.spans[i].drop(l)
+	}
+	for i := range b.samples {
+		if s := &b.samples[i]; s.pixels.Valid() {
+			s.pixels.Free()
+			s.pixels = mem.Block{}
+		}
+	}
+}
+
+func (b *batch) dropSlot() {
+	if b.slot.Valid() && b.slot != b.lent {
+		ring.Discard(b.slot)
+	}
+	b.slot = ring.Slot{}
+}
+
+func (sp *span) drop(l *Loader) {
+	if sp.buffer != nil {
+		l.putBuffer(sp.buffer)
+	}
+	sp.buffer, sp.phase = nil, waiting
+}
+
+// Field is one array of a batch.
+type Field struct {
+	Offset int // bytes from the slot's begin
+	Spec   tensor.Spec
+}
+
+// fieldAlign keeps every field on a cache line of its own.
+const fieldAlign = 64
+
+func align(n int) int { return (n + fieldAlign - 1) &^ (fieldAlign - 1) }
+
+// layout says where the fields of a batch of n samples lie and how many bytes they take.
+func (l *Loader) layout(n int, out recipe.Size) (fields []Field, size int) {
+	add := func(spec tensor.Spec) {
+		size = align(size)
+		fields = append(fields, Field{size, spec})
+		size += spec.Bytes()
+	}
+	if l.rows != nil {
+		for _, f := range l.plan.Source.Fields {
+			add(tensor.Spec{DType: f.DType, Shape: append(tensor.Shape{n}, f.Shape...)})
+		}
+		return fields, size
+	}
+	add(tensor.Spec{DType: l.plan.Output.DType, Shape: tensor.Shape{n, l.plan.Output.Channels, int(out.Height), int(out.Width)}})
+	add(tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}})
+	return fields, size
+}
+
+// reserve gives a batch its slot, once the size of its samples is known.
+func (b *batch) reserve(l *Loader, n int) error {
+	_, size := l.layout(n, b.out)
+	if b.lent.Valid() {
+		if b.lent.Size() < size {
+			return fmt.Errorf("%w: the memory lent for batch %d has %d bytes, %d are needed", ErrShape, b.sequence, b.lent.Size(), size)
+		}
+		b.slot = b.lent
+		return nil
+	}
+	slot, err := l.ring.Acquire(size)
+	if err != nil {
+		return fmt.Errorf("batch %d: %w", b.sequence, err)
+	}
+	b.slot = slot
+	return nil
+}

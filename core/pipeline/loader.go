@@ -1,0 +1,203 @@
+// Package pipeline compiles a plan and runs it with goroutines: it alone joins sources, decoders, draws, ops and slots.
+//
+// A Loader is a plan over a source. A Run is that loader at work: batches of indices go in (Submit), finished batches come out in the same
+// order (Next), whatever the order in which workers finish. What Go cannot know (pixels of a format that only Pillow decodes, torch's
+// exp) a Run asks for; it never calls back.
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"unsafe"
+
+	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/decode/jpeg"
+	"github.com/goloader/goloader/core/decode/png"
+	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/op"
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
+)
+
+// Errors of a Run, by kind.
+var (
+	// ErrShape says that samples of one batch differ in shape, in torch.stack's words.
+	ErrShape = errors.New("stack expects each tensor to be equal size")
+	// ErrBug is a panic of a worker.
+	ErrBug = errors.New("bug in goloader's core")
+	// ErrState says that a call does not fit what the run is doing: an answer to no question, say.
+	ErrState = errors.New("not now")
+	// ErrClosed says that the run or its loader is closed.
+	ErrClosed = errors.New("closed")
+)
+
+// decoders is the table of formats that are decoded here; all others go through Pillow.
+var decoders = map[decode.Format]unsafe.Pointer{
+	decode.JPEG: jpeg.Decoder(),
+	decode.PNG:  png.Decoder(),
+}
+
+var passOrders = map[plan.PassOrder]op.PassOrder{
+	plan.HorizontalFirst: op.HorizontalFirst,
+	plan.TallFirst:       op.TallFirst,
+	plan.ShrinkFirst:     op.ShrinkFirst,
+}
+
+// A buffer that had to grow beyond this is not kept: it held a run of unusually large files.
+const bufferKeep = 64 << 20
+
+// slotsIdle is how many slots a loader keeps for its next batches: with the one being filled and the one being read, a loop that drops each batch
+// before it takes the next maps nothing new.
+const slotsIdle = 4
+
+// part is a stretch of the source's samples with transforms of their own.
+type part struct {
+	end     int64 // first sample behind it
+	program *draw.Program
+	store   *op.Store
+}
+
+// Loader is a compiled plan over a source. Its methods may be called from any goroutine.
+type Loader struct {
+	Stats stats.Loader
+
+	plan   *plan.Plan
+	files  source.Files // nil for rows
+	rows   source.Rows  // nil for files
+	parts  []part
+	random bool // any part draws
+	exps   draw.Answers
+
+	mu      sync.Mutex
+	ring    *ring.Ring
+	workers []*op.Worker     // idle; decoder states and tables are kept between epochs
+	buffers []*source.Buffer // idle
+	runs    int
+	closed  bool
+}
+
+// Open compiles a plan over a source of files, which the loader then owns.
+func Open(p *plan.Plan, files source.Files) (*Loader, error) {
+	l := &Loader{plan: p, files: files, ring: ring.New(slotsIdle)}
+	end := int64(0)
+	for i, pp := range p.Parts {
+		program, err := draw.Compile(pp, p.RNG)
+		if err != nil {
+			l.free()
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+		store, err := op.NewStore(p.Output.Channels, p.Output.DType.Size(), pp.Table)
+		if err != nil {
+			l.free()
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+		end += int64(pp.Count)
+		l.parts = append(l.parts, part{end: end, program: program, store: store})
+		l.random = l.random || program.Random()
+	}
+	if end != int64(files.Len()) {
+		l.free()
+		return nil, fmt.Errorf("the plan's parts have %d samples, the source %d", end, files.Len())
+	}
+	return l, nil
+}
+
+// OpenRows compiles a plan over a source of rows.
+func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
+	return &Loader{plan: p, rows: rows, ring: ring.New(slotsIdle)}
+}
+
+// Len is the number of samples in the source.
+func (l *Loader) Len() int {
+	if l.rows != nil {
+		return l.rows.Len()
+	}
+	return l.files.Len()
+}
+
+// Close frees what the loader holds; leased batches stay readable. All its runs must be closed.
+func (l *Loader) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	if l.runs > 0 {
+		return fmt.Errorf("%d runs of this loader are open: %w", l.runs, ErrState)
+	}
+	l.closed = true
+	l.free()
+	return nil
+}
+
+func (l *Loader) free() {
+	for _, w := range l.workers {
+		w.Close()
+	}
+	for _, b := range l.buffers {
+		b.Free()
+	}
+	for _, p := range l.parts {
+		p.store.Close()
+	}
+	if l.files != nil {
+		l.files.Close()
+	}
+	l.ring.Close()
+	l.workers, l.buffers, l.parts = nil, nil, nil
+}
+
+// part finds the part that a sample belongs to.
+func (l *Loader) part(index int64) int32 {
+	if len(l.parts) == 1 {
+		return 0
+	}
+	return int32(sort.Search(len(l.parts), func(i int) bool { return index < l.parts[i].end }))
+}
+
+func (l *Loader) takeWorker() (*op.Worker, error) {
+	l.mu.Lock()
+	if n := len(l.workers); n > 0 {
+		w := l.workers[n-1]
+		l.workers = l.workers[:n-1]
+		l.mu.Unlock()
+		return w, nil
+	}
+	l.mu.Unlock()
+	return op.OpenWorker(passOrders[l.plan.Pillow.PassOrder])
+}
+
+func (l *Loader) putWorker(w *op.Worker) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.workers = append(l.workers, w)
+}
+
+func (l *Loader) takeBuffer() *source.Buffer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.buffers); n > 0 {
+		b := l.buffers[n-1]
+		l.buffers = l.buffers[:n-1]
+		return b
+	}
+	return new(source.Buffer)
+}
+
+func (l *Loader) putBuffer(b *source.Buffer) {
+	b.Reset(bufferKeep)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buffers = append(l.buffers, b)
+}
+
+// tooLarge reports whether an image must meet Pillow's decompression bomb check, which Pillow makes itself: it may warn or raise.
+func (l *Loader) tooLarge(size recipe.Size) bool {
+	limit := l.plan.Pillow.MaxPixels
+	return limit > 0 && int64(size.Width)*int64(size.Height) > limit
+}

@@ -1,0 +1,399 @@
+package pipeline
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/goloader/goloader/core/ring"
+)
+
+// spanMax is the most images a worker takes at a time: a second decoder that interleaves images wants about this many, and beyond it
+// the crossing into C (25 ns) costs nothing any more.
+const spanMax = 16
+
+// Options of a run.
+type Options struct {
+	Workers  int    // goroutines; 0: one a core
+	Streams  int    // random streams, at least 1; batch k draws from stream k mod Streams
+	BaseSeed uint64 // stream w starts with seed BaseSeed + w, as torch's worker w
+	Span     int    // most images a worker takes at a time; 0: by batch size and workers
+	Poison   bool   // overwrite returned slots
+}
+
+// Lease is a finished batch. Slot is the reader's until its release.
+type Lease struct {
+	Sequence int64
+	Slot     ring.Slot
+	Fields   []Field
+	Bytes    int
+}
+
+// News is what Next has to tell.
+type News int
+
+// Next's answers.
+const (
+	Empty     News = iota // nothing yet
+	Delivered             // a batch
+	Asked                 // a question
+)
+
+// Run is a loader at work. One goroutine at a time may call its methods.
+type Run struct {
+	loader  *Loader
+	options Options
+	events  int // eventfd: readable when Next has news
+	group   errgroup.Group
+
+	mu       sync.Mutex
+	work     sync.Cond // workers wait here for spans
+	quiet    sync.Cond // the caller waits here for spans in hand to come back
+	batches  []*batch  // outstanding, in order of their sequence
+	unused   []*batch  // for reuse
+	streams  []stream
+	sequence int64
+	closed   bool
+	broken   error // workers could not be started: every batch fails with this
+	cancel   int32 // C workers look at it between images
+}
+
+// Start starts the goroutines of a run.
+func (l *Loader) Start(o Options) (*Run, error) {
+	if o.Streams < 1 {
+		return nil, fmt.Errorf("%d random streams", o.Streams)
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.NumCPU()
+	}
+	events, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	r := &Run{loader: l, options: o, events: events}
+	r.work.L, r.quiet.L = &r.mu, &r.mu
+	r.streams = make([]stream, o.Streams)
+	for w := range r.streams {
+		r.streams[w].mt.Seed(o.BaseSeed + uint64(w))
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		_ = unix.Close(events)
+		return nil, ErrClosed
+	}
+	l.runs++
+	l.ring.SetPoison(o.Poison)
+	l.mu.Unlock()
+	for range o.Workers {
+		r.group.Go(r.serve)
+	}
+	return r, nil
+}
+
+// Events is a file descriptor that is readable when Next has news. It is closed by Close.
+func (r *Run) Events() int { return r.events }
+
+// Submit asks for one more batch. indices are copied; lent, if not nil, is memory of the caller for the finished batch.
+func (r *Run) Submit(indices []int64, lent unsafe.Pointer, lentBytes int) error {
+	for k, i := range indices {
+		if i < 0 || i >= int64(r.loader.Len()) {
+			return fmt.Errorf("index %d at position %d: the source has %d samples", i, k, r.loader.Len())
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	b := r.take()
+	b.setUp(r.loader, r.sequence, &r.streams[r.sequence%int64(len(r.streams))], indices, r.spanLength(len(indices)))
+	if lent != nil {
+		slot, err := ring.Lend(lent, lentBytes)
+		if err != nil {
+			return err
+		}
+		b.lent = slot
+	}
+	r.sequence++
+	r.batches = append(r.batches, b)
+	err := r.broken
+	if err == nil && r.loader.rows != nil && len(indices) > 0 {
+		err = b.reserve(r.loader, len(indices))
+	}
+	if err != nil {
+		r.lose(b, err)
+	}
+	r.announce()
+	r.work.Broadcast()
+	return nil
+}
+
+// spanLength keeps all workers busy to the end of a batch where there is one batch at a time, and runs long where there are more.
+func (r *Run) spanLength(n int) int {
+	if r.options.Span > 0 {
+		return r.options.Span
+	}
+	if r.loader.rows != nil {
+		return max(1, (n+r.options.Workers-1)/r.options.Workers)
+	}
+	return min(max(1, n/(4*r.options.Workers)), spanMax)
+}
+
+func (r *Run) take() *batch {
+	if n := len(r.unused); n > 0 {
+		b := r.unused[n-1]
+		r.unused = r.unused[:n-1]
+		return b
+	}
+	return new(batch)
+}
+
+// Next takes the next finished batch, if it is ready, or a question that must be answered before the run can go on, or the error of a
+// batch that is lost; after an error the next call goes on with the next batch.
+func (r *Run) Next() (News, Lease, Ask, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return Empty, Lease{}, Ask{}, ErrClosed
+	}
+	for i := range r.streams {
+		if st := &r.streams[i]; st.needsExp {
+			return Asked, Lease{}, Ask{Kind: AskExp, X: st.exp}, nil
+		}
+	}
+	if len(r.batches) == 0 {
+		return Empty, Lease{}, Ask{}, nil
+	}
+	b := r.batches[0]
+	if b.busy > 0 {
+		return Empty, Lease{}, Ask{}, nil
+	}
+	if b.ask.Kind == 0 && b.complete() && b.err == nil {
+		b.ask = b.firstRefused()
+	}
+	switch {
+	case b.err != nil && b.complete():
+		err := b.err
+		r.loader.Stats.Failed.Add(1)
+		r.pop()
+		return Empty, Lease{}, Ask{}, err
+	case b.ask.Kind != 0:
+		return Asked, Lease{}, b.ask, nil
+	case !b.complete():
+		return Empty, Lease{}, Ask{}, nil
+	}
+	lease := r.lease(b)
+	r.pop()
+	return Delivered, lease, Ask{}, nil
+}
+
+// lease turns a finished batch's slot into a lease.
+func (r *Run) lease(b *batch) Lease {
+	n := max(len(b.samples), len(b.indices))
+	if n == 0 {
+		return Lease{Sequence: b.sequence}
+	}
+	fields, size := r.loader.layout(n, b.out)
+	lease := Lease{Sequence: b.sequence, Slot: b.slot, Fields: fields, Bytes: size}
+	ring.Lease(b.slot)
+	b.slot, b.lent = ring.Slot{}, ring.Slot{}
+	r.loader.Stats.Batches.Add(1)
+	return lease
+}
+
+// pop removes the first batch. None of its spans may be in hand.
+func (r *Run) pop() {
+	b := r.batches[0]
+	b.drop(r.loader)
+	r.batches = append(r.batches[:0], r.batches[1:]...)
+	r.unused = append(r.unused, b)
+	r.announce()
+}
+
+// Reset forgets all outstanding batches and starts counting at 0. Random streams stay where they are.
+func (r *Run) Reset() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	r.hold(r.batches)
+	for _, b := range r.batches {
+		b.drop(r.loader)
+		r.unused = append(r.unused, b)
+	}
+	r.batches = r.batches[:0]
+	for i := range r.streams {
+		r.streams[i].needsExp = false
+	}
+	r.sequence = 0
+	return nil
+}
+
+// Close stops the goroutines, waits for them (an image's time at most) and frees everything but leased slots.
+func (r *Run) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	r.closed = true
+	atomic.StoreInt32(&r.cancel, 1)
+	r.work.Broadcast()
+	r.mu.Unlock()
+	err := r.group.Wait()
+
+	for _, b := range r.batches {
+		b.drop(r.loader)
+	}
+	r.batches, r.unused = nil, nil
+	_ = unix.Close(r.events)
+	r.loader.mu.Lock()
+	r.loader.runs--
+	r.loader.mu.Unlock()
+	return err
+}
+
+// announce makes the event descriptor readable if Next has news. Called with the lock held after each change.
+func (r *Run) announce() {
+	news := len(r.batches) > 0 && r.batches[0].busy == 0 && (r.batches[0].ask.Kind != 0 || r.batches[0].complete())
+	for i := range r.streams {
+		news = news || r.streams[i].needsExp
+	}
+	if news {
+		one := [8]byte{1}
+		// A full counter (EAGAIN) is readable already.
+		_, _ = unix.Write(r.events, one[:])
+	}
+}
+
+// hold waits until no worker has a span of these batches in hand, and lets none be taken until release.
+func (r *Run) hold(batches []*batch) {
+	for _, b := range batches {
+		b.held = true
+	}
+	for _, b := range batches {
+		for b.busy > 0 {
+			r.quiet.Wait()
+		}
+	}
+}
+
+func (r *Run) release(batches []*batch) {
+	for _, b := range batches {
+		b.held = false
+	}
+	r.work.Broadcast()
+}
+
+// serve is one worker: it takes the span of the earliest batch that can be worked on, so that a slow image delays its own batch only.
+func (r *Run) serve() error {
+	w, err := newWorker(r)
+	if err != nil {
+		return r.fail(err)
+	}
+	defer w.close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for !r.closed {
+		b, sp := r.pick()
+		if sp == nil {
+			r.work.Wait()
+			continue
+		}
+		b.busy++
+		if sp.phase == waiting {
+			sp.phase = reading
+			r.mu.Unlock()
+			err := guard(func() error { return w.read(b, sp) })
+			r.mu.Lock()
+			b.busy--
+			r.finishRead(b, sp, err)
+		} else {
+			sp.phase = running
+			steps := b.steps
+			r.mu.Unlock()
+			err := guard(func() error { return w.carryOut(b, sp, steps) })
+			r.mu.Lock()
+			b.busy--
+			r.finishRun(b, sp, err)
+		}
+		r.announce()
+		if b.busy == 0 {
+			r.quiet.Broadcast()
+		}
+	}
+	return nil
+}
+
+// pick finds the earliest span to take.
+func (r *Run) pick() (*batch, *span) {
+	for _, b := range r.batches {
+		if sp := b.next(r.loader.rows != nil); sp != nil {
+			return b, sp
+		}
+	}
+	return nil, nil
+}
+
+// fail makes all batches of the run fail, now and to come: there is nobody to work on them.
+func (r *Run) fail(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken = err
+	for _, b := range r.batches {
+		r.lose(b, err)
+	}
+	r.announce()
+	return err
+}
+
+func (r *Run) finishRead(b *batch, sp *span, err error) {
+	sp.phase = ready
+	if err != nil {
+		r.lose(b, err)
+		return
+	}
+	r.advance(b.stream)
+	r.work.Broadcast()
+}
+
+func (r *Run) finishRun(b *batch, sp *span, err error) {
+	sp.phase = done
+	if sp.buffer != nil {
+		r.loader.putBuffer(sp.buffer)
+		sp.buffer = nil
+	}
+	if b.left > 0 {
+		b.left--
+	}
+	if err != nil {
+		r.lose(b, err)
+	}
+}
+
+// lose gives a batch up: its spans that nobody has in hand are not worked on any more, and its stream goes on without it.
+func (r *Run) lose(b *batch, err error) {
+	if b.err == nil {
+		b.err = err
+	}
+	b.lost, b.left = true, 0
+	r.advance(b.stream)
+}
+
+// guard turns a panic into an error: one batch is lost, not the process.
+func guard(task func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v\n%s", ErrBug, p, debug.Stack())
+		}
+	}()
+	return task()
+}

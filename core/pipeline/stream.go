@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/rng"
+)
+
+// stream is the random generator of one of torch's would-be workers. Its batches are drawn one after the other, sample by sample, in torch's
+// order, as soon as the sizes of their images are known; nothing else about a sample has to wait for another.
+type stream struct {
+	mt       rng.MT19937
+	needsExp bool // the next draw cannot go on before torch has said what exp(exp) is
+	exp      float32
+}
+
+// advance makes all draws of a stream that can be made.
+func (r *Run) advance(st *stream) {
+	for _, b := range r.batches {
+		if b.stream == st && !b.lost && !r.draw(b) {
+			return
+		}
+	}
+}
+
+// draw makes a batch's draws as far as it can, and reports whether all are made.
+func (r *Run) draw(b *batch) bool {
+	if b.ask.Kind != 0 || b.held || b.stream.needsExp {
+		return false
+	}
+	if b.drawn == 0 {
+		b.before = b.stream.mt
+	}
+	for b.drawn < len(b.samples) {
+		s := &b.samples[b.drawn]
+		if b.spanOf(b.drawn).phase <= reading {
+			return false
+		}
+		if s.state == unsized {
+			b.ask = Ask{Kind: AskPixels, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: s.why}
+			return false
+		}
+		if !r.drawSample(b, s) {
+			return false
+		}
+		if b.lost {
+			return true
+		}
+		b.drawn++
+	}
+	return true
+}
+
+// drawSample writes one sample's recipe.
+func (r *Run) drawSample(b *batch, s *sample) bool {
+	st := b.stream
+	program := r.loader.parts[s.part].program
+	before := st.mt
+	from := len(b.steps)
+	steps, out, err := program.Draw(b.steps, s.size, &draw.Source{MT: &st.mt, Exp: &r.loader.exps})
+	var need *draw.NeedExp
+	var no *draw.Refused
+	switch {
+	case errors.As(err, &need):
+		st.mt, st.needsExp, st.exp = before, true, need.X
+		return false
+	case errors.As(err, &no):
+		// The generator stays where the transform left it, as it does when torchvision raises.
+		b.ask = Ask{Kind: AskSample, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
+		return false
+	case err != nil:
+		b.lost, b.left, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)
+		return true
+	}
+	b.steps = steps
+	s.steps = [2]int32{int32(from), int32(len(steps))}
+	switch {
+	case b.drawn == 0:
+		b.out = out
+		if err := b.reserve(r.loader, len(b.samples)); err != nil {
+			b.err = err
+		}
+	case out != b.out && b.err == nil:
+		c := r.loader.plan.Output.Channels
+		b.err = fmt.Errorf("%w, but got [%d, %d, %d] at entry 0 and [%d, %d, %d] at entry %d", ErrShape,
+			c, b.out.Height, b.out.Width, c, out.Height, out.Width, b.drawn)
+	}
+	return true
+}
+
+// takeBack sets a batch's stream to where it stood after the batch's first n samples, and makes the stream's later batches start over, since
+// they drew from what no longer holds. The batches must be held.
+func (r *Run) takeBack(b *batch, n int) error {
+	st := b.stream
+	st.needsExp = false
+	if !r.loader.random {
+		return nil
+	}
+	r.loader.Stats.Rewinds.Add(1)
+	st.mt = b.before
+	steps := b.steps[:0:0]
+	for i := range n {
+		s := &b.samples[i]
+		program := r.loader.parts[s.part].program
+		var err error
+		if steps, _, err = program.Draw(steps[:0], s.size, &draw.Source{MT: &st.mt, Exp: &r.loader.exps}); err != nil {
+			return fmt.Errorf("drawing sample %d again: %w", s.index, err)
+		}
+	}
+	for _, later := range r.behind(b) {
+		later.restart(r.loader)
+	}
+	return nil
+}
+
+// behind lists a batch's successors in its stream.
+func (r *Run) behind(b *batch) []*batch {
+	var later []*batch
+	for _, other := range r.batches {
+		if other.stream == b.stream && other.sequence > b.sequence {
+			later = append(later, other)
+		}
+	}
+	return later
+}
+
+// LoadRNG puts torch's CPU generator state into stream 0. No batch may be outstanding.
+func (r *Run) LoadRNG(state []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.batches) > 0 {
+		return fmt.Errorf("%d batches are outstanding: %w", len(r.batches), ErrState)
+	}
+	return r.streams[0].mt.LoadTorch(state)
+}
+
+// StoreRNG writes stream 0 as torch's CPU generator state; what else is in there (the normal distribution's cache) stays.
+func (r *Run) StoreRNG(state []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.streams[0].mt.StoreTorch(state)
+}

@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/op"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
+)
+
+// worker is one goroutine's tools, lent by the loader.
+type worker struct {
+	run  *Run
+	op   *op.Worker // nil for rows
+	jobs *op.Jobs
+	fuse []op.Pass
+	todo []*sample // the samples that jobs are for
+}
+
+func newWorker(r *Run) (*worker, error) {
+	w := &worker{run: r}
+	if r.loader.rows != nil {
+		return w, nil
+	}
+	var err error
+	if w.op, err = r.loader.takeWorker(); err != nil {
+		return nil, err
+	}
+	if w.jobs, err = op.NewJobs(max(spanMax, r.options.Span)); err != nil {
+		r.loader.putWorker(w.op)
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *worker) close() {
+	if w.op != nil {
+		w.jobs.Close()
+		w.run.loader.putWorker(w.op)
+	}
+}
+
+// read reads a span's files and their headers. What cannot be read or has no header that we know is left to Pillow.
+func (w *worker) read(b *batch, sp *span) error {
+	l := w.run.loader
+	defer stats.Since(&l.Stats.ReadNs, time.Now())
+	if sp.buffer == nil {
+		sp.buffer = l.takeBuffer()
+	}
+	for i := sp.lo; i < sp.hi; i++ {
+		s := &b.samples[i]
+		if s.pixels.Valid() {
+			continue
+		}
+		s.from = sp.buffer.Len()
+		if err := l.files.Read(int(s.index), sp.buffer); err != nil {
+			s.state, s.why = unsized, err.Error()
+			continue
+		}
+		s.to = sp.buffer.Len()
+		l.Stats.BytesRead.Add(int64(s.to - s.from))
+		header, err := decode.Probe(sp.buffer.Slice(s.from, s.to))
+		size := recipe.Size{Width: header.Width, Height: header.Height}
+		switch {
+		case err != nil:
+			s.state, s.why = unsized, fmt.Sprintf("%s: %v", l.files.Name(int(s.index)), err)
+		case l.tooLarge(size):
+			// Pillow warns or raises when the file is opened, before any draw.
+			s.state, s.why = unsized, fmt.Sprintf("%s: %v pixels, more than PIL.Image.MAX_IMAGE_PIXELS", l.files.Name(int(s.index)), size)
+		default:
+			s.state, s.format, s.size = sized, header.Format, size
+		}
+	}
+	return nil
+}
+
+// carryOut makes a span's samples: one call into C decodes them, carries out their recipes and writes them into the slot.
+func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
+	l := w.run.loader
+	if b.err != nil {
+		return nil // nobody will see this batch
+	}
+	defer stats.Since(&l.Stats.RunNs, time.Now())
+	if l.rows != nil {
+		w.copyRows(b, sp)
+		return nil
+	}
+	fields, _ := l.layout(len(b.samples), b.out)
+	images, labels := fields[0], fields[1]
+	each := images.Spec.Bytes() / len(b.samples)
+	w.todo = w.todo[:0]
+	for i := sp.lo; i < sp.hi; i++ {
+		s := &b.samples[i]
+		*(*int64)(unsafe.Add(b.slot.Data(), labels.Offset+8*i)) = l.files.Label(int(s.index))
+		if !s.pixels.Valid() && !Native(s.format) {
+			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
+			continue
+		}
+		dst := unsafe.Add(b.slot.Data(), images.Offset+each*i)
+		if err := w.setJob(len(w.todo), s, sp.buffer, steps, dst, each); err != nil {
+			return fmt.Errorf("sample %d: %w", s.index, err)
+		}
+		w.todo = append(w.todo, s)
+	}
+	w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
+	for k, s := range w.todo {
+		switch status := w.jobs.Status(k); status {
+		case op.Decoded:
+			s.state = finished
+			l.Stats.Samples.Add(1)
+		case op.Refused:
+			s.state, s.why = refused, fmt.Sprintf("%s: %s", l.files.Name(int(s.index)), w.jobs.Why(k))
+		case op.NoMemory:
+			return fmt.Errorf("sample %d: %s: %w", s.index, l.files.Name(int(s.index)), op.ErrNoMemory)
+		case op.Cancelled:
+			return ErrClosed
+		default:
+			return fmt.Errorf("%w: sample %d: %v: %s", ErrBug, s.index, status, w.jobs.Why(k))
+		}
+	}
+	return nil
+}
+
+// setJob describes one sample's work to C.
+func (w *worker) setJob(k int, s *sample, buffer *source.Buffer, steps []recipe.Step, dst unsafe.Pointer, size int) error {
+	passes, _, err := op.Fuse(w.fuse[:0], s.size, steps[s.steps[0]:s.steps[1]])
+	if err != nil {
+		return err
+	}
+	w.fuse = passes
+	w.jobs.SetPasses(k, passes)
+	w.jobs.SetSample(k, dst, size, w.run.loader.parts[s.part].store)
+	if s.pixels.Valid() {
+		w.jobs.SetRaw(k, s.pixels.Data(), s.pixels.Size(), s.size)
+		return nil
+	}
+	data := buffer.Slice(s.from, s.to)
+	w.jobs.SetBytes(k, decoders[s.format], unsafe.Pointer(unsafe.SliceData(data)), len(data), s.size)
+	return nil
+}
+
+// copyRows gathers the rows of a span, field by field.
+func (w *worker) copyRows(b *batch, sp *span) {
+	l := w.run.loader
+	fields, _ := l.layout(len(b.indices), b.out)
+	slot := b.slot.Bytes()
+	for k, f := range fields {
+		row := f.Spec.Bytes() / len(b.indices)
+		l.rows.CopyRows(k, b.indices[sp.lo:sp.hi], slot[f.Offset+row*sp.lo:f.Offset+row*sp.hi])
+	}
+	l.Stats.Samples.Add(int64(sp.hi - sp.lo))
+}

@@ -1,0 +1,30 @@
+// Package source says what a storage of samples is; each storage has a folder of its own below it.
+package source
+
+import "errors"
+
+// Errors that a Source wraps, with the place that a person can open.
+var (
+	// ErrUnreadable says that a sample's bytes could not be had at all: no such file, no permission, not a file.
+	ErrUnreadable = errors.New("unreadable")
+	// ErrRange says that an index lies outside the source.
+	ErrRange = errors.New("index out of range")
+)
+
+// Files is a source whose samples are encoded files with a label each. Its methods may be called from any goroutine.
+type Files interface {
+	Len() int
+	// Read appends sample i's bytes to buf, whole.
+	Read(i int, buf *Buffer) error
+	Label(i int) int64
+	// Name is the sample's place for messages.
+	Name(i int) string
+	Close()
+}
+
+// Rows is a source whose samples are rows of arrays, a field each.
+type Rows interface {
+	Len() int
+	// CopyRows writes the rows of the given samples of one field one after the other into dst, which holds exactly as many.
+	CopyRows(field int, samples []int64, dst []byte)
+}

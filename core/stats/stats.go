@@ -1,0 +1,43 @@
+// Package stats counts what a loader did and where its time went. Counters are single atomic words: always on, read at any time.
+package stats
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Loader counts for one loader, over all its epochs. The zero value is ready.
+type Loader struct {
+	Batches atomic.Int64 // delivered
+	Samples atomic.Int64 // finished in Go
+	Pillow  atomic.Int64 // pixels that Pillow had to supply
+	Failed  atomic.Int64 // batches that ended in an error
+	Rewinds atomic.Int64 // draws taken back since a sample turned out otherwise than its header said
+
+	BytesRead atomic.Int64
+	ReadNs    atomic.Int64 // reading files and their headers, all workers together
+	RunNs     atomic.Int64 // decoding and ops, all workers together
+}
+
+// Snapshot is a Loader's counters at one moment, by the names that reach Python.
+type Snapshot struct {
+	Batches   int64 `json:"batches"`
+	Samples   int64 `json:"samples"`
+	Pillow    int64 `json:"pillow_samples"`
+	Failed    int64 `json:"failed_batches"`
+	Rewinds   int64 `json:"rewinds"`
+	BytesRead int64 `json:"bytes_read"`
+	ReadNs    int64 `json:"read_ns"`
+	RunNs     int64 `json:"run_ns"`
+}
+
+// Snapshot reads the counters, each for itself.
+func (l *Loader) Snapshot() Snapshot {
+	return Snapshot{
+		Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
+		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(), ReadNs: l.ReadNs.Load(), RunNs: l.RunNs.Load(),
+	}
+}
+
+// Since adds the time from start to a counter.
+func Since(counter *atomic.Int64, start time.Time) { counter.Add(time.Since(start).Nanoseconds()) }
