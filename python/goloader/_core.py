@@ -1,0 +1,173 @@
+"""A plan opened in the core, and that plan at work: the one way in which loaders of this package use the library."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+import weakref
+from ctypes import byref, c_int32, c_int64
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _lease, _native
+from .plan import Plan
+
+# Ctrl-C that arrives just before a wait begins is heard when the wait ends.
+_WAIT_MS = 100
+
+
+class Helper(Protocol):
+    """What the core cannot know and asks for."""
+
+    def pixels(self, row: int) -> tuple[bytes, int, int]:
+        """(RGB interleaved, width, height) of a file that Pillow has to decode; raises what the dataset would raise."""
+
+    def refused(self, position: int, row: int, reason: str) -> Exception:
+        """The error that the dataset raises for a sample whose transforms refuse it."""
+
+    def exp(self, x: float) -> float:
+        """torch.exp of a float32."""
+
+
+class Rejected(Exception):
+    """A batch is lost since one of its samples is in error."""
+
+    def __init__(self, error: Exception, position: int, row: int) -> None:
+        super().__init__(error, position, row)
+        self.error, self.position, self.row = error, position, row
+
+
+class Core:
+    """A plan over its source, opened in the core. Closed when the last reference is gone, after its runs."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._lib = _native.library()
+        text = plan.to_json()
+        arrays = list(plan.arrays.values())
+        pointers = (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
+        source = _native.Source(
+            plan.files,
+            plan.paths,
+            plan.offsets.ctypes.data,
+            plan.labels.ctypes.data,
+            ctypes.cast(pointers, ctypes.c_void_p),
+        )
+        handle, error = c_int64(), _native.Error()
+        self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
+        self._handle = handle.value
+        _close_with(self, self._lib, self._handle, arrays)
+
+    def start(self, *, workers: int, streams: int, base_seed: int) -> Run:
+        """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core."""
+        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        options = _native.RunOptions(
+            workers=min(workers or allowed, allowed),
+            streams=streams,
+            base_seed=base_seed,
+            poison=os.environ.get("GOLOADER_POISON", "") not in ("", "0"),
+        )
+        return Run(self, self._lib, self._handle, options)
+
+    def stats(self) -> dict[str, int]:
+        """Counters since the plan was opened: batches, samples, pillow_samples, bytes_read, read_ns, run_ns, ..."""
+        return self._lib.json(self._lib.gl_stats, self._handle)
+
+
+class Run:
+    """A plan at work. One thread at a time."""
+
+    def __init__(self, core: Core, lib: _native.Library, loader: int, options: _native.RunOptions) -> None:
+        self._lib = lib
+        self._error = _native.Error()
+        self._batch, self._ask = _native.Batch(), _native.Ask()
+        handle, fd = c_int64(), c_int32()
+        lib.check(lib.gl_start(loader, byref(options), byref(handle), byref(fd), byref(self._error)), self._error)
+        self._handle, self._fd = handle.value, fd.value
+        # The finalizer holds the core, so that it is closed after its runs.
+        self._finalizer = _close_with(self, lib, self._handle, core)
+
+    def close(self) -> None:
+        """Stops the goroutines and waits for them, milliseconds. Batches handed out stay as they are."""
+        self._finalizer()
+
+    def submit(self, rows: NDArray[np.int64], lent: tuple[int, int] = (0, 0)) -> None:
+        """Asks for one more batch; lent is (address, bytes) of memory for it that stays alive until it is received."""
+        self._check(self._lib.gl_submit(self._handle, rows.ctypes.data, len(rows), *lent, byref(self._error)))
+
+    def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
+        """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.
+
+        Raises Rejected for a sample in error and StackError if samples differ in shape; the next call then goes on with the next batch.
+        """
+        deadline = time.monotonic() + timeout if timeout else None
+        while True:
+            status = self._check(
+                self._lib.gl_next(self._handle, byref(self._batch), byref(self._ask), byref(self._error))
+            )
+            if status == _native.OK:
+                return _lease.arrays(self._lib, self._batch)
+            if status == _native.ASK:
+                self._answer(helper, self._ask)
+            elif not self._wait(deadline):
+                return None
+
+    def _wait(self, deadline: float | None) -> bool:
+        """False if the deadline is over."""
+        wait = _WAIT_MS
+        if deadline is not None:
+            left = int((deadline - time.monotonic()) * 1000)
+            if left <= 0:
+                return False
+            wait = min(wait, left)
+        self._lib.gl_wait(self._fd, wait)
+        return True
+
+    def _answer(self, helper: Helper, ask: _native.Ask) -> None:
+        error: Exception
+        if ask.kind == _native.ASK_EXP:
+            self._check(self._lib.gl_answer_exp(self._handle, ask.x, helper.exp(ask.x), byref(self._error)))
+            return
+        position, row = ask.position, ask.index
+        if ask.kind == _native.ASK_PIXELS:
+            try:
+                rgb, width, height = helper.pixels(row)
+            except Exception as raised:
+                error = raised
+            else:
+                self._check(self._lib.gl_answer_pixels(self._handle, rgb, width, height, byref(self._error)))
+                return
+        else:
+            error = helper.refused(position, row, ask.reason.decode(errors="replace"))
+        self._check(self._lib.gl_reject(self._handle, byref(self._error)))
+        raise Rejected(error, position, row)
+
+    def set_rng(self, state: int, size: int) -> None:
+        """Puts torch's CPU generator state, `size` bytes at address `state`, into stream 0."""
+        self._check(self._lib.gl_rng_set(self._handle, state, size, byref(self._error)))
+
+    def get_rng(self, state: int, size: int) -> None:
+        """Writes stream 0 into torch's CPU generator state."""
+        self._check(self._lib.gl_rng_get(self._handle, state, size, byref(self._error)))
+
+    def reset(self) -> None:
+        """Forgets batches that were submitted and not received."""
+        self._check(self._lib.gl_reset(self._handle, byref(self._error)))
+
+    def _check(self, status: int) -> int:
+        return self._lib.check(status, self._error)
+
+
+def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object) -> weakref.finalize[..., Any]:
+    """Closes a handle when its owner goes, and holds `kept` until then. At interpreter exit the kernel is quicker."""
+    finalizer = weakref.finalize(owner, _close, lib, handle, kept)
+    finalizer.atexit = False
+    return finalizer
+
+
+def _close(lib: _native.Library, handle: int, kept: object) -> None:
+    # A status is of no use to anybody here: the handle is closed, or belongs to the parent of a fork.
+    lib.gl_close(handle, None)

@@ -1,0 +1,46 @@
+"""The exceptions of goloader itself. What a dataset, Pillow or torch would raise is raised as it is.
+
+    RuntimeError                what users of torch's DataLoader already catch
+      CoreError                 the core reports an error that has no class of its own
+        ForkedError             a loader was used in a child made by fork
+        BugError                a panic in the core; please report its text
+      LibraryError              the core's library is missing or does not fit
+    ValueError
+      PlanError                 a plan or an argument was refused
+"""
+
+from __future__ import annotations
+
+
+class CoreError(RuntimeError):
+    """The core reports an error."""
+
+
+class ForkedError(CoreError):
+    """A loader was used in a child process made by fork, where Go cannot run."""
+
+
+class BugError(CoreError):
+    """A panic in the core, with its stack."""
+
+
+class LibraryError(RuntimeError):
+    """The core's library cannot be loaded; the text lists the likely causes."""
+
+
+class StackError(CoreError):
+    """Samples of a batch differ in shape, in torch.stack's words; users see it as RuntimeError."""
+
+
+class PlanError(ValueError):
+    """The core refused a plan or an argument."""
+
+
+# goloader.h's gl_status -> class; what is not listed is a CoreError.
+BY_STATUS: dict[int, type[Exception]] = {
+    -3: PlanError,
+    -4: ForkedError,
+    -5: BugError,
+    -6: MemoryError,
+    -7: StackError,
+}

@@ -1,0 +1,377 @@
+"""DataLoader: torch's, with the batches from Go where dataset, transforms, sampler and collate_fn are understood."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import itertools
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch._utils import ExceptionWrapper
+from torch.utils import data
+from torch.utils.data import _utils
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from . import _native, plan
+from ._core import Core, Rejected, Run
+from ._errors import StackError
+from .plan import Explanation, Plan, Refusal
+from .plan.samplers import Foreign, index_batches
+
+if TYPE_CHECKING:
+    from .plan.datasets import Samples
+
+T_co = TypeVar("T_co", covariant=True)
+
+_FORKED = Refusal("loader", "os.fork", "this process was forked after goloader was loaded, and Go does not survive a fork")
+
+
+class DataLoader(data.DataLoader[T_co]):
+    """torch.utils.data.DataLoader, with its arguments, attributes, errors, order, random numbers and batches, bit for bit.
+
+    What goloader understands runs in Go: no worker processes, no copies, no start of workers at each epoch. Everything else runs as torch runs
+    it. `explain()` says which is which, and why. Batches are ordinary tensors; memory of a batch is used again only when the last tensor over
+    it is gone.
+    """
+
+    def explain(self) -> Explanation:
+        """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""
+        decision = _decide(self)
+        rows = plan.explain(self, decision)
+        core = _cores.get(self)
+        return rows if core is None else rows.counted(core.stats())
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        decision = _decide(self)
+        if isinstance(decision, Refusal):
+            return super()._get_iterator()
+        core = _cores.get(self)
+        if core is None or core.plan is not decision:
+            core = _cores[self] = Core(decision)
+        if self.num_workers == 0:
+            return _InlineIterator(self, core)
+        self.check_worker_number_rationality()
+        return _PrefetchingIterator(self, core)
+
+
+# Kept beside the loaders, so that these pickle and copy as torch's do.
+_plans: weakref.WeakKeyDictionary[DataLoader[Any], Plan] = weakref.WeakKeyDictionary()
+_cores: weakref.WeakKeyDictionary[DataLoader[Any], Core] = weakref.WeakKeyDictionary()
+
+
+def _decide(loader: DataLoader[Any]) -> Plan | Refusal:
+    """The plan of a loader, made anew if the loader or its dataset changed since the last epoch."""
+    if not _native.available():
+        return _FORKED
+    known = _plans.get(loader)
+    if known is not None and known.unchanged(loader):
+        return known
+    decision = plan.make(loader)
+    if isinstance(decision, Plan):
+        _plans[loader] = decision
+    else:
+        _plans.pop(loader, None)
+    return decision
+
+
+class _Batches:
+    """What torch calls the index sampler, giving arrays of indices in place of lists where that is the same."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[NDArray[np.int64] | Foreign]:
+        return index_batches(self._loader)
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A batch under way.
+
+    indices    as the sampler gave them
+    submitted  how many of them the core got: fewer than all if one is not an index of the dataset.  torch's workers then load, and
+               draw for, the samples before it and fail; so do we
+    lent       page-locked memory for it
+    """
+
+    indices: Any
+    batched: bool
+    submitted: int
+    lent: torch.Tensor | None
+
+    @property
+    def total(self) -> int:
+        return len(self.indices) if self.batched else 1
+
+    def at(self, position: int) -> Any:
+        index = self.indices[position] if self.batched else self.indices
+        return index.item() if isinstance(index, np.generic | np.ndarray) else index
+
+
+class _Lost(Exception):
+    """A batch is lost to an error that torch's users would see."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _NativeIterator(_BaseDataLoaderIter):
+    """An iterator over batches from the core. _BaseDataLoaderIter makes its draws, so they are torch's own."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        self._batches = _Batches(loader)
+        super().__init__(loader)
+        self._plan = core.plan
+        assert core.plan.samples is not None  # make() gives them
+        self._files = _Files(core.plan.samples)
+        self._fetcher = _utils.fetch._MapDatasetFetcher(
+            self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self._batches
+
+    @_index_sampler.setter
+    def _index_sampler(self, sampler: Any) -> None:
+        """torch's constructor assigns the loader's; ours stands in front of it."""
+
+    def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
+        rows, indices = self._rows(batch)
+        lent = self._pinned(len(rows))
+        run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()))
+        return _Task(indices, self._auto_collation, len(rows), lent)
+
+    def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any]:
+        """The source's rows of a batch as far as it has indices of the dataset, and the batch as torch's sampler gave it."""
+        if not isinstance(batch, Foreign):
+            try:
+                return self._plan.resolve(batch.reshape(-1)), batch
+            except IndexError:
+                batch = Foreign(batch.tolist())
+        rows: list[np.int64] = []
+        for index in batch.value if self._auto_collation else [batch.value]:
+            try:
+                rows.append(self._plan.resolve(np.array([index.__index__()], np.int64))[0])
+            except (AttributeError, TypeError, IndexError, OverflowError):
+                break
+        return np.array(rows, np.int64), batch.value
+
+    def _pinned(self, count: int) -> torch.Tensor | None:
+        """Page-locked memory of torch's own allocator for a batch, so that torch knows when a copy from it has ended."""
+        if not self._pin_memory or self._plan.shape is None or count == 0:
+            return None
+        image = int(np.prod(self._plan.shape)) * _dtype(self._plan.dtype).itemsize
+        # The core puts labels behind the images, on a cache line of their own.
+        return torch.empty(_aligned(count * image) + 8 * count, dtype=torch.uint8, pin_memory=True)
+
+    def _receive(self, run: Run, task: _Task) -> Any:
+        """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
+        try:
+            fields = run.receive(_Helper(self, task), self._timeout)
+        except Rejected as rejected:
+            if hasattr(rejected.error, "add_note"):  # Python 3.11
+                rejected.error.add_note(f"goloader: sample {task.at(rejected.position)}, {self._files.name(rejected.row)}")
+            raise _Lost(rejected.error) from None
+        except StackError as error:
+            raise _Lost(RuntimeError(*error.args)) from None
+        if fields is None:
+            return None
+        if not fields or task.submitted < task.total:
+            return self._fetch(task)
+        images, labels = fields[0], torch.from_numpy(fields[1])
+        dtype = _dtype(self._plan.dtype)
+        if task.lent is None:
+            tensor = torch.from_numpy(images)
+            tensor = tensor if tensor.dtype == dtype else tensor.view(dtype)
+        else:
+            tensor = task.lent[: images.nbytes].view(dtype).view(images.shape)
+        if not self._auto_collation:
+            return self._pin([tensor[0], int(labels[0])], task)
+        return self._pin([tensor, labels], task)
+
+    def _fetch(self, task: _Task) -> Any:
+        """Lets the dataset answer for a batch with something that is not an index of it: it knows the error to raise."""
+        indices = task.indices.tolist() if isinstance(task.indices, np.ndarray) else task.indices
+        try:
+            with torch.random.fork_rng(devices=()):
+                return self._fetcher.fetch(indices)
+        except Exception as error:
+            raise _Lost(error) from None
+
+    def _pin(self, batch: list[Any], task: _Task) -> Any:
+        if not self._pin_memory:
+            return batch
+        if task.lent is not None:
+            return [batch[0], _utils.pin_memory.pin_memory(batch[1], self._pin_memory_device)]
+        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device)
+
+
+class _InlineIterator(_NativeIterator):
+    """num_workers=0: a batch is drawn, from the process's own generator, and made inside next(), by all cores at once."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        super().__init__(loader, core)
+        if self._timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._run = core.start(workers=0, streams=1, base_seed=0)
+
+    def _next_data(self) -> Any:
+        batch = self._next_index()
+        if not self._plan.random:
+            return self._make(batch)
+        state = torch.get_rng_state()
+        self._run.set_rng(state.data_ptr(), state.numel())
+        try:
+            return self._make(batch)
+        finally:
+            self._run.get_rng(state.data_ptr(), state.numel())
+            torch.set_rng_state(state)
+
+    def _make(self, batch: NDArray[np.int64] | Foreign) -> Any:
+        try:
+            return self._receive(self._run, self._submit(self._run, batch))
+        except _Lost as lost:
+            raise lost.error from None
+        except BaseException:
+            self._run.reset()  # an interrupted wait leaves its batch behind
+            raise
+
+
+class _PrefetchingIterator(_NativeIterator):
+    """num_workers>0: batches are made ahead, batch k drawn from stream k mod num_workers, which is torch's worker of that number."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        super().__init__(loader, core)
+        self._prefetch_factor = loader.prefetch_factor
+        if self._prefetch_factor <= 0:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        self._run: Run | None = core.start(
+            workers=self._num_workers, streams=self._num_workers, base_seed=self._base_seed
+        )
+        self._tasks: deque[_Task] = deque()
+        self._received = 0
+        self._reset(loader, first_iter=True)
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        super()._reset(loader, first_iter)
+        if self._run is None:
+            raise RuntimeError("this iterator was closed")
+        # What is under way draws from its streams to the end, as in torch's persistent workers.
+        while self._tasks:
+            with contextlib.suppress(_Lost):  # nobody wants it any more
+                self._receive(self._run, self._tasks[0])
+            self._tasks.popleft()
+        self._run.reset()
+        self._received = 0
+        for _ in range(self._prefetch_factor * self._num_workers):
+            self._try_put_index()
+
+    def _try_put_index(self) -> None:
+        try:
+            batch = self._next_index()
+        except StopIteration:
+            return
+        assert self._run is not None
+        self._tasks.append(self._submit(self._run, batch))
+
+    def _next_data(self) -> Any:
+        if not self._tasks or self._run is None:
+            if not self._persistent_workers:
+                self._shutdown_workers()
+            raise StopIteration
+        worker = self._received % self._num_workers
+        try:
+            batch = self._receive(self._run, self._tasks[0])
+        except _Lost as lost:
+            self._advance()
+            _reraise(lost.error, worker)
+        if batch is None:
+            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+        self._advance()
+        return batch
+
+    def _advance(self) -> None:
+        self._tasks.popleft()
+        self._received += 1
+        self._try_put_index()
+
+    def _shutdown_workers(self) -> None:
+        """torch's name for it: stops the goroutines. Batches handed out stay."""
+        if self._run is not None:
+            self._run.close()
+        self._run = None
+        self._tasks.clear()
+
+
+class _Files:
+    """The files of a plan by their rows."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._parts = samples.parts
+        self._ends = list(itertools.accumulate(len(part.samples) for part in samples.parts))
+
+    def _find(self, row: int) -> tuple[Any, str]:
+        part = bisect.bisect_right(self._ends, row)
+        first = self._ends[part] - len(self._parts[part].samples)
+        return self._parts[part].dataset, self._parts[part].samples[row - first][0]
+
+    def name(self, row: int) -> str:
+        return self._find(row)[1]
+
+    def load(self, row: int) -> Any:
+        """The image as the dataset's own loader gives it: PIL, RGB."""
+        dataset, path = self._find(row)
+        return dataset.loader(path)
+
+
+class _Helper:
+    """Answers the core's questions for one batch."""
+
+    def __init__(self, iterator: _NativeIterator, task: _Task) -> None:
+        self._iterator, self._task = iterator, task
+
+    def pixels(self, row: int) -> tuple[bytes, int, int]:
+        image = self._iterator._files.load(row)
+        return image.tobytes(), image.width, image.height
+
+    def refused(self, position: int, row: int, reason: str) -> Exception:
+        index = self._task.at(position)
+        try:
+            with torch.random.fork_rng(devices=()):
+                self._iterator._dataset[index]
+        except Exception as error:
+            return error
+        return RuntimeError(f"goloader's core refuses sample {index}, but the dataset takes it: {reason}")
+
+    def exp(self, x: float) -> float:
+        return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
+
+
+def _reraise(error: Exception, worker: int) -> NoReturn:
+    """Raises an error in torch's words for one in a worker."""
+    try:
+        raise error
+    except Exception:
+        wrapped = ExceptionWrapper(where=f"in DataLoader worker process {worker}")
+    wrapped.reraise()
+
+
+def _dtype(name: str) -> torch.dtype:
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def _aligned(size: int) -> int:
+    return (size + 63) & ~63

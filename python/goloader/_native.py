@@ -1,0 +1,175 @@
+"""The core's library: found, loaded at first use, and each function of goloader.h declared once.
+
+Loaded lazily, since a process that has the library inside warns at each fork (Python 3.12 and later).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
+
+ABI_MAJOR = 1
+LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
+
+OK, EMPTY, ASK = 0, 1, 2
+ASK_PIXELS, ASK_SAMPLE, ASK_EXP = 1, 2, 3
+
+
+class Error(Structure):
+    _fields_ = [("text", c_char * 4096)]
+
+
+class Source(Structure):
+    _fields_ = [
+        ("count", c_int64),
+        ("paths", c_char_p),
+        ("offsets", c_void_p),
+        ("labels", c_void_p),
+        ("arrays", c_void_p),
+    ]
+
+
+class Field(Structure):
+    _fields_ = [("offset", c_int64), ("dtype", c_int32), ("ndim", c_int32), ("shape", c_int64 * 8)]
+
+
+class Batch(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("bytes", c_int64),
+        ("lease", c_void_p),
+        ("sequence", c_int64),
+        ("nfields", c_int32),
+        ("field", Field * 16),
+    ]
+
+
+class Ask(Structure):
+    _fields_ = [
+        ("kind", c_int32),
+        ("position", c_int32),
+        ("sequence", c_int64),
+        ("index", c_int64),
+        ("x", c_float),
+        ("reason", c_char * 256),
+    ]
+
+
+class RunOptions(Structure):
+    _fields_ = [
+        ("workers", c_int32),
+        ("streams", c_int32),
+        ("base_seed", c_uint64),
+        ("run_length", c_int32),
+        ("poison", c_int32),
+    ]
+
+
+# Functions that may take longer than a moment run without the GIL (ctypes.CDLL); the rest keep it (ctypes.PyDLL), since giving it away can
+# cost a whole switch interval when another thread is busy.
+_LONG = {
+    "gl_open": (c_int32, [c_char_p, c_size_t, POINTER(Source), POINTER(c_int64), POINTER(Error)]),
+    "gl_wait": (c_int32, [c_int32, c_int32]),
+    "gl_answer_pixels": (c_int32, [c_int64, c_char_p, c_int32, c_int32, POINTER(Error)]),
+    "gl_reject": (c_int32, [c_int64, POINTER(Error)]),
+    "gl_reset": (c_int32, [c_int64, POINTER(Error)]),
+    "gl_close": (c_int32, [c_int64, POINTER(Error)]),
+    "gl_seeds": (c_int32, [c_uint64, c_int64, c_void_p, c_int64, POINTER(Error)]),
+    "gl_permutation": (c_int32, [c_uint64, c_void_p, c_int64, POINTER(Error)]),
+}
+_SHORT = {
+    "gl_abi_version": (c_uint32, []),
+    "gl_dtype_name": (c_char_p, [c_int32]),
+    "gl_kernels": (c_char_p, []),
+    "gl_start": (c_int32, [c_int64, POINTER(RunOptions), POINTER(c_int64), POINTER(c_int32), POINTER(Error)]),
+    "gl_submit": (c_int32, [c_int64, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
+    "gl_next": (c_int32, [c_int64, POINTER(Batch), POINTER(Ask), POINTER(Error)]),
+    "gl_answer_exp": (c_int32, [c_int64, c_float, c_float, POINTER(Error)]),
+    "gl_rng_set": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
+    "gl_rng_get": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
+    "gl_release": (None, [c_void_p]),
+    "gl_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
+    "gl_live": (c_int32, [POINTER(c_char), c_size_t, POINTER(Error)]),
+}
+DECLARED = _LONG | _SHORT
+
+
+class Library:
+    """The functions of goloader.h by their names."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            long, short = ctypes.CDLL(os.fspath(path)), ctypes.PyDLL(os.fspath(path))
+        except OSError as error:
+            raise LibraryError(_why_not(path, error)) from error
+        for name, (result, arguments) in DECLARED.items():
+            function = getattr(long if name in _LONG else short, name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+        version: int = self.gl_abi_version()
+        if version >> 16 != ABI_MAJOR:
+            raise LibraryError(f"{path} has ABI {version >> 16}.{version & 0xFFFF}, but this package needs {ABI_MAJOR}.x: build both from one commit")
+        self.pid = os.getpid()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def check(self, status: int, error: Error) -> int:
+        """Returns a status that is news, raises one that is an error."""
+        if status >= OK:
+            return status
+        raise BY_STATUS.get(status, CoreError)(error.text.decode(errors="replace"))
+
+    def json(self, function: Any, *arguments: Any) -> dict[str, Any]:
+        """What a function that writes JSON says."""
+        text, error = ctypes.create_string_buffer(8192), Error()
+        self.check(function(*arguments, text, len(text), byref(error)), error)
+        value: dict[str, Any] = json.loads(text.value)
+        return value
+
+
+def _why_not(path: Path, error: OSError) -> str:
+    causes = [
+        f"goloader's core cannot be loaded: {error}. Likely causes:",
+        f"- {path.name} was never built: run `pip install .` (or `make build`) in the source tree" if not path.exists() else "",
+        "- libjpeg-turbo or libdeflate is missing: install libjpeg62-turbo and libdeflate0, or use the wheel, which holds them",
+        "- the library was built for another kind of machine or a newer libc: build it here",
+    ]
+    return "\n".join(cause for cause in causes if cause)
+
+
+@cache
+def _load() -> Library:
+    return Library(LIBRARY)
+
+
+def library() -> Library:
+    """The library, loaded at the first call. Raises LibraryError, or ForkedError in a child of the process that loaded it."""
+    loaded = _load()
+    if loaded.pid != os.getpid():
+        raise ForkedError("this process was forked after goloader was loaded, and Go does not survive a fork")
+    return loaded
+
+
+def available() -> bool:
+    """False in a forked child, where the core cannot run."""
+    return not _load.cache_info().currsize or _load().pid == os.getpid()
+
+
+def live() -> dict[str, int]:
+    """What is alive in the core: handles, and bytes and blocks by purpose. For leak checks."""
+    lib = library()
+    return lib.json(lib.gl_live)
+
+
+def dtype_name(lib: Library, dtype: int) -> str:
+    """A gl_field.dtype as numpy names it."""
+    name: bytes = lib.gl_dtype_name(dtype)
+    return name.decode()

@@ -1,0 +1,331 @@
+"""torch's objects, lowered to a plan: a run as data, which the core carries out.
+
+`make(loader)` answers with a Plan, or with a Refusal that names the object and the reason why torch's own path has to run.
+`make_folder` and `make_arrays` make plans without torch. Importing this package imports neither torch nor torchvision;
+`goloader.plan.samplers` (index_batches) needs torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import transforms as T
+from . import probe
+from .explain import Explanation, Row
+from .lowered import Lowered, lower_neutral
+from .paths import IMG_EXTENSIONS, Paths, find_classes, find_samples, native_share
+from .refusal import Refusal
+
+if TYPE_CHECKING:
+    from .datasets import Samples
+
+__all__ = [
+    "IMG_EXTENSIONS",
+    "Explanation",
+    "Lowered",
+    "Plan",
+    "Refusal",
+    "Row",
+    "explain",
+    "make",
+    "make_arrays",
+    "make_folder",
+]
+
+_VERSION = 1  # core/plan.Version
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A run as data.
+
+    kind      where samples live: "folder" (image files) or "array" (rows of arrays)
+    length    samples of the dataset
+    index     [length] int64, sample -> row of the source; None if they are the same
+    parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
+    paths     of a folder: the files, each followed by a NUL; empty for arrays
+    offsets   [files + 1] int64 into paths
+    labels    [files] int64
+    arrays    of an array source, C-contiguous, a row a sample
+    dtype     of an image, torch's name; "" for arrays
+    channels  of an image
+    size      (height, width) of every image; None if it depends on the image
+    batched   False for batch_size=None: a batch is then one sample
+    rows      what explain() says
+    classes   names of the class folders, for make_folder
+    """
+
+    kind: Literal["folder", "array"]
+    length: int
+    index: NDArray[np.int64] | None
+    parts: tuple[tuple[int, Lowered | None], ...]
+    world: probe.World | None
+    rows: tuple[Row, ...]
+    paths: bytes = b""
+    offsets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    dtype: str = ""
+    channels: int = 0
+    size: T.Size | None = None
+    batched: bool = True
+    classes: tuple[str, ...] = ()
+    samples: Samples | None = None
+
+    @property
+    def files(self) -> int:
+        """Rows of the source: files of a folder, each once, however often or seldom the dataset lists them."""
+        return sum(count for count, _ in self.parts)
+
+    @property
+    def random(self) -> bool:
+        """True if a transform draws random numbers."""
+        return any(lowered is not None and lowered.random for _, lowered in self.parts)
+
+    @property
+    def shape(self) -> tuple[int, int, int] | None:
+        """[channels, height, width] of every image; None if it depends on the image, and for arrays."""
+        return None if self.size is None else (self.channels, *self.size)
+
+    @property
+    def explanation(self) -> Explanation:
+        """A line a stage."""
+        return Explanation(self.rows)
+
+    def to_json(self) -> bytes:
+        """What gl_open takes, with Pillow's limit as it stands now."""
+        source: dict[str, Any] = {"kind": self.kind}
+        output = rng = pillow = None
+        if self.world is None:
+            source["fields"] = [
+                {"dtype": array.dtype.name, "shape": list(array.shape[1:])} for array in self.arrays.values()
+            ]
+        else:
+            output = {"dtype": self.dtype, "channels": self.channels}
+            rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
+            pillow = {"pass_order": self.world.pass_order, "max_pixels": probe.max_pixels()}
+        plan = {
+            "version": _VERSION,
+            "source": source,
+            "parts": [
+                {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
+                for count, lowered in self.parts
+            ],
+            "output": output,
+            "rng": rng,
+            "pillow": pillow,
+        }
+        return json.dumps(plan, allow_nan=False).encode()
+
+    def resolve(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the source for indices of the dataset, negative ones included.
+
+        Raises IndexError if one is out of range; `dataset[i]` then has the error that users of torch would see.
+        """
+        if self.samples is not None:
+            return self.samples.resolve(indices)
+        if not ((indices >= -self.length) & (indices < self.length)).all():
+            raise IndexError(f"index out of range for {self.length} samples")
+        return np.where(indices < 0, indices + self.length, indices)
+
+    def unchanged(self, loader: Any) -> bool:
+        """True if make(loader) would give this plan again: asked at each epoch, since much of a loader can be reassigned."""
+        return (
+            self.samples is not None
+            and _check_loader(loader) is None
+            and self.batched == loader._auto_collation
+            and self.samples.unchanged(loader.dataset)
+        )
+
+
+def make(loader: Any) -> Plan | Refusal:
+    """The plan of a torch.utils.data.DataLoader, or the reason why torch's own path has to run."""
+    refusal = _check_loader(loader)
+    if refusal is not None:
+        return refusal
+    from . import datasets
+
+    world = probe.world()
+    if isinstance(world, Refusal):
+        return world
+    samples = datasets.lower(loader.dataset)
+    if isinstance(samples, Refusal):
+        return samples
+    first = samples.parts[0].lowered
+    for part in samples.parts[1:]:
+        if (part.lowered.dtype, part.lowered.channels) != (first.dtype, first.channels):
+            return Refusal("transform", "ConcatDataset", "its datasets make images of different dtypes or channels")
+    batched = bool(loader._auto_collation)
+    if not batched:
+        for part in samples.parts:
+            if part.lowered.tensor != "Tensor":
+                return Refusal("collate", f"tv_tensors.{part.lowered.tensor}", "with batch_size=None samples keep their type")
+            if not part.lowered.contiguous:
+                return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
+    sizes = {part.lowered.size for part in samples.parts}
+    return Plan(
+        kind="folder",
+        length=samples.length,
+        index=samples.index,
+        parts=tuple((len(part.samples), part.lowered) for part in samples.parts),
+        world=world,
+        rows=_rows(loader, samples),
+        paths=samples.paths.blob,
+        offsets=samples.paths.offsets,
+        labels=samples.labels,
+        dtype=first.dtype,
+        channels=first.channels,
+        size=sizes.pop() if len(sizes) == 1 else None,
+        batched=batched,
+        samples=samples,
+    )
+
+
+def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
+    """The rows of a plan; of a refusal, which stage keeps the loader with torch, and why."""
+    if isinstance(plan, Plan):
+        return plan.explanation
+    from . import samplers
+
+    sampler, _ = samplers.describe(loader) if loader._dataset_kind == 0 else ("none", "")
+    transform = getattr(loader.dataset, "transform", None)
+    what = {
+        "source": type(loader.dataset).__name__,
+        "transform": type(transform).__name__ if transform is not None else "none",
+        "sampler": sampler,
+        "collate": getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__qualname__),
+    }
+    rows = [Row(stage, text, "Python", "the loader runs as torch's") for stage, text in what.items()]
+    because = Row(plan.stage, plan.what, "Python", plan.why)
+    if plan.stage in what:
+        return Explanation(because if row.stage == plan.stage else row for row in rows)
+    return Explanation([because, *rows])
+
+
+def make_folder(
+    root: str | os.PathLike[str],
+    transforms: Sequence[T.Geometry | T.ToArray | T.Normalize] = (),
+    *,
+    allow_empty: bool = False,
+    batched: bool = True,
+) -> Plan:
+    """The plan of an image folder without torch: root/class/.../image, classes numbered in the order of their names.
+
+    Classes, files and their order are those of torchvision's ImageFolder, and so are the errors: FileNotFoundError for a
+    folder without classes, or a class without images unless allow_empty. Without transforms images are [3, h, w] uint8.
+    """
+    root = os.path.expanduser(root)
+    classes, numbers = find_classes(root)
+    files = find_samples(root, numbers, allow_empty=allow_empty)
+    lowered = lower_neutral(transforms)
+    world = probe.world(torch=False)
+    if not isinstance(world, probe.World):
+        raise RuntimeError(str(world))
+    paths = Paths.of([path for path, _ in files])
+    return Plan(
+        kind="folder",
+        length=len(files),
+        index=None,
+        parts=((len(files), lowered),),
+        world=world,
+        rows=(
+            _source_row(f"{len(files)} files in {os.fspath(root)}", 1.0 - native_share(paths.names, None)),
+            *_transform_rows([lowered]),
+        ),
+        paths=paths.blob,
+        offsets=paths.offsets,
+        labels=np.fromiter((label for _, label in files), np.int64, len(files)),
+        dtype=lowered.dtype,
+        channels=lowered.channels,
+        size=lowered.size,
+        batched=batched,
+        classes=tuple(classes),
+    )
+
+
+def make_arrays(arrays: Mapping[str, NDArray[Any]] | Sequence[NDArray[Any]], *, batched: bool = True) -> Plan:
+    """The plan of arrays of equal length: sample i is row i of each. A sequence names them 0, 1, ...
+
+    An array that is not C-contiguous and in native byte order is copied once. Raises ValueError for unequal lengths and
+    TypeError for a dtype that the core does not have.
+    """
+    named = dict(arrays) if isinstance(arrays, Mapping) else {str(i): array for i, array in enumerate(arrays)}
+    if not named:
+        raise ValueError("at least one array is needed")
+    rows = {}
+    for name, array in named.items():
+        array = np.asarray(array)
+        if array.ndim == 0:
+            raise ValueError(f"array {name!r} has no rows")
+        if array.dtype.name not in _ARRAY_DTYPES:
+            raise TypeError(f"array {name!r} has dtype {array.dtype}, not one of {', '.join(_ARRAY_DTYPES)}")
+        rows[name] = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    lengths = {name: len(array) for name, array in rows.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"arrays differ in length: {lengths}")
+    count = next(iter(lengths.values()))
+    what = ", ".join(f"{name}: {array.dtype.name}{list(array.shape)}" for name, array in rows.items())
+    return Plan(
+        kind="array",
+        length=count,
+        index=None,
+        parts=((count, None),),
+        world=None,
+        rows=(Row("source", what, "Go"),),
+        arrays=rows,
+        batched=batched,
+    )
+
+
+_ARRAY_DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+
+
+def _check_loader(loader: Any) -> Refusal | None:
+    """Reasons that lie with the loader itself."""
+    from torch.utils.data import IterableDataset, get_worker_info
+
+    from . import collate
+
+    if loader._dataset_kind != 0 or isinstance(loader.dataset, IterableDataset):
+        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code")
+    if loader.worker_init_fn is not None and loader.num_workers > 0:
+        return Refusal("loader", "worker_init_fn", "it may reseed a worker, or change the worker's dataset")
+    if get_worker_info() is not None:
+        return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
+    return probe.check_pillow_plugins() or collate.check(loader)
+
+
+def _rows(loader: Any, samples: Samples) -> tuple[Row, ...]:
+    from . import samplers
+
+    kind = type(loader.dataset).__qualname__
+    kinds = sorted({type(part.dataset).__qualname__ for part in samples.parts})
+    over = "" if [kind] == kinds else f" over {', '.join(kinds)}"
+    sampler, how = samplers.describe(loader)
+    collate = "default_collate" if loader._auto_collation else "default_convert"
+    return (
+        Row("sampler", sampler, "Python", how),
+        _source_row(f"{kind}{over}, {samples.length} samples", samples.foreign),
+        *_transform_rows([part.lowered for part in samples.parts]),
+        Row("collate", collate, "Go"),
+    )
+
+
+def _source_row(what: str, foreign: float) -> Row:
+    why = f"{foreign:.1%} of the files are not JPEG or PNG: Pillow decodes them, one by one" if foreign else ""
+    return Row("source", what, "Go", why)
+
+
+def _transform_rows(parts: Sequence[Lowered]) -> list[Row]:
+    return [
+        Row("transform", name, "Go", "; ".join(notes) if last else "")
+        for names, notes in dict.fromkeys((lowered.names, lowered.notes) for lowered in parts)
+        for name, last in zip(names, [False] * (len(names) - 1) + [True], strict=True)
+    ]

@@ -1,0 +1,143 @@
+"""A transform as the core runs it: geometry steps, then one look-up table; and the table of torch-less tails.
+
+Whatever a pipeline does after it went from image to array is elementwise on bytes, so it is a function of 256 values for
+each channel: a table, made once by the very code it replaces.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import transforms as T
+from .refusal import Refused
+
+__all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "lower_neutral", "walk"]
+
+# Output dtypes (core/tensor) by torch's names, and their bytes an element.
+ITEMSIZES = {
+    "bool": 1,
+    "uint8": 1,
+    "int8": 1,
+    "int16": 2,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "float32": 4,
+    "int64": 8,
+    "float64": 8,
+}
+
+PASSES_MAX = 16  # GL_PASSES_MAX in core/op/op.h
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A transform, ready for the plan.
+
+    steps       geometry, in order
+    dtype       of the output, a key of ITEMSIZES
+    channels    of the output, 1 or 3
+    table       [channels, 256] items of dtype, little endian: what each byte becomes
+    size        (height, width) of the output; None if it depends on the image
+    names       the user's objects in order, for explain()
+    notes       what explain() says besides
+    tensor      the type of one sample as torch's path would give it: "Tensor" or "Image" (tv_tensors); batches are Tensors
+    contiguous  one sample is contiguous on torch's path; else it has an image's order of bytes (batches are contiguous)
+    """
+
+    steps: tuple[T.Geometry, ...]
+    dtype: str
+    channels: int
+    table: bytes
+    size: T.Size | None
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tensor: str = "Tensor"
+    contiguous: bool = True
+
+    @property
+    def random(self) -> bool:
+        """True if a step draws random numbers."""
+        return any(step.random for step in self.steps)
+
+    def to_plan(self, count: int) -> dict[str, Any]:
+        """The JSON of one part of `count` samples."""
+        return {
+            "count": count,
+            "transforms": [step.to_plan() for step in self.steps],
+            "table": base64.b64encode(self.table).decode("ascii"),
+        }
+
+
+def walk(steps: Iterable[T.Geometry]) -> tuple[int, T.Size | None]:
+    """Channels and size after `steps` on an RGB image of any size. Raises Refused if they need too many passes."""
+    channels: int = 3
+    size: T.Size | None = None
+    passes = 0
+    for step in steps:
+        channels, size = step.channels_after(channels), step.size_after(size)
+        passes += step.passes
+    if passes > PASSES_MAX:
+        raise Refused("transform", f"{passes} passes", f"an image may take at most {PASSES_MAX} passes")
+    return channels, size
+
+
+def lower_neutral(transforms: Sequence[T.Geometry | T.ToArray | T.Normalize]) -> Lowered:
+    """Lower goloader's own transforms. Raises TypeError or ValueError for a list that makes no sense."""
+    steps: list[T.Geometry] = []
+    tail: list[T.ToArray | T.Normalize] = []
+    for transform in transforms:
+        if isinstance(transform, T.Geometry):
+            if tail:
+                raise ValueError(f"{transform} comes after {tail[-1]}: geometry works on images, so it comes first")
+            steps.append(transform)
+        elif isinstance(transform, T.ToArray):
+            if tail:
+                raise ValueError(f"{transform} comes after {tail[-1]}: there is one ToArray, before any Normalize")
+            tail.append(transform)
+        elif isinstance(transform, T.Normalize):
+            if not tail:
+                raise ValueError(f"{transform} needs a ToArray before it")
+            tail.append(transform)
+        else:
+            raise TypeError(f"goloader.transforms has no {type(transform).__name__}: {transform!r}")
+    try:
+        channels, size = walk(steps)
+    except Refused as refused:
+        raise ValueError(str(refused)) from None
+    table = _table(tail, channels)
+    if table.shape[0] != channels:
+        steps.append(T.Grayscale(3))
+    return Lowered(
+        steps=tuple(steps),
+        dtype=table.dtype.name,
+        channels=table.shape[0],
+        table=np.ascontiguousarray(table).astype(table.dtype.newbyteorder("<")).tobytes(),
+        size=size,
+        names=tuple(map(str, transforms)),
+    )
+
+
+def _table(tail: Sequence[T.ToArray | T.Normalize], channels: int) -> NDArray[Any]:
+    """[channels, 256]: the tail on every byte, rounded at each step as torch rounds it (float16 computes in float32)."""
+    values: NDArray[Any] = np.tile(np.arange(256, dtype=np.uint8), (channels, 1))
+    for transform in tail:
+        if isinstance(transform, T.ToArray):
+            values = values.astype(transform.dtype)
+            if transform.scale and values.dtype.kind == "f":
+                values = values / values.dtype.type(255)
+        else:
+            if values.dtype.kind != "f":
+                raise ValueError(f"{transform} needs floats, but ToArray makes {values.dtype.name}")
+            mean = np.array(transform.mean, values.dtype)[:, None]
+            std = np.array(transform.std, values.dtype)[:, None]
+            if not std.all():
+                raise ValueError(f"std evaluated to zero after conversion to {values.dtype.name}")
+            values = (values - mean) / std
+    return values

@@ -1,0 +1,32 @@
+"""Why something is not lowered: an answer, not an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Refusal", "Refused"]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What torch's own path has to run, and why.
+
+    stage  "source", "transform", "sampler", "collate" or "loader": the row of explain() it belongs to
+    what   the object, as a user would find it
+    why    the reason, a sentence without its full stop
+    """
+
+    stage: str
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"
+
+
+class Refused(Exception):
+    """Carries a Refusal out of nested calls; never leaves goloader.plan."""
+
+    def __init__(self, stage: str, what: str, why: str) -> None:
+        super().__init__(f"{what}: {why}")
+        self.refusal = Refusal(stage, what, why)

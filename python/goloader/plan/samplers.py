@@ -1,0 +1,287 @@
+"""Batches of indices as arrays, drawn as torch's samplers draw them.
+
+torch's samplers hand out Python ints, one for each sample of an epoch. `index_batches(loader)` takes the place of
+`iter(loader._index_sampler)`: the same batches, the same draws from the same generators at the same moments (a generator
+is part of the user's program), but int64 arrays. What it does not know it pulls as torch does.
+
+A stream here is a Python generator of arrays. Like torch's generators it draws when somebody needs the next number that is
+not there yet, not earlier: so an exhausted stream has drawn what torch's would have drawn, and one left early has not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+from .transforms import is_original
+
+__all__ = ["Foreign", "Indices", "describe", "index_batches"]
+
+Indices = NDArray[np.int64]
+
+# Numbers made at a time where nobody can see when they are made.
+_CHUNK = 1 << 15
+
+# Not bool, and no narrow integers, whose arithmetic in ConcatDataset overflows.
+_INTEGERS: set[type] = {int, np.int64}
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign:
+    """What a sampler yielded that is not a list of ints: only the dataset knows what it means by it."""
+
+    value: Any
+
+
+def index_batches(loader: Any) -> Iterator[Indices | Foreign]:
+    """The index batches of one epoch, in place of `iter(loader._index_sampler)`.
+
+    With automatic batching each is an array [batch]; with batch_size=None an array [] of one index. Made at once is only
+    what torch makes at once: `iter()` of the sampler.
+    """
+    sampler = loader._index_sampler
+    if not loader._auto_collation:
+        streams = _known(sampler)
+        if streams is None:
+            return map(_single, iter(sampler))
+        return _singles(streams(sampler))
+    if type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch"):
+        return _batches(sampler)
+    return map(_many, iter(sampler))
+
+
+def describe(loader: Any) -> tuple[str, str]:
+    """For explain(): which sampler, and whether its indices travel as arrays or as Python ints."""
+    sampler = loader._index_sampler
+    names = [type(sampler).__name__]
+    if type(sampler) is BatchSampler:
+        sampler = sampler.sampler
+        names.append(type(sampler).__name__)
+    known = _known(sampler) is not None
+    return " over ".join(names), "torch's draws, as arrays" if known else "its own code, an int at a time"
+
+
+def _batches(sampler: Any) -> Iterator[Indices | Foreign]:
+    """BatchSampler.__iter__, a generator too: nothing happens before the first batch is pulled."""
+    streams = _known(sampler.sampler)
+    if streams is None:
+        yield from map(_many, iter(sampler))
+        return
+    taker = _Taker(streams(sampler.sampler))
+    size = sampler.batch_size
+    if sampler.drop_last:
+        while (batch := taker.take(size)) is not None and len(batch) == size:
+            yield taker.finish(batch)
+    else:
+        while (batch := taker.take(sampler.batch_size)) is not None and len(batch):
+            yield taker.finish(batch)
+
+
+def _singles(stream: _Stream) -> Iterator[Indices | Foreign]:
+    taker = _Taker(stream)
+    while (one := taker.take(1)) is not None and len(one):
+        finished = taker.finish(one)
+        yield Foreign(finished.value[0]) if isinstance(finished, Foreign) else finished.reshape(())
+
+
+# Streams
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """Arrays of numbers, and what becomes of the numbers (a look-up, say) once a batch of them is taken."""
+
+    arrays: Iterator[Indices]
+    finish: Callable[[Indices], Indices | Foreign] = lambda batch: batch
+
+
+_Streams = Callable[[Any], _Stream]
+
+
+class _Taker:
+    """Cuts a stream into batches."""
+
+    def __init__(self, stream: _Stream) -> None:
+        self._arrays = stream.arrays
+        self._rest: Indices = np.empty(0, np.int64)
+        self.finish = stream.finish
+
+    def take(self, count: int) -> Indices | None:
+        """The next `count` numbers, fewer at the end of the stream; an array of its own."""
+        taken: list[Indices] = []
+        missing = count
+        while missing > 0:
+            if not len(self._rest):
+                array = next(self._arrays, None)
+                if array is None:
+                    break
+                self._rest = array
+            taken.append(self._rest[:missing])
+            missing -= len(taken[-1])
+            self._rest = self._rest[len(taken[-1]) :]
+        return np.concatenate(taken) if taken else None
+
+
+def _known(sampler: Any) -> _Streams | None:
+    """How to stream `sampler`, if it is one of torch's own, unpatched."""
+    streams: dict[type, _Streams] = {
+        SequentialSampler: _sequential,
+        RandomSampler: _random,
+        SubsetRandomSampler: _subset_random,
+        WeightedRandomSampler: _weighted,
+        DistributedSampler: _distributed,
+    }
+    kind = type(sampler)
+    if kind not in streams or not is_original(kind.__iter__, "torch") or not is_original(kind.__len__, "torch"):
+        return None
+    return streams[kind]
+
+
+def _sequential(sampler: SequentialSampler) -> _Stream:
+    length = len(sampler.data_source)  # looked up when iter() is called
+    return _Stream(_counting(length))
+
+
+def _counting(length: int) -> Iterator[Indices]:
+    for start in range(0, length, _CHUNK):
+        yield np.arange(start, min(start + _CHUNK, length), dtype=np.int64)
+
+
+def _random(sampler: RandomSampler) -> _Stream:
+    return _Stream(_random_arrays(sampler))
+
+
+def _random_arrays(sampler: RandomSampler) -> Iterator[Indices]:
+    n = len(sampler.data_source)
+    private = sampler.generator is None
+    if private:
+        seed = int(torch.empty((), dtype=torch.int64).random_().item())
+        generator = torch.Generator()
+        generator.manual_seed(seed)
+    else:
+        generator = sampler.generator
+    if sampler.replacement:
+        # 32 at a time, as torch: how far a generator has moved shows. A private one shows nothing.
+        blocks = sampler.num_samples // 32
+        step = _CHUNK // 32 if private else 1
+        for block in range(0, blocks, step):
+            yield _array(torch.randint(n, (32 * min(step, blocks - block),), dtype=torch.int64, generator=generator))
+        yield _array(torch.randint(n, (sampler.num_samples % 32,), dtype=torch.int64, generator=generator))
+    else:
+        for _ in range(sampler.num_samples // n):
+            yield _array(torch.randperm(n, generator=generator))
+        yield _array(torch.randperm(n, generator=generator))[: sampler.num_samples % n]
+
+
+def _subset_random(sampler: SubsetRandomSampler) -> _Stream:
+    def arrays() -> Iterator[Indices]:
+        yield _array(torch.randperm(len(sampler.indices), generator=sampler.generator))
+
+    def look_up(batch: Indices) -> Indices | Foreign:
+        # A batch at a time, as the list stands then.
+        indices: Any = sampler.indices
+        if type(indices) is np.ndarray and indices.ndim == 1 and indices.dtype == np.int64:
+            return np.asarray(indices[batch])
+        if type(indices) is torch.Tensor and indices.ndim == 1 and indices.dtype == torch.int64:
+            return _array(indices[torch.from_numpy(batch)])
+        return _many([indices[i] for i in batch.tolist()])
+
+    return _Stream(arrays(), look_up)
+
+
+def _weighted(sampler: WeightedRandomSampler) -> _Stream:
+    def arrays() -> Iterator[Indices]:
+        yield _array(
+            torch.multinomial(sampler.weights, sampler.num_samples, sampler.replacement, generator=sampler.generator)
+        )
+
+    return _Stream(arrays())
+
+
+def _distributed(sampler: DistributedSampler[Any]) -> _Stream:
+    return _Stream(iter((_distributed_share(sampler),)))
+
+
+def _distributed_share(sampler: DistributedSampler[Any]) -> Indices:
+    """DistributedSampler.__iter__, which makes the whole list when iter() is called."""
+    n = len(sampler.dataset)  # type: ignore[arg-type]
+    if sampler.shuffle:
+        generator = torch.Generator()
+        generator.manual_seed(sampler.seed + sampler.epoch)
+        indices = _array(torch.randperm(n, generator=generator))
+    else:
+        indices = np.arange(n, dtype=np.int64)
+    if not sampler.drop_last:
+        padding = sampler.total_size - n
+        if padding <= n:
+            # A negative padding cuts the copy from its end, as a slice of a list does.
+            indices = np.concatenate([indices, indices[:padding]])
+        else:
+            indices = np.concatenate([indices, np.tile(indices, math.ceil(padding / n))[:padding]])
+    else:
+        indices = indices[: sampler.total_size]
+    if len(indices) != sampler.total_size:
+        raise AssertionError(
+            f"Number of indices ({len(indices)}) does not match total_size ({sampler.total_size})"
+        )
+    indices = indices[sampler.rank : sampler.total_size : sampler.num_replicas]
+    if len(indices) != sampler.num_samples:
+        raise AssertionError(
+            f"Number of subsampled indices ({len(indices)}) does not match num_samples ({sampler.num_samples})"
+        )
+    return indices
+
+
+# Conversion
+
+
+def _array(tensor: torch.Tensor) -> Indices:
+    array: Indices = tensor.cpu().numpy()
+    return array
+
+
+def _many(batch: Any) -> Indices | Foreign:
+    """A batch of indices as an array, if dataset[i] for its items surely is dataset[int(i)]."""
+    if isinstance(batch, torch.Tensor):
+        if batch.ndim == 1 and batch.dtype == torch.int64 and len(batch):
+            return _array(batch.detach()).copy()
+    elif type(batch) is np.ndarray:
+        if batch.ndim == 1 and batch.dtype == np.int64 and len(batch):
+            return batch.copy()
+    elif type(batch) in (list, tuple, range) and len(batch):
+        if not set(map(type, batch)) <= _INTEGERS and not all(map(_is_index, batch)):
+            return Foreign(batch)
+        try:
+            return np.fromiter(map(int, batch), np.int64, len(batch))
+        except OverflowError:
+            pass
+    return Foreign(batch)
+
+
+def _single(index: Any) -> Indices | Foreign:
+    if _is_index(index):
+        try:
+            return np.array(int(index), np.int64)
+        except OverflowError:
+            pass
+    return Foreign(index)
+
+
+def _is_index(value: Any) -> bool:
+    return type(value) in _INTEGERS or (
+        isinstance(value, torch.Tensor) and value.ndim == 0 and value.dtype == torch.int64
+    )

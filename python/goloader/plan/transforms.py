@@ -1,0 +1,505 @@
+"""torchvision's transforms, v1 and v2, lowered: `lower(transform)` says what they are, or why they stay with torch.
+
+A transform is known by its exact class, and only while it is what its class says: a subclass, a hook, an attribute of the
+object that hides a method, a patched method are all refused. Everything here is about what the object does to an RGB PIL
+image, which is what ImageFolder's loader gives.
+
+The rest, from the step that makes a tensor on, becomes a table: the user's own objects are run, once, on an image that
+holds all 256 bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .. import transforms as T
+from .lowered import ITEMSIZES, Lowered, walk
+from .refusal import Refusal, Refused
+
+__all__ = ["is_original", "lower"]
+
+# What torch and torchvision call on a transform, directly or by way of the base classes.
+_METHODS = (
+    "__call__",
+    "_call_impl",
+    "_call_kernel",
+    "_needs_transform_list",
+    "check_inputs",
+    "forward",
+    "get_params",
+    "make_params",
+    "transform",
+)
+
+
+def lower(transform: Any) -> Lowered | Refusal:
+    """What `transform` does to an RGB PIL image, or the reason why it is not lowered."""
+    try:
+        return _lower(transform)
+    except Refused as refused:
+        return refused.refusal
+
+
+def is_original(function: Any, *packages: str) -> bool:
+    """True if `function` was defined inside one of `packages`: not patched over by anybody else."""
+    function = getattr(function, "__func__", function)
+    module = getattr(function, "__globals__", {}).get("__name__", "")
+    return module.partition(".")[0] in packages
+
+
+def _lower(transform: Any) -> Lowered:
+    if transform is None:
+        raise Refused("transform", "transform=None", "samples would be PIL images, which no collate function takes")
+    if torch.get_default_dtype() != torch.float32:
+        raise Refused(
+            "transform", "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}"
+        )
+    if torch.get_default_device().type != "cpu":
+        raise Refused("transform", "torch.set_default_device", "random numbers are drawn on another device")
+
+    geometry = _geometry()
+    makers, after, passive, nothing = _classes()
+    steps: list[T.Geometry] = []
+    names: list[str] = []
+    notes: list[str] = []
+    tail: list[Any] = []
+    channels = 3
+    for each in _flat(transform):
+        kind, name = type(each), _name(each)
+        names.append(name)
+        if kind in nothing:
+            continue
+        if tail:
+            if kind in geometry:
+                raise Refused("transform", name, "geometry on tensors is another arithmetic than on PIL images")
+            if kind not in after:
+                raise Refused("transform", name, f"{_path(kind)} is not known")
+            tail.append(each)
+        elif kind in geometry:
+            step = _step(geometry[kind], each, channels)
+            if step is not None:
+                steps.append(step)
+                channels = step.channels_after(channels)
+            if getattr(each, "antialias", True) is False:
+                notes.append("antialias=False has no effect on PIL images")
+        elif kind in makers:
+            tail.append(each)
+        elif kind not in passive:
+            why = "it comes before the step that makes a tensor" if kind in after else f"{_path(kind)} is not known"
+            raise Refused("transform", name, why)
+    if not tail:
+        raise Refused("transform", _name(transform), "nothing makes a tensor of the image")
+
+    table = _table(tuple(tail), channels)
+    if table.channels != channels:  # Normalize spreads a grey image over its three means
+        steps.append(T.Grayscale(3))
+    _, size = walk(steps)
+    return Lowered(
+        steps=tuple(steps),
+        dtype=table.dtype,
+        channels=table.channels,
+        table=table.data,
+        size=size,
+        names=tuple(names),
+        notes=tuple(notes),
+        tensor=table.tensor,
+        contiguous=table.contiguous,
+    )
+
+
+# Containers
+
+
+def _flat(transform: Any) -> Iterator[Any]:
+    """The transforms inside nested containers, in order, each checked to be what its class says."""
+    _check_intact(transform)
+    kind = type(transform)
+    v1, v2 = _modules()
+    children: Any
+    if kind is torch.nn.Sequential:
+        children = list(transform._modules.values())
+    elif (v1 is not None and kind is v1.Compose) or (v2 is not None and kind is v2.Compose):
+        children = transform.transforms
+        if type(children) not in (list, tuple):
+            # Named by its class: its repr would use up an iterator.
+            raise Refused("transform", kind.__name__, f"its transforms are a {_path(type(children))}, not a list")
+    else:
+        yield transform
+        return
+    if not children and v2 is not None and kind is v2.Compose:
+        raise Refused("transform", "Compose", "it is empty")
+    for child in children:
+        yield from _flat(child)
+
+
+def _check_intact(transform: Any) -> None:
+    """Raise Refused unless calling `transform`, if of a class we know, does just what that class was written to do."""
+    kind = type(transform)
+    if kind.__module__.partition(".")[0] not in ("torch", "torchvision"):
+        return
+    hidden = [name for name in getattr(transform, "__dict__", {}) if hasattr(kind, name)]
+    if hidden:
+        raise Refused("transform", _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}")
+    if isinstance(transform, torch.nn.Module):
+        if any(
+            (
+                transform._forward_hooks,
+                transform._forward_pre_hooks,
+                transform._backward_hooks,
+                transform._backward_pre_hooks,
+            )
+        ):
+            raise Refused("transform", _name(transform), "it has hooks")
+        if _has_global_hooks():
+            raise Refused("transform", _name(transform), "hooks for all modules are registered with torch.nn")
+    for name in _METHODS:
+        method = getattr(kind, name, None)
+        if hasattr(method, "__globals__") and not is_original(method, "torch", "torchvision"):
+            raise Refused("transform", _name(transform), f"{kind.__name__}.{name} was replaced")
+
+
+def _has_global_hooks() -> bool:
+    module: Any = torch.nn.modules.module
+    names = ("forward", "forward_pre", "backward", "backward_pre")
+    return any(getattr(module, f"_global_{name}_hooks") for name in names)
+
+
+# Classes
+
+
+def _modules() -> tuple[Any, Any]:
+    """torchvision's v1 and v2 transforms, each None while nobody imported it: then no object of it can be about."""
+    return sys.modules.get("torchvision.transforms.transforms"), sys.modules.get("torchvision.transforms.v2")
+
+
+_Lowering = Callable[[Any, int], T.Geometry | None]
+
+
+def _geometry() -> dict[type, _Lowering]:
+    """How to read each geometry class: a function of the object and the image's channels; None is an identity."""
+    table: dict[type, _Lowering] = {}
+    v1, v2 = _modules()
+    apis: tuple[tuple[Any, T.Api], ...] = ((v1, "v1"), (v2, "v2"))
+    for module, api in apis:
+        if module is not None:
+            table |= {
+                module.Resize: _resize_v1 if api == "v1" else _resize_v2,
+                module.CenterCrop: _center_crop,
+                module.RandomCrop: _random_crop_v1 if api == "v1" else _random_crop_v2,
+                module.RandomResizedCrop: partial(_random_resized_crop, api),
+                module.RandomHorizontalFlip: partial(_flip, T.RandomHorizontalFlip),
+                module.RandomVerticalFlip: partial(_flip, T.RandomVerticalFlip),
+                module.Pad: partial(_pad, api),
+                module.Grayscale: _grayscale,
+            }
+    return table
+
+
+def _classes() -> tuple[set[type], set[type], set[type], set[type]]:
+    """Classes that make a tensor of an image; that work on a tensor; that leave images alone; that do nothing at all."""
+    v1, v2 = _modules()
+    makers: set[type] = set()
+    after: set[type] = set()
+    passive: set[type] = set()
+    nothing: set[type] = {torch.nn.Identity}
+    if v1 is not None:
+        makers |= {v1.ToTensor, v1.PILToTensor}
+        after |= {v1.ConvertImageDtype, v1.Normalize}
+    if v2 is not None:
+        makers |= {v2.ToTensor, v2.PILToTensor, v2.ToImage}
+        after |= {v2.ConvertImageDtype, v2.Normalize, v2.ToDtype, v2.ToPureTensor, v2.ToImage, v2.PILToTensor}
+        passive |= {v2.ToDtype, v2.ToPureTensor}
+        nothing |= {v2.Identity}
+    return makers, after, passive, nothing
+
+
+# Geometry: one function for each class. `each` is the object, `channels` those of the image it gets.
+
+
+def _step(lowering: _Lowering, each: Any, channels: int) -> T.Geometry | None:
+    """Arguments that goloader.transforms does not take are those with which torchvision raises, sooner or later."""
+    try:
+        return lowering(each, channels)
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise Refused("transform", _name(each), str(error)) from None
+
+
+def _resize_v1(each: Any, channels: int) -> T.Geometry:
+    if isinstance(each.size, bool) or type(each.size) not in (int, list, tuple):
+        raise TypeError(f"size is {each.size!r}")
+    return T.Resize(each.size, _filter_v1(each), _max_size(each))
+
+
+def _resize_v2(each: Any, channels: int) -> T.Geometry:
+    if each.size is not None and type(each.size) is not list:
+        raise TypeError(f"size is {each.size!r}")
+    return T.Resize(each.size, _filter_v2(each), _max_size(each))
+
+
+def _max_size(each: Any) -> int | None:
+    if each.max_size is not None and type(each.max_size) is not int:
+        raise TypeError(f"max_size is {each.max_size!r}")
+    return each.max_size
+
+
+def _center_crop(each: Any, channels: int) -> T.Geometry:
+    return T.CenterCrop(_crop_size(each))
+
+
+def _random_crop_v1(each: Any, channels: int) -> T.Geometry:
+    padding: tuple[int, ...] | None = None
+    fill: float | list[float] = 0
+    mode = "constant"
+    if each.padding is not None:
+        padding = T.borders(_integers(each.padding, "padding"))
+    if padding is not None or each.pad_if_needed:
+        fill, mode = _fill(each.fill, channels, each.padding_mode), each.padding_mode
+    return T.RandomCrop(_crop_size(each), padding, _flag(each.pad_if_needed), fill, mode, api="v1")
+
+
+def _random_crop_v2(each: Any, channels: int) -> T.Geometry:
+    padding: tuple[int, ...] | None = None
+    fill: float | list[float] = 0
+    mode = "constant"
+    if each.padding is not None:
+        _integers(each.padding, "padding")
+        left, right, top, bottom = each.padding  # in the order in which v2 keeps them
+        padding = (left, top, right, bottom)
+    if padding is not None or each.pad_if_needed:
+        fill, mode = _fill(_fill_v2(each), channels, each.padding_mode), each.padding_mode
+    return T.RandomCrop(_crop_size(each), padding, _flag(each.pad_if_needed), fill, mode, api="v2")
+
+
+def _random_resized_crop(api: T.Api, each: Any, channels: int) -> T.Geometry:
+    size = _pair(each)
+    if not all(type(number) in (int, float) for number in (*each.scale, *each.ratio)):
+        raise TypeError(f"scale={each.scale!r}, ratio={each.ratio!r} are not all plain numbers")
+    # v1 takes the logarithm at each draw, v2 once when it is made.
+    log_ratio = torch.log(torch.tensor(each.ratio)) if api == "v1" else each._log_ratio
+    if log_ratio.dtype != torch.float32:
+        raise TypeError(f"the logarithm of ratio is {log_ratio.dtype}")
+    return T.RandomResizedCrop(
+        size,
+        each.scale,
+        each.ratio,
+        _filter_v1(each) if api == "v1" else _filter_v2(each),
+        api=api,
+        log_ratio=log_ratio.tolist(),
+    )
+
+
+def _flip(kind: Callable[[float], T.Geometry], each: Any, channels: int) -> T.Geometry:
+    if type(each.p) not in (int, float) or each.p != each.p:
+        raise TypeError(f"p is {each.p!r}")
+    return kind(min(max(each.p, 0.0), 1.0))  # v1 takes any number: a draw is at least 0 and below 1
+
+
+def _pad(api: T.Api, each: Any, channels: int) -> T.Geometry:
+    fill = each.fill if api == "v1" else _fill_v2(each)
+    padding = _integers(each.padding, "padding")
+    return T.Pad(padding, _fill(fill, channels, each.padding_mode), each.padding_mode)
+
+
+def _grayscale(each: Any, channels: int) -> T.Geometry | None:
+    step = T.Grayscale(each.num_output_channels)
+    return None if channels == step.num_output_channels == 1 else step
+
+
+# Arguments
+
+
+def _pair(each: Any) -> T.Size:
+    """(height, width) of an object whose size was made a pair when it was built."""
+    if type(each.size) not in (list, tuple) or len(each.size) != 2:
+        raise TypeError(f"size is {each.size!r}")
+    return T.edge_pair(each.size)
+
+
+def _crop_size(each: Any) -> T.Size:
+    """As _pair; Pillow warns of crops beyond its limit, so that they stay with it."""
+    from PIL import Image
+
+    height, width = _pair(each)
+    if Image.MAX_IMAGE_PIXELS is not None and height * width > Image.MAX_IMAGE_PIXELS:
+        raise ValueError(f"a crop of {height}x{width} exceeds PIL.Image.MAX_IMAGE_PIXELS")
+    return height, width
+
+
+def _integers(value: Any, name: str) -> int | list[int]:
+    if type(value) is int:
+        return value
+    if type(value) in (list, tuple) and all(type(number) is int for number in value):
+        return list(value)
+    raise TypeError(f"{name} is {value!r}")
+
+
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise TypeError(f"pad_if_needed is {value!r}")
+    return value
+
+
+def _fill_v2(each: Any) -> Any:
+    """What v2 fills a PIL image with: its table may name types."""
+    from PIL import Image
+
+    return each._fill.get(Image.Image, each._fill.get("others"))
+
+
+def _fill(value: Any, channels: int, mode: Any) -> float | list[float]:
+    """torchvision.transforms._functional_pil._parse_fill; with other modes than constant the fill is unused."""
+    if mode != "constant" or value is None:
+        return 0
+    values = list(value) if type(value) in (list, tuple) else [value]
+    if not all(type(number) in (int, float, bool) for number in values):
+        raise TypeError(f"fill is {value!r}")
+    if len(values) not in (1, channels):
+        raise ValueError(f"fill has {len(values)} values for {channels} channels")
+    return values
+
+
+def _filter_v1(each: Any) -> str:
+    mode = each.interpolation
+    if type(mode).__name__ != "InterpolationMode":
+        raise TypeError(f"interpolation is {mode!r}")
+    return T.filter_name(mode.value)
+
+
+def _filter_v2(each: Any) -> str:
+    mode = each.interpolation
+    if type(mode).__name__ == "InterpolationMode":
+        mode = mode.value
+    if not isinstance(mode, str | int):
+        raise TypeError(f"interpolation is {mode!r}")
+    return T.filter_name(mode)
+
+
+# The table
+
+
+class _Table:
+    """What a tail makes of every byte."""
+
+    def __init__(self, out: torch.Tensor) -> None:
+        self.dtype = str(out.dtype).removeprefix("torch.")
+        self.channels = out.shape[0]
+        self.data = _bytes(out).tobytes()
+        self.tensor = type(out).__name__
+        self.contiguous = True
+
+
+# A table is a function of its key, and a plan is checked again at each epoch.
+_tables: OrderedDict[tuple[Any, ...], _Table] = OrderedDict()
+_TABLES_MAX = 64
+
+
+def _table(tail: tuple[Any, ...], channels: int) -> _Table:
+    names = ", ".join(map(_name, tail))
+    key = (channels, *((type(each), _key(_arguments(each), _name(each))) for each in tail))
+    table = _tables.get(key)
+    if table is None:
+        try:
+            table = _run_tail(tail, channels, names)
+        except Refused:
+            raise
+        except Exception as error:  # noqa: BLE001 (whatever it raises, torch's own path is to raise it)
+            raise Refused("transform", names, f"it raises {type(error).__name__}: {error}") from None
+        _tables[key] = table
+        if len(_tables) > _TABLES_MAX:
+            _tables.popitem(last=False)
+    return table
+
+
+def _run_tail(tail: tuple[Any, ...], channels: int, names: str) -> _Table:
+    def run(pixels: NDArray[np.uint8]) -> torch.Tensor:
+        """The tail on one image; pixels is [height, width, channels]."""
+        from PIL import Image
+
+        out: Any = Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels)
+        for each in tail:
+            out = each(out)
+        if not isinstance(out, torch.Tensor) or out.ndim != 3 or out.shape[0] not in (1, 3):
+            raise Refused("transform", names, "it does not make an image tensor of 1 or 3 channels")
+        if out.shape[1:] != pixels.shape[:2]:
+            raise Refused("transform", names, f"it changes the image's size to {tuple(out.shape[1:])}")
+        if out.layout != torch.strided or out.device.type != "cpu" or out.requires_grad:
+            raise Refused("transform", names, "it makes a tensor that is not plain CPU memory, or that has a gradient")
+        return out
+
+    grey = np.arange(256, dtype=np.uint8)[None, :, None]
+    out = run(np.repeat(grey, channels, axis=2))
+    if type(torch.stack([out])) is not torch.Tensor:
+        raise Refused("transform", names, f"a batch of {_path(type(out))} is no plain tensor")
+    if str(out.dtype).removeprefix("torch.") not in ITEMSIZES:
+        raise Refused("transform", names, f"goloader has no {out.dtype}")
+    table = _Table(out)
+    known = _bytes(out)
+
+    # One byte must become the same bits wherever it stands: in a vector loop, in the few elements left behind one, in any
+    # row and channel. Five pixels are fewer than any vector; the last image differs in each channel.
+    rng = np.random.default_rng(0)
+    strips = [np.repeat(grey[:, at : at + 5], channels, axis=2) for at in range(0, 256, 5)]
+    for pixels in (*strips, rng.integers(0, 256, (6, 43, channels), dtype=np.uint8)):
+        out = run(pixels)
+        planes = pixels.transpose(2, 0, 1)
+        if planes.shape[0] != table.channels:
+            planes = np.repeat(planes, table.channels, axis=0)
+        want = np.stack([known[channel, 0][planes[channel]] for channel in range(table.channels)])
+        if not np.array_equal(_bytes(out), want):
+            raise Refused("transform", names, "what it makes of a pixel depends on where the pixel stands")
+    table.contiguous = out.is_contiguous()
+    return table
+
+
+def _bytes(out: torch.Tensor) -> NDArray[np.uint8]:
+    """[channels, height, width, itemsize]: the bits, which compare where numbers (NaN, -0.0) do not."""
+    plain = out.as_subclass(torch.Tensor).detach().contiguous()
+    flat: NDArray[np.uint8] = plain.reshape(-1).view(torch.uint8).numpy()
+    return flat.reshape(*plain.shape, plain.element_size())
+
+
+def _arguments(each: Any) -> dict[str, Any]:
+    """A transform's own attributes."""
+    return {name: value for name, value in vars(each).items() if not name.startswith("_") and name != "training"}
+
+
+def _key(value: Any, name: str) -> Any:
+    """A hashable stand-in that is equal only where the values are the same bits."""
+    if value is None or isinstance(value, bool | int | str | type | torch.dtype):
+        return type(value), value
+    if isinstance(value, float):
+        return type(value), value.hex()
+    if type(value) in (list, tuple):
+        return type(value), tuple(_key(item, name) for item in value)
+    if type(value) is dict:
+        return dict, tuple((_key(k, name), _key(v, name)) for k, v in value.items())
+    if type(value) is torch.Tensor and value.device.type == "cpu":
+        plain = value.detach()
+        return torch.Tensor, value.dtype, tuple(value.shape), value.requires_grad, repr(plain.tolist())
+    if isinstance(value, np.ndarray | np.generic):
+        return type(value), value.dtype.str, value.shape, value.tobytes()
+    raise Refused("transform", name, f"it has an argument of type {_path(type(value))}")
+
+
+# Names
+
+
+def _path(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _name(transform: Any) -> str:
+    """One line for a person: the repr, cut to fit."""
+    try:
+        text = " ".join(repr(transform).split())
+    except Exception:  # noqa: BLE001 (a broken repr is no reason to fail)
+        text = type(transform).__name__
+    return text if len(text) <= 100 else f"{text[:97]}..."
