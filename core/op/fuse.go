@@ -1,0 +1,185 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goloader/goloader/core/recipe"
+)
+
+// Fuse writes a recipe's steps over an image of size in as few passes as possible, appended to dst, and says the size
+// that comes out. Each pass reads and writes all its pixels, so fewer are faster; the bits are the same:
+//
+//   - crops, one resize, crops and flips are one pass, and so are padding, crops and flips;
+//   - grey changes each pixel by itself, so a crop or flip behind it moves in front of it;
+//   - a resize of a flipped image is a pass of its own: Pillow's weights are not exactly mirror images;
+//   - steps that change nothing vanish; if none is left, one pass copies.
+//
+// Fuse does not allocate if dst has room for the passes.
+func Fuse(dst []Pass, in recipe.Size, steps []recipe.Step) ([]Pass, recipe.Size, error) {
+	if in.Width < 1 || in.Height < 1 {
+		return dst, in, fmt.Errorf("fuse: an image of %v pixels", in)
+	}
+	f := fuser{passes: dst, start: len(dst), in: in, size: in}
+	for i, step := range steps {
+		if err := f.add(step); err != nil {
+			return dst, in, fmt.Errorf("fuse: step %d, on %v pixels: %w", i, f.size, err)
+		}
+	}
+	if len(f.passes) == f.start {
+		f.passes = append(f.passes, copying(f.size))
+	}
+	if n := len(f.passes) - f.start; n > PassesMax {
+		return dst, in, fmt.Errorf("fuse: %d passes, at most %d are possible", n, PassesMax)
+	}
+	return f.passes, f.size, nil
+}
+
+type fuser struct {
+	passes []Pass
+	start  int         // of ours in passes
+	in     recipe.Size // before them
+	size   recipe.Size // after the passes
+}
+
+func whole(s recipe.Size) Window { return Window{Width: s.Width, Height: s.Height} }
+
+// copying is the pass that changes nothing.
+func copying(s recipe.Size) Pass {
+	return Pass{Kind: Resample, Src: whole(s), Width: s.Width, Height: s.Height, Out: whole(s)}
+}
+
+// resizes says whether a Resample pass has a resize in it: none yet means another may come.
+func (p *Pass) resizes() bool { return p.Width != p.Src.Width || p.Height != p.Src.Height }
+
+func (f *fuser) add(step recipe.Step) error {
+	out := step.Out(f.size)
+	if out.Width < 1 || out.Height < 1 {
+		return fmt.Errorf("to %v pixels", out)
+	}
+	switch step.Kind {
+	case recipe.Crop:
+		if step.Left < 0 || step.Top < 0 || int64(step.Left)+int64(step.Width) > int64(f.size.Width) ||
+			int64(step.Top)+int64(step.Height) > int64(f.size.Height) {
+			return fmt.Errorf("crop of %v at (%d, %d) leaves the image", out, step.Left, step.Top)
+		}
+		if out != f.size {
+			f.mover().crop(Window{step.Left, step.Top, step.Width, step.Height})
+		}
+	case recipe.Resize:
+		if step.Filter > recipe.Hamming {
+			return fmt.Errorf("no filter %d", step.Filter)
+		}
+		if out != f.size {
+			p := f.resizer()
+			p.Width, p.Height, p.Filter = out.Width, out.Height, int32(step.Filter)
+			p.Out = whole(out)
+		}
+	case recipe.HorizontalFlip:
+		f.flip(FlipHorizontal)
+	case recipe.VerticalFlip:
+		f.flip(FlipVertical)
+	case recipe.Pad:
+		if step.Left < 0 || step.Top < 0 || step.Right < 0 || step.Bottom < 0 {
+			return fmt.Errorf("negative padding")
+		}
+		if step.Mode > recipe.Symmetric {
+			return fmt.Errorf("no padding mode %d", step.Mode)
+		}
+		if int64(f.size.Width)+int64(step.Left)+int64(step.Right) > math.MaxInt32 ||
+			int64(f.size.Height)+int64(step.Top)+int64(step.Bottom) > math.MaxInt32 {
+			return fmt.Errorf("padding to more than 2^31 - 1 pixels a side")
+		}
+		if out != f.size {
+			f.push(Pass{Kind: Pad, Left: step.Left, Top: step.Top, Right: step.Right, Bottom: step.Bottom,
+				Mode: int32(step.Mode), Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}, Out: whole(out)})
+		}
+	case recipe.Grayscale:
+		if step.Channels != 1 && step.Channels != 3 {
+			return fmt.Errorf("grey as %d channels, want 1 or 3", step.Channels)
+		}
+		if p := f.last(); p != nil && p.Kind == Grey {
+			p.Planes = int32(step.Channels)
+		} else {
+			f.push(Pass{Kind: Grey, Planes: int32(step.Channels)})
+		}
+	default:
+		return fmt.Errorf("no step of kind %d", step.Kind)
+	}
+	f.size = out
+	return nil
+}
+
+func (f *fuser) last() *Pass {
+	if len(f.passes) == f.start {
+		return nil
+	}
+	return &f.passes[len(f.passes)-1]
+}
+
+func (f *fuser) push(p Pass) *Pass {
+	f.passes = append(f.passes, p)
+	return f.last()
+}
+
+// mover is the pass that the next crop or flip goes into: the last one, or one in front of a last grey.
+func (f *fuser) mover() *Pass {
+	p := f.last()
+	if p == nil {
+		return f.push(copying(f.size))
+	}
+	if p.Kind != Grey {
+		return p
+	}
+	at := len(f.passes) - 1
+	if at > f.start && f.passes[at-1].Kind != Grey {
+		return &f.passes[at-1]
+	}
+	f.push(*p)
+	f.passes[at] = copying(f.size)
+	return &f.passes[at]
+}
+
+// resizer is the pass that the next resize goes into.
+func (f *fuser) resizer() *Pass {
+	if p := f.last(); p != nil && p.Kind == Resample && p.Flip == 0 && !p.resizes() {
+		return p
+	}
+	return f.push(copying(f.size))
+}
+
+// flip mirrors, and drops a pass that a second flip has turned into a copy.
+func (f *fuser) flip(which Flip) {
+	p := f.mover()
+	p.Flip ^= which
+	at := len(f.passes) - 1
+	if f.passes[at].Kind == Grey {
+		at-- // p is in front of it
+	}
+	in := f.in
+	for _, before := range f.passes[f.start:at] {
+		if before.Kind != Grey {
+			in = recipe.Size{Width: before.Out.Width, Height: before.Out.Height}
+		}
+	}
+	if *p == copying(in) {
+		f.passes = append(f.passes[:at], f.passes[at+1:]...)
+	}
+}
+
+// crop keeps a window of what the pass gives now, after its flips.
+func (p *Pass) crop(w Window) {
+	if p.Flip&FlipHorizontal != 0 {
+		w.X = p.Out.Width - w.X - w.Width
+	}
+	if p.Flip&FlipVertical != 0 {
+		w.Y = p.Out.Height - w.Y - w.Height
+	}
+	if p.Kind == Resample && !p.resizes() {
+		p.Src = Window{p.Src.X + w.X, p.Src.Y + w.Y, w.Width, w.Height}
+		p.Width, p.Height = w.Width, w.Height
+		p.Out = Window{0, 0, w.Width, w.Height}
+		return
+	}
+	p.Out = Window{p.Out.X + w.X, p.Out.Y + w.Y, w.Width, w.Height}
+}

@@ -1,0 +1,268 @@
+// Package op is the fixed half of transforms: given an image's bytes and the numbers a draw chose, it decodes, crops,
+// resizes, flips, pads, and writes the finished sample into its place in a slot. The pixel work is C (op.h); one call
+// does a run of images.
+//
+// How the parts go together:
+//
+//	passes, size, err := op.Fuse(passes[:0], imageSize, steps) // a recipe's steps as few passes
+//	store, err := op.NewStore(channels, itemsize, table)       // once a plan: 256 entries a channel
+//	jobs, err := op.NewJobs(16)                                // once a goroutine
+//	worker, err := op.OpenWorker(op.ShrinkFirst)               // once a goroutine
+//
+//	jobs.SetBytes(i, decoder, data, size, imageSize) // or SetRaw
+//	jobs.SetPasses(i, passes)
+//	jobs.SetSample(i, dst, dstSize, store)
+//	worker.Run(jobs, n, &cancel)
+//	jobs.Status(i), jobs.Why(i)
+//
+// What always holds: the result is Pillow's, bit for bit, whatever instruction set runs it; whatever a job says,
+// nothing outside its own data and sample is touched; nothing is allocated once a worker has seen its largest image.
+// Data and samples are addresses of memory that the Go heap does not own (core/mem), or that is pinned, since C keeps
+// them in a job.
+package op
+
+/*
+#cgo CFLAGS: -O3 -Wall -Wextra
+#cgo LDFLAGS: -lm
+#include <stdlib.h>
+#include <string.h>
+#include "op.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/goloader/goloader/core/recipe"
+)
+
+// ErrNoMemory is what is returned when C memory runs out.
+var ErrNoMemory = errors.New("out of memory")
+
+// PassOrder says which of a resize's two passes comes first; Pillow changed it twice, and the pixels with it (op.h).
+type PassOrder int32
+
+// Pillow's pass orders.
+const (
+	HorizontalFirst PassOrder = C.GL_HORIZONTAL_FIRST // up to 12.1
+	TallFirst       PassOrder = C.GL_TALL_FIRST       // 12.2, 12.3
+	ShrinkFirst     PassOrder = C.GL_SHRINK_FIRST     // 13.0
+)
+
+// Status is how a job ended.
+type Status int32
+
+// How jobs end. After anything but Decoded the sample's bytes are undefined.
+const (
+	Decoded   Status = C.GL_DECODED
+	Refused   Status = C.GL_REFUSED   // the decoder leaves this image to Pillow; Why says why
+	NoMemory  Status = C.GL_NO_MEMORY // an allocation failed
+	Cancelled Status = C.GL_CANCELLED // the run was cancelled before this image
+	BadJob    Status = C.GL_BAD_JOB   // the job contradicts itself: a mistake of the caller; Why says which
+)
+
+func (s Status) String() string {
+	switch s {
+	case Decoded:
+		return "decoded"
+	case Refused:
+		return "refused"
+	case NoMemory:
+		return "out of memory"
+	case Cancelled:
+		return "cancelled"
+	case BadJob:
+		return "bad job"
+	default:
+		return fmt.Sprintf("status %d", int32(s))
+	}
+}
+
+// PassesMax is the most passes an image can have.
+const PassesMax = C.GL_PASSES_MAX
+
+// PassKind says what a Pass does.
+type PassKind int32
+
+// The passes.
+const (
+	Resample PassKind = C.GL_RESAMPLE // crop to Src, resize to Width x Height, crop to Out, flip
+	Pad      PassKind = C.GL_PAD      // add a border, crop to Out, flip
+	Grey     PassKind = C.GL_GREY     // luma, as Planes equal planes
+)
+
+// Flip says which ways a pass mirrors its result.
+type Flip int32
+
+// The flips; both together turn the image by half.
+const (
+	FlipHorizontal Flip = C.GL_FLIP_HORIZONTAL
+	FlipVertical   Flip = C.GL_FLIP_VERTICAL
+)
+
+// Window is a rectangle of pixels.
+type Window struct{ X, Y, Width, Height int32 }
+
+// Pass is gl_pass (op.h), field by field.
+type Pass struct {
+	Kind                           PassKind
+	Src                            Window
+	Width, Height, Filter          int32
+	Out                            Window
+	Flip                           Flip
+	Left, Top, Right, Bottom, Mode int32
+	Fill                           [4]uint8
+	Planes                         int32
+}
+
+// Pass is copied into C as it is: these two fail to compile if the layouts differ in size.
+const (
+	_ = uint(unsafe.Sizeof(Pass{}) - C.sizeof_gl_pass)
+	_ = uint(C.sizeof_gl_pass - unsafe.Sizeof(Pass{}))
+)
+
+// Store is a look-up table in C memory: what a pixel's byte becomes in the sample.
+type Store struct{ c *C.gl_store }
+
+// NewStore copies table: for each channel (1 or 3) 256 elements of itemsize (1, 2, 4 or 8) bytes, in machine order.
+func NewStore(channels, itemsize int, table []byte) (*Store, error) {
+	if channels != 1 && channels != 3 {
+		return nil, fmt.Errorf("store: %d channels, want 1 or 3", channels)
+	}
+	if itemsize != 1 && itemsize != 2 && itemsize != 4 && itemsize != 8 {
+		return nil, fmt.Errorf("store: items of %d bytes, want 1, 2, 4 or 8", itemsize)
+	}
+	if want := channels * 256 * itemsize; len(table) != want {
+		return nil, fmt.Errorf("store: a table of %d bytes, want %d", len(table), want)
+	}
+	// The table lies behind the struct, in the same block.
+	c := (*C.gl_store)(C.malloc(C.size_t(C.sizeof_gl_store + len(table))))
+	if c == nil {
+		return nil, fmt.Errorf("store: %w", ErrNoMemory)
+	}
+	c.channels, c.itemsize = C.int32_t(channels), C.int32_t(itemsize)
+	c.table = unsafe.Add(unsafe.Pointer(c), C.sizeof_gl_store)
+	C.memcpy(unsafe.Pointer(c.table), unsafe.Pointer(&table[0]), C.size_t(len(table)))
+	return &Store{c}, nil
+}
+
+// Close frees the table. No job may use it any more.
+func (s *Store) Close() {
+	C.free(unsafe.Pointer(s.c))
+	s.c = nil
+}
+
+// Channels and ItemSize are what the store was made with.
+func (s *Store) Channels() int { return int(s.c.channels) }
+
+// ItemSize is the bytes an element of the sample takes.
+func (s *Store) ItemSize() int { return int(s.c.itemsize) }
+
+// Jobs is a run of images for a worker, in C memory, to be filled and used again and again by one goroutine at a time.
+type Jobs struct {
+	c []C.gl_job
+}
+
+// NewJobs makes room for n images.
+func NewJobs(n int) (*Jobs, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("jobs: room for %d images", n)
+	}
+	c := (*C.gl_job)(C.calloc(C.size_t(n), C.sizeof_gl_job))
+	if c == nil {
+		return nil, fmt.Errorf("jobs: %w", ErrNoMemory)
+	}
+	return &Jobs{unsafe.Slice(c, n)}, nil
+}
+
+// Close frees the jobs.
+func (j *Jobs) Close() {
+	C.free(unsafe.Pointer(unsafe.SliceData(j.c)))
+	j.c = nil
+}
+
+// Len is how many images there is room for.
+func (j *Jobs) Len() int { return len(j.c) }
+
+// SetBytes makes job i decode size bytes at data with decoder (a const gl_decoder, from a package of core/decode).
+// image is what the header says.
+func (j *Jobs) SetBytes(i int, decoder, data unsafe.Pointer, size int, image recipe.Size) {
+	job := &j.c[i]
+	job.decoder = (*C.gl_decoder)(decoder)
+	job.data = (*C.uint8_t)(data)
+	job.size = C.size_t(size)
+	job.width, job.height = C.int32_t(image.Width), C.int32_t(image.Height)
+}
+
+// SetRaw makes job i take an image that is decoded already: size bytes of interleaved RGB at data, no gaps.
+func (j *Jobs) SetRaw(i int, data unsafe.Pointer, size int, image recipe.Size) {
+	j.SetBytes(i, nil, data, size, image)
+}
+
+// SetPasses copies the passes into job i. More than PassesMax make the job a BadJob.
+func (j *Jobs) SetPasses(i int, passes []Pass) {
+	job := &j.c[i]
+	copy(unsafe.Slice((*Pass)(unsafe.Pointer(&job.pass[0])), PassesMax), passes)
+	job.npass = C.int32_t(len(passes))
+}
+
+// SetSample makes job i write its size bytes to dst: [channels, height, width] elements of the store's, contiguous.
+func (j *Jobs) SetSample(i int, dst unsafe.Pointer, size int, store *Store) {
+	job := &j.c[i]
+	job.dst, job.dst_size, job.store = dst, C.size_t(size), store.c
+}
+
+// Status is how job i ended in the last run.
+func (j *Jobs) Status(i int) Status { return Status(j.c[i].status) }
+
+// Why is the reason for Refused or BadJob.
+func (j *Jobs) Why(i int) string {
+	switch j.Status(i) {
+	case Refused, BadJob:
+		return C.GoString(&j.c[i].why[0])
+	default:
+		return ""
+	}
+}
+
+// Worker keeps what images have in common: decoder states, planes, resampling tables. One goroutine at a time.
+type Worker struct{ c *C.gl_worker }
+
+// OpenWorker makes a worker that resizes as the Pillow with this pass order does.
+func OpenWorker(order PassOrder) (*Worker, error) {
+	if order < HorizontalFirst || order > ShrinkFirst {
+		return nil, fmt.Errorf("worker: no pass order %d", order)
+	}
+	c := C.gl_worker_open(C.int32_t(order))
+	if c == nil {
+		return nil, fmt.Errorf("worker: %w", ErrNoMemory)
+	}
+	return &Worker{c}, nil
+}
+
+// Close frees what the worker holds.
+func (w *Worker) Close() {
+	C.gl_worker_close(w.c)
+	w.c = nil
+}
+
+// Run does the first n jobs, in order. cancel may be nil; C looks at it before each image, and once another goroutine
+// has made it non-zero (atomically) the rest ends as Cancelled.
+func (w *Worker) Run(jobs *Jobs, n int, cancel *int32) {
+	if n == 0 {
+		return
+	}
+	run := jobs.c[:n]
+	C.gl_worker_run(w.c, &run[0], C.int32_t(n), (*C.int32_t)(unsafe.Pointer(cancel)))
+}
+
+// Bytes is the memory the worker holds, decoder states aside.
+func (w *Worker) Bytes() int { return int(C.gl_worker_bytes(w.c)) }
+
+// LiveBytes is the memory of all open workers, decoder states aside.
+func LiveBytes() int { return int(C.gl_worker_bytes_live()) }
+
+// Kernels names the instruction set in use: "avx512", "avx2", "neon" or "plain".
+func Kernels() string { return C.GoString(C.gl_kernels_name()) }

@@ -1,0 +1,95 @@
+/* op.h: the fixed half of transforms, for a run of images in one call: decode, geometry, store.
+ *
+ * Each image of a run has a job: where its bytes are, the passes over its pixels with every number known, and where its
+ * finished sample goes.  Arithmetic is Pillow's, bit for bit (resample.h says how); between passes pixels are planar
+ * 8-bit, 1 or 3 planes.  The last step is a table look-up, since a pixel takes one of 256 values: whatever the tail of
+ * the transforms computes (ToTensor, ConvertImageDtype, Normalize ...) is one table of 256 entries a channel. */
+#ifndef GOLOADER_OP_H
+#define GOLOADER_OP_H
+
+#include "../decode/decoder.h"
+
+enum { GL_PASSES_MAX = 16 };
+
+/* Filters by Pillow's numbers (Image.Resampling). */
+enum { GL_NEAREST = 0, GL_LANCZOS = 1, GL_BILINEAR = 2, GL_BICUBIC = 3, GL_BOX = 4, GL_HAMMING = 5 };
+
+enum { GL_RESAMPLE = 0, GL_PAD = 1, GL_GREY = 2 };     /* gl_pass.kind */
+enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
+/* gl_pass.mode, as numpy.pad and torchvision name them. */
+enum { GL_CONSTANT = 0, GL_EDGE = 1, GL_REFLECT = 2, GL_SYMMETRIC = 3 };
+
+/* Which of the two passes of a resize Pillow does first; it depends on Pillow's version and changes the result.
+ * w and h are src's, out_w and out_h the whole resize's (gl_pass.width, height), whatever part of it is kept.
+ * Seen with 9.5, 10.4, 12.0, 12.1.1, 12.2.0, 12.3 and 13.0; no other version was tried. */
+enum {
+    GL_HORIZONTAL_FIRST = 0, /* up to 12.1: always horizontal first */
+    GL_TALL_FIRST = 1,       /* 12.2 and 12.3: vertical first if h > 100 * w and out_h < h (in Image.py) */
+    GL_SHRINK_FIRST = 2      /* 13.0: vertical first if h > out_h and h - out_h > 2 * (w - out_w) */
+};
+
+/* One pass over an image; fields a kind does not name are not looked at.
+ *   GL_RESAMPLE  take `src` of the input; resize it to width x height with `filter` (none if that is src's size);
+ *                keep `out` of the result; flip that.  Only what `out` needs is computed.
+ *   GL_PAD       add left, top, right, bottom pixels (>= 0) of kind `mode`; `fill` is used by GL_CONSTANT, a byte a
+ *                plane; keep `out` of the padded image; flip that.
+ *   GL_GREY      L = (19595 R + 38470 G + 7471 B + 32768) >> 16 (ITU-R 601, as Pillow's convert("L")); `planes` says
+ *                whether one plane or three equal ones come out.  One plane goes through unchanged. */
+typedef struct gl_pass {
+    int32_t kind;
+    gl_window src;
+    int32_t width, height, filter;
+    gl_window out;
+    int32_t flip;
+    int32_t left, top, right, bottom, mode;
+    uint8_t fill[4];
+    int32_t planes;
+} gl_pass;
+
+/* How finished pixels are stored: dst[c][y][x] = table[c][pixel], contiguous, channels first. */
+typedef struct gl_store {
+    int32_t channels;  /* 1 or 3: what the last pass leaves */
+    int32_t itemsize;  /* bytes an element: 1, 2, 4 or 8 */
+    const void *table; /* channels x 256 elements, the caller's */
+} gl_store;
+
+typedef struct gl_job {
+    const gl_decoder *decoder; /* NULL: data is raw RGB, width * height * 3 bytes, interleaved */
+    const uint8_t *data;
+    size_t size;
+    int32_t width, height; /* of the image in data */
+    int32_t npass;
+    int32_t status;  /* out: GL_DECODED, GL_REFUSED, GL_NO_MEMORY, GL_CANCELLED or GL_BAD_JOB */
+    void *dst;       /* the sample's place; undefined unless GL_DECODED */
+    size_t dst_size; /* its bytes: exactly channels * out_h * out_w * itemsize */
+    const gl_store *store;
+    gl_pass pass[GL_PASSES_MAX];
+    char why[GL_WHY_BYTES]; /* out: the reason for GL_REFUSED or GL_BAD_JOB */
+} gl_job;
+
+/* Further values of a job's status. */
+enum {
+    GL_CANCELLED = 100, /* the run was cancelled before this image */
+    GL_BAD_JOB = 101    /* the job contradicts itself (a window outside its image ...): a mistake of the caller */
+};
+
+/* What one worker keeps: decoder states, planes, resampling tables.  One thread at a time. */
+typedef struct gl_worker gl_worker;
+
+/* gl_worker_open makes a worker; NULL if out of memory.  pass_order is one of the three above. */
+gl_worker *gl_worker_open(int32_t pass_order);
+void gl_worker_close(gl_worker *worker);
+/* Bytes the worker holds, decoder states aside; for the memory counters. */
+size_t gl_worker_bytes(const gl_worker *worker);
+/* The same over all workers that are open; any thread. */
+size_t gl_worker_bytes_live(void);
+
+/* gl_worker_run does n jobs in order, and looks at *cancel (may be NULL) before each: non-zero leaves the rest
+ * GL_CANCELLED. */
+void gl_worker_run(gl_worker *worker, gl_job *jobs, int32_t n, const volatile int32_t *cancel);
+
+/* gl_kernels_name says which instruction set the kernels use: "avx512", "avx2", "neon" or "plain".  Chosen at the first
+ * call by what the processor has; the environment variable GOLOADER_KERNELS names another (tests only). */
+const char *gl_kernels_name(void);
+
+#endif

@@ -1,0 +1,310 @@
+/* The worker: runs the passes of one image after another. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stage.h"
+
+enum {
+    /* A buffer that one huge image left larger than this goes back to the system after the run. */
+    KEEP_BYTES = 64 << 20
+};
+static const int64_t pixels_max = INT32_MAX; /* of any image on the way; Pillow refuses far smaller ones as bombs */
+
+typedef struct decoder_state {
+    const gl_decoder *decoder;
+    void *state;
+} decoder_state;
+
+struct gl_worker {
+    gl_buffer self; /* the memory this struct lies in */
+    const gl_kernels *kernels;
+    int32_t pass_order;
+    gl_table_cache *tables;
+    decoder_state *decoders;
+    size_t decoder_count;
+    gl_scratch scratch;
+    gl_buffer strip;     /* raw pixels on their way to planes */
+    gl_buffer images[2]; /* between passes, by turns */
+    gl_buffer batch;     /* rows on their way into the sample */
+    gl_shelf shelf;
+};
+
+gl_worker *gl_worker_open(int32_t pass_order) {
+    gl_buffer self = {NULL, 0};
+    if (gl_buffer_grow(&self, sizeof(gl_worker)) != 0)
+        return NULL;
+    gl_worker *worker = (gl_worker *)self.data;
+    memset(worker, 0, sizeof *worker);
+    worker->self = self;
+    worker->kernels = gl_kernels_chosen();
+    worker->pass_order = pass_order;
+    worker->tables = gl_table_cache_open(worker->kernels);
+    if (worker->tables == NULL) {
+        gl_buffer_free(&self);
+        return NULL;
+    }
+    return worker;
+}
+
+/* The buffers that hold pixels. */
+#define PIXEL_BUFFERS(worker)                                                                                          \
+    {&(worker)->scratch.region, &(worker)->scratch.middle, &(worker)->scratch.maps, &(worker)->strip,                  \
+     &(worker)->images[0],      &(worker)->images[1],      &(worker)->batch}
+enum { PIXEL_BUFFER_COUNT = 7 };
+
+void gl_worker_close(gl_worker *worker) {
+    if (worker == NULL)
+        return;
+    for (size_t i = 0; i < worker->decoder_count; i++)
+        worker->decoders[i].decoder->close(worker->decoders[i].state);
+    free(worker->decoders);
+    gl_buffer *const buffers[PIXEL_BUFFER_COUNT] = PIXEL_BUFFERS(worker);
+    for (size_t i = 0; i < PIXEL_BUFFER_COUNT; i++)
+        gl_buffer_free(buffers[i]);
+    gl_table_cache_close(worker->tables);
+    gl_buffer self = worker->self;
+    gl_buffer_free(&self);
+}
+
+size_t gl_worker_bytes(const gl_worker *worker) {
+    const gl_buffer *const buffers[PIXEL_BUFFER_COUNT] = PIXEL_BUFFERS(worker);
+    size_t bytes = worker->self.size + gl_table_cache_bytes(worker->tables);
+    for (size_t i = 0; i < PIXEL_BUFFER_COUNT; i++)
+        bytes += buffers[i]->size;
+    return bytes;
+}
+
+size_t gl_worker_bytes_live(void) { return gl_buffer_bytes_live(); }
+
+static void *state_of(gl_worker *worker, const gl_decoder *decoder) {
+    for (size_t i = 0; i < worker->decoder_count; i++)
+        if (worker->decoders[i].decoder == decoder)
+            return worker->decoders[i].state;
+    decoder_state *grown = realloc(worker->decoders, (worker->decoder_count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    worker->decoders = grown;
+    void *state = decoder->open();
+    if (state != NULL)
+        grown[worker->decoder_count++] = (decoder_state){decoder, state};
+    return state;
+}
+
+/* ---- checks: whatever a job says, nothing is read or written outside its memory */
+
+typedef struct shape {
+    int32_t planes, width, height;
+} shape;
+
+static int is_inside(gl_window w, int64_t width, int64_t height) {
+    return w.x >= 0 && w.y >= 0 && w.width >= 1 && w.height >= 1 && (int64_t)w.x + w.width <= width &&
+           (int64_t)w.y + w.height <= height;
+}
+
+static int is_size(int64_t width, int64_t height) {
+    return width >= 1 && height >= 1 && width <= INT32_MAX && height <= INT32_MAX && width * height <= pixels_max;
+}
+
+/* What is wrong with a pass over an image of shape *in, or NULL and *in is what comes out. */
+static const char *check_pass(const gl_pass *pass, shape *in) {
+    int64_t width = pass->width, height = pass->height;
+    switch (pass->kind) {
+    case GL_RESAMPLE:
+        if (!is_inside(pass->src, in->width, in->height))
+            return "the window to resize is not inside the image";
+        if (pass->filter < GL_NEAREST || pass->filter > GL_HAMMING)
+            return "no such filter";
+        break;
+    case GL_PAD:
+        if (pass->left < 0 || pass->top < 0 || pass->right < 0 || pass->bottom < 0)
+            return "negative padding";
+        if (pass->mode < GL_CONSTANT || pass->mode > GL_SYMMETRIC)
+            return "no such padding mode";
+        width = (int64_t)in->width + pass->left + pass->right;
+        height = (int64_t)in->height + pass->top + pass->bottom;
+        break;
+    case GL_GREY:
+        if (pass->planes != 1 && pass->planes != 3)
+            return "grey leaves 1 or 3 planes";
+        in->planes = pass->planes;
+        return NULL;
+    default:
+        return "no such pass";
+    }
+    if (!is_size(width, height))
+        return "an image on the way is empty or has more than 2^31 - 1 pixels";
+    if (!is_inside(pass->out, width, height))
+        return "the window to keep is not inside the image";
+    if (!is_size((int64_t)pass->out.width * (pass->kind == GL_RESAMPLE ? pass->src.height : 1), 1))
+        return "an image on the way has more than 2^31 - 1 pixels";
+    in->width = pass->out.width;
+    in->height = pass->out.height;
+    return NULL;
+}
+
+/* What is wrong with a job, or NULL. */
+static const char *check_job(const gl_job *job) {
+    shape image = {3, job->width, job->height};
+    if (!is_size(image.width, image.height))
+        return "the image is empty or has more than 2^31 - 1 pixels";
+    if (job->decoder == NULL && job->size != (size_t)image.width * (size_t)image.height * 3)
+        return "raw pixels are not width * height * 3 bytes";
+    if (job->npass < 1 || job->npass > GL_PASSES_MAX)
+        return "no passes, or too many";
+    for (int32_t i = 0; i < job->npass; i++) {
+        const char *wrong = check_pass(&job->pass[i], &image);
+        if (wrong != NULL)
+            return wrong;
+    }
+    const gl_store *store = job->store;
+    if (store == NULL || store->channels != image.planes)
+        return "the store is not for as many channels as the passes leave";
+    if (store->itemsize != 1 && store->itemsize != 2 && store->itemsize != 4 && store->itemsize != 8)
+        return "no such item size";
+    if (job->dst == NULL ||
+        job->dst_size != (size_t)image.planes * (size_t)image.width * (size_t)image.height * (size_t)store->itemsize)
+        return "the sample's place has another size than the sample";
+    return NULL;
+}
+
+/* ---- running */
+
+static void strip(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
+    gl_stage *stage = (gl_stage *)sink;
+    if (y != stage->rows_taken || rows < 1 || rows > stage->want.height - y)
+        return; /* a decoder out of step: rows_taken will fall short */
+    stage->rows_taken += rows;
+    stage->take(stage, y, rows, plane, stride);
+}
+
+static int decode_raw(gl_worker *worker, const gl_job *job, gl_stage *stage) {
+    const gl_window want = stage->want;
+    const ptrdiff_t stride = gl_stride(want.width);
+    if (gl_planes_grow(&worker->strip, 3, want.width, GL_BATCH) != 0)
+        return GL_NO_MEMORY;
+    uint8_t *const planes[3] = {worker->strip.data, worker->strip.data + GL_BATCH * stride,
+                                worker->strip.data + 2 * GL_BATCH * stride};
+    for (int32_t y = 0; y < want.height; y += GL_BATCH) {
+        const int32_t rows = want.height - y < GL_BATCH ? want.height - y : GL_BATCH;
+        for (int32_t i = 0; i < rows; i++) {
+            const uint8_t *row = job->data + ((size_t)(want.y + y + i) * (size_t)job->width + (size_t)want.x) * 3;
+            worker->kernels->split(row, (size_t)want.width, planes[0] + i * stride, planes[1] + i * stride,
+                                   planes[2] + i * stride);
+        }
+        const uint8_t *const strips[3] = {planes[0], planes[1], planes[2]};
+        strip(&stage->sink, y, rows, strips, stride);
+    }
+    return GL_DECODED;
+}
+
+static int decode(gl_worker *worker, gl_job *job, gl_stage *stage) {
+    if (job->decoder == NULL)
+        return decode_raw(worker, job, stage);
+    void *state = state_of(worker, job->decoder);
+    if (state == NULL)
+        return GL_NO_MEMORY;
+    return job->decoder->decode(state, job->data, job->size, job->width, job->height, stage->want, &stage->sink,
+                                job->why);
+}
+
+/* The planes the pass before left are one strip. */
+static void pass_on(gl_stage *stage, const gl_target *from) {
+    const gl_window want = stage->want;
+    const uint8_t *planes[3];
+    for (int32_t p = 0; p < 3; p++)
+        planes[p] = from->plane[p < from->planes ? p : 0] + want.y * from->stride + want.x;
+    strip(&stage->sink, 0, want.height, planes, from->stride);
+}
+
+static int begin(gl_stage *stage) {
+    switch (stage->pass->kind) {
+    case GL_RESAMPLE:
+        return gl_resample_begin(stage);
+    case GL_PAD:
+        return gl_pad_begin(stage);
+    default:
+        return gl_grey_begin(stage);
+    }
+}
+
+/* Where pass `i` of the job writes; image is what comes out of it. */
+static int aim(gl_worker *worker, const gl_job *job, int32_t i, shape image, gl_target *target) {
+    *target = (gl_target){.planes = image.planes, .width = image.width, .height = image.height};
+    if (i == job->npass - 1) {
+        target->stride = (ptrdiff_t)gl_round_up((size_t)image.width, 16);
+        if (gl_buffer_grow(&worker->batch, (size_t)target->stride * GL_BATCH + GL_ALIGN) != 0)
+            return -1;
+        target->kernels = worker->kernels;
+        target->shelf = &worker->shelf;
+        target->sample = job->dst;
+        target->batch = worker->batch.data;
+        target->stream = job->dst_size >= GL_STREAM_BYTES;
+        return 0;
+    }
+    gl_buffer *const buffer = &worker->images[i % 2];
+    if (gl_planes_grow(buffer, image.planes, image.width, image.height) != 0)
+        return -1;
+    target->stride = gl_stride(image.width);
+    for (int32_t p = 0; p < image.planes; p++)
+        target->plane[p] = buffer->data + p * image.height * target->stride;
+    return 0;
+}
+
+static int run_job(gl_worker *worker, gl_job *job) {
+    job->why[0] = '\0';
+    const char *wrong = check_job(job);
+    if (wrong != NULL) {
+        snprintf(job->why, sizeof job->why, "%s", wrong);
+        return GL_BAD_JOB;
+    }
+    gl_shelf_fill(&worker->shelf, job->store);
+    shape image = {3, job->width, job->height};
+    gl_target last = {0};
+    for (int32_t i = 0; i < job->npass; i++) {
+        gl_stage stage = {
+            .sink = {strip},
+            .kernels = worker->kernels,
+            .tables = worker->tables,
+            .scratch = &worker->scratch,
+            .pass = &job->pass[i],
+            .pass_order = worker->pass_order,
+            .in_planes = image.planes,
+            .in_width = image.width,
+            .in_height = image.height,
+        };
+        check_pass(stage.pass, &image);
+        if (aim(worker, job, i, image, &stage.target) != 0 || begin(&stage) != 0)
+            return GL_NO_MEMORY;
+        if (i > 0) {
+            pass_on(&stage, &last);
+        } else {
+            const int status = decode(worker, job, &stage);
+            if (status != GL_DECODED)
+                return status;
+        }
+        if (stage.no_memory)
+            return GL_NO_MEMORY;
+        if (stage.rows_taken != stage.want.height) {
+            snprintf(job->why, sizeof job->why, "the decoder %s left out rows", job->decoder->name);
+            return GL_REFUSED;
+        }
+        if (stage.finish != NULL)
+            stage.finish(&stage);
+        last = stage.target;
+    }
+#if defined(__x86_64__)
+    if (last.stream)
+        __builtin_ia32_sfence(); /* streamed stores become visible before whatever says that the sample is there */
+#endif
+    return GL_DECODED;
+}
+
+void gl_worker_run(gl_worker *worker, gl_job *jobs, int32_t n, const volatile int32_t *cancel) {
+    for (int32_t i = 0; i < n; i++)
+        jobs[i].status = cancel != NULL && *cancel != 0 ? GL_CANCELLED : run_job(worker, &jobs[i]);
+    gl_buffer *const buffers[PIXEL_BUFFER_COUNT] = PIXEL_BUFFERS(worker);
+    for (size_t i = 0; i < PIXEL_BUFFER_COUNT; i++)
+        if (buffers[i]->size > KEEP_BYTES)
+            gl_buffer_free(buffers[i]);
+}

@@ -1,0 +1,52 @@
+#include "stage.h"
+
+#include <string.h>
+
+uint8_t *gl_target_rows(const gl_target *target, int32_t plane, int32_t y) {
+    return target->sample != NULL ? target->batch : target->plane[plane] + y * target->stride;
+}
+
+void gl_target_put(const gl_target *target, int32_t plane, int32_t y, int32_t rows, const uint8_t *src,
+                   ptrdiff_t stride) {
+    const size_t width = (size_t)target->width;
+    if (target->sample == NULL) {
+        uint8_t *dst = target->plane[plane] + y * target->stride;
+        if (dst == src)
+            return;
+        for (int32_t i = 0; i < rows; i++)
+            memcpy(dst + i * target->stride, src + i * stride, width);
+        return;
+    }
+    const size_t row_bytes = width * (size_t)target->shelf->itemsize;
+    uint8_t *dst = target->sample + ((size_t)plane * (size_t)target->height + (size_t)y) * row_bytes;
+    if (stride == target->width) {
+        target->kernels->put(target->shelf, plane, src, (size_t)rows * width, dst, target->stream);
+        return;
+    }
+    for (int32_t i = 0; i < rows; i++)
+        target->kernels->put(target->shelf, plane, src + i * stride, width, dst + (size_t)i * row_bytes,
+                             target->stream);
+}
+
+void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
+    const gl_window want = stage->want;
+    if (rows == want.height) {
+        stage->whole(stage, plane, stride);
+        return;
+    }
+    gl_buffer *region = &stage->scratch->region;
+    if (y == 0 && gl_planes_grow(region, stage->in_planes, want.width, want.height) != 0)
+        stage->no_memory = 1;
+    if (stage->no_memory)
+        return;
+    const ptrdiff_t region_stride = gl_stride(want.width);
+    const uint8_t *planes[3] = {region->data, region->data, region->data};
+    for (int32_t p = 0; p < stage->in_planes; p++) {
+        uint8_t *to = region->data + p * want.height * region_stride;
+        planes[p] = to;
+        for (int32_t i = 0; i < rows; i++)
+            memcpy(to + (y + i) * region_stride, plane[p] + i * stride, (size_t)want.width);
+    }
+    if (y + rows == want.height)
+        stage->whole(stage, planes, region_stride);
+}

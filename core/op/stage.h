@@ -1,0 +1,92 @@
+/* stage.h: one pass while it runs.  Rows come in as strips from a decoder or from the pass before; finished rows go to
+ * a target, which is either planes for the next pass or the sample itself. */
+#ifndef GOLOADER_STAGE_H
+#define GOLOADER_STAGE_H
+
+#include "kernels.h"
+
+enum {
+    /* Rows handled at a time: enough to keep a kernel's weights in registers, few enough for the first-level cache. */
+    GL_BATCH = 16
+};
+
+/* Where the rows of a pass go. */
+typedef struct gl_target {
+    int32_t planes, width, height;
+    uint8_t *plane[3]; /* planes for the next pass; NULL if this is the sample */
+    ptrdiff_t stride;
+    const gl_kernels *kernels;
+    const gl_shelf *shelf;
+    uint8_t *sample;
+    uint8_t *batch; /* where up to GL_BATCH rows wait to be looked up, `stride` apart */
+    int stream;
+} gl_target;
+
+/* gl_target_rows gives a place to build rows y ... y + GL_BATCH of a plane in, target->stride apart; each has room for
+ * width rounded up to 16, and rows written in order may spill 63 bytes over their end. */
+uint8_t *gl_target_rows(const gl_target *target, int32_t plane, int32_t y);
+/* gl_target_put finishes rows [y, y + rows), wherever they were built. */
+void gl_target_put(const gl_target *target, int32_t plane, int32_t y, int32_t rows, const uint8_t *src,
+                   ptrdiff_t stride);
+
+typedef enum gl_axis_kind {
+    GL_AXIS_SAME, /* neither resized nor moved, but for a flip */
+    GL_AXIS_MAP,  /* nearest: each output is a copy of one input */
+    GL_AXIS_TAPS  /* weighted sums */
+} gl_axis_kind;
+
+/* Memory of a worker's that stages use in turn. */
+typedef struct gl_scratch {
+    gl_buffer region; /* input rows, where a pass needs them all at once */
+    gl_buffer middle; /* between the two passes of a resize */
+    gl_buffer maps;
+} gl_scratch;
+
+typedef struct gl_stage gl_stage;
+struct gl_stage {
+    gl_sink sink;
+    const gl_kernels *kernels;
+    gl_table_cache *tables;
+    gl_scratch *scratch;
+    const gl_pass *pass;
+    int32_t pass_order;
+    int32_t in_planes, in_width, in_height;
+    gl_target target;
+
+    /* Set by a pass's begin. */
+    gl_window want; /* of the input */
+    /* Takes rows [y, y + rows) of the wanted window. */
+    void (*take)(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
+    /* Takes the whole wanted window; for passes whose take is gl_stage_collect. */
+    void (*whole)(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride);
+    /* Runs when all rows were taken; may be NULL. */
+    void (*finish)(gl_stage *stage);
+
+    int32_t rows_taken;
+    int no_memory;
+
+    /* Resample. */
+    gl_axis_kind columns, rows;
+    const gl_table *column_table, *row_table;
+    /* Resample by nearest: the inputs; pad: the inputs, or -1 for the fill. */
+    int32_t *column_map, *row_map;
+};
+
+/* The beginnings of the passes: 0, or -1 if out of memory. */
+int gl_resample_begin(gl_stage *stage);
+int gl_pad_begin(gl_stage *stage);
+int gl_grey_begin(gl_stage *stage);
+
+/* gl_stage_collect is the take of a pass that needs all rows at once. It copies none if they come in one strip. */
+void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
+
+/* The stride of rows that kernels may fill a vector beyond width. */
+static inline ptrdiff_t gl_stride(int32_t width) { return (ptrdiff_t)gl_round_up((size_t)width, GL_ALIGN); }
+
+/* gl_planes_grow lays `planes` planes out in buffer, each `height` rows of gl_stride(width), with slack behind the
+ * last. */
+static inline int gl_planes_grow(gl_buffer *buffer, int32_t planes, int32_t width, int64_t height) {
+    return gl_buffer_grow(buffer, (size_t)planes * (size_t)height * (size_t)gl_stride(width) + GL_ROW_SLACK + GL_ALIGN);
+}
+
+#endif

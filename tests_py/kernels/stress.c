@@ -1,0 +1,136 @@
+/* Random jobs through core/op, for the sanitizers: memory is exactly as large as op.h and decoder.h promise, so a read
+ * or write beyond that ends the program.  Prints a hash of all samples; every set of kernels must give the same.
+ *
+ * Arguments: the seed, the number of jobs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../core/op/op.h"
+
+static uint64_t state;
+
+/* xorshift64*: low + a number below n. */
+static int32_t pick(int32_t low, int32_t n) {
+    state ^= state >> 12, state ^= state << 25, state ^= state >> 27;
+    return low + (int32_t)((state * UINT64_C(0x2545F4914F6CDD1D) >> 33) % (uint64_t)n);
+}
+
+static int32_t side(void) {
+    static const int32_t sides[] = {3, 20, 90, 300, 300, 1500};
+    return pick(1, sides[pick(0, 6)]);
+}
+
+static gl_window window(int32_t width, int32_t height) {
+    gl_window w = {pick(0, width), pick(0, height), 0, 0};
+    w.width = pick(1, width - w.x);
+    w.height = pick(1, height - w.y);
+    return w;
+}
+
+/* A decoder of raw RGB whose strips end exactly at their slack; the slack holds other bytes each time, and none may
+ * show. */
+static void *open_state(void) { return malloc(1); }
+static void close_state(void *decoder_state) { free(decoder_state); }
+
+static int decode(void *decoder_state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
+                  gl_sink *sink, char *why) {
+    static uint8_t junk;
+    (void)decoder_state, (void)height, (void)why;
+    if (size == 0)
+        return GL_REFUSED;
+    for (int32_t y = 0; y < want.height;) {
+        const int32_t most = want.height - y < 24 ? want.height - y : 24,
+                      rows = pick(0, 4) == 0 ? want.height - y : pick(1, most);
+        const size_t stride = (size_t)want.width + (size_t)pick(0, 9),
+                     bytes = stride * (size_t)(rows - 1) + (size_t)want.width;
+        uint8_t *planes[3];
+        for (int c = 0; c < 3; c++) {
+            planes[c] = malloc(bytes + GL_ROW_SLACK);
+            memset(planes[c], junk++, bytes + GL_ROW_SLACK);
+            for (int32_t i = 0; i < rows; i++)
+                for (int32_t x = 0; x < want.width; x++)
+                    planes[c][(size_t)i * stride + (size_t)x] =
+                        data[((size_t)(want.y + y + i) * (size_t)width + (size_t)(want.x + x)) * 3 + (size_t)c];
+        }
+        const uint8_t *const strips[3] = {planes[0], planes[1], planes[2]};
+        sink->strip(sink, y, rows, strips, (ptrdiff_t)stride);
+        for (int c = 0; c < 3; c++)
+            free(planes[c]);
+        y += rows;
+    }
+    return GL_DECODED;
+}
+
+static const gl_decoder decoder = {"stress", open_state, close_state, decode};
+
+int main(int argc, char **argv) {
+    state = UINT64_C(0x9E3779B97F4A7C15) + strtoull(argc > 1 ? argv[1] : "1", NULL, 10);
+    const int jobs = argc > 2 ? atoi(argv[2]) : 100;
+    uint64_t hash = 1469598103934665603u;
+    gl_worker *workers[3];
+    for (int32_t order = 0; order < 3; order++)
+        workers[order] = gl_worker_open(order);
+    for (int n = 0; n < jobs; n++) {
+        gl_job job = {.width = side(), .height = side(), .decoder = pick(0, 3) == 0 ? NULL : &decoder};
+        job.size = (size_t)job.width * (size_t)job.height * 3;
+        uint8_t *data = malloc(job.size);
+        const int32_t harsh = pick(0, 2);
+        for (size_t i = 0; i < job.size; i++) {
+            const int32_t value = pick(0, 256);
+            data[i] = (uint8_t)(harsh ? (value & 1) * 255 : value);
+        }
+        job.data = data;
+        int32_t width = job.width, height = job.height, planes = 3;
+        job.npass = pick(1, 4);
+        for (int32_t i = 0; i < job.npass; i++) {
+            gl_pass *pass = &job.pass[i];
+            pass->kind = pick(0, 5) - 2;
+            pass->flip = pick(0, 4);
+            if (pass->kind == GL_PAD) {
+                pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30),
+                pass->bottom = pick(0, 30);
+                pass->mode = pick(0, 4);
+                pass->out = window(width + pass->left + pass->right, height + pass->top + pass->bottom);
+            } else if (pass->kind == GL_GREY) {
+                planes = pass->planes = pick(0, 2) * 2 + 1;
+                continue;
+            } else {
+                pass->kind = GL_RESAMPLE;
+                pass->src = window(width, height);
+                pass->width = pick(0, 5) == 0 ? pass->src.width : side();
+                pass->height = pick(0, 5) == 0 ? pass->src.height : side();
+                pass->filter = pick(0, 6);
+                pass->out = window(pass->width, pass->height);
+            }
+            width = pass->out.width;
+            height = pass->out.height;
+        }
+        const gl_store store = {planes, 1 << pick(0, 4), NULL};
+        uint8_t *table = malloc((size_t)planes * 256 * (size_t)store.itemsize);
+        for (int32_t i = 0; i < planes * 256 * store.itemsize; i++)
+            table[i] = (uint8_t)pick(0, 256);
+        const gl_store filled = {store.channels, store.itemsize, table};
+        job.store = &filled;
+        job.dst_size = (size_t)planes * (size_t)width * (size_t)height * (size_t)store.itemsize;
+        const size_t offset = (size_t)(pick(0, 3) * store.itemsize);
+        uint8_t *sample = malloc(job.dst_size + offset);
+        job.dst = sample + offset;
+        gl_worker_run(workers[pick(0, 3)], &job, 1, NULL);
+        if (job.status != GL_DECODED) {
+            fprintf(stderr, "job %d: status %d: %s\n", n, job.status, job.why);
+            return 1;
+        }
+        for (size_t i = 0; i < job.dst_size; i++)
+            hash = (hash ^ sample[offset + i]) * 1099511628211u;
+        free(sample);
+        free(table);
+        free(data);
+    }
+    for (int32_t order = 0; order < 3; order++)
+        gl_worker_close(workers[order]);
+    if (gl_worker_bytes_live() != 0)
+        return 2;
+    printf("%s %016llx\n", gl_kernels_name(), (unsigned long long)hash);
+    return 0;
+}
