@@ -1,0 +1,68 @@
+# goloader: `make help` lists the targets.
+SHELL := /bin/sh
+PYTHON := .venv/bin/python
+# Go from PyPI, if scripts/setup.sh had to install it, is in the virtual environment.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+GO_SOURCES := $(shell find core capi -name '*.go' -o -name '*.c' -o -name '*.h') go.mod go.sum
+LIBRARY := python/goloader/lib/libgoloader.so
+FUZZ_TIME ?= 15s
+ROUNDS ?= 3
+
+.PHONY: help
+help: ## List the targets.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+# A stamp for each set of extras, so that a second `make test` starts at once.
+.venv/%.stamp: pyproject.toml setup.py scripts/setup.sh
+	scripts/setup.sh $(subst -, ,$*)
+	@touch $@
+
+$(LIBRARY): $(GO_SOURCES) | .venv/test-lint.stamp
+	$(PYTHON) -m pip install -q --no-deps -e .
+	@touch $@
+
+.PHONY: build
+build: $(LIBRARY) ## Build the core into python/goloader/lib.
+
+.PHONY: test
+test: lint test-go test-py ## Run every test: lint and types, Go with -race and vet, pytest.
+
+.PHONY: test-go
+test-go: .venv/test-lint.stamp ## Run the Go tests with the race detector.
+	go vet ./...
+	go test -race ./core/... ./capi/... ./tests_go/...
+
+.PHONY: test-py
+test-py: build ## Run the Python tests.
+	$(PYTHON) -m pytest
+
+.PHONY: lint
+lint: .venv/test-lint.stamp ## Check formatting, style and types.
+	@test -z "$$(gofmt -l core capi tests_go)" || { gofmt -d core capi tests_go; exit 1; }
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+
+.PHONY: fuzz
+fuzz: .venv/test-lint.stamp ## Run every Go fuzzer for FUZZ_TIME.
+	scripts/fuzz.sh $(FUZZ_TIME)
+
+.PHONY: demo
+demo: .venv/demo.stamp ## Train a small network with torch's loader, then with goloader's; compare losses and time.
+	$(PYTHON) -m demo.train
+
+.PHONY: bench
+bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
+	$(PYTHON) -m bench.setup_peers
+	$(PYTHON) -m bench.image_folder --rounds $(ROUNDS)
+
+.PHONY: wheel
+wheel: .venv/wheel.stamp ## Make a manylinux wheel with libjpeg-turbo and libdeflate inside, in dist/.
+	rm -rf build/wheel && mkdir -p build/wheel dist
+	$(PYTHON) -m pip wheel -q --no-deps -w build/wheel .
+	$(PYTHON) -m auditwheel repair -w dist build/wheel/goloader-*.whl
+
+.PHONY: clean
+clean: ## Remove what was built.
+	rm -rf build dist python/goloader/lib python/*.egg-info demo/out

