@@ -1,0 +1,168 @@
+// Package draw is the random half of torchvision's transforms: from an image's size and torch's random numbers to a
+// recipe, in which nothing is random any more. Every transform draws what torchvision's own code draws, in its order
+// and under its conditions, so the generator is always left in the state that torchvision would leave it in.
+package draw
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/rng"
+)
+
+// Source is where a Program's random numbers come from.
+type Source struct {
+	MT  *rng.MT19937
+	Exp *Answers // what torch.exp gave where it had to be asked; nil knows nothing
+}
+
+// Refused says that torchvision's transform raises an error for this image (or Pillow does on its behalf), and with
+// which words. What was drawn before stays drawn, as in torchvision. In Python it is a ValueError.
+type Refused struct {
+	Op   string // the transform, by its name in the plan
+	Text string
+}
+
+func (e *Refused) Error() string { return e.Text }
+
+// Program draws for one part of a plan. It holds nothing that changes: any number of goroutines may use it.
+type Program struct {
+	transforms []transform
+	random     bool
+	stepsMax   int
+	out        recipe.Size
+	fixed      bool
+}
+
+// transform is one transform, its arguments worked out.
+type transform interface {
+	// draw appends what the transform does to an image of size in.
+	draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error)
+	// random says whether draw ever touches the generator.
+	random() bool
+	// stepsMax is the most steps that draw appends.
+	stepsMax() int
+	// out is the size of what comes out of an image of size in; ok is false if that depends on more than in, or on in
+	// where in.Width is 0 because nobody knows it yet.
+	out(in recipe.Size) (size recipe.Size, ok bool)
+}
+
+// Compile makes the Program of a part.
+func Compile(part plan.Part, r plan.RNG) (*Program, error) {
+	p := &Program{}
+	channels := uint8(3)
+	for i, t := range part.Transforms {
+		made, err := compile(t, r, &channels)
+		if err != nil {
+			return nil, fmt.Errorf("transforms[%d], %s: %w", i, t.Op(), err)
+		}
+		p.transforms = append(p.transforms, made)
+		p.random = p.random || made.random()
+		p.stepsMax += made.stepsMax()
+		p.out, p.fixed = made.out(p.out)
+		if !p.fixed {
+			p.out = recipe.Size{}
+		}
+	}
+	return p, nil
+}
+
+func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
+	switch t := t.(type) {
+	case plan.Resize:
+		return compileResize(t)
+	case plan.CenterCrop:
+		return centerCrop{t.Size}, nil
+	case plan.RandomCrop:
+		return compileRandomCrop(t, *channels)
+	case plan.RandomResizedCrop:
+		return compileRandomResizedCrop(t, r)
+	case plan.RandomHorizontalFlip:
+		return flip{recipe.HorizontalFlip, float32(t.P)}, nil
+	case plan.RandomVerticalFlip:
+		return flip{recipe.VerticalFlip, float32(t.P)}, nil
+	case plan.Pad:
+		return compilePad(t.Padding, t.Fill, t.PaddingMode, *channels)
+	case plan.Grayscale:
+		g := grayscale{from: *channels, to: uint8(t.Channels)}
+		*channels = g.to
+		return g, nil
+	default:
+		return nil, fmt.Errorf("unknown transform %T", t)
+	}
+}
+
+// Draw appends the steps for one image of size in to dst and returns the size after them. Steps that would change
+// nothing are left out. It allocates only if dst is too small (StepsMax) or on an error:
+//
+//   - *Refused: torchvision raises here.
+//   - *NeedExp: torch.exp must be asked first. Put r.MT back as it was, tell r.Exp the answer, and draw again; since
+//     answers last, a snapshot of r.MT from many draws ago is as good as one from just before.
+func (p *Program) Draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	if in.Width < 1 || in.Height < 1 {
+		return dst, in, fmt.Errorf("draw: image of %v pixels", in)
+	}
+	var err error
+	for _, t := range p.transforms {
+		if dst, in, err = t.draw(dst, in, r); err != nil {
+			return dst, in, err
+		}
+	}
+	return dst, in, nil
+}
+
+// Random says whether Draw ever touches the generator.
+func (p *Program) Random() bool { return p.random }
+
+// StepsMax is the most steps that Draw appends.
+func (p *Program) StepsMax() int { return p.stepsMax }
+
+// OutSize is the size of every image that comes out, if it does not depend on the image.
+func (p *Program) OutSize() (recipe.Size, bool) { return p.out, p.fixed }
+
+var filters = map[plan.Filter]recipe.Filter{
+	plan.Nearest:  recipe.Nearest,
+	plan.Lanczos:  recipe.Lanczos,
+	plan.Bilinear: recipe.Bilinear,
+	plan.Bicubic:  recipe.Bicubic,
+	plan.Box:      recipe.Box,
+	plan.Hamming:  recipe.Hamming,
+}
+
+func filterOf(name plan.Filter) (recipe.Filter, error) {
+	f, ok := filters[name]
+	if !ok {
+		return 0, fmt.Errorf("unknown filter %q", name)
+	}
+	return f, nil
+}
+
+// crop appends a crop, unless it keeps everything.
+func crop(dst []recipe.Step, in recipe.Size, left, top, width, height int32) ([]recipe.Step, recipe.Size) {
+	if left == 0 && top == 0 && width == in.Width && height == in.Height {
+		return dst, in
+	}
+	s := recipe.Step{Kind: recipe.Crop, Left: left, Top: top, Width: width, Height: height}
+	return append(dst, s), s.Out(in)
+}
+
+// resized appends a resize, unless it keeps the size: torchvision then hands the image on as it is.
+func resized(dst []recipe.Step, in, to recipe.Size, filter recipe.Filter) ([]recipe.Step, recipe.Size) {
+	if in == to {
+		return dst, in
+	}
+	return append(dst, recipe.Step{Kind: recipe.Resize, Filter: filter, Width: to.Width, Height: to.Height}), to
+}
+
+// sizeOf is a size computed in int64; refused if no image can have it.
+func sizeOf(op string, width, height int64) (recipe.Size, error) {
+	if width < 1 || height < 1 { // Pillow's words
+		return recipe.Size{}, &Refused{op, "height and width must be > 0"}
+	}
+	if width > math.MaxInt32 || height > math.MaxInt32 {
+		return recipe.Size{}, &Refused{op, fmt.Sprintf("an image of %d x %d pixels is too large", width, height)}
+	}
+	return recipe.Size{Width: int32(width), Height: int32(height)}, nil
+}

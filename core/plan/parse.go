@@ -1,0 +1,293 @@
+package plan
+
+import (
+	"encoding/base64"
+	"math"
+
+	"github.com/goloader/goloader/core/tensor"
+)
+
+const (
+	// Longer than any image's edge, and small enough for torchvision's products of a size and an edge to be exact in
+	// float64.
+	sizeMax = 1 << 20
+	// exp stays a normal float32 between these, as torchvision's aspect ratios need.
+	logRatioMax = 80
+	// float32(a-b) must be finite for torch to draw between them.
+	scaleMax = 1e6
+)
+
+// Parse reads a plan. Errors are *Error and name the place in the JSON.
+func Parse(text []byte) (p *Plan, err error) {
+	defer func() {
+		switch failure := recover().(type) {
+		case nil:
+		case *Error:
+			p, err = nil, failure
+		default:
+			panic(failure)
+		}
+	}()
+	return parse(node{"", tree(text)}), nil
+}
+
+func parse(n node) *Plan {
+	f := n.object()
+	if v := f.get("version"); v.int(math.MinInt64, math.MaxInt64) != Version {
+		v.fail("want %d, got %s: the library and the Python package do not belong together", Version, v.kind())
+	}
+	p := &Plan{Source: source(f.get("source"))}
+	if images := p.Source.Kind == Folder; images {
+		p.Output = output(f.get("output"))
+		p.RNG = randomness(f.get("rng"))
+		p.Pillow = pillow(f.get("pillow"))
+	} else {
+		for _, name := range []string{"output", "rng", "pillow"} {
+			if n := f.get(name); !n.isNull() {
+				n.fail("want null for an array source, got %s", n.kind())
+			}
+		}
+	}
+	total := int64(0)
+	for _, n := range f.get("parts").list() {
+		part := part(n, p)
+		if total += part.Count; total < 0 {
+			n.fail("more samples than an int64 counts")
+		}
+		p.Parts = append(p.Parts, part)
+	}
+	f.done()
+	return p
+}
+
+func source(n node) Source {
+	f := n.object()
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Array)}
+	if s.Kind == Array {
+		list := f.get("fields")
+		for _, n := range list.list() {
+			s.Fields = append(s.Fields, spec(n))
+		}
+		if len(s.Fields) == 0 {
+			list.fail("want at least one field")
+		}
+	}
+	f.done()
+	return s
+}
+
+func spec(n node) tensor.Spec {
+	f := n.object()
+	s := tensor.Spec{DType: dtype(f.get("dtype")), Shape: tensor.Shape{}}
+	for _, extent := range f.get("shape").list() {
+		s.Shape = append(s.Shape, int(extent.int(0, math.MaxInt)))
+	}
+	f.done()
+	if err := s.Check(); err != nil {
+		n.fail("%v", err)
+	}
+	return s
+}
+
+func dtype(n node) tensor.DType {
+	d, err := tensor.ParseDType(n.text())
+	if err != nil {
+		n.fail("%v", err)
+	}
+	return d
+}
+
+func output(n node) Output {
+	f := n.object()
+	o := Output{DType: dtype(f.get("dtype")), Channels: channels(f.get("channels"))}
+	f.done()
+	return o
+}
+
+func channels(n node) int {
+	c := n.int(1, 3)
+	if c == 2 {
+		n.fail("want 1 or 3, got 2")
+	}
+	return int(c)
+}
+
+func randomness(n node) RNG {
+	f := n.object()
+	r := RNG{FMA: f.get("fma").bool(), CorrectlyRoundedExp: f.get("correctly_rounded_exp").bool()}
+	f.done()
+	return r
+}
+
+func pillow(n node) Pillow {
+	f := n.object()
+	p := Pillow{PassOrder: oneOf(f.get("pass_order"), HorizontalFirst, TallFirst, ShrinkFirst)}
+	if limit := f.get("max_pixels"); !limit.isNull() {
+		p.MaxPixels = limit.int(1, math.MaxInt64)
+	}
+	f.done()
+	return p
+}
+
+func part(n node, plan *Plan) Part {
+	f := n.object()
+	p := Part{Count: f.get("count").int(0, math.MaxInt64)}
+	transforms, table := f.get("transforms"), f.get("table")
+	f.done()
+	if plan.Source.Kind == Array {
+		if len(transforms.list()) != 0 {
+			transforms.fail("want none for an array source")
+		}
+		if table.text() != "" {
+			table.fail("want an empty string for an array source")
+		}
+		return p
+	}
+	channels := 3 // as torchvision's image loader leaves them
+	for _, n := range transforms.list() {
+		t := transform(n, channels)
+		if grey, ok := t.(Grayscale); ok {
+			channels = grey.Channels
+		}
+		p.Transforms = append(p.Transforms, t)
+	}
+	if channels != plan.Output.Channels {
+		transforms.fail("images end with %d channels, but output.channels is %d", channels, plan.Output.Channels)
+	}
+	var err error
+	if p.Table, err = base64.StdEncoding.Strict().DecodeString(table.text()); err != nil {
+		table.fail("%v", err)
+	}
+	if want := channels * 256 * plan.Output.DType.Size(); len(p.Table) != want {
+		table.fail("%d bytes, want %d: %d x 256 items of %s", len(p.Table), want, channels, plan.Output.DType)
+	}
+	return p
+}
+
+func transform(n node, channels int) Transform {
+	f := n.object()
+	var t Transform
+	switch op := f.get("op"); op.text() {
+	case Resize{}.Op():
+		t = resize(f)
+	case CenterCrop{}.Op():
+		t = CenterCrop{Size: heightWidth(f.get("size"))}
+	case RandomCrop{}.Op():
+		t = randomCrop(f, channels)
+	case RandomResizedCrop{}.Op():
+		t = randomResizedCrop(f)
+	case RandomHorizontalFlip{}.Op():
+		t = RandomHorizontalFlip{P: f.get("p").float()}
+	case RandomVerticalFlip{}.Op():
+		t = RandomVerticalFlip{P: f.get("p").float()}
+	case Pad{}.Op():
+		t = Pad{sides(f.get("padding")), fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
+	case Grayscale{}.Op():
+		t = grayscale(f)
+	default:
+		op.fail("unknown op %q", op.text())
+	}
+	f.done()
+	return t
+}
+
+func resize(f *fields) Resize {
+	size, limit := f.get("size"), f.get("max_size")
+	t := Resize{Filter: filter(f.get("filter"))}
+	if !size.isNull() {
+		for _, n := range size.list() {
+			t.Size = append(t.Size, int32(n.int(1, sizeMax)))
+		}
+		if len(t.Size) != 1 && len(t.Size) != 2 {
+			size.fail("want null or 1 or 2 items, got %d", len(t.Size))
+		}
+	}
+	if !limit.isNull() {
+		t.MaxSize = int32(limit.int(1, sizeMax))
+	}
+	switch {
+	case size.isNull() && limit.isNull():
+		size.fail("null without a max_size")
+	case len(t.Size) == 2 && !limit.isNull():
+		limit.fail("not together with height and width")
+	case len(t.Size) == 1 && !limit.isNull() && t.MaxSize <= t.Size[0]:
+		limit.fail("want more than size, %d, got %d", t.Size[0], t.MaxSize)
+	}
+	return t
+}
+
+func randomCrop(f *fields, channels int) RandomCrop {
+	t := RandomCrop{Size: heightWidth(f.get("size"))}
+	if padding := f.get("padding"); !padding.isNull() {
+		s := sides(padding)
+		t.Padding = &s
+	}
+	t.PadIfNeeded = f.get("pad_if_needed").bool()
+	t.Fill = fill(f.get("fill"), channels)
+	t.PaddingMode = padMode(f.get("padding_mode"))
+	t.API = api(f.get("api"))
+	return t
+}
+
+func randomResizedCrop(f *fields) RandomResizedCrop {
+	t := RandomResizedCrop{Size: heightWidth(f.get("size"))}
+	t.Scale = interval(f.get("scale"), 0, scaleMax)
+	t.Ratio = interval(f.get("ratio"), math.SmallestNonzeroFloat64, math.MaxFloat64)
+	logs := f.get("log_ratio")
+	for i, v := range interval(logs, -logRatioMax, logRatioMax) {
+		if t.LogRatio[i] = float32(v); float64(t.LogRatio[i]) != v {
+			logs.fail("%v is not a float32", v)
+		}
+	}
+	t.Filter = filter(f.get("filter"))
+	t.API = api(f.get("api"))
+	return t
+}
+
+// interval is [a, b] with lo <= a <= b <= hi. torch refuses to draw from any with a > b.
+func interval(n node, lo, hi float64) [2]float64 {
+	var v [2]float64
+	for i, end := range n.listOf(2) {
+		if v[i] = end.float(); v[i] < lo || v[i] > hi {
+			end.fail("want %g to %g, got %g", lo, hi, v[i])
+		}
+	}
+	if v[0] > v[1] {
+		n.fail("want the lower end first, got %g and %g", v[0], v[1])
+	}
+	return v
+}
+
+func grayscale(f *fields) Grayscale { return Grayscale{Channels: channels(f.get("channels"))} }
+
+func heightWidth(n node) HeightWidth {
+	v := n.listOf(2)
+	return HeightWidth{int32(v[0].int(1, sizeMax)), int32(v[1].int(1, sizeMax))}
+}
+
+func sides(n node) Sides {
+	var v [4]int32
+	for i, side := range n.listOf(4) {
+		v[i] = int32(side.int(0, sizeMax))
+	}
+	return Sides{Left: v[0], Top: v[1], Right: v[2], Bottom: v[3]}
+}
+
+func fill(n node, channels int) []uint8 {
+	var v []uint8
+	for _, item := range n.list() {
+		v = append(v, uint8(item.int(0, math.MaxUint8)))
+	}
+	if len(v) != 1 && len(v) != channels {
+		n.fail("%d values for an image of %d channels", len(v), channels)
+	}
+	return v
+}
+
+func filter(n node) Filter {
+	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming)
+}
+
+func padMode(n node) PadMode { return oneOf(n, Constant, Edge, Reflect, Symmetric) }
+
+func api(n node) API { return oneOf(n, V1, V2) }

@@ -1,0 +1,186 @@
+// Package plan is a run as data: what the samples are and what is done to each, every choice spelled out. Python writes
+// a plan as JSON from torch's own objects; Parse takes it in and refuses whatever it does not wholly understand, so
+// that nothing can run differently from what was meant.
+package plan
+
+import "github.com/goloader/goloader/core/tensor"
+
+// Version of the JSON this package reads.
+const Version = 1
+
+// Plan is a run. Samples 0 to Parts[0].Count-1 belong to part 0, the next to part 1, and so on.
+type Plan struct {
+	Source Source
+	Parts  []Part
+	Output Output // of an image source
+	RNG    RNG    // of an image source
+	Pillow Pillow // of an image source
+}
+
+// SourceKind says where samples come from.
+type SourceKind string
+
+// The kinds of source.
+const (
+	Folder SourceKind = "folder" // image files
+	Array  SourceKind = "array"  // rows of arrays, handed over as they are
+)
+
+// Source says what samples are.
+type Source struct {
+	Kind   SourceKind
+	Fields []tensor.Spec // Array: one row of each array
+}
+
+// Part is a run of samples that share their transforms.
+type Part struct {
+	Count      int64
+	Transforms []Transform
+	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian. Empty
+	// for an array source.
+	Table []byte
+}
+
+// Output is what a finished image is stored as: [Channels, height, width] of DType.
+type Output struct {
+	DType    tensor.DType
+	Channels int
+}
+
+// RNG says how the torch at hand computes where builds of torch differ.
+type RNG struct {
+	FMA                 bool // uniform_ fuses its product and sum
+	CorrectlyRoundedExp bool // exp of a float32 is always the nearest float32
+}
+
+// PassOrder says which pass of a resize Pillow does first; it depends on Pillow's version.
+type PassOrder string
+
+// The pass orders, of Pillow up to 12.2, of 12.3, and from 13.0 on.
+const (
+	HorizontalFirst PassOrder = "horizontal_first"
+	TallFirst       PassOrder = "tall_first"
+	ShrinkFirst     PassOrder = "shrink_first"
+)
+
+// Pillow says how the Pillow at hand behaves where versions or settings of it differ.
+type Pillow struct {
+	PassOrder PassOrder
+	MaxPixels int64 // Image.MAX_IMAGE_PIXELS; 0 if it is None
+}
+
+// Filter is a resampling filter by torchvision's name.
+type Filter string
+
+// The filters.
+const (
+	Nearest  Filter = "nearest"
+	Lanczos  Filter = "lanczos"
+	Bilinear Filter = "bilinear"
+	Bicubic  Filter = "bicubic"
+	Box      Filter = "box"
+	Hamming  Filter = "hamming"
+)
+
+// PadMode says what surrounds an image, by torchvision's name.
+type PadMode string
+
+// The padding modes.
+const (
+	Constant  PadMode = "constant"
+	Edge      PadMode = "edge"
+	Reflect   PadMode = "reflect"
+	Symmetric PadMode = "symmetric"
+)
+
+// API says which of torchvision's two transforms packages a transform comes from, where they draw differently.
+type API string
+
+// torchvision.transforms and torchvision.transforms.v2.
+const (
+	V1 API = "v1"
+	V2 API = "v2"
+)
+
+// Transform is one of the types below.
+type Transform interface {
+	// Op is the transform's name in JSON.
+	Op() string
+}
+
+// HeightWidth is a size in torchvision's order.
+type HeightWidth struct{ Height, Width int32 }
+
+// Sides are paddings in torchvision's order, none negative.
+type Sides struct{ Left, Top, Right, Bottom int32 }
+
+// Resize is torchvision's Resize.
+type Resize struct {
+	// Size is [shorter edge], or [height, width], or empty: then the longer edge becomes MaxSize.
+	Size    []int32
+	MaxSize int32 // upper limit of the longer edge; 0 if there is none
+	Filter  Filter
+}
+
+// CenterCrop is torchvision's CenterCrop.
+type CenterCrop struct{ Size HeightWidth }
+
+// RandomCrop is torchvision's RandomCrop.
+type RandomCrop struct {
+	Size        HeightWidth
+	Padding     *Sides // nil if None
+	PadIfNeeded bool
+	Fill        []uint8 // one value, or one a channel
+	PaddingMode PadMode
+	API         API
+}
+
+// RandomResizedCrop is torchvision's RandomResizedCrop. v1 and v2 draw alike.
+type RandomResizedCrop struct {
+	Size     HeightWidth
+	Scale    [2]float64
+	Ratio    [2]float64
+	LogRatio [2]float32 // torch.log(torch.tensor(ratio)), by torch itself
+	Filter   Filter
+	API      API
+}
+
+// RandomHorizontalFlip is torchvision's RandomHorizontalFlip.
+type RandomHorizontalFlip struct{ P float64 }
+
+// RandomVerticalFlip is torchvision's RandomVerticalFlip.
+type RandomVerticalFlip struct{ P float64 }
+
+// Pad is torchvision's Pad.
+type Pad struct {
+	Padding     Sides
+	Fill        []uint8 // one value, or one a channel
+	PaddingMode PadMode
+}
+
+// Grayscale is torchvision's Grayscale.
+type Grayscale struct{ Channels int }
+
+// Op implements Transform.
+func (Resize) Op() string { return "resize" }
+
+// Op implements Transform.
+func (CenterCrop) Op() string { return "center_crop" }
+
+// Op implements Transform.
+func (RandomCrop) Op() string { return "random_crop" }
+
+// Op implements Transform.
+func (RandomResizedCrop) Op() string { return "random_resized_crop" }
+
+// Op implements Transform.
+func (RandomHorizontalFlip) Op() string { return "random_horizontal_flip" }
+
+// Op implements Transform.
+func (RandomVerticalFlip) Op() string { return "random_vertical_flip" }
+
+// Op implements Transform.
+func (Pad) Op() string { return "pad" }
+
+// Op implements Transform.
+func (Grayscale) Op() string { return "grayscale" }

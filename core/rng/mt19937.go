@@ -1,0 +1,128 @@
+// Package rng draws random numbers exactly as torch's CPU generator does: the same words, the same arithmetic, and a
+// state that goes to torch and back without a trace.
+package rng
+
+import "math"
+
+const (
+	words  = 624 // of state
+	offset = 397 // MT19937's m
+)
+
+// torch draws two words for a range from here on, to keep the skew of the remainder small
+// (ATen/core/DistributionsHelper.h, uniform_int_from_to_distribution).
+const randintTwoWords = 1 << 28
+
+// MT19937 is torch's CPU generator. A copy of the value is a snapshot. Use New: the zero value only ever draws zeros.
+// One goroutine at a time.
+type MT19937 struct {
+	seed   uint64 // as given; only its low 32 bits count
+	left   int32  // words until the next refill, plus 1
+	next   int32  // index in state of the next word
+	state  [words]uint32
+	normal [normalBytes]byte // torch's cached second normal deviate: ours to carry, not to use
+}
+
+// New returns a generator in the state of torch.Generator().manual_seed(seed).
+func New(seed uint64) MT19937 {
+	var m MT19937
+	m.Seed(seed)
+	return m
+}
+
+// Seed starts over, as torch's manual_seed does.
+func (m *MT19937) Seed(seed uint64) {
+	*m = MT19937{seed: seed, left: 1}
+	m.state[0] = uint32(seed)
+	for i := uint32(1); i < words; i++ {
+		before := m.state[i-1]
+		m.state[i] = 1812433253*(before^before>>30) + i
+	}
+}
+
+// Uint32 draws one word.
+func (m *MT19937) Uint32() uint32 {
+	if m.left <= 1 {
+		m.refill()
+	} else {
+		m.left--
+	}
+	y := m.state[m.next]
+	m.next++
+	y ^= y >> 11
+	y ^= y << 7 & 0x9d2c5680
+	y ^= y << 15 & 0xefc60000
+	return y ^ y>>18
+}
+
+// Uint64 draws two words, the high one first.
+func (m *MT19937) Uint64() uint64 {
+	high := uint64(m.Uint32())
+	return high<<32 | uint64(m.Uint32())
+}
+
+// Uniform draws as torch.empty(1).uniform_(lo, hi) does. fma says whether torch's build fuses the product and the sum
+// (it does with AVX2 and better, and on ARM; not with ATEN_CPU_CAPABILITY=default).
+func (m *MT19937) Uniform(lo, hi float32, fma bool) float32 {
+	r, width := m.Rand(), hi-lo
+	if fma {
+		return fma32(r, width, lo)
+	}
+	return float32(r*width) + lo // the conversion keeps Go from fusing
+}
+
+// Rand draws as torch.rand(1) does: a multiple of 2^-24 in [0, 1).
+func (m *MT19937) Rand() float32 { return float32(m.Uint32()&(1<<24-1)) * 0x1p-24 }
+
+// Rand64 draws as torch.rand(1, dtype=torch.float64) does: a multiple of 2^-53 in [0, 1).
+func (m *MT19937) Rand64() float64 { return float64(m.Uint64()&(1<<53-1)) * 0x1p-53 }
+
+// Randint draws as torch.randint(0, n, (1,)) does. It panics if n is 0, which torch refuses.
+func (m *MT19937) Randint(n uint64) uint64 {
+	if n < randintTwoWords {
+		return uint64(m.Uint32() % uint32(n))
+	}
+	return m.Uint64() % n
+}
+
+// Random63 draws as torch.empty((), dtype=torch.int64).random_() does: this is how torch makes seeds.
+func (m *MT19937) Random63() int64 { return int64(m.Uint64() &^ (1 << 63)) }
+
+// refill makes the next 624 words.
+func (m *MT19937) refill() {
+	s := &m.state
+	i := 0
+	for ; i < words-offset; i++ {
+		s[i] = s[i+offset] ^ twist(s[i], s[i+1])
+	}
+	for ; i < words-1; i++ {
+		s[i] = s[i+offset-words] ^ twist(s[i], s[i+1])
+	}
+	s[i] = s[i+offset-words] ^ twist(s[i], s[0])
+	m.left, m.next = words, 0
+}
+
+func twist(u, v uint32) uint32 {
+	y := u&0x80000000 | v&0x7fffffff
+	return y>>1 ^ -(v&1)&0x9908b0df
+}
+
+// fma32 is x*y + z rounded once. The product is exact in float64; where the sum is not, rounding it to odd keeps the
+// second rounding, to float32, from going astray (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+func fma32(x, y, z float32) float32 {
+	p, a := float64(float64(x)*float64(y)), float64(z)
+	sum := p + a
+	back := sum - p
+	lost := (p - (sum - back)) + (a - back)
+	if lost != 0 {
+		if b := math.Float64bits(sum); b&1 == 0 {
+			if (lost > 0) == (sum > 0) {
+				b++
+			} else {
+				b--
+			}
+			sum = math.Float64frombits(b)
+		}
+	}
+	return float32(sum)
+}

@@ -1,0 +1,219 @@
+package plan_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/tensor"
+)
+
+var table = base64.StdEncoding.EncodeToString(make([]byte, 3*256*4))
+
+// images is a plan over image files with every transform; tests spoil it by replacing pieces of its text.
+var images = `{"version": 1,
+ "source": {"kind": "folder"},
+ "parts": [
+  {"count": 10, "transforms": [
+    {"op": "resize", "size": [256], "max_size": 400, "filter": "bicubic"},
+    {"op": "resize", "size": null, "max_size": 300, "filter": "box"},
+    {"op": "resize", "size": [20, 30], "max_size": null, "filter": "nearest"},
+    {"op": "center_crop", "size": [7, 8]},
+    {"op": "random_crop", "size": [5, 6], "padding": [1, 2, 3, 4], "pad_if_needed": true, "fill": [1, 2, 3],
+     "padding_mode": "constant", "api": "v1"},
+    {"op": "random_crop", "size": [5, 6], "padding": null, "pad_if_needed": false, "fill": [0],
+     "padding_mode": "reflect", "api": "v2"},
+    {"op": "random_resized_crop", "size": [224, 225], "scale": [0.08, 1], "ratio": [0.75, 1.3333333333333333],
+     "log_ratio": [-0.28768208622932434, 0.28768211603164673], "filter": "bilinear", "api": "v2"},
+    {"op": "random_horizontal_flip", "p": 0.5},
+    {"op": "random_vertical_flip", "p": 1},
+    {"op": "grayscale", "channels": 1},
+    {"op": "pad", "padding": [0, 1, 2, 3], "fill": [9], "padding_mode": "edge"},
+    {"op": "grayscale", "channels": 3}], "table": "` + table + `"},
+  {"count": 0, "transforms": [], "table": "` + table + `"}],
+ "output": {"dtype": "float32", "channels": 3},
+ "rng": {"fma": true, "correctly_rounded_exp": false},
+ "pillow": {"pass_order": "tall_first", "max_pixels": 178956970}}`
+
+const arrays = `{"version": 1,
+ "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4]}, {"dtype": "int64", "shape": []}]},
+ "parts": [{"count": 7, "transforms": [], "table": ""}],
+ "output": null, "rng": null, "pillow": null}`
+
+func TestAnImagePlanIsReadWhole(t *testing.T) {
+	p, err := plan.Parse([]byte(images))
+	require.NoError(t, err)
+	rgb := make([]byte, 3*256*4)
+	require.Equal(t, &plan.Plan{
+		Source: plan.Source{Kind: plan.Folder},
+		Parts: []plan.Part{
+			{Count: 10, Table: rgb, Transforms: []plan.Transform{
+				plan.Resize{Size: []int32{256}, MaxSize: 400, Filter: plan.Bicubic},
+				plan.Resize{MaxSize: 300, Filter: plan.Box},
+				plan.Resize{Size: []int32{20, 30}, Filter: plan.Nearest},
+				plan.CenterCrop{Size: plan.HeightWidth{Height: 7, Width: 8}},
+				plan.RandomCrop{Size: plan.HeightWidth{Height: 5, Width: 6},
+					Padding:     &plan.Sides{Left: 1, Top: 2, Right: 3, Bottom: 4},
+					PadIfNeeded: true, Fill: []uint8{1, 2, 3}, PaddingMode: plan.Constant, API: plan.V1},
+				plan.RandomCrop{Size: plan.HeightWidth{Height: 5, Width: 6}, Fill: []uint8{0},
+					PaddingMode: plan.Reflect, API: plan.V2},
+				plan.RandomResizedCrop{Size: plan.HeightWidth{Height: 224, Width: 225}, Scale: [2]float64{0.08, 1},
+					Ratio: [2]float64{3. / 4, 4. / 3}, LogRatio: [2]float32{-0.28768209, 0.28768212},
+					Filter: plan.Bilinear, API: plan.V2},
+				plan.RandomHorizontalFlip{P: 0.5},
+				plan.RandomVerticalFlip{P: 1},
+				plan.Grayscale{Channels: 1},
+				plan.Pad{Padding: plan.Sides{Top: 1, Right: 2, Bottom: 3}, Fill: []uint8{9}, PaddingMode: plan.Edge},
+				plan.Grayscale{Channels: 3},
+			}},
+			{Count: 0, Table: rgb},
+		},
+		Output: plan.Output{DType: tensor.Float32, Channels: 3},
+		RNG:    plan.RNG{FMA: true},
+		Pillow: plan.Pillow{PassOrder: plan.TallFirst, MaxPixels: 178956970},
+	}, p)
+}
+
+func TestAnArrayPlanIsReadWhole(t *testing.T) {
+	p, err := plan.Parse([]byte(arrays))
+	require.NoError(t, err)
+	require.Equal(t, &plan.Plan{
+		Source: plan.Source{Kind: plan.Array, Fields: []tensor.Spec{
+			{DType: tensor.Float32, Shape: tensor.Shape{3, 4}},
+			{DType: tensor.Int64, Shape: tensor.Shape{}},
+		}},
+		Parts: []plan.Part{{Count: 7}},
+	}, p)
+}
+
+// spoiled is a plan's text with one piece replaced, and how Parse complains of it.
+type spoiled struct{ piece, instead, complaint string }
+
+func refuse(t *testing.T, text string, cases []spoiled) {
+	for _, c := range cases {
+		require.Contains(t, text, c.piece)
+		p, err := plan.Parse([]byte(strings.Replace(text, c.piece, c.instead, 1)))
+		require.EqualError(t, err, "plan: "+c.complaint, "%s instead of %s", c.instead, c.piece)
+		require.Nil(t, p)
+		var where *plan.Error
+		require.True(t, errors.As(err, &where))
+	}
+}
+
+func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
+	refuse(t, images, []spoiled{
+		{`"version": 1`, `"version": 2`,
+			"version: want 1, got the number 2: the library and the Python package do not belong together"},
+		{`"version": 1,`, ``, "version: missing"},
+		{`"version": 1,`, `"version": 1, "more": 3,`, "more: unknown field"},
+		{`"version": 1,`, `"version": 1, "version": 1,`, "version: given twice"},
+		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "array", got "folders"`},
+		{`"kind": "folder"`, `"kind": "folder", "fields": []`, "source.fields: unknown field"},
+		{`"count": 10`, `"count": -1`, "parts[0].count: want an integer from 0 to 9223372036854775807, got -1"},
+		{`"count": 10`, `"count": 1.0`, "parts[0].count: want an integer from 0 to 9223372036854775807, got 1.0"},
+		{`"count": 0`, `"count": 9223372036854775807`, "parts[1]: more samples than an int64 counts"},
+		{`"op": "center_crop"`, `"op": "centre_crop"`, `parts[0].transforms[3].op: unknown op "centre_crop"`},
+		{`"op": "center_crop"`, `"op": 3`, "parts[0].transforms[3].op: want a string, got the number 3"},
+		{`"op": "center_crop"`, `"op": "center_crop", "op2": 1`, "parts[0].transforms[3].op2: unknown field"},
+		{`"size": [7, 8]`, `"size": [7]`, "parts[0].transforms[3].size: want 2 items, got 1"},
+		{`"size": [7, 8]`, `"size": [7, 0]`,
+			"parts[0].transforms[3].size[1]: want an integer from 1 to 1048576, got 0"},
+		{`"size": [7, 8]`, `"size": 7`, "parts[0].transforms[3].size: want a list, got the number 7"},
+		{`"size": [256]`, `"size": [1, 2, 3]`, "parts[0].transforms[0].size: want null or 1 or 2 items, got 3"},
+		{`"size": [256]`, `"size": [400]`, "parts[0].transforms[0].max_size: want more than size, 400, got 400"},
+		{`"max_size": 300`, `"max_size": null`, "parts[0].transforms[1].size: null without a max_size"},
+		{`[20, 30], "max_size": null`, `[20, 30], "max_size": 9`,
+			"parts[0].transforms[2].max_size: not together with height and width"},
+		{`"filter": "box"`, `"filter": "Box"`,
+			`parts[0].transforms[1].filter: want "nearest" or "lanczos" or "bilinear" or "bicubic" or ` +
+				`"box" or "hamming", got "Box"`},
+		{`"padding": [1, 2, 3, 4]`, `"padding": [1, 2, 3, -4]`,
+			"parts[0].transforms[4].padding[3]: want an integer from 0 to 1048576, got -4"},
+		{`"pad_if_needed": true`, `"pad_if_needed": 1`,
+			"parts[0].transforms[4].pad_if_needed: want true or false, got the number 1"},
+		{`"fill": [1, 2, 3]`, `"fill": [1, 2, 256]`,
+			"parts[0].transforms[4].fill[2]: want an integer from 0 to 255, got 256"},
+		{`"fill": [1, 2, 3]`, `"fill": [1, 2]`, "parts[0].transforms[4].fill: 2 values for an image of 3 channels"},
+		{`"fill": [9]`, `"fill": [9, 9, 9]`, "parts[0].transforms[10].fill: 3 values for an image of 1 channels"},
+		{`"padding_mode": "edge"`, `"padding_mode": null`,
+			"parts[0].transforms[10].padding_mode: want a string, got null"},
+		{`"api": "v1"`, `"api": "v3"`, `parts[0].transforms[4].api: want "v1" or "v2", got "v3"`},
+		{`"scale": [0.08, 1]`, `"scale": [1, 0.08]`,
+			"parts[0].transforms[6].scale: want the lower end first, got 1 and 0.08"},
+		{`"scale": [0.08, 1]`, `"scale": [-0.08, 1]`, "parts[0].transforms[6].scale[0]: want 0 to 1e+06, got -0.08"},
+		{`"ratio": [0.75,`, `"ratio": [0,`,
+			"parts[0].transforms[6].ratio[0]: want 5e-324 to 1.7976931348623157e+308, got 0"},
+		{`"ratio": [0.75,`, `"ratio": [1e999,`, "parts[0].transforms[6].ratio[0]: 1e999 does not fit a float64"},
+		{`-0.28768208622932434`, `-0.2876820862293244`,
+			"parts[0].transforms[6].log_ratio: -0.2876820862293244 is not a float32"},
+		{`"p": 0.5`, `"p": "0.5"`, "parts[0].transforms[7].p: want a number, got a string"},
+		{`{"op": "grayscale", "channels": 3}`, `{"op": "grayscale", "channels": 2}`,
+			"parts[0].transforms[11].channels: want 1 or 3, got 2"},
+		{`"op": "grayscale", "channels": 3}`, `"op": "random_vertical_flip", "p": 0}`,
+			"parts[0].transforms: images end with 1 channels, but output.channels is 3"},
+		{table, "AAAA", "parts[0].table: 3 bytes, want 3072: 3 x 256 items of float32"},
+		{table, "AA?A", "parts[0].table: illegal base64 data at input byte 2"},
+		{`"dtype": "float32"`, `"dtype": "float"`, `output.dtype: unknown dtype "float"`},
+		{`"channels": 3},`, `"channels": 4},`, "output.channels: want an integer from 1 to 3, got 4"},
+		{`"fma": true`, `"fma": null`, "rng.fma: want true or false, got null"},
+		{`"tall_first"`, `""`, `pillow.pass_order: want "horizontal_first" or "tall_first" or "shrink_first", got ""`},
+		{`178956970`, `0`, "pillow.max_pixels: want an integer from 1 to 9223372036854775807, got 0"},
+		{`"max_pixels": 178956970}}`, `"max_pixels": 178956970}} 1`, "something follows the JSON value"},
+		{`"max_pixels": 178956970}}`, `"max_pixels": 178956970`, "pillow: not JSON: unexpected EOF"},
+		{`"pillow"`, `"pi` + "\xff" + `low"`, "not UTF-8"},
+		{`"max_pixels": 178956970`, `"max_pixels": ` + strings.Repeat("[", 99),
+			"pillow.max_pixels" + strings.Repeat("[0]", 14) + ": nested more than 16 deep"},
+	})
+	refuse(t, arrays, []spoiled{
+		{`"dtype": "int64", "shape": []`, `"dtype": "int64", "shape": [-1]`,
+			"source.fields[1].shape[0]: want an integer from 0 to 9223372036854775807, got -1"},
+		{`"shape": [3, 4]`, `"shape": [9223372036854775807]`,
+			"source.fields[0]: shape [9223372036854775807] of float32 has too many bytes"},
+		{`[{"dtype": "float32", "shape": [3, 4]}, {"dtype": "int64", "shape": []}]`, `[]`,
+			"source.fields: want at least one field"},
+		{`"transforms": []`, `"transforms": [{"op": "grayscale", "channels": 3}]`,
+			"parts[0].transforms: want none for an array source"},
+		{`"table": ""`, `"table": "AAAA"`, "parts[0].table: want an empty string for an array source"},
+		{`"rng": null`, `"rng": {}`, "rng: want null for an array source, got an object"},
+	})
+}
+
+func TestAnythingButAnObjectIsRefused(t *testing.T) {
+	for text, complaint := range map[string]string{
+		"":     "plan: not JSON: unexpected EOF",
+		"null": "plan: want an object, got null",
+		"[1]":  "plan: want an object, got a list of 1",
+		"{":    "plan: not JSON: unexpected EOF",
+		"{]":   "plan: not JSON: invalid character ']' after object key",
+	} {
+		_, err := plan.Parse([]byte(text))
+		require.Error(t, err, text)
+		require.Contains(t, err.Error(), complaint[:15], text)
+	}
+}
+
+// Parse never panics, and what it takes stays within the limits that draws rely on.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(images))
+	f.Add([]byte(arrays))
+	f.Add([]byte(strings.ReplaceAll(images, table, "")))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := plan.Parse(text)
+		if err != nil {
+			require.Nil(t, p)
+			var where *plan.Error
+			require.True(t, errors.As(err, &where))
+			return
+		}
+		for _, part := range p.Parts {
+			require.GreaterOrEqual(t, part.Count, int64(0))
+			if p.Source.Kind == plan.Folder {
+				require.Len(t, part.Table, p.Output.Channels*256*p.Output.DType.Size())
+			}
+		}
+	})
+}

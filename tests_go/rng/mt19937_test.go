@@ -1,0 +1,209 @@
+package rng_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goloader/goloader/core/rng"
+)
+
+// walk is a run of draws by torch (testdata/generate_rng.py): [name, arguments ..., result].
+type walk struct {
+	Seed  uint64
+	FMA   bool
+	Draws [][]json.Number
+	State string
+}
+
+// UnmarshalJSON keeps each item of a draw as it stands, since names and numbers are mixed.
+func (w *walk) UnmarshalJSON(b []byte) error {
+	var raw struct {
+		Seed  uint64
+		FMA   bool
+		Draws [][]json.RawMessage
+		State string
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return err
+	}
+	w.Seed, w.FMA, w.State = raw.Seed, raw.FMA, raw.State
+	for _, d := range raw.Draws {
+		draw := make([]json.Number, len(d))
+		for i, v := range d {
+			draw[i] = json.Number(v)
+		}
+		w.Draws = append(w.Draws, draw)
+	}
+	return nil
+}
+
+func float(t *testing.T, n json.Number) float64 {
+	v, err := n.Float64()
+	require.NoError(t, err)
+	return v
+}
+
+func integer(t *testing.T, n json.Number) uint64 {
+	v, err := n.Int64()
+	require.NoError(t, err)
+	return uint64(v)
+}
+
+func TestDrawsAreTorchs(t *testing.T) {
+	text, err := os.ReadFile("../testdata/rng.json")
+	require.NoError(t, err)
+	var walks []walk
+	require.NoError(t, json.Unmarshal(text, &walks))
+	require.Len(t, walks, 6)
+	for _, w := range walks {
+		m := rng.New(w.Seed)
+		for i, d := range w.Draws {
+			want := d[len(d)-1]
+			switch d[0] {
+			case `"uniform"`:
+				got := m.Uniform(float32(float(t, d[1])), float32(float(t, d[2])), w.FMA)
+				require.Equal(t, float(t, want), float64(got), "seed %d, draw %d: %v", w.Seed, i, d)
+			case `"rand"`:
+				require.Equal(t, float(t, want), float64(m.Rand()), "seed %d, draw %d", w.Seed, i)
+			case `"rand64"`:
+				require.Equal(t, float(t, want), m.Rand64(), "seed %d, draw %d", w.Seed, i)
+			case `"randint"`:
+				require.Equal(t, integer(t, want), m.Randint(integer(t, d[1])), "seed %d, draw %d: %v", w.Seed, i, d)
+			case `"random63"`:
+				require.Equal(t, integer(t, want), uint64(m.Random63()), "seed %d, draw %d", w.Seed, i)
+			default:
+				t.Fatalf("unknown draw %v", d)
+			}
+		}
+		state := sha256.Sum256(store(t, &m))
+		require.Equal(t, w.State, hex.EncodeToString(state[:]), "seed %d", w.Seed)
+	}
+}
+
+func store(t testing.TB, m *rng.MT19937) []byte {
+	b := make([]byte, rng.TorchStateBytes)
+	require.NoError(t, m.StoreTorch(b))
+	return b
+}
+
+func TestACopyIsASnapshot(t *testing.T) {
+	m := rng.New(3)
+	for range 1000 {
+		m.Uint32()
+	}
+	before := m
+	var first, second [1500]uint32
+	for i := range first {
+		first[i] = m.Uint32()
+	}
+	m = before
+	for i := range second {
+		second[i] = m.Uint32()
+	}
+	require.Equal(t, first, second)
+}
+
+func TestStateGoesToTorchAndBackAtEveryPlace(t *testing.T) {
+	m := rng.New(9)
+	for range 1300 { // past two refills
+		state := store(t, &m)
+		var back rng.MT19937
+		require.NoError(t, back.LoadTorch(state))
+		require.Equal(t, m, back)
+		require.Equal(t, state, store(t, &back))
+		require.Equal(t, m.Uint32(), back.Uint32())
+		require.Equal(t, m, back)
+	}
+}
+
+func TestTheNormalCacheIsCarried(t *testing.T) {
+	m := rng.New(9)
+	state := store(t, &m)
+	for i := 5016; i < len(state); i++ {
+		state[i] = byte(i)
+	}
+	require.NoError(t, m.LoadTorch(state))
+	require.Equal(t, state, store(t, &m))
+	m.Seed(9)
+	require.NotEqual(t, state, store(t, &m), "a new seed drops it, as torch does")
+}
+
+func TestBadStatesAreRefusedAndChangeNothing(t *testing.T) {
+	m := rng.New(9)
+	m.Uint32()
+	good := store(t, &m)
+	cases := map[string]func(b []byte) []byte{
+		"bytes":   func(b []byte) []byte { return b[:len(b)-1] },
+		"left":    func(b []byte) []byte { binary.LittleEndian.PutUint32(b[8:], 0); return b },
+		"left is": func(b []byte) []byte { binary.LittleEndian.PutUint32(b[8:], 625); return b },
+		"seeded":  func(b []byte) []byte { b[12] = 0; return b },
+		"next":    func(b []byte) []byte { binary.LittleEndian.PutUint64(b[16:], 625); return b },
+		"in all":  func(b []byte) []byte { b[16]++; return b },
+		"32 bits": func(b []byte) []byte { b[24+8*100+4] = 1; return b },
+	}
+	for text, spoil := range cases {
+		require.ErrorContains(t, m.LoadTorch(spoil(append([]byte{}, good...))), text)
+		require.Equal(t, good, store(t, &m))
+	}
+	require.Error(t, m.StoreTorch(make([]byte, 10)))
+}
+
+// Uniform with fma is rounded once, whatever the exponents: compared with exact arithmetic.
+func TestUniformIsRoundedOnce(t *testing.T) {
+	pick := rand.New(rand.NewPCG(1, 2))
+	m := rng.New(1)
+	for range 200_000 {
+		a := float32(pick.NormFloat64()) * float32(int64(1)<<pick.IntN(60)) / (1 << 30)
+		b := float32(pick.NormFloat64()) * float32(int64(1)<<pick.IntN(60)) / (1 << 30)
+		lo, hi := min(a, b), max(a, b)
+		peek := m
+		r := peek.Rand()
+		exact := new(big.Float).SetPrec(400).SetFloat64(float64(r))
+		exact.Mul(exact, big.NewFloat(float64(hi-lo)))
+		exact.Add(exact, big.NewFloat(float64(lo)))
+		want, _ := exact.Float32()
+		require.Equal(t, want, m.Uniform(lo, hi, true), "%v, %v, %v", lo, hi, r)
+	}
+}
+
+// Any state that is taken keeps giving words, and comes back the same.
+func FuzzLoadTorch(f *testing.F) {
+	m := rng.New(5)
+	f.Add(store(f, &m))
+	m.Uint32()
+	f.Add(store(f, &m))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, state []byte) {
+		var m rng.MT19937
+		if m.LoadTorch(state) != nil {
+			require.Equal(t, rng.MT19937{}, m)
+			return
+		}
+		require.Equal(t, state, store(t, &m))
+		for range 2000 {
+			m.Uint32()
+		}
+	})
+}
+
+func BenchmarkUint32(b *testing.B) {
+	m := rng.New(1)
+	for b.Loop() {
+		m.Uint32()
+	}
+}
+
+func BenchmarkUniform(b *testing.B) {
+	m := rng.New(1)
+	for b.Loop() {
+		m.Uniform(0.08, 1, true)
+	}
+}
