@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent
 LIBRARY = Path("goloader") / "lib" / "libgoloader.so"
 # Header -> what to install where it is missing, on Debian and on Fedora.
 HEADERS = {
-    "jpeglib.h": "libjpeg-turbo's headers (Debian: libjpeg62-turbo-dev or libjpeg-turbo8-dev, Fedora: libjpeg-turbo-devel)",
+    "jpeglib.h": "libjpeg-turbo's headers (Debian: libjpeg62-turbo-dev, Fedora: libjpeg-turbo-devel)",
     "libdeflate.h": "libdeflate's headers (Debian: libdeflate-dev, Fedora: libdeflate-devel)",
 }
 

@@ -1,5 +1,5 @@
-// Package main is goloader's core as a C library (go build -buildmode=c-shared). goloader.h is what it promises; shim.c stands in front of the
-// functions here. They stay thin: look up, call core, report.
+// Package main is goloader's core as a C library (go build -buildmode=c-shared). goloader.h is what it promises; shim.c
+// stands in front of the functions here. They stay thin: look up, call core, report.
 package main
 
 /*
@@ -25,7 +25,8 @@ import (
 	"github.com/goloader/goloader/core/tensor"
 )
 
-// Workers spend their time in C, each on a processor of Go's. A caller from Python must find one free at once, so there are more than cores.
+// Workers spend their time in C, each on a processor of Go's. A caller from Python must find one free at once, so there
+// are more than cores.
 const processorsSpare = 2
 
 func init() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + processorsSpare) }

@@ -1,15 +1,18 @@
 /* goloader.h: the C ABI of goloader's Go core, and the whole of it.
  *
- * A plan (core/plan, JSON) and a source are opened once as a loader; a loader is started as a run; a run is fed batches of indices
- * and answers with finished batches, in the order they were submitted.  Only indices and leases cross per batch, never samples.
+ * A plan (core/plan, JSON) and a source are opened once as a loader; a loader is started as a run; a run is fed batches
+ * of indices and answers with finished batches, in the order they were submitted.  Only indices and leases cross per
+ * batch, never samples.
  *
  * Rules for all functions
- * - They return a gl_status: GL_OK, another non-negative one that is news and not an error, or a negative error with its text in *err.
+ * - They return a gl_status: GL_OK, another non-negative one that is news and not an error, or a negative error with
+ *   its text in *err.
  * - `err` may be NULL.  Its text is cut to fit and always NUL-terminated.
  * - A handle is a number that is never used again; a closed or invented one gives GL_BAD_HANDLE.
  * - Any thread may call; one thread at a time per run.
  * - Core never calls back.  What it cannot know (pixels of a kind only Pillow decodes, torch's exp) it asks for (GL_ASK).
- * - In a child made by fork, where Go's threads do not exist, all but gl_wait, gl_release and gl_abi_version answer GL_FORKED. */
+ * - In a child made by fork, where Go's threads do not exist, all but gl_wait, gl_release and gl_abi_version answer
+ *   GL_FORKED (names: NULL). */
 #ifndef GOLOADER_H
 #define GOLOADER_H
 
@@ -53,7 +56,7 @@ typedef struct gl_source {
     const char *paths;
     const int64_t *offsets;
     const int64_t *labels;
-    /* "array": one C-contiguous array a field, count rows each.  Not copied: to be kept alive until the loader is closed. */
+    /* "array": one C-contiguous array a field, count rows each.  Not copied: to be kept until the loader is closed. */
     const void *const *arrays;
 } gl_source;
 
@@ -119,12 +122,12 @@ gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *o
 
 /* gl_submit asks for one more batch.
  *   indices     n sample numbers, 0 <= i < count; copied.  n may be 0: the batch then has no fields
- *   lent        NULL, or memory of the caller for this batch (torch's pinned memory, say), alive until the batch is delivered
- *               or the run is closed; GL_SHAPE from gl_next if lent_bytes are too few */
+ *   lent        NULL, or memory of the caller for this batch (torch's pinned memory, say), alive until the batch is
+ *               delivered or the run is closed; GL_SHAPE from gl_next if lent_bytes are too few */
 gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);
 
-/* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_ASK and *ask, or the batch's error,
- * after which the next call goes on with the next batch. */
+/* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_ASK and *ask, or the batch's
+ * error, after which the next call goes on with the next batch. */
 gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err);
 
 /* gl_wait waits until fd is readable, at most timeout_ms; GL_OK or GL_EMPTY.  Returns early on a signal, so that
@@ -149,8 +152,8 @@ gl_status gl_rng_get(gl_handle run, uint8_t *state, size_t bytes, gl_error *err)
 /* gl_reset forgets outstanding batches and starts counting at 0; random streams stay where they are. */
 gl_status gl_reset(gl_handle run, gl_error *err);
 
-/* gl_release ends the lease of a batch.  Never blocks, never enters Go: any thread, a garbage collector or a forked child may call it.
- * Exactly once a lease. */
+/* gl_release ends the lease of a batch.  Never blocks, never enters Go: any thread, a garbage collector or a forked
+ * child may call it.  Exactly once a lease. */
 void gl_release(void *lease);
 
 /* gl_close closes a run (waits for its workers, milliseconds) or a loader.  Leased batches stay readable. */
@@ -159,7 +162,7 @@ gl_status gl_close(gl_handle handle, gl_error *err);
 /* gl_stats writes a loader's counters as JSON, NUL-terminated; GL_BAD_ARGUMENT if bytes are too few. */
 gl_status gl_stats(gl_handle loader, char *json, size_t bytes, gl_error *err);
 
-/* gl_live writes what is alive in the whole library as JSON (handles, and bytes and blocks by purpose): for leak checks. */
+/* gl_live writes what is alive in the whole library as JSON (handles, bytes and blocks by purpose): for leak checks. */
 gl_status gl_live(char *json, size_t bytes, gl_error *err);
 
 /* gl_permutation writes torch.randperm(n, generator=torch.Generator().manual_seed(seed)). */

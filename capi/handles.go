@@ -8,7 +8,8 @@ import (
 // firstHandle is far from the numbers that a forgotten initialisation leaves behind.
 const firstHandle = 1 << 32
 
-// table hands out numbers for objects. A number is never used twice, so that a stale one meets an error and not a stranger's object.
+// table hands out numbers for objects. A number is never used twice, so that a stale one meets an error and not a
+// stranger's object.
 type table struct {
 	mu      sync.RWMutex
 	last    int64

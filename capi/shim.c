@@ -1,7 +1,7 @@
 /* shim.c: the functions of goloader.h, in front of Go.
  *
- * Each one that enters Go first looks whether this process is a fork of the one that loaded the library: in such a child Go has
- * no threads and entering it would hang for ever. */
+ * Each one that enters Go first looks whether this process is a fork of the one that loaded the library: in such a child
+ * Go has no threads and entering it would hang for ever. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,7 +21,8 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 static gl_status refuse_forked(gl_error *err) {
     if (err)
         snprintf(err->text, sizeof err->text,
-                 "this process was forked after goloader was loaded; its loaders work only in the process that made them");
+                 "this process was forked after goloader was loaded; "
+                 "its loaders work only in the process that made them");
     return GL_FORKED;
 }
 

@@ -23,7 +23,8 @@ var (
 	errArgument = errors.New("not a valid argument")
 )
 
-// kinds is the one place where an error becomes a status; the first that fits counts. In Python _errors.py turns statuses into classes.
+// kinds is the one place where an error becomes a status; the first that fits counts. In Python _errors.py turns
+// statuses into classes.
 var kinds = []struct {
 	err    error
 	status C.gl_status

@@ -1,8 +1,8 @@
 /* block.h: memory outside the Go heap that outlives whoever asked for it.
  *
- * A block is mapped anonymously (or lent by the caller, and then never freed here) and has a state, so that its last reader can
- * give it back from any thread, without a lock and without entering Go: that reader may be Python's garbage collector, or
- * code in a forked child, where nothing may enter Go at all. */
+ * A block is mapped anonymously (or lent by the caller, and then never freed here) and has a state, so that its last
+ * reader can give it back from any thread, without a lock and without entering Go: that reader may be Python's garbage
+ * collector, or code in a forked child, where nothing may enter Go at all. */
 #ifndef GOLOADER_BLOCK_H
 #define GOLOADER_BLOCK_H
 

@@ -1,5 +1,5 @@
-// Package mem gives memory outside the Go heap, counted by purpose: batch slots, file bytes, indexes. Python reads such memory
-// after Go has let go of it, C writes it, and the garbage collector never looks at it.
+// Package mem gives memory outside the Go heap, counted by purpose: batch slots, file bytes, indexes. Python reads such
+// memory after Go has let go of it, C writes it, and the garbage collector never looks at it.
 package mem
 
 /*

@@ -98,7 +98,8 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	return nil
 }
 
-// finishSupplied carries out the recipe of a sample whose pixels came from Pillow, when all others of its batch are finished.
+// finishSupplied carries out the recipe of a sample whose pixels came from Pillow, when all others of its batch are
+// finished.
 func (r *Run) finishSupplied(b *batch, s *sample) error {
 	w, err := newWorker(r)
 	if err != nil {
@@ -113,8 +114,8 @@ func (r *Run) finishSupplied(b *batch, s *sample) error {
 	return guard(func() error { return w.carryOut(b, &sp, b.steps) })
 }
 
-// Reject answers AskPixels and AskSample: the sample is in error and its batch is dropped. The random stream stands where torch's worker
-// stands after such an error: the samples before it have drawn, those behind it have not.
+// Reject answers AskPixels and AskSample: the sample is in error and its batch is dropped. The random stream stands
+// where torch's worker stands after such an error: the samples before it have drawn, those behind it have not.
 func (r *Run) Reject() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -53,8 +53,8 @@ const (
 	done
 )
 
-// batch is one batch on its way from indices to slot. All fields belong to the run's lock, but for those of samples whose span a
-// worker has in hand.
+// batch is one batch on its way from indices to slot. All fields belong to the run's lock, but for those of samples
+// whose span a worker has in hand.
 type batch struct {
 	sequence int64
 	stream   *stream
@@ -126,7 +126,8 @@ func (b *batch) next(rows bool) *span {
 // complete reports whether no span is left to do.
 func (b *batch) complete() bool { return b.left == 0 && b.busy == 0 }
 
-// restart forgets draws and finished samples, so that the batch is done over; what Pillow supplied stays. No span may be in hand.
+// restart forgets draws and finished samples, so that the batch is done over; what Pillow supplied stays. No span may
+// be in hand.
 func (b *batch) restart(l *Loader) {
 	b.drawn, b.steps, b.out, b.ask, b.err, b.lost = 0, b.steps[:0], recipe.Size{}, Ask{}, nil, false
 	b.left = len(b.spans)

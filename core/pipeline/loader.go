@@ -1,8 +1,8 @@
 // Package pipeline compiles a plan and runs it with goroutines: it alone joins sources, decoders, draws, ops and slots.
 //
-// A Loader is a plan over a source. A Run is that loader at work: batches of indices go in (Submit), finished batches come out in the same
-// order (Next), whatever the order in which workers finish. What Go cannot know (pixels of a format that only Pillow decodes, torch's
-// exp) a Run asks for; it never calls back.
+// A Loader is a plan over a source. A Run is that loader at work: batches of indices go in (Submit), finished batches
+// come out in the same order (Next), whatever the order in which workers finish. What Go cannot know (pixels of a
+// format that only Pillow decodes, torch's exp) a Run asks for; it never calls back.
 package pipeline
 
 import (
@@ -51,8 +51,8 @@ var passOrders = map[plan.PassOrder]op.PassOrder{
 // A buffer that had to grow beyond this is not kept: it held a run of unusually large files.
 const bufferKeep = 64 << 20
 
-// slotsIdle is how many slots a loader keeps for its next batches: with the one being filled and the one being read, a loop that drops each batch
-// before it takes the next maps nothing new.
+// slotsIdle is how many slots a loader keeps for its next batches: with the one being filled and the one being read, a
+// loop that drops each batch before it takes the next maps nothing new.
 const slotsIdle = 4
 
 // part is a stretch of the source's samples with transforms of their own.
@@ -196,7 +196,8 @@ func (l *Loader) putBuffer(b *source.Buffer) {
 	l.buffers = append(l.buffers, b)
 }
 
-// tooLarge reports whether an image must meet Pillow's decompression bomb check, which Pillow makes itself: it may warn or raise.
+// tooLarge reports whether an image must meet Pillow's decompression bomb check, which Pillow makes itself: it may warn
+// or raise.
 func (l *Loader) tooLarge(size recipe.Size) bool {
 	limit := l.plan.Pillow.MaxPixels
 	return limit > 0 && int64(size.Width)*int64(size.Height) > limit

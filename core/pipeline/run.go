@@ -14,8 +14,8 @@ import (
 	"github.com/goloader/goloader/core/ring"
 )
 
-// spanMax is the most images a worker takes at a time: a second decoder that interleaves images wants about this many, and beyond it
-// the crossing into C (25 ns) costs nothing any more.
+// spanMax is the most images a worker takes at a time: a second decoder that interleaves images wants about this many,
+// and beyond it the crossing into C (25 ns) costs nothing any more.
 const spanMax = 16
 
 // Options of a run.
@@ -135,7 +135,8 @@ func (r *Run) Submit(indices []int64, lent unsafe.Pointer, lentBytes int) error 
 	return nil
 }
 
-// spanLength keeps all workers busy to the end of a batch where there is one batch at a time, and runs long where there are more.
+// spanLength keeps all workers busy to the end of a batch where there is one batch at a time, and runs long where there
+// are more.
 func (r *Run) spanLength(n int) int {
 	if r.options.Span > 0 {
 		return r.options.Span
@@ -155,8 +156,8 @@ func (r *Run) take() *batch {
 	return new(batch)
 }
 
-// Next takes the next finished batch, if it is ready, or a question that must be answered before the run can go on, or the error of a
-// batch that is lost; after an error the next call goes on with the next batch.
+// Next takes the next finished batch, if it is ready, or a question that must be answered before the run can go on, or
+// the error of a batch that is lost; after an error the next call goes on with the next batch.
 func (r *Run) Next() (News, Lease, Ask, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -293,7 +294,8 @@ func (r *Run) release(batches []*batch) {
 	r.work.Broadcast()
 }
 
-// serve is one worker: it takes the span of the earliest batch that can be worked on, so that a slow image delays its own batch only.
+// serve is one worker: it takes the span of the earliest batch that can be worked on, so that a slow image delays its
+// own batch only.
 func (r *Run) serve() error {
 	w, err := newWorker(r)
 	if err != nil {
@@ -379,7 +381,8 @@ func (r *Run) finishRun(b *batch, sp *span, err error) {
 	}
 }
 
-// lose gives a batch up: its spans that nobody has in hand are not worked on any more, and its stream goes on without it.
+// lose gives a batch up: its spans that nobody has in hand are not worked on any more, and its stream goes on without
+// it.
 func (r *Run) lose(b *batch, err error) {
 	if b.err == nil {
 		b.err = err

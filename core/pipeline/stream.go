@@ -8,8 +8,9 @@ import (
 	"github.com/goloader/goloader/core/rng"
 )
 
-// stream is the random generator of one of torch's would-be workers. Its batches are drawn one after the other, sample by sample, in torch's
-// order, as soon as the sizes of their images are known; nothing else about a sample has to wait for another.
+// stream is the random generator of one of torch's would-be workers. Its batches are drawn one after the other, sample
+// by sample, in torch's order, as soon as the sizes of their images are known; nothing else about a sample has to wait
+// for another.
 type stream struct {
 	mt       rng.MT19937
 	needsExp bool // the next draw cannot go on before torch has said what exp(exp) is
@@ -90,8 +91,8 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 	return true
 }
 
-// takeBack sets a batch's stream to where it stood after the batch's first n samples, and makes the stream's later batches start over, since
-// they drew from what no longer holds. The batches must be held.
+// takeBack sets a batch's stream to where it stood after the batch's first n samples, and makes the stream's later
+// batches start over, since they drew from what no longer holds. The batches must be held.
 func (r *Run) takeBack(b *batch, n int) error {
 	st := b.stream
 	st.needsExp = false
@@ -136,7 +137,8 @@ func (r *Run) LoadRNG(state []byte) error {
 	return r.streams[0].mt.LoadTorch(state)
 }
 
-// StoreRNG writes stream 0 as torch's CPU generator state; what else is in there (the normal distribution's cache) stays.
+// StoreRNG writes stream 0 as torch's CPU generator state; what else is in there (the normal distribution's cache)
+// stays.
 func (r *Run) StoreRNG(state []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -78,7 +78,8 @@ func (w *worker) read(b *batch, sp *span) error {
 	return nil
 }
 
-// carryOut makes a span's samples: one call into C decodes them, carries out their recipes and writes them into the slot.
+// carryOut makes a span's samples: one call into C decodes them, carries out their recipes and writes them into the
+// slot.
 func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 	l := w.run.loader
 	if b.err != nil {

@@ -1,8 +1,8 @@
-// Package ring keeps the slots of a loader: memory for one batch each, filled, leased to a reader, and taken again once the last
-// view of it is gone. It knows nothing of what is in a slot.
+// Package ring keeps the slots of a loader: memory for one batch each, filled, leased to a reader, and taken again once
+// the last view of it is gone. It knows nothing of what is in a slot.
 //
-// A ring never waits: if the user keeps batches it maps more slots, so list(loader) ends with as many slots as batches and nothing
-// overwritten. It keeps few idle ones, so that memory goes back when a hoard is dropped.
+// A ring never waits: if the user keeps batches it maps more slots, so list(loader) ends with as many slots as batches
+// and nothing overwritten. It keeps few idle ones, so that memory goes back when a hoard is dropped.
 package ring
 
 import (
@@ -26,7 +26,8 @@ type Ring struct {
 // New makes a ring that keeps at most idleMax idle slots.
 func New(idleMax int) *Ring { return &Ring{idleMax: idleMax} }
 
-// SetPoison makes slots mapped from now on be overwritten when they are returned, so that a view that outlived its lease shows.
+// SetPoison makes slots mapped from now on be overwritten when they are returned, so that a view that outlived its
+// lease shows.
 func (r *Ring) SetPoison(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,8 +50,8 @@ func (r *Ring) Acquire(size int) (Slot, error) {
 	return slot, nil
 }
 
-// reuse takes the first idle slot that fits (the last, smaller batch of an epoch may use a larger one), and frees idle slots beyond
-// idleMax.
+// reuse takes the first idle slot that fits (the last, smaller batch of an epoch may use a larger one), and frees idle
+// slots beyond idleMax.
 func (r *Ring) reuse(size int) (found Slot, ok bool) {
 	kept, idle := r.slots[:0], 0
 	for _, slot := range r.slots {

@@ -7,8 +7,8 @@ import (
 // bufferMin is what a buffer starts with: a run of 16 photos of 100 KB fits without growing.
 const bufferMin = 2 << 20
 
-// Buffer is memory outside the Go heap that grows by need and is kept: C decoders read from it, and nothing is allocated once it has the size
-// that a run of files needs. The zero Buffer is empty. One goroutine at a time.
+// Buffer is memory outside the Go heap that grows by need and is kept: C decoders read from it, and nothing is
+// allocated once it has the size that a run of files needs. The zero Buffer is empty. One goroutine at a time.
 type Buffer struct {
 	block mem.Block
 	used  int
@@ -17,7 +17,8 @@ type Buffer struct {
 // Slack is how many bytes behind the last one may be read by vector loads.
 const Slack = 64
 
-// Room makes sure that n bytes (and Slack) fit behind those in use, and returns them. Earlier offsets stay good, earlier pointers do not.
+// Room makes sure that n bytes (and Slack) fit behind those in use, and returns them. Earlier offsets stay good,
+// earlier pointers do not.
 func (b *Buffer) Room(n int) ([]byte, error) {
 	need := b.used + n + Slack
 	if !b.block.Valid() || b.block.Size() < need {

@@ -25,6 +25,7 @@ type Files interface {
 // Rows is a source whose samples are rows of arrays, a field each.
 type Rows interface {
 	Len() int
-	// CopyRows writes the rows of the given samples of one field one after the other into dst, which holds exactly as many.
+	// CopyRows writes the rows of the given samples of one field one after the other into dst, which holds exactly as
+	// many.
 	CopyRows(field int, samples []int64, dst []byte)
 }

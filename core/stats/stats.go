@@ -1,4 +1,5 @@
-// Package stats counts what a loader did and where its time went. Counters are single atomic words: always on, read at any time.
+// Package stats counts what a loader did and where its time went. Counters are single atomic words: always on, read at
+// any time.
 package stats
 
 import (

@@ -2,7 +2,8 @@
 
     from goloader import DataLoader  # in place of torch.utils.data's
 
-The names here are what goloader promises. DataLoader needs torch; NumpyLoader, the transforms and the exceptions need numpy only.
+The names here are what goloader promises. DataLoader needs torch; NumpyLoader, the transforms and the exceptions need
+numpy only.
 """
 
 from __future__ import annotations

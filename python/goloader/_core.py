@@ -101,7 +101,8 @@ class Run:
     def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
         """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.
 
-        Raises Rejected for a sample in error and StackError if samples differ in shape; the next call then goes on with the next batch.
+        Raises Rejected for a sample in error and StackError if samples differ in shape; the next call then goes on with
+        the next batch.
         """
         deadline = time.monotonic() + timeout if timeout else None
         while True:

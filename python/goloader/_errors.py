@@ -1,12 +1,12 @@
 """The exceptions of goloader itself. What a dataset, Pillow or torch would raise is raised as it is.
 
-    RuntimeError                what users of torch's DataLoader already catch
-      CoreError                 the core reports an error that has no class of its own
-        ForkedError             a loader was used in a child made by fork
-        BugError                a panic in the core; please report its text
-      LibraryError              the core's library is missing or does not fit
-    ValueError
-      PlanError                 a plan or an argument was refused
+RuntimeError                what users of torch's DataLoader already catch
+  CoreError                 the core reports an error that has no class of its own
+    ForkedError             a loader was used in a child made by fork
+    BugError                a panic in the core; please report its text
+  LibraryError              the core's library is missing or does not fit
+ValueError
+  PlanError                 a plan or an argument was refused
 """
 
 from __future__ import annotations

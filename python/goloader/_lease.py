@@ -26,7 +26,8 @@ def _numpy_dtype(lib: _native.Library, dtype: int) -> np.dtype[Any]:
 def arrays(lib: _native.Library, batch: _native.Batch) -> list[NDArray[Any]]:
     """The fields of a delivered batch, in its order: views of the slot, or copies of small ones.
 
-    The slot goes back to the core when the last view of it is gone, in whatever thread that happens; never at interpreter exit.
+    The slot goes back to the core when the last view of it is gone, in whatever thread that happens; never at
+    interpreter exit.
     """
     if not batch.lease:
         return []

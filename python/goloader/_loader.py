@@ -30,15 +30,17 @@ if TYPE_CHECKING:
 
 T_co = TypeVar("T_co", covariant=True)
 
-_FORKED = Refusal("loader", "os.fork", "this process was forked after goloader was loaded, and Go does not survive a fork")
+_FORKED = Refusal(
+    "loader", "os.fork", "this process was forked after goloader was loaded, and Go does not survive a fork"
+)
 
 
 class DataLoader(data.DataLoader[T_co]):
-    """torch.utils.data.DataLoader, with its arguments, attributes, errors, order, random numbers and batches, bit for bit.
+    """torch.utils.data.DataLoader: its arguments, attributes, errors, order, random numbers and batches, bit for bit.
 
-    What goloader understands runs in Go: no worker processes, no copies, no start of workers at each epoch. Everything else runs as torch runs
-    it. `explain()` says which is which, and why. Batches are ordinary tensors; memory of a batch is used again only when the last tensor over
-    it is gone.
+    What goloader understands runs in Go: no worker processes, no copies, no start of workers at each epoch. Everything
+    else runs as torch runs it. `explain()` says which is which, and why. Batches are ordinary tensors; memory of a
+    batch is used again only when the last tensor over it is gone.
     """
 
     def explain(self) -> Explanation:
@@ -99,8 +101,8 @@ class _Task:
     """A batch under way.
 
     indices    as the sampler gave them
-    submitted  how many of them the core got: fewer than all if one is not an index of the dataset.  torch's workers then load, and
-               draw for, the samples before it and fail; so do we
+    submitted  how many of them the core got: fewer than all if one is not an index of the dataset.  torch's workers
+               then load, and draw for, the samples before it and fail; so do we
     lent       page-locked memory for it
     """
 
@@ -147,6 +149,10 @@ class _NativeIterator(_BaseDataLoaderIter):
     def _index_sampler(self, sampler: Any) -> None:
         """torch's constructor assigns the loader's; ours stands in front of it."""
 
+    def _next_index(self) -> NDArray[np.int64] | Foreign:
+        batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
+        return batch
+
     def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
         rows, indices = self._rows(batch)
         lent = self._pinned(len(rows))
@@ -154,7 +160,7 @@ class _NativeIterator(_BaseDataLoaderIter):
         return _Task(indices, self._auto_collation, len(rows), lent)
 
     def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any]:
-        """The source's rows of a batch as far as it has indices of the dataset, and the batch as torch's sampler gave it."""
+        """The source's rows of a batch as far as it has indices of the dataset, and the batch as it was given."""
         if not isinstance(batch, Foreign):
             try:
                 return self._plan.resolve(batch.reshape(-1)), batch
@@ -169,7 +175,7 @@ class _NativeIterator(_BaseDataLoaderIter):
         return np.array(rows, np.int64), batch.value
 
     def _pinned(self, count: int) -> torch.Tensor | None:
-        """Page-locked memory of torch's own allocator for a batch, so that torch knows when a copy from it has ended."""
+        """Page-locked memory of torch's own allocator for a batch: so torch knows when a copy from it has ended."""
         if not self._pin_memory or self._plan.shape is None or count == 0:
             return None
         image = int(np.prod(self._plan.shape)) * _dtype(self._plan.dtype).itemsize
@@ -182,7 +188,8 @@ class _NativeIterator(_BaseDataLoaderIter):
             fields = run.receive(_Helper(self, task), self._timeout)
         except Rejected as rejected:
             if hasattr(rejected.error, "add_note"):  # Python 3.11
-                rejected.error.add_note(f"goloader: sample {task.at(rejected.position)}, {self._files.name(rejected.row)}")
+                place = f"sample {task.at(rejected.position)}, {self._files.name(rejected.row)}"
+                rejected.error.add_note(f"goloader: {place}")
             raise _Lost(rejected.error) from None
         except StackError as error:
             raise _Lost(RuntimeError(*error.args)) from None
@@ -202,7 +209,7 @@ class _NativeIterator(_BaseDataLoaderIter):
         return self._pin([tensor, labels], task)
 
     def _fetch(self, task: _Task) -> Any:
-        """Lets the dataset answer for a batch with something that is not an index of it: it knows the error to raise."""
+        """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
         indices = task.indices.tolist() if isinstance(task.indices, np.ndarray) else task.indices
         try:
             with torch.random.fork_rng(devices=()):
@@ -219,7 +226,7 @@ class _NativeIterator(_BaseDataLoaderIter):
 
 
 class _InlineIterator(_NativeIterator):
-    """num_workers=0: a batch is drawn, from the process's own generator, and made inside next(), by all cores at once."""
+    """num_workers=0: a batch is drawn from the process's own generator and made inside next(), by all cores at once."""
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
         super().__init__(loader, core)
@@ -250,15 +257,15 @@ class _InlineIterator(_NativeIterator):
 
 
 class _PrefetchingIterator(_NativeIterator):
-    """num_workers>0: batches are made ahead, batch k drawn from stream k mod num_workers, which is torch's worker of that number."""
+    """num_workers>0: batches are made ahead; batch k draws from stream k mod num_workers, as torch's workers do."""
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
         super().__init__(loader, core)
-        self._prefetch_factor = loader.prefetch_factor
+        self._prefetch_factor: int = loader.prefetch_factor or 0
         if self._prefetch_factor <= 0:
             raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
         self._run: Run | None = core.start(
-            workers=self._num_workers, streams=self._num_workers, base_seed=self._base_seed
+            workers=self._num_workers, streams=self._num_workers, base_seed=int(self._base_seed)
         )
         self._tasks: deque[_Task] = deque()
         self._received = 0
@@ -366,6 +373,7 @@ def _reraise(error: Exception, worker: int) -> NoReturn:
     except Exception:
         wrapped = ExceptionWrapper(where=f"in DataLoader worker process {worker}")
     wrapped.reraise()
+    raise AssertionError("reraise returned")
 
 
 def _dtype(name: str) -> torch.dtype:

@@ -8,7 +8,20 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char,
+    c_char_p,
+    c_float,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,8 +85,8 @@ class RunOptions(Structure):
     ]
 
 
-# Functions that may take longer than a moment run without the GIL (ctypes.CDLL); the rest keep it (ctypes.PyDLL), since giving it away can
-# cost a whole switch interval when another thread is busy.
+# Functions that may take longer than a moment run without the GIL (ctypes.CDLL); the rest keep it (ctypes.PyDLL), since
+# giving it away can cost a whole switch interval when another thread is busy.
 _LONG = {
     "gl_open": (c_int32, [c_char_p, c_size_t, POINTER(Source), POINTER(c_int64), POINTER(Error)]),
     "gl_wait": (c_int32, [c_int32, c_int32]),
@@ -115,7 +128,10 @@ class Library:
             setattr(self, name, function)
         version: int = self.gl_abi_version()
         if version >> 16 != ABI_MAJOR:
-            raise LibraryError(f"{path} has ABI {version >> 16}.{version & 0xFFFF}, but this package needs {ABI_MAJOR}.x: build both from one commit")
+            raise LibraryError(
+                f"{path} has ABI {version >> 16}.{version & 0xFFFF}, but this package needs {ABI_MAJOR}.x: "
+                "build both from one commit"
+            )
         self.pid = os.getpid()
 
     def __getattr__(self, name: str) -> Any:
@@ -138,8 +154,10 @@ class Library:
 def _why_not(path: Path, error: OSError) -> str:
     causes = [
         f"goloader's core cannot be loaded: {error}. Likely causes:",
-        f"- {path.name} was never built: run `pip install .` (or `make build`) in the source tree" if not path.exists() else "",
-        "- libjpeg-turbo or libdeflate is missing: install libjpeg62-turbo and libdeflate0, or use the wheel, which holds them",
+        ""
+        if path.exists()
+        else f"- {path.name} was never built: run `pip install .` or `make build` in the source tree",
+        "- libjpeg-turbo or libdeflate is missing: install them, or use the wheel, which holds them",
         "- the library was built for another kind of machine or a newer libc: build it here",
     ]
     return "\n".join(cause for cause in causes if cause)
@@ -151,7 +169,7 @@ def _load() -> Library:
 
 
 def library() -> Library:
-    """The library, loaded at the first call. Raises LibraryError, or ForkedError in a child of the process that loaded it."""
+    """The library, loaded at the first call. Raises LibraryError; ForkedError in a child of the process that did."""
     loaded = _load()
     if loaded.pid != os.getpid():
         raise ForkedError("this process was forked after goloader was loaded, and Go does not survive a fork")

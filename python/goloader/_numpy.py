@@ -23,9 +23,10 @@ Batch = tuple[NDArray[Any], ...] | dict[str, NDArray[Any]]
 class NumpyLoader:
     """Batches of numpy arrays from an image folder or from arrays; needs neither torch nor Pillow.
 
-    source          a folder laid out as torchvision's ImageFolder expects (root/class/image.jpg), or arrays of equal length: a sequence
-                    of them, or a dict by name
-    transforms      for a folder: goloader.transforms, geometry first, then ToArray and Normalize.  Without ToArray images are uint8
+    source          a folder laid out as torchvision's ImageFolder expects (root/class/image.jpg), or arrays of equal
+                    length: a sequence of them, or a dict by name
+    transforms      for a folder: goloader.transforms, geometry first, then ToArray and Normalize.  Without ToArray
+                    images are uint8
     batch_size      samples a batch, at least 1
     shuffle         a new order each epoch
     drop_last       leave out a last, smaller batch
@@ -33,10 +34,10 @@ class NumpyLoader:
     prefetch_factor batches made ahead for each worker
     seed            of order and draws; None takes one from the system
 
-    Iterating gives (images [batch, channels, height, width], labels [batch] int64) for a folder, and for arrays a tuple, or a dict, of
-    arrays [batch, ...].  With the same seed, number of workers and transforms, epoch for epoch, these are the arrays that
-    torch.utils.data.DataLoader gives after torch.manual_seed(seed), but for the 0.01% of random crops where torch's exp is not
-    correctly rounded.
+    Iterating gives (images [batch, channels, height, width], labels [batch] int64) for a folder, and for arrays a
+    tuple, or a dict, of arrays [batch, ...].  With the same seed, number of workers and transforms, epoch for epoch,
+    these are the arrays that torch.utils.data.DataLoader gives after torch.manual_seed(seed), but for the 0.01% of
+    random crops where torch's exp is not correctly rounded.
     """
 
     def __init__(
@@ -51,7 +52,11 @@ class NumpyLoader:
         prefetch_factor: int = 2,
         seed: int | None = None,
     ) -> None:
-        for name, value in (("batch_size", batch_size), ("num_workers", num_workers), ("prefetch_factor", prefetch_factor)):
+        for name, value in (
+            ("batch_size", batch_size),
+            ("num_workers", num_workers),
+            ("prefetch_factor", prefetch_factor),
+        ):
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
         if isinstance(source, (str, os.PathLike)):

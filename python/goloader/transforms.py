@@ -2,8 +2,8 @@
 
 The classes carry torchvision's names, arguments, defaults and meaning (as torchvision has them for PIL images), so that
 `goloader.transforms.RandomResizedCrop(224)` reads as users know it. They serve the loader that runs without torch, and
-they are what `goloader.plan` lowers torchvision's own objects to. None of them touches a pixel: `to_plan()` is the step as
-the core reads it.
+they are what `goloader.plan` lowers torchvision's own objects to. None of them touches a pixel: `to_plan()` is the step
+as the core reads it.
 
 Geometry: Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip, Pad, Grayscale.
 Tail:     ToArray, Normalize (they come last, in this order).
@@ -11,6 +11,7 @@ Tail:     ToArray, Normalize (they come last, in this order).
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,12 +36,12 @@ __all__ = [
 Api = Literal["v1", "v2"]
 Size = tuple[int, int]  # height, width
 
-# Pillow's numbers (Image.Resampling) and torchvision's names of the filters. On PIL images torchvision treats nearest-exact
-# as nearest.
+# Pillow's numbers (Image.Resampling) and torchvision's names of the filters. On PIL images torchvision treats
+# nearest-exact as nearest.
 FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
-# Longest edge a step may ask for: far above any picture, far below what would overflow a 32-bit count of bytes in a row.
+# Longest edge a step may ask for (sizeMax in core/plan): far above any picture, far below any overflow.
 EDGE_MAX = 1 << 20
 
 # Bounds within which the core's float32 arithmetic of RandomResizedCrop has neither overflow nor subnormal numbers.
@@ -49,7 +50,7 @@ LOG_RATIO_MAX = 80
 
 
 class Geometry:
-    """A step that moves pixels. `random` says whether it draws; `passes` how many passes over the pixels it takes at most."""
+    """A step that moves pixels. `random`: whether it draws; `passes`: how often it goes over the pixels at most."""
 
     random: ClassVar[bool] = False
     passes: ClassVar[int] = 1
@@ -204,7 +205,7 @@ class RandomResizedCrop(Geometry):
     ratio          lower and upper bound of width / height
     interpolation  as for Resize
     antialias      accepted, without effect
-    log_ratio      float32 logarithms of ratio; None computes them. torch's own differ from others in the last bit
+    log_ratio      float32 logarithms of ratio; None computes the nearest. torch's own may differ in the last bit
     """
 
     size: int | Sequence[int]
@@ -221,11 +222,14 @@ class RandomResizedCrop(Geometry):
         scale = _bounds(self.scale, "scale", 0.0, SCALE_MAX)
         ratio = _bounds(self.ratio, "ratio", float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max))
         if self.log_ratio is None:
-            log_ratio = tuple(float(value) for value in np.log(np.array(ratio, np.float32)))
+            # By way of float64, since numpy's float32 logarithm depends on the processor.
+            log_ratio = tuple(float(np.float32(math.log(np.float32(value)))) for value in ratio)
         else:
             log_ratio = tuple(float(np.float32(value)) for value in self.log_ratio)
         if len(log_ratio) != 2 or not -LOG_RATIO_MAX <= log_ratio[0] <= log_ratio[1] <= LOG_RATIO_MAX:
-            raise ValueError(f"ratio should stay between exp(-{LOG_RATIO_MAX}) and exp({LOG_RATIO_MAX}), but got {ratio}")
+            raise ValueError(
+                f"ratio should stay between exp(-{LOG_RATIO_MAX}) and exp({LOG_RATIO_MAX}), but got {ratio}"
+            )
         _set(
             self,
             size=edge_pair(self.size),
@@ -396,7 +400,7 @@ def borders(value: int | Sequence[int]) -> tuple[int, int, int, int]:
 
 
 def colour(value: float | Sequence[float]) -> tuple[int, ...]:
-    """One byte, or one each for R, G and B: numbers lose their fraction and are clipped, as torchvision and Pillow do."""
+    """One byte, or one each for R, G and B: fractions are cut off and numbers clipped, as by torchvision and Pillow."""
     values = tuple(value) if isinstance(value, Sequence) else (value,)
     if len(values) not in (1, 3) or not all(isinstance(number, int | float) for number in values):
         raise ValueError(f"fill should be a number, or one for each of R, G and B, but got {value!r}")

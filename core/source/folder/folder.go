@@ -1,5 +1,5 @@
-// Package folder reads samples that are files of their own: an image folder. Paths and labels are kept outside the Go heap, so that
-// millions of them cost the garbage collector nothing.
+// Package folder reads samples that are files of their own: an image folder. Paths and labels are kept outside the Go
+// heap, so that millions of them cost the garbage collector nothing.
 package folder
 
 import (
@@ -66,8 +66,8 @@ func (f *Folder) Label(i int) int64 { return f.labels[i] }
 // Name is a file's path.
 func (f *Folder) Name(i int) string { return string(f.paths[f.offsets[i] : f.offsets[i+1]-1]) }
 
-// Read appends the whole file to buf: open, fstat, read and close, and nothing on the Go heap. Anything that is not a regular file is
-// refused before it is read, since a pipe or a device could block for ever.
+// Read appends the whole file to buf: open, fstat, read and close, and nothing on the Go heap. Anything that is not a
+// regular file is refused before it is read, since a pipe or a device could block for ever.
 func (f *Folder) Read(i int, buf *source.Buffer) error {
 	fd, errno := open(&f.paths[f.offsets[i]])
 	if errno != 0 {
@@ -116,7 +116,8 @@ func (f *Folder) unreadable(i int, err error) error {
 	return fmt.Errorf("%s: %w: %w", f.Name(i), source.ErrUnreadable, err)
 }
 
-// open is openat without the copy of the path that package syscall makes. O_NONBLOCK keeps a named pipe from waiting for its writer.
+// open is openat without the copy of the path that package syscall makes. O_NONBLOCK keeps a named pipe from waiting
+// for its writer.
 func open(path *byte) (int, syscall.Errno) {
 	const atFDCWD = math.MaxUint64 - 99 // AT_FDCWD is -100
 	for {

@@ -1,8 +1,8 @@
 """torch's objects, lowered to a plan: a run as data, which the core carries out.
 
-`make(loader)` answers with a Plan, or with a Refusal that names the object and the reason why torch's own path has to run.
-`make_folder` and `make_arrays` make plans without torch. Importing this package imports neither torch nor torchvision;
-`goloader.plan.samplers` (index_batches) needs torch.
+`make(loader)` answers with a Plan, or with a Refusal that names the object and the reason why torch's own path has to
+run. `make_folder` and `make_arrays` make plans without torch. Importing this package imports neither torch nor
+torchvision; `goloader.plan.samplers` (index_batches) needs torch.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Plan:
         return np.where(indices < 0, indices + self.length, indices)
 
     def unchanged(self, loader: Any) -> bool:
-        """True if make(loader) would give this plan again: asked at each epoch, since much of a loader can be reassigned."""
+        """True if make(loader) would give this plan again: asked at each epoch, since a loader can be changed."""
         return (
             self.samples is not None
             and _check_loader(loader) is None
@@ -166,7 +166,9 @@ def make(loader: Any) -> Plan | Refusal:
     if not batched:
         for part in samples.parts:
             if part.lowered.tensor != "Tensor":
-                return Refusal("collate", f"tv_tensors.{part.lowered.tensor}", "with batch_size=None samples keep their type")
+                return Refusal(
+                    "collate", f"tv_tensors.{part.lowered.tensor}", "with batch_size=None samples keep their type"
+                )
             if not part.lowered.contiguous:
                 return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
     sizes = {part.lowered.size for part in samples.parts}
@@ -218,16 +220,18 @@ def make_folder(
 ) -> Plan:
     """The plan of an image folder without torch: root/class/.../image, classes numbered in the order of their names.
 
-    Classes, files and their order are those of torchvision's ImageFolder, and so are the errors: FileNotFoundError for a
-    folder without classes, or a class without images unless allow_empty. Without transforms images are [3, h, w] uint8.
+    Classes, files and their order are those of torchvision's ImageFolder, and so are the errors: FileNotFoundError for
+    a folder without classes, or a class without images unless allow_empty. Without transforms images are [3, h, w]
+    uint8.
     """
-    root = os.path.expanduser(root)
+    root = os.path.expanduser(root)  # as torchvision: a str stays a str, and shows in errors
     classes, numbers = find_classes(root)
     files = find_samples(root, numbers, allow_empty=allow_empty)
     lowered = lower_neutral(transforms)
     world = probe.world(torch=False)
-    if not isinstance(world, probe.World):
-        raise RuntimeError(str(world))
+    match world:
+        case Refusal():
+            raise RuntimeError(str(world))
     paths = Paths.of([path for path, _ in files])
     return Plan(
         kind="folder",
@@ -324,8 +328,9 @@ def _source_row(what: str, foreign: float) -> Row:
 
 
 def _transform_rows(parts: Sequence[Lowered]) -> list[Row]:
-    return [
-        Row("transform", name, "Go", "; ".join(notes) if last else "")
-        for names, notes in dict.fromkeys((lowered.names, lowered.notes) for lowered in parts)
-        for name, last in zip(names, [False] * (len(names) - 1) + [True], strict=True)
-    ]
+    """A row for each transform of each different pipeline; its last row has the notes."""
+    rows: list[Row] = []
+    for names, notes in dict.fromkeys((lowered.names, lowered.notes) for lowered in parts):
+        rows += [Row("transform", name, "Go") for name in names[:-1]]
+        rows += [Row("transform", name, "Go", "; ".join(notes)) for name in names[-1:]]
+    return rows

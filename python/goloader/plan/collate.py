@@ -19,7 +19,9 @@ def check(loader: Any) -> Refusal | None:
     With batch_size=None a sample is handed on as [Tensor, int]: default_convert makes lists of tuples.
     """
     batched = loader._auto_collation
-    want, name = (collate.default_collate, "default_collate") if batched else (collate.default_convert, "default_convert")
+    want, name = (
+        (collate.default_collate, "default_collate") if batched else (collate.default_convert, "default_convert")
+    )
     given = loader.collate_fn
     if given is not want:
         text = getattr(given, "__qualname__", type(given).__qualname__)

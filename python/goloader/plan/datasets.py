@@ -1,7 +1,7 @@
 """torchvision's image folders, and torch's Subset and ConcatDataset over them, lowered to lists of files.
 
-`lower(dataset)` answers with Samples: every file with its label, one after the other, and which of them each index of the
-dataset stands for. A subclass is taken only if it changes nothing of what is done for an index.
+`lower(dataset)` answers with Samples: every file with its label, one after the other, and which of them each index of
+the dataset stands for. A subclass is taken only if it changes nothing of what is done for an index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.utils.data import ConcatDataset, Dataset, Subset
 
 from .lowered import Lowered
 from .paths import Paths, native_share
-from .refusal import Refusal, Refused
+from .refusal import Refusal, RefusalError
 from .transforms import is_original
 from .transforms import lower as lower_transform
 
@@ -52,7 +52,7 @@ class Samples:
 
     parts    the image folders, each once
     length   len(dataset)
-    index    [length] int64, index of the dataset -> number of the file, counted through all parts; None if they are the same
+    index    [length] int64, index of the dataset -> number of the file, counted through all parts; None if the same
     paths    of all files
     labels   [files] int64
     foreign  share of the dataset's samples whose files only Pillow reads
@@ -93,13 +93,13 @@ def lower(dataset: Any) -> Samples | Refusal:
         parts: dict[int, _Folder] = {}
         root = _node(dataset, parts)
         samples = Samples(root, [folder.part for folder in parts.values()])
-    except Refused as refused:
+    except RefusalError as refused:
         return refused.refusal
     if samples.foreign > FOREIGN_SHARE_MAX:
         return Refusal(
             "source",
             _name(dataset),
-            f"{samples.foreign:.0%} of its files are of kinds that only Pillow reads, which torch's workers do in parallel",
+            f"{samples.foreign:.0%} of its files are of kinds that only Pillow reads; torch's workers read in parallel",
         )
     return samples
 
@@ -123,12 +123,12 @@ class _Folder(_Node):
         _check_folder(dataset)
         lowered = lower_transform(dataset.transform)
         if isinstance(lowered, Refusal):
-            raise Refused(lowered.stage, lowered.what, lowered.why)
+            raise RefusalError(lowered.stage, lowered.what, lowered.why)
         samples = _samples(dataset)
         try:
             labels = np.fromiter((label for _, label in samples), np.int64, len(samples))
         except OverflowError:
-            raise Refused("source", _name(dataset), "it has labels that do not fit an int64") from None
+            raise RefusalError("source", _name(dataset), "it has labels that do not fit an int64") from None
         self.part = Part(dataset, samples, labels, lowered)
         self.length = len(samples)
         self.index = np.arange(first, first + self.length, dtype=np.int64) if first else None
@@ -138,7 +138,7 @@ class _Folder(_Node):
             return False
         try:
             _check_folder(dataset)
-        except Refused:
+        except RefusalError:
             return False
         # Comparing a list with its copy looks at identities first: 10 ms for a million samples.
         same = list(dataset.samples) == self.part.samples
@@ -178,10 +178,8 @@ class _Concat(_Node):
         self.sizes = list(itertools.accumulate(node.length for node in self.inner))
         self.length = self.sizes[-1] if self.sizes else 0
         if not self._fits(dataset):
-            raise Refused("source", "ConcatDataset", "a dataset in it has changed its length since")
-        pieces = [
-            np.arange(node.length, dtype=np.int64) if node.index is None else node.index for node in self.inner
-        ]
+            raise RefusalError("source", "ConcatDataset", "a dataset in it has changed its length since")
+        pieces = [np.arange(node.length, dtype=np.int64) if node.index is None else node.index for node in self.inner]
         index = np.concatenate(pieces)
         self.index = None if np.array_equal(index, np.arange(self.length)) else index
 
@@ -214,59 +212,59 @@ def _node(dataset: Any, parts: dict[int, _Folder]) -> _Node:
 
 
 def _check_folder(dataset: Any) -> None:
-    """Raise Refused unless dataset[i] is: load samples[i][0] with torchvision's loader, transform it, add samples[i][1]."""
+    """Raise RefusalError unless dataset[i] is (transform(torchvision's loader(samples[i][0])), samples[i][1])."""
     folder = sys.modules.get("torchvision.datasets.folder")
     kind: Any = type(dataset)
     name = _name(dataset)
     if folder is None or not isinstance(dataset, folder.DatasetFolder):
-        raise Refused("source", name, f"goloader does not know {kind.__module__}.{kind.__qualname__}")
+        raise RefusalError("source", name, f"goloader does not know {kind.__module__}.{kind.__qualname__}")
     for method in ("__getitem__", "__len__"):
         if getattr(kind, method) is not getattr(folder.DatasetFolder, method) or not is_original(
             getattr(kind, method), "torchvision"
         ):
-            raise Refused("source", name, f"its class overrides {method}")
+            raise RefusalError("source", name, f"its class overrides {method}")
         if method in vars(dataset):
-            raise Refused("source", name, f"it has a {method} of its own")
+            raise RefusalError("source", name, f"it has a {method} of its own")
     if hasattr(dataset, "__getitems__"):
-        raise Refused("source", name, "it has __getitems__")
+        raise RefusalError("source", name, "it has __getitems__")
     if kind.__getattribute__ is not object.__getattribute__ or (
         getattr(kind, "__getattr__", None) is not getattr(Dataset, "__getattr__", None)
     ):
-        raise Refused("source", name, "its class overrides attribute access")
+        raise RefusalError("source", name, "its class overrides attribute access")
     for attribute in ("samples", "loader", "transform", "target_transform"):
         if attribute not in vars(dataset) or hasattr(type(getattr(kind, attribute, None)), "__set__"):
-            raise Refused("source", name, f"its {attribute} is computed")
+            raise RefusalError("source", name, f"its {attribute} is computed")
     if dataset.target_transform is not None:
-        raise Refused("source", name, "it has a target_transform")
+        raise RefusalError("source", name, "it has a target_transform")
     if dataset.loader is folder.default_loader:
         backend = sys.modules["torchvision"].get_image_backend()
         if backend != "PIL":
-            raise Refused("source", name, f"torchvision's image backend is {backend}")
+            raise RefusalError("source", name, f"torchvision's image backend is {backend}")
     elif dataset.loader is not folder.pil_loader:
-        raise Refused("source", name, f"its loader, {_callable_name(dataset.loader)}, is not torchvision's")
+        raise RefusalError("source", name, f"its loader, {_callable_name(dataset.loader)}, is not torchvision's")
 
 
 def _samples(dataset: Any) -> list[tuple[Any, int]]:
-    """A copy of an image folder's list. Raises Refused if it holds anything but (path, int) tuples."""
+    """A copy of an image folder's list. Raises RefusalError if it holds anything but (path, int) tuples."""
     name = _name(dataset)
     if type(dataset.samples) not in (list, tuple):
-        raise Refused("source", name, f"its samples are a {type(dataset.samples).__name__}, not a list")
+        raise RefusalError("source", name, f"its samples are a {type(dataset.samples).__name__}, not a list")
     samples: list[Any] = list(dataset.samples)
     # A tuple cannot change unseen, as a list within the list could.
     if set(map(type, samples)) - {tuple} or set(map(len, samples)) - {2}:
-        raise Refused("source", name, "its samples are not all (path, label) tuples")
+        raise RefusalError("source", name, "its samples are not all (path, label) tuples")
     labels = {type(label) for _, label in samples} - {int}
     if labels:
-        raise Refused("source", name, f"it has labels of type {labels.pop().__name__}, not int")
+        raise RefusalError("source", name, f"it has labels of type {labels.pop().__name__}, not int")
     for kind in {type(path) for path, _ in samples}:
         if not issubclass(kind, str | bytes | os.PathLike):
-            raise Refused("source", name, f"it has paths of type {kind.__name__}")
+            raise RefusalError("source", name, f"it has paths of type {kind.__name__}")
     return samples
 
 
 def _check_plain(dataset: Any, attributes: tuple[str, ...]) -> None:
     if not _is_plain(dataset, attributes):
-        raise Refused("source", _name(dataset), "its methods or attributes were replaced")
+        raise RefusalError("source", _name(dataset), "its methods or attributes were replaced")
 
 
 def _is_plain(dataset: Any, attributes: tuple[str, ...]) -> bool:
@@ -299,11 +297,11 @@ def _integers(dataset: Any, indices: Any) -> NDArray[np.int64]:
         kinds = {type(indices).__name__}
         values = None
     if values is None:
-        raise Refused("source", name, f"its indices are of type {', '.join(sorted(map(_kind_name, kinds)))}")
+        raise RefusalError("source", name, f"its indices are of type {', '.join(sorted(map(_kind_name, kinds)))}")
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
-        raise Refused("source", name, "it has indices that do not fit an int64") from None
+        raise RefusalError("source", name, "it has indices that do not fit an int64") from None
 
 
 def _kind_name(kind: Any) -> str:

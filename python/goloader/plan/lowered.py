@@ -1,7 +1,7 @@
 """A transform as the core runs it: geometry steps, then one look-up table; and the table of torch-less tails.
 
-Whatever a pipeline does after it went from image to array is elementwise on bytes, so it is a function of 256 values for
-each channel: a table, made once by the very code it replaces.
+Whatever a pipeline does after it went from image to array is elementwise on bytes, so it is a function of 256 values
+for each channel: a table, made once by the very code it replaces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import transforms as T
-from .refusal import Refused
+from .refusal import RefusalError
 
 __all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "lower_neutral", "walk"]
 
@@ -47,8 +47,8 @@ class Lowered:
     size        (height, width) of the output; None if it depends on the image
     names       the user's objects in order, for explain()
     notes       what explain() says besides
-    tensor      the type of one sample as torch's path would give it: "Tensor" or "Image" (tv_tensors); batches are Tensors
-    contiguous  one sample is contiguous on torch's path; else it has an image's order of bytes (batches are contiguous)
+    tensor      the type of one sample on torch's path: "Tensor" or "Image" (tv_tensors); batches are Tensors
+    contiguous  one sample is contiguous on torch's path; else it has an image's order of bytes (batches never have)
     """
 
     steps: tuple[T.Geometry, ...]
@@ -76,7 +76,7 @@ class Lowered:
 
 
 def walk(steps: Iterable[T.Geometry]) -> tuple[int, T.Size | None]:
-    """Channels and size after `steps` on an RGB image of any size. Raises Refused if they need too many passes."""
+    """Channels and size after `steps` on an RGB image of any size. Raises RefusalError if they need too many passes."""
     channels: int = 3
     size: T.Size | None = None
     passes = 0
@@ -84,7 +84,7 @@ def walk(steps: Iterable[T.Geometry]) -> tuple[int, T.Size | None]:
         channels, size = step.channels_after(channels), step.size_after(size)
         passes += step.passes
     if passes > PASSES_MAX:
-        raise Refused("transform", f"{passes} passes", f"an image may take at most {PASSES_MAX} passes")
+        raise RefusalError("transform", f"{passes} passes", f"an image may take at most {PASSES_MAX} passes")
     return channels, size
 
 
@@ -109,7 +109,7 @@ def lower_neutral(transforms: Sequence[T.Geometry | T.ToArray | T.Normalize]) ->
             raise TypeError(f"goloader.transforms has no {type(transform).__name__}: {transform!r}")
     try:
         channels, size = walk(steps)
-    except Refused as refused:
+    except RefusalError as refused:
         raise ValueError(str(refused)) from None
     table = _table(tail, channels)
     if table.shape[0] != channels:
@@ -125,7 +125,7 @@ def lower_neutral(transforms: Sequence[T.Geometry | T.ToArray | T.Normalize]) ->
 
 
 def _table(tail: Sequence[T.ToArray | T.Normalize], channels: int) -> NDArray[Any]:
-    """[channels, 256]: the tail on every byte, rounded at each step as torch rounds it (float16 computes in float32)."""
+    """[channels, 256]: the tail on every byte, rounded at each step as torch rounds it."""
     values: NDArray[Any] = np.tile(np.arange(256, dtype=np.uint8), (channels, 1))
     for transform in tail:
         if isinstance(transform, T.ToArray):
@@ -139,5 +139,6 @@ def _table(tail: Sequence[T.ToArray | T.Normalize], channels: int) -> NDArray[An
             std = np.array(transform.std, values.dtype)[:, None]
             if not std.all():
                 raise ValueError(f"std evaluated to zero after conversion to {values.dtype.name}")
-            values = (values - mean) / std
+            with np.errstate(all="ignore"):  # infinities and NaNs are what torch makes too, silently
+                values = (values - mean) / std
     return values

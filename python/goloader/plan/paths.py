@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .refusal import Refused
+from .refusal import RefusalError
 
 __all__ = ["IMG_EXTENSIONS", "Paths", "find_classes", "find_samples", "native_share"]
 
@@ -36,18 +36,18 @@ class Paths:
 
     @classmethod
     def of(cls, paths: Sequence[Any]) -> Paths:
-        """From str, bytes or PathLike. Raises Refused for a path with a NUL inside, which no file can have."""
+        """From str, bytes or PathLike. Raises RefusalError for a path with a NUL inside, which no file can have."""
         names = [os.fsencode(path) for path in paths]
         blob = b"".join(name + b"\0" for name in names)
         if blob.count(b"\0") != len(names):
-            raise Refused("source", "path", "one of the paths has a NUL inside")
+            raise RefusalError("source", "path", "one of the paths has a NUL inside")
         offsets = np.zeros(len(names) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, names), np.int64, len(names)) + 1, out=offsets[1:])
         return cls(names, blob, offsets)
 
 
 def native_share(names: Sequence[bytes], index: NDArray[np.int64] | None) -> float:
-    """Share of samples whose file has a decoder in the core, by its extension; `index` says which file each sample is."""
+    """Share of samples whose file has a decoder in the core, by its extension; `index` is the samples' files."""
     native = np.fromiter((name.lower().endswith(_NATIVE_EXTENSIONS) for name in names), np.bool_, len(names))
     if index is not None:
         native = native[index[index >= 0]]
@@ -76,14 +76,12 @@ def find_samples(
     directory = os.path.expanduser(directory)
     samples: list[tuple[str, int]] = []
     empty: list[str] = []
+    join = os.path.join  # as torchvision: Path would rewrite what users compare
     for name in sorted(class_to_idx):
         before = len(samples)
-        for root, _, files in sorted(os.walk(os.path.join(directory, name), followlinks=True)):
-            samples += [
-                (os.path.join(root, file), class_to_idx[name])
-                for file in sorted(files)
-                if os.path.join(root, file).lower().endswith(IMG_EXTENSIONS)
-            ]
+        for root, _, files in sorted(os.walk(join(directory, name), followlinks=True)):
+            paths = [join(root, file) for file in sorted(files)]
+            samples += [(path, class_to_idx[name]) for path in paths if path.lower().endswith(IMG_EXTENSIONS)]
         if len(samples) == before:
             empty.append(name)
     if empty and not allow_empty:

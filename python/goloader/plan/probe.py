@@ -1,8 +1,8 @@
 """What the installed torch and Pillow compute where their versions and builds differ.
 
 Two rules decide whether goloader's pixels and draws equal theirs: which pass of a resize Pillow does first, and whether
-torch's uniform_ fuses its product and sum. Both are read off the libraries themselves, by a few tiny resizes and draws whose
-results are known for each rule. Anything that fits none of the rules is a Refusal: torch's own path then runs.
+torch's uniform_ fuses its product and sum. Both are read off the libraries themselves, by a few tiny resizes and draws
+whose results are known for each rule. Anything that fits none of the rules is a Refusal: torch's own path then runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .refusal import Refusal, Refused
+from .refusal import Refusal, RefusalError
 
 __all__ = ["PassOrder", "World", "pass_order_of", "resized", "vertical_first", "world"]
 
@@ -49,10 +49,10 @@ class World:
 
 @cache
 def world(*, torch: bool = True) -> World | Refusal:
-    """The rules of the installed libraries, looked up once; without `torch`, only Pillow's (the newest if there is none)."""
+    """The rules of the installed libraries, looked up once; without `torch` only Pillow's (the newest, if missing)."""
     try:
         return World(_probe_pillow(), _probe_torch() if torch else True, not torch)
-    except Refused as refused:
+    except RefusalError as refused:
         return refused.refusal
 
 
@@ -122,7 +122,7 @@ def _probe_pillow() -> PassOrder:
         pixels = rng.integers(0, 2, (size[1], size[0]), dtype=np.uint8) * np.uint8(255)
         got = np.asarray(Image.fromarray(pixels).resize(out, Image.Resampling(number)))
         if not np.array_equal(got, resized(pixels, out, number, vertical=vertical_first(order, size, out))):
-            raise Refused(
+            raise RefusalError(
                 "transform", f"Pillow {PIL.__version__}", f"its resize from {size} to {out} is not the one known"
             )
     return order
@@ -214,7 +214,7 @@ def _probe_torch() -> bool:
 
     def check(holds: bool, what: str) -> None:
         if not holds:
-            raise Refused("loader", f"torch {torch.__version__}", f"{what} is not the one known")
+            raise RefusalError("loader", f"torch {torch.__version__}", f"{what} is not the one known")
 
     def seeded() -> torch.Generator:
         return torch.Generator().manual_seed(_SEED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Refusal", "Refused"]
+__all__ = ["Refusal", "RefusalError"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Refusal:
         return f"{self.what}: {self.why}"
 
 
-class Refused(Exception):
+class RefusalError(Exception):
     """Carries a Refusal out of nested calls; never leaves goloader.plan."""
 
     def __init__(self, stage: str, what: str, why: str) -> None:

@@ -1,11 +1,12 @@
 """Batches of indices as arrays, drawn as torch's samplers draw them.
 
 torch's samplers hand out Python ints, one for each sample of an epoch. `index_batches(loader)` takes the place of
-`iter(loader._index_sampler)`: the same batches, the same draws from the same generators at the same moments (a generator
-is part of the user's program), but int64 arrays. What it does not know it pulls as torch does.
+`iter(loader._index_sampler)`: the same batches, the same draws from the same generators at the same moments (a
+generator is part of the user's program), but int64 arrays. What it does not know it pulls as torch does.
 
-A stream here is a Python generator of arrays. Like torch's generators it draws when somebody needs the next number that is
-not there yet, not earlier: so an exhausted stream has drawn what torch's would have drawn, and one left early has not.
+A stream here is a Python generator of arrays. Like torch's generators it draws when somebody needs the next number that
+is not there yet, not earlier: so an exhausted stream has drawn what torch's would have drawn, and one left early has
+not.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Foreign:
 def index_batches(loader: Any) -> Iterator[Indices | Foreign]:
     """The index batches of one epoch, in place of `iter(loader._index_sampler)`.
 
-    With automatic batching each is an array [batch]; with batch_size=None an array [] of one index. Made at once is only
-    what torch makes at once: `iter()` of the sampler.
+    With automatic batching each is an array [batch]; with batch_size=None an array [] of one index. Done at once is
+    only what torch does at once: `iter()` of the sampler.
     """
     sampler = loader._index_sampler
     if not loader._auto_collation:
@@ -235,9 +236,7 @@ def _distributed_share(sampler: DistributedSampler[Any]) -> Indices:
     else:
         indices = indices[: sampler.total_size]
     if len(indices) != sampler.total_size:
-        raise AssertionError(
-            f"Number of indices ({len(indices)}) does not match total_size ({sampler.total_size})"
-        )
+        raise AssertionError(f"Number of indices ({len(indices)}) does not match total_size ({sampler.total_size})")
     indices = indices[sampler.rank : sampler.total_size : sampler.num_replicas]
     if len(indices) != sampler.num_samples:
         raise AssertionError(

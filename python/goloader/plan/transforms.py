@@ -1,8 +1,8 @@
 """torchvision's transforms, v1 and v2, lowered: `lower(transform)` says what they are, or why they stay with torch.
 
-A transform is known by its exact class, and only while it is what its class says: a subclass, a hook, an attribute of the
-object that hides a method, a patched method are all refused. Everything here is about what the object does to an RGB PIL
-image, which is what ImageFolder's loader gives.
+A transform is known by its exact class, and only while it is what its class says: a subclass, a hook, an attribute of
+the object that hides a method, a patched method are all refused. Everything here is about what the object does to an
+RGB PIL image, which is what ImageFolder's loader gives.
 
 The rest, from the step that makes a tensor on, becomes a table: the user's own objects are run, once, on an image that
 holds all 256 bytes.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .. import transforms as T
 from .lowered import ITEMSIZES, Lowered, walk
-from .refusal import Refusal, Refused
+from .refusal import Refusal, RefusalError
 
 __all__ = ["is_original", "lower"]
 
@@ -44,7 +44,7 @@ def lower(transform: Any) -> Lowered | Refusal:
     """What `transform` does to an RGB PIL image, or the reason why it is not lowered."""
     try:
         return _lower(transform)
-    except Refused as refused:
+    except RefusalError as refused:
         return refused.refusal
 
 
@@ -57,13 +57,15 @@ def is_original(function: Any, *packages: str) -> bool:
 
 def _lower(transform: Any) -> Lowered:
     if transform is None:
-        raise Refused("transform", "transform=None", "samples would be PIL images, which no collate function takes")
+        raise RefusalError(
+            "transform", "transform=None", "samples would be PIL images, which no collate function takes"
+        )
     if torch.get_default_dtype() != torch.float32:
-        raise Refused(
+        raise RefusalError(
             "transform", "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}"
         )
     if torch.get_default_device().type != "cpu":
-        raise Refused("transform", "torch.set_default_device", "random numbers are drawn on another device")
+        raise RefusalError("transform", "torch.set_default_device", "random numbers are drawn on another device")
 
     geometry = _geometry()
     makers, after, passive, nothing = _classes()
@@ -79,9 +81,9 @@ def _lower(transform: Any) -> Lowered:
             continue
         if tail:
             if kind in geometry:
-                raise Refused("transform", name, "geometry on tensors is another arithmetic than on PIL images")
+                raise RefusalError("transform", name, "geometry on tensors is another arithmetic than on PIL images")
             if kind not in after:
-                raise Refused("transform", name, f"{_path(kind)} is not known")
+                raise RefusalError("transform", name, f"{_path(kind)} is not known")
             tail.append(each)
         elif kind in geometry:
             step = _step(geometry[kind], each, channels)
@@ -94,9 +96,9 @@ def _lower(transform: Any) -> Lowered:
             tail.append(each)
         elif kind not in passive:
             why = "it comes before the step that makes a tensor" if kind in after else f"{_path(kind)} is not known"
-            raise Refused("transform", name, why)
+            raise RefusalError("transform", name, why)
     if not tail:
-        raise Refused("transform", _name(transform), "nothing makes a tensor of the image")
+        raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image")
 
     table = _table(tuple(tail), channels)
     if table.channels != channels:  # Normalize spreads a grey image over its three means
@@ -130,24 +132,24 @@ def _flat(transform: Any) -> Iterator[Any]:
         children = transform.transforms
         if type(children) not in (list, tuple):
             # Named by its class: its repr would use up an iterator.
-            raise Refused("transform", kind.__name__, f"its transforms are a {_path(type(children))}, not a list")
+            raise RefusalError("transform", kind.__name__, f"its transforms are a {_path(type(children))}, not a list")
     else:
         yield transform
         return
     if not children and v2 is not None and kind is v2.Compose:
-        raise Refused("transform", "Compose", "it is empty")
+        raise RefusalError("transform", "Compose", "it is empty")
     for child in children:
         yield from _flat(child)
 
 
 def _check_intact(transform: Any) -> None:
-    """Raise Refused unless calling `transform`, if of a class we know, does just what that class was written to do."""
+    """Raise RefusalError unless calling `transform` does just what its class, if we know it, was written to do."""
     kind = type(transform)
     if kind.__module__.partition(".")[0] not in ("torch", "torchvision"):
         return
     hidden = [name for name in getattr(transform, "__dict__", {}) if hasattr(kind, name)]
     if hidden:
-        raise Refused("transform", _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}")
+        raise RefusalError("transform", _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}")
     if isinstance(transform, torch.nn.Module):
         if any(
             (
@@ -157,13 +159,13 @@ def _check_intact(transform: Any) -> None:
                 transform._backward_pre_hooks,
             )
         ):
-            raise Refused("transform", _name(transform), "it has hooks")
+            raise RefusalError("transform", _name(transform), "it has hooks")
         if _has_global_hooks():
-            raise Refused("transform", _name(transform), "hooks for all modules are registered with torch.nn")
+            raise RefusalError("transform", _name(transform), "hooks for all modules are registered with torch.nn")
     for name in _METHODS:
         method = getattr(kind, name, None)
         if hasattr(method, "__globals__") and not is_original(method, "torch", "torchvision"):
-            raise Refused("transform", _name(transform), f"{kind.__name__}.{name} was replaced")
+            raise RefusalError("transform", _name(transform), f"{kind.__name__}.{name} was replaced")
 
 
 def _has_global_hooks() -> bool:
@@ -204,7 +206,7 @@ def _geometry() -> dict[type, _Lowering]:
 
 
 def _classes() -> tuple[set[type], set[type], set[type], set[type]]:
-    """Classes that make a tensor of an image; that work on a tensor; that leave images alone; that do nothing at all."""
+    """Classes that make a tensor of an image; that work on a tensor; that leave images alone; that do nothing."""
     v1, v2 = _modules()
     makers: set[type] = set()
     after: set[type] = set()
@@ -229,7 +231,7 @@ def _step(lowering: _Lowering, each: Any, channels: int) -> T.Geometry | None:
     try:
         return lowering(each, channels)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise Refused("transform", _name(each), str(error)) from None
+        raise RefusalError("transform", _name(each), str(error)) from None
 
 
 def _resize_v1(each: Any, channels: int) -> T.Geometry:
@@ -394,6 +396,7 @@ class _Table:
         self.data = _bytes(out).tobytes()
         self.tensor = type(out).__name__
         self.contiguous = True
+        self.sample = out[:1, :1, :1].as_subclass(type(out))
 
 
 # A table is a function of its key, and a plan is checked again at each epoch.
@@ -408,13 +411,16 @@ def _table(tail: tuple[Any, ...], channels: int) -> _Table:
     if table is None:
         try:
             table = _run_tail(tail, channels, names)
-        except Refused:
+        except RefusalError:
             raise
-        except Exception as error:  # noqa: BLE001 (whatever it raises, torch's own path is to raise it)
-            raise Refused("transform", names, f"it raises {type(error).__name__}: {error}") from None
+        except Exception as error:  # whatever it is, torch's own path is to raise it
+            raise RefusalError("transform", names, f"it raises {type(error).__name__}: {error}") from None
         _tables[key] = table
         if len(_tables) > _TABLES_MAX:
             _tables.popitem(last=False)
+    # Not the table's matter: torchvision.tv_tensors.set_return_type changes it.
+    if type(torch.stack([table.sample])) is not torch.Tensor:
+        raise RefusalError("transform", names, f"a batch of {_path(type(table.sample))} is no plain tensor")
     return table
 
 
@@ -424,27 +430,28 @@ def _run_tail(tail: tuple[Any, ...], channels: int, names: str) -> _Table:
         from PIL import Image
 
         out: Any = Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels)
-        for each in tail:
-            out = each(out)
+        with torch.enable_grad():
+            for each in tail:
+                out = each(out)
         if not isinstance(out, torch.Tensor) or out.ndim != 3 or out.shape[0] not in (1, 3):
-            raise Refused("transform", names, "it does not make an image tensor of 1 or 3 channels")
+            raise RefusalError("transform", names, "it does not make an image tensor of 1 or 3 channels")
         if out.shape[1:] != pixels.shape[:2]:
-            raise Refused("transform", names, f"it changes the image's size to {tuple(out.shape[1:])}")
+            raise RefusalError("transform", names, f"it changes the image's size to {tuple(out.shape[1:])}")
         if out.layout != torch.strided or out.device.type != "cpu" or out.requires_grad:
-            raise Refused("transform", names, "it makes a tensor that is not plain CPU memory, or that has a gradient")
+            raise RefusalError(
+                "transform", names, "it makes a tensor that is not plain CPU memory, or that has a gradient"
+            )
         return out
 
     grey = np.arange(256, dtype=np.uint8)[None, :, None]
     out = run(np.repeat(grey, channels, axis=2))
-    if type(torch.stack([out])) is not torch.Tensor:
-        raise Refused("transform", names, f"a batch of {_path(type(out))} is no plain tensor")
     if str(out.dtype).removeprefix("torch.") not in ITEMSIZES:
-        raise Refused("transform", names, f"goloader has no {out.dtype}")
+        raise RefusalError("transform", names, f"goloader has no {out.dtype}")
     table = _Table(out)
     known = _bytes(out)
 
-    # One byte must become the same bits wherever it stands: in a vector loop, in the few elements left behind one, in any
-    # row and channel. Five pixels are fewer than any vector; the last image differs in each channel.
+    # One byte must become the same bits wherever it stands: in a vector loop, in the few elements left behind one, in
+    # any row and channel. Five pixels are fewer than any vector; the last image differs in each channel.
     rng = np.random.default_rng(0)
     strips = [np.repeat(grey[:, at : at + 5], channels, axis=2) for at in range(0, 256, 5)]
     for pixels in (*strips, rng.integers(0, 256, (6, 43, channels), dtype=np.uint8)):
@@ -454,7 +461,7 @@ def _run_tail(tail: tuple[Any, ...], channels: int, names: str) -> _Table:
             planes = np.repeat(planes, table.channels, axis=0)
         want = np.stack([known[channel, 0][planes[channel]] for channel in range(table.channels)])
         if not np.array_equal(_bytes(out), want):
-            raise Refused("transform", names, "what it makes of a pixel depends on where the pixel stands")
+            raise RefusalError("transform", names, "what it makes of a pixel depends on where the pixel stands")
     table.contiguous = out.is_contiguous()
     return table
 
@@ -486,7 +493,7 @@ def _key(value: Any, name: str) -> Any:
         return torch.Tensor, value.dtype, tuple(value.shape), value.requires_grad, repr(plain.tolist())
     if isinstance(value, np.ndarray | np.generic):
         return type(value), value.dtype.str, value.shape, value.tobytes()
-    raise Refused("transform", name, f"it has an argument of type {_path(type(value))}")
+    raise RefusalError("transform", name, f"it has an argument of type {_path(type(value))}")
 
 
 # Names
@@ -500,6 +507,6 @@ def _name(transform: Any) -> str:
     """One line for a person: the repr, cut to fit."""
     try:
         text = " ".join(repr(transform).split())
-    except Exception:  # noqa: BLE001 (a broken repr is no reason to fail)
+    except Exception:  # a broken repr is no reason to fail
         text = type(transform).__name__
     return text if len(text) <= 100 else f"{text[:97]}..."
