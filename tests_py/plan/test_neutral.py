@@ -1,0 +1,225 @@
+"""goloader.transforms and the torch-less half of plan/: torchvision's arguments and arithmetic, without torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torchvision.transforms as T
+from goloader import transforms as G
+from goloader.plan import Plan, make_arrays, make_folder
+from goloader.plan.lowered import lower_neutral
+from interpret import run
+from PIL import Image
+from torchvision.datasets import ImageFolder
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def test_nothing_of_torch_is_imported() -> None:
+    code = """
+import sys
+import goloader.plan, goloader.transforms as G
+from goloader.plan import make_arrays, probe
+import numpy as np
+make_arrays([np.zeros(3)]).to_json()
+probe.world(torch=False)
+assert not {"torch", "torchvision"} & sys.modules.keys()
+"""
+    source = Path(sys.modules["goloader.plan"].__file__ or "").parents[2]
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=source)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize(("mean", "std"), [(MEAN, STD), ((0.5,), (0.25,)), ((1e30, 0, -1e-30), (1e-30, 3, 7e20))])
+def test_tables_are_torchs(dtype: str, channels: int, mean: Any, std: Any) -> None:
+    if dtype == "float16" and max(map(abs, (*mean, *std))) > 1e4:
+        return
+    steps = [G.Grayscale(1)] if channels == 1 else []
+    plan = lower_neutral([*steps, G.ToArray(dtype), G.Normalize(mean, std)])
+    values = torch.arange(256, dtype=torch.uint8).expand(3, 1, 256).to(getattr(torch, dtype)).div(255)
+    want = T.functional.normalize(values, list(mean), list(std)).numpy()[: plan.channels, 0]
+    assert plan.table == want.tobytes()
+    assert plan.channels == max(channels, len(mean))
+    run(plan, Image.new("RGB", (5, 4)))
+
+
+def test_unscaled_and_plain_tables() -> None:
+    assert lower_neutral([]).table == bytes(range(256)) * 3
+    assert lower_neutral([G.ToArray("uint8")]).table == bytes(range(256)) * 3
+    want = np.tile(np.arange(256, dtype=np.float32), 3).tobytes()
+    assert lower_neutral([G.ToArray("float32", scale=False)]).table == want
+
+
+def test_a_neutral_pipeline_is_torchvisions() -> None:
+    plan = lower_neutral(
+        [G.RandomResizedCrop(16, log_ratio=torch.log(torch.tensor((0.75, 4 / 3))).tolist()), G.RandomHorizontalFlip(),
+         G.ToArray(), G.Normalize(MEAN, STD)]
+    )  # fmt: skip
+    reference = T.Compose([T.RandomResizedCrop(16), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
+    picture = Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8))
+    for seed in range(5):
+        torch.manual_seed(seed)
+        want = reference(picture)
+        torch.manual_seed(seed)
+        assert torch.equal(run(plan, picture), want)
+
+
+def test_logarithms_are_the_nearest_floats_and_torchs_within_an_ulp() -> None:
+    ours = np.array(G.RandomResizedCrop(3).log_ratio, np.float32)
+    exact = np.log(np.array([3.0 / 4.0, 4.0 / 3.0], np.float32).astype(np.float64))
+    assert np.array_equal(ours, exact.astype(np.float32))
+    theirs = torch.log(torch.tensor((3.0 / 4.0, 4.0 / 3.0))).numpy()
+    assert (np.abs(ours - theirs) <= np.spacing(np.abs(ours))).all()
+
+
+def test_equal_steps_are_equal_however_spelled() -> None:
+    assert G.Resize((20,), 2) == G.Resize([20], "bilinear", antialias=False)
+    assert G.CenterCrop(3) == G.CenterCrop((3, 3))
+    assert G.Pad(1) == G.Pad((1, 1, 1, 1)) == G.Pad([1, 1])
+    assert G.RandomCrop(3, padding=2) == G.RandomCrop([3], [2, 2])
+    assert hash(G.Pad(1)) == hash(G.Pad([1, 1]))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: G.Resize(0),
+        lambda: G.Resize((1, 2, 3)),
+        lambda: G.Resize(None),
+        lambda: G.Resize((3, 4), max_size=9),
+        lambda: G.Resize(10, max_size=10),
+        lambda: G.Resize(10, "cubic"),
+        lambda: G.Resize(10, 9),
+        lambda: G.CenterCrop((1, -2)),
+        lambda: G.RandomCrop(3, padding=(1, 2, 3)),
+        lambda: G.RandomCrop(3, padding=-1),
+        lambda: G.RandomCrop(3, padding_mode="wrap"),
+        lambda: G.RandomCrop(3, api="v3"),  # type: ignore[arg-type]
+        lambda: G.RandomResizedCrop(3, scale=(2, 1)),
+        lambda: G.RandomResizedCrop(3, scale=(0, float("nan"))),
+        lambda: G.RandomResizedCrop(3, ratio=(0, 1)),
+        lambda: G.RandomResizedCrop(3, ratio=(1, 1e38), log_ratio=(0, 87.5)),
+        lambda: G.RandomResizedCrop(3, log_ratio=(1, 0)),
+        lambda: G.RandomHorizontalFlip(1.5),
+        lambda: G.RandomVerticalFlip(float("nan")),
+        lambda: G.Pad(1, fill=(1, 2)),
+        lambda: G.Pad(1, fill="red"),  # type: ignore[arg-type]
+        lambda: G.Grayscale(2),
+        lambda: G.ToArray("int64"),
+        lambda: G.Normalize((0.5, 0.5), (1, 1)),
+        lambda: G.Normalize((0.5,), (0,)),
+        lambda: lower_neutral([G.ToArray(), G.Resize(3)]),
+        lambda: lower_neutral([G.Normalize((1,), (1,))]),
+        lambda: lower_neutral([G.ToArray(), G.ToArray()]),
+        lambda: lower_neutral([G.ToArray("uint8"), G.Normalize((1,), (1,))]),
+        lambda: lower_neutral([G.ToArray("float16"), G.Normalize((1,), (1e-9,))]),
+        lambda: lower_neutral([G.RandomCrop(3)] * 5),
+    ],
+)
+def test_senseless_arguments_are_errors(make: Any) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        make()
+
+
+def test_arguments_of_a_wrong_type_are_errors() -> None:
+    with pytest.raises(TypeError):
+        G.Resize(3.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        G.RandomResizedCrop(3, scale=0.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="no Compose"):
+        lower_neutral([T.Compose([])])
+
+
+# Folders
+
+
+def check_folder(root: Path) -> Plan:
+    plan, reference = make_folder(root), ImageFolder(str(root))
+    names = plan.paths.split(b"\0")
+    assert names.pop() == b""
+    assert [
+        (name.decode(), label) for name, label in zip(names, plan.labels.tolist(), strict=True)
+    ] == reference.samples
+    assert list(plan.classes) == reference.classes
+    return plan
+
+
+def test_folders_are_walked_as_torchvision_walks_them(photos: Path, tmp_path: Path) -> None:
+    assert check_folder(photos).length == 23
+    for name in (
+        "b/z.JPG",
+        "b/a.jpeg",
+        "b/deep/er/x.png",
+        "b/deep/c.webp",
+        "B/1.bmp",
+        "a b/é.tiff",
+        "a b/skip.txt",
+        "b/.png",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "file.jpg").touch()
+    (tmp_path / "linked").symlink_to(tmp_path / "b")
+    (tmp_path / "b" / "inner").symlink_to(tmp_path / "a b")
+    check_folder(tmp_path)
+
+
+def test_errors_of_folders_are_torchvisions(tmp_path: Path) -> None:
+    def both(root: Path) -> None:
+        errors = []
+        for make in (make_folder, ImageFolder):
+            with pytest.raises(FileNotFoundError) as error:
+                make(root)
+            errors.append(str(error.value))
+        assert errors[0] == errors[1]
+
+    both(tmp_path)
+    both(tmp_path / "missing")
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "x" / "note.txt").touch()
+    both(tmp_path)
+    (tmp_path / "x" / "a.png").touch()
+    both(tmp_path)
+    plan = make_folder(tmp_path, allow_empty=True)
+    assert plan.length == 1
+    assert plan.classes == ("x", "y")
+
+
+def test_a_folder_tells_of_files_for_pillow(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("1.jpg", "2.bmp"):
+        (tmp_path / "a" / name).touch()
+    assert "50.0%" in str(make_folder(tmp_path).explanation)
+
+
+# Arrays
+
+
+def test_arrays() -> None:
+    images, labels = np.arange(60, dtype=np.float32).reshape(5, 4, 3), np.arange(5)
+    plan = make_arrays({"images": images[:, ::-1], "labels": labels.astype(">i8")})
+    assert (plan.kind, plan.length, plan.files, plan.random, plan.shape) == ("array", 5, 5, False, None)
+    assert list(plan.arrays) == ["images", "labels"]
+    assert all(array.flags.c_contiguous and array.dtype.isnative for array in plan.arrays.values())
+    assert np.array_equal(plan.arrays["labels"], labels)
+    assert np.shares_memory(make_arrays([labels]).arrays["0"], labels)
+    assert plan.resolve(np.array([-1, 0])).tolist() == [4, 0]
+    with pytest.raises(IndexError):
+        plan.resolve(np.array([5]))
+
+
+def test_arrays_that_do_not_fit_are_errors() -> None:
+    for arrays in ([], [np.zeros(3), np.zeros(4)], [np.float64(3)]):
+        with pytest.raises(ValueError, match="array"):
+            make_arrays(arrays)  # type: ignore[arg-type]
+    for dtype in ("O", "U3", "c8", "M8[s]", "u8"):
+        with pytest.raises(TypeError):
+            make_arrays([np.zeros(3, dtype)])
