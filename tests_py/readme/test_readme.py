@@ -1,0 +1,192 @@
+"""The README's tables are what explain() says; `GOLOADER_UPDATE=1 pytest tests_py/readme` writes them anew."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+from torch.utils import data
+from torchvision import datasets
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+
+from goloader import DataLoader
+
+README = Path(__file__).parents[2] / "README.md"
+TAIL = [v1.ToTensor()]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two classes of two images of 16x16."""
+    folder = tmp_path_factory.mktemp("readme")
+    pixels = np.random.default_rng(0).integers(0, 256, (16, 16, 3), np.uint8)
+    for name in ("a/0.jpg", "a/1.png", "b/2.jpg", "b/3.jpg"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(folder / name)
+    return folder
+
+
+def image_folder(root: Path, transform: Any = None) -> datasets.ImageFolder:
+    return datasets.ImageFolder(root, v1.Compose(TAIL) if transform is None else transform)
+
+
+class Overridden(datasets.ImageFolder):
+    def __getitem__(self, index: int) -> Any:
+        return super().__getitem__(index)
+
+
+class Own(data.Dataset[torch.Tensor]):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.tensor(index)
+
+
+def both(names: str) -> Callable[[Path], Iterator[data.Dataset[Any]]]:
+    """Datasets with each transform named, of v1 and v2."""
+
+    def make(root: Path) -> Iterator[data.Dataset[Any]]:
+        arguments = {"Resize": (8,), "CenterCrop": (8,), "RandomCrop": (8,), "RandomResizedCrop": (8,), "Pad": (2,)}
+        for module in (v1, v2):
+            for name in names.split(", "):
+                step = getattr(module, name)(*arguments.get(name, ()))
+                yield image_folder(root, v1.Compose([step, v1.ToTensor()]))
+
+    return make
+
+
+def tails(root: Path) -> Iterator[data.Dataset[Any]]:
+    half = (0.5, 0.5, 0.5)
+    for tail in (
+        [v1.ToTensor()],
+        [v1.PILToTensor()],
+        [v1.PILToTensor(), v1.ConvertImageDtype(torch.float16)],
+        [v1.ToTensor(), v1.Normalize(half, half)],
+        [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(half, half)],
+    ):
+        yield image_folder(root, v1.Compose(tail))
+
+
+def datasets_of(
+    *makers: Callable[[data.Dataset[Any]], data.Dataset[Any]],
+) -> Callable[[Path], Iterator[data.Dataset[Any]]]:
+    return lambda root: (make(image_folder(root)) for make in makers)
+
+
+ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
+    (
+        "datasets",
+        "`ImageFolder`, `DatasetFolder` with torchvision's loader, `Subset`, `random_split`, `ConcatDataset` of them",
+        datasets_of(
+            lambda folder: folder,
+            lambda folder: datasets.DatasetFolder(
+                folder.root,
+                datasets.folder.default_loader,
+                (".jpg",),
+                v1.Compose(TAIL),  # type: ignore[attr-defined]
+            ),
+            lambda folder: data.Subset(folder, [3, 1]),
+            lambda folder: data.random_split(folder, [1, 3])[1],
+            lambda folder: data.ConcatDataset([folder, folder]),
+        ),
+    ),
+    (
+        "geometry, v1 and v2",
+        "`Resize`, `CenterCrop`, `RandomCrop`, `RandomResizedCrop`, `RandomHorizontalFlip`, `RandomVerticalFlip`, `Pad`, "
+        "`Grayscale`, with every filter and padding mode",
+        both(
+            "Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip, Pad, Grayscale"
+        ),
+    ),
+    (
+        "to a tensor",
+        "`ToTensor`, `PILToTensor`, `ToImage`, `ToDtype`, `ConvertImageDtype`, `Normalize`: any dtype",
+        tails,
+    ),
+    (
+        "containers",
+        "`Compose`, `nn.Sequential`, `Identity`",
+        lambda root: (
+            image_folder(root, transform)
+            for transform in (
+                nn.Sequential(v2.Compose([v2.Resize(8)]), v2.PILToTensor()),
+                v2.Compose([v2.Identity(), *TAIL]),
+            )
+        ),
+    ),
+    (
+        "other transforms",
+        "`ColorJitter`, `RandAugment`, `RandomRotation`, `Lambda`, your own, ...",
+        lambda root: (
+            image_folder(root, v1.Compose([step, *TAIL]))
+            for step in (v1.ColorJitter(0.5), v2.RandAugment(), v1.RandomRotation(9), v1.Lambda(lambda image: image))
+        ),
+    ),
+    (
+        "geometry behind ToTensor",
+        "v2 pipelines that resize tensors: another arithmetic than Pillow's",
+        lambda root: (
+            image_folder(root, v2.Compose([v2.ToImage(), step])) for step in (v2.Resize(8), v2.CenterCrop(8))
+        ),
+    ),
+    (
+        "other datasets",
+        "your own `__getitem__`, `IterableDataset`, a custom image loader",
+        lambda root: iter(
+            (
+                Own(),
+                Overridden(root, v1.Compose(TAIL)),
+                datasets.ImageFolder(root, v1.Compose(TAIL), loader=lambda path: Image.open(path).convert("RGB")),
+            )
+        ),
+    ),
+]
+
+
+def table(root: Path) -> str:
+    lines = ["| | | runs in |", "|---|---|---|"]
+    for kind, text, make in ROWS:
+        native = {DataLoader(each, batch_size=2).explain().native for each in make(root)}
+        assert len(native) == 1, f"{kind}: some in Go, some in Python"
+        lines.append(f"| {kind} | {text} | {'Go' if native.pop() else 'Python, as torch runs it'} |")
+    return "\n".join(lines) + "\n"
+
+
+def section(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<=<!-- {name}:begin -->\n).*?(?=<!-- {name}:end -->)", re.DOTALL)
+
+
+def test_the_table_of_what_runs_in_go_is_what_explain_says(root: Path) -> None:
+    found = section("native").search(README.read_text())
+    assert found is not None
+    made = table(root)
+    if os.environ.get("GOLOADER_UPDATE"):
+        README.write_text(section("native").sub(lambda _: made, README.read_text()))
+        return
+    assert found.group() == made
+
+
+def test_the_first_example_runs_and_prints_what_it_says(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example, output = re.findall(
+        r"```(?:python|text)\n(.*?)```", section("example").findall(README.read_text())[0], re.DOTALL
+    )
+    monkeypatch.chdir(root.parent)
+    (root.parent / "photos").symlink_to(root)
+    exec(compile(example, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    if os.environ.get("GOLOADER_UPDATE"):
+        README.write_text(README.read_text().replace(f"```text\n{output}```", f"```text\n{printed}```"))
+        return
+    assert printed == output
