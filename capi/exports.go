@@ -255,7 +255,7 @@ func go_stats(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (stat
 //export go_live
 func go_live(text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	live := map[string]any{"handles": handles.count(), "worker_bytes": op.LiveBytes(), "goroutines": runtime.NumGoroutine()}
+	live := map[string]any{"handles": handles.count(), "worker_bytes": op.LiveBytes(), "workers": pipeline.Serving()}
 	for p := mem.Slots; p <= mem.Indexes; p++ {
 		usage := mem.InUse(p)
 		live[p.String()+"_bytes"], live[p.String()+"_blocks"] = usage.Bytes, usage.Blocks

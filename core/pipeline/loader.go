@@ -51,9 +51,9 @@ var passOrders = map[plan.PassOrder]op.PassOrder{
 // A buffer that had to grow beyond this is not kept: it held a run of unusually large files.
 const bufferKeep = 64 << 20
 
-// slotsIdle is how many slots a loader keeps for its next batches: with the one being filled and the one being read, a
-// loop that drops each batch before it takes the next maps nothing new.
-const slotsIdle = 4
+// slotsHeld is how many batches a training loop holds beside those under way: the one it works on, and the one before until
+// its variable is assigned again.
+const slotsHeld = 2
 
 // part is a stretch of the source's samples with transforms of their own.
 type part struct {
@@ -83,7 +83,7 @@ type Loader struct {
 
 // Open compiles a plan over a source of files, which the loader then owns.
 func Open(p *plan.Plan, files source.Files) (*Loader, error) {
-	l := &Loader{plan: p, files: files, ring: ring.New(slotsIdle)}
+	l := &Loader{plan: p, files: files, ring: ring.New(slotsHeld)}
 	end := int64(0)
 	for i, pp := range p.Parts {
 		program, err := draw.Compile(pp, p.RNG)
@@ -109,7 +109,7 @@ func Open(p *plan.Plan, files source.Files) (*Loader, error) {
 
 // OpenRows compiles a plan over a source of rows.
 func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
-	return &Loader{plan: p, rows: rows, ring: ring.New(slotsIdle)}
+	return &Loader{plan: p, rows: rows, ring: ring.New(slotsHeld)}
 }
 
 // Len is the number of samples in the source.

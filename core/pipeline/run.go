@@ -123,6 +123,7 @@ func (r *Run) Submit(indices []int64, lent unsafe.Pointer, lentBytes int) error 
 	}
 	r.sequence++
 	r.batches = append(r.batches, b)
+	r.loader.ring.Expect(len(r.batches) + slotsHeld)
 	err := r.broken
 	if err == nil && r.loader.rows != nil && len(indices) > 0 {
 		err = b.reserve(r.loader, len(indices))
@@ -294,9 +295,17 @@ func (r *Run) release(batches []*batch) {
 	r.work.Broadcast()
 }
 
+// serving counts the goroutines of all runs.
+var serving atomic.Int64
+
+// Serving is how many goroutines all runs together have, for leak checks.
+func Serving() int { return int(serving.Load()) }
+
 // serve is one worker: it takes the span of the earliest batch that can be worked on, so that a slow image delays its
 // own batch only.
 func (r *Run) serve() error {
+	serving.Add(1)
+	defer serving.Add(-1)
 	w, err := newWorker(r)
 	if err != nil {
 		return r.fail(err)

@@ -26,6 +26,14 @@ type Ring struct {
 // New makes a ring that keeps at most idleMax idle slots.
 func New(idleMax int) *Ring { return &Ring{idleMax: idleMax} }
 
+// Expect makes the ring keep at least n idle slots: as many as may be in use at once. Mapping a fresh slot for 40 MB of
+// images takes longer than a copy of them.
+func (r *Ring) Expect(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.idleMax = max(r.idleMax, n)
+}
+
 // SetPoison makes slots mapped from now on be overwritten when they are returned, so that a view that outlived its
 // lease shows.
 func (r *Ring) SetPoison(on bool) {
