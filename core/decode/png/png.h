@@ -48,7 +48,7 @@ static inline size_t gl_png_row_bytes(const gl_png_layout *layout, int32_t width
     return ((size_t)width * layout->channels * layout->bits + 7) / 8;
 }
 
-/* gl_png_unfilter undoes the filters of `rows` rows in place.  Each row is a filter byte (0 to 4) and row_bytes bytes;
+/* gl_png_unfilter undoes the filters of `count` rows in place.  Each row is a filter byte (0 to 4) and row_bytes bytes;
  * the row above the first counts as zeros.  Reads up to GL_PNG_UNFILTER_SLACK bytes behind the last row. */
 enum { GL_PNG_UNFILTER_SLACK = 8 };
 void gl_png_unfilter(uint8_t *rows, int32_t count, size_t row_bytes, int pixel_bytes);
