@@ -40,6 +40,7 @@ test-py: build ## Run the Python tests.
 .PHONY: lint
 lint: .venv/test-lint.stamp ## Check formatting, style and types.
 	@test -z "$$(gofmt -l core capi tests_go)" || { gofmt -d core capi tests_go; exit 1; }
+	git ls-files '*.c' '*.h' | xargs .venv/bin/clang-format --dry-run -Werror
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy

@@ -10,7 +10,8 @@
  * - `err` may be NULL.  Its text is cut to fit and always NUL-terminated.
  * - A handle is a number that is never used again; a closed or invented one gives GL_BAD_HANDLE.
  * - Any thread may call; one thread at a time per run.
- * - Core never calls back.  What it cannot know (pixels of a kind only Pillow decodes, torch's exp) it asks for (GL_ASK).
+ * - Core never calls back.  What it cannot know (pixels of a kind only Pillow decodes, torch's exp) it asks for
+ *   (GL_ASK).
  * - In a child made by fork, where Go's threads do not exist, all but gl_wait, gl_release and gl_abi_version answer
  *   GL_FORKED (names: NULL). */
 #ifndef GOLOADER_H
@@ -61,8 +62,8 @@ typedef struct gl_source {
 } gl_source;
 
 typedef struct gl_field {
-    int64_t offset;      /* bytes from the batch's data */
-    int32_t dtype;       /* index into gl_dtype_name */
+    int64_t offset; /* bytes from the batch's data */
+    int32_t dtype;  /* index into gl_dtype_name */
     int32_t ndim;
     int64_t shape[GL_NDIM_MAX];
 } gl_field;
@@ -71,7 +72,7 @@ typedef struct gl_field {
 typedef struct gl_batch {
     void *data;
     int64_t bytes;
-    void *lease; /* for gl_release, also if the memory was lent; NULL if the batch has no samples */
+    void *lease;      /* for gl_release, also if the memory was lent; NULL if the batch has no samples */
     int64_t sequence; /* 0 for the first batch submitted since the run was started or reset */
     int32_t nfields;
     gl_field field[GL_FIELDS_MAX];
@@ -94,11 +95,11 @@ typedef struct gl_ask {
 } gl_ask;
 
 typedef struct gl_run_options {
-    int32_t workers;      /* goroutines; 0: one a core */
-    int32_t streams;      /* random streams; batch k draws from stream k mod streams (torch's workers) */
-    uint64_t base_seed;   /* stream w is seeded with base_seed + w */
-    int32_t run_length;   /* images a worker takes at a time; 0: chosen */
-    int32_t poison;       /* overwrite released slots: debugging */
+    int32_t workers;    /* goroutines; 0: one a core */
+    int32_t streams;    /* random streams; batch k draws from stream k mod streams (torch's workers) */
+    uint64_t base_seed; /* stream w is seeded with base_seed + w */
+    int32_t run_length; /* images a worker takes at a time; 0: chosen */
+    int32_t poison;     /* overwrite released slots: debugging */
 } gl_run_options;
 
 /* gl_abi_version tells what was built; callable at any time, also in a forked child. */
@@ -117,7 +118,7 @@ gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, 
 
 /* gl_start starts goroutines for a loader; several runs of one loader may be alive at once.
  *   out     on GL_OK the run, to be closed by gl_close before its loader
- *   out_fd  a descriptor for gl_wait, poll, select or asyncio: readable when gl_next has news; the run's, do not close */
+ *   out_fd  a descriptor for gl_wait, poll, select or asyncio: readable when gl_next has news; closed with the run */
 gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *out, int32_t *out_fd, gl_error *err);
 
 /* gl_submit asks for one more batch.

@@ -1,7 +1,7 @@
 /* shim.c: the functions of goloader.h, in front of Go.
  *
- * Each one that enters Go first looks whether this process is a fork of the one that loaded the library: in such a child
- * Go has no threads and entering it would hang for ever. */
+ * Each one that enters Go first looks whether this process is a fork of the one that loaded the library: in such a
+ * child Go has no threads and entering it would hang for ever. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,9 +14,13 @@
 
 static volatile int forked;
 
-static void after_fork_in_child(void) { forked = 1; }
+static void after_fork_in_child(void) {
+    forked = 1;
+}
 
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork_in_child); }
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
 
 static gl_status refuse_forked(gl_error *err) {
     if (err)
@@ -26,15 +30,21 @@ static gl_status refuse_forked(gl_error *err) {
     return GL_FORKED;
 }
 
-#define ENTER(err) \
-    if (forked)    \
+#define ENTER(err)                                                                                                     \
+    if (forked)                                                                                                        \
     return refuse_forked(err)
 
-uint32_t gl_abi_version(void) { return GL_ABI_VERSION; }
+uint32_t gl_abi_version(void) {
+    return GL_ABI_VERSION;
+}
 
-const char *gl_dtype_name(int32_t dtype) { return forked ? NULL : go_dtype_name(dtype); }
+const char *gl_dtype_name(int32_t dtype) {
+    return forked ? NULL : go_dtype_name(dtype);
+}
 
-const char *gl_kernels(void) { return forked ? NULL : go_kernels(); }
+const char *gl_kernels(void) {
+    return forked ? NULL : go_kernels();
+}
 
 gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, gl_handle *out, gl_error *err) {
     ENTER(err);

@@ -1,12 +1,12 @@
 /* decoder.h: what a codec is to the rest of core.
  *
- * A decoder turns the bytes of one image file into planar 8-bit RGB, a strip of rows at a time, and only as much of it as
- * the caller wants.  Its pixels equal those of Pillow's Image.open(...).convert("RGB"), every byte.  Where a decoder cannot
- * promise that (a damaged file, a kind it does not know, anything a library warns of), it refuses: the image then goes to
- * Pillow itself, which decides what it is worth and words the error.
+ * A decoder turns the bytes of one image file into planar 8-bit RGB, a strip of rows at a time, and only as much of it
+ * as the caller wants.  Its pixels equal those of Pillow's Image.open(...).convert("RGB"), every byte.  Where a decoder
+ * cannot promise that (a damaged file, a kind it does not know, anything a library warns of), it refuses: the image
+ * then goes to Pillow itself, which decides what it is worth and words the error.
  *
- * Decoders are handed on by pointer (a gl_decoder), so that the package that runs them (core/op) need not be linked to the
- * packages that hold them. */
+ * Decoders are handed on by pointer (a gl_decoder), so that the package that runs them (core/op) need not be linked to
+ * the packages that hold them. */
 #ifndef GOLOADER_DECODER_H
 #define GOLOADER_DECODER_H
 
@@ -34,15 +34,16 @@ enum {
 /* Where a decoder puts its rows.  The receiver embeds this struct as its first member. */
 typedef struct gl_sink gl_sink;
 struct gl_sink {
-    /* Takes the next `rows` rows of the wanted window, from its row y (0 is the window's top; strips come in order, without
-     * gaps).  plane[0..2] are R, G and B (all the same pointer for a grey image), at the window's left column;
+    /* Takes the next `rows` rows of the wanted window, from its row y (0 is the window's top; strips come in order,
+     * without gaps).  plane[0..2] are R, G and B (all the same pointer for a grey image), at the window's left column;
      * stride is the bytes from a row to the next.  The planes belong to the decoder and hold until strip returns. */
     void (*strip)(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
 };
 
 typedef struct gl_decoder {
     const char *name;
-    /* open makes the state one worker keeps over many images; NULL if out of memory.  One thread at a time per state. */
+    /* open makes the state one worker keeps over many images; NULL if out of memory.  One thread at a time per state.
+     */
     void *(*open)(void);
     void (*close)(void *state);
     /* decode hands the wanted window of one image to the sink.
@@ -50,9 +51,10 @@ typedef struct gl_decoder {
      *   width,height  the image size the caller learned from the header: any other is refused
      *   want          lies inside the image, at least 1x1
      *   why           on GL_REFUSED a short reason, NUL-terminated
-     * Returns GL_DECODED, GL_REFUSED or GL_NO_MEMORY.  After a refusal some strips may already have been handed over. */
-    int (*decode)(void *state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want, gl_sink *sink,
-                  char why[GL_WHY_BYTES]);
+     * Returns GL_DECODED, GL_REFUSED or GL_NO_MEMORY.  After a refusal some strips may already have been handed over.
+     */
+    int (*decode)(void *state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
+                  gl_sink *sink, char why[GL_WHY_BYTES]);
 } gl_decoder;
 
 #endif

@@ -75,10 +75,14 @@ static inline int gl_block_take(gl_block *block) {
     return atomic_compare_exchange_strong(&block->state, &idle, GL_TAKEN);
 }
 
-static inline void gl_block_lease(gl_block *block) { atomic_store(&block->state, GL_LEASED); }
+static inline void gl_block_lease(gl_block *block) {
+    atomic_store(&block->state, GL_LEASED);
+}
 
 /* gl_block_put gives a taken block back unread. */
-static inline void gl_block_put(gl_block *block) { atomic_store(&block->state, GL_IDLE); }
+static inline void gl_block_put(gl_block *block) {
+    atomic_store(&block->state, GL_IDLE);
+}
 
 /* gl_block_release ends a lease: the owner may take the block again, or it is freed if there is no owner any more. */
 static inline void gl_block_release(gl_block *block) {

@@ -8,7 +8,9 @@ static const size_t buffer_bytes_max = (size_t)1 << 33;
 
 static size_t bytes_live; /* atomic */
 
-size_t gl_buffer_bytes_live(void) { return __atomic_load_n(&bytes_live, __ATOMIC_RELAXED); }
+size_t gl_buffer_bytes_live(void) {
+    return __atomic_load_n(&bytes_live, __ATOMIC_RELAXED);
+}
 
 void gl_buffer_free(gl_buffer *buffer) {
     free(buffer->data);

@@ -20,6 +20,8 @@ void gl_buffer_free(gl_buffer *buffer);
 /* Bytes in all buffers of the process. */
 size_t gl_buffer_bytes_live(void);
 
-static inline size_t gl_round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+static inline size_t gl_round_up(size_t n, size_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
 
 #endif

@@ -48,4 +48,6 @@ const gl_kernels *gl_kernels_chosen(void) {
     return kernels;
 }
 
-const char *gl_kernels_name(void) { return gl_kernels_chosen()->name; }
+const char *gl_kernels_name(void) {
+    return gl_kernels_chosen()->name;
+}

@@ -39,15 +39,21 @@ static int32_t weight_at(const gl_axis *axis, int32_t i, int32_t tap) {
     return tap < axis->count[i] ? axis->weight[(size_t)i * (size_t)axis->taps + (size_t)tap] : 0;
 }
 
-static uint16_t low_half(int32_t weight) { return (uint16_t)(weight & ((1 << SPLIT_BITS) - 1)); }
-static uint16_t high_half(int32_t weight) { return (uint16_t)(weight >> SPLIT_BITS); }
+static uint16_t low_half(int32_t weight) {
+    return (uint16_t)(weight & ((1 << SPLIT_BITS) - 1));
+}
+static uint16_t high_half(int32_t weight) {
+    return (uint16_t)(weight >> SPLIT_BITS);
+}
 
 /* ---- horizontal */
 
 enum { BLOCK = 8, LANE = 4 }; /* outputs a vector, and a half of it */
 
 /* The output that position `at` of the vectors computes; positions behind the last repeat it. */
-static int32_t output_at(const gl_axis *axis, int32_t at) { return at < axis->n ? at : axis->n - 1; }
+static int32_t output_at(const gl_axis *axis, int32_t at) {
+    return at < axis->n ? at : axis->n - 1;
+}
 
 /* The leftmost input of tap pair `pair` over four outputs, or -1 if a 16 byte window from there is too short. */
 static int32_t lane_base(const gl_axis *axis, int32_t at, int32_t pair) {

@@ -56,7 +56,9 @@ static digits digits_at(const gl_axis *axis, int32_t i, int32_t tap) {
 /* ---- horizontal */
 
 /* The output that position `at` of the vectors computes; positions behind the last repeat it. */
-static int32_t output_at(const gl_axis *axis, int32_t at) { return at < axis->n ? at : axis->n - 1; }
+static int32_t output_at(const gl_axis *axis, int32_t at) {
+    return at < axis->n ? at : axis->n - 1;
+}
 
 /* The inputs that taps [tap, tap_end) of a block's outputs touch: *left is the first, the result how
  * many (0 if no output has so many taps). */

@@ -10,8 +10,12 @@
 
 enum { SPLIT_BITS = 11, STEP = 8, SPLIT_LAYOUT = 1 };
 
-static int16_t low_half(int32_t weight) { return (int16_t)(weight & ((1 << SPLIT_BITS) - 1)); }
-static int16_t high_half(int32_t weight) { return (int16_t)(weight >> SPLIT_BITS); }
+static int16_t low_half(int32_t weight) {
+    return (int16_t)(weight & ((1 << SPLIT_BITS) - 1));
+}
+static int16_t high_half(int32_t weight) {
+    return (int16_t)(weight >> SPLIT_BITS);
+}
 
 /* Both axes alike: [n][steps][8 low halves, 8 high halves], first[n], count[n]. */
 static size_t pack(const gl_axis *axis, gl_table *table, uint8_t *room) {

@@ -25,7 +25,9 @@ static void across(const gl_stage *stage, const uint8_t *src, ptrdiff_t src_stri
     }
 }
 
-static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+static int32_t smaller(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
 
 /* No row depends on another: each strip is finished as it comes. */
 static void take_direct(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {

@@ -40,9 +40,13 @@ static double sinc(double x) {
     return sin(x) / x;
 }
 
-static double lanczos(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
+static double lanczos(double x) {
+    return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
+}
 
-static double box(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
+static double box(double x) {
+    return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
+}
 
 static double hamming(double x) {
     x = fabs(x);

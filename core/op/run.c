@@ -75,7 +75,9 @@ size_t gl_worker_bytes(const gl_worker *worker) {
     return bytes;
 }
 
-size_t gl_worker_bytes_live(void) { return gl_buffer_bytes_live(); }
+size_t gl_worker_bytes_live(void) {
+    return gl_buffer_bytes_live();
+}
 
 static void *state_of(gl_worker *worker, const gl_decoder *decoder) {
     for (size_t i = 0; i < worker->decoder_count; i++)

@@ -81,7 +81,9 @@ int gl_grey_begin(gl_stage *stage);
 void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
 
 /* The stride of rows that kernels may fill a vector beyond width. */
-static inline ptrdiff_t gl_stride(int32_t width) { return (ptrdiff_t)gl_round_up((size_t)width, GL_ALIGN); }
+static inline ptrdiff_t gl_stride(int32_t width) {
+    return (ptrdiff_t)gl_round_up((size_t)width, GL_ALIGN);
+}
 
 /* gl_planes_grow lays `planes` planes out in buffer, each `height` rows of gl_stride(width), with slack behind the
  * last. */
