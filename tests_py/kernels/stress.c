@@ -30,8 +30,12 @@ static gl_window window(int32_t width, int32_t height) {
 
 /* A decoder of raw RGB whose strips end exactly at their slack; the slack holds other bytes each time, and none may
  * show. */
-static void *open_state(void) { return malloc(1); }
-static void close_state(void *decoder_state) { free(decoder_state); }
+static void *open_state(void) {
+    return malloc(1);
+}
+static void close_state(void *decoder_state) {
+    free(decoder_state);
+}
 
 static int decode(void *decoder_state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
                   gl_sink *sink, char *why) {
