@@ -57,6 +57,7 @@ demo: .venv/demo.stamp ## Train a small network with torch's loader, then with g
 bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
 	$(PYTHON) -m bench.setup_peers
 	$(PYTHON) -m bench.image_folder --rounds $(ROUNDS)
+	$(PYTHON) -m bench.chart
 
 .PHONY: wheel
 wheel: .venv/wheel.stamp ## Make a manylinux wheel with libjpeg-turbo and libdeflate inside, in dist/.

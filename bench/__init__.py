@@ -1,0 +1,1 @@
+"""Loaders compared on this machine; see bench/README.md."""
