@@ -28,14 +28,48 @@ type Ask struct {
 	Reason   string
 }
 
-// firstRefused asks for the first sample that the decoder left to Pillow.
-func (b *batch) firstRefused() Ask {
-	for i := range b.samples {
-		if s := &b.samples[i]; s.state == refused {
-			return Ask{Kind: AskPixels, Sequence: b.sequence, Position: i, Index: s.index, Reason: s.why}
+// question finds what has to be asked next of a batch: its first sample that is in doubt, since an error in that one ends the
+// batch for all behind it. Where draws are stalled, samples in front of the stall are looked at first, as torch's worker
+// loads them first.
+func (r *Run) question(b *batch) error {
+	end := len(b.samples)
+	if b.stall.Kind != 0 {
+		end = b.stall.Position
+		if err := r.finishBefore(b, end); err != nil {
+			return err
 		}
 	}
-	return Ask{}
+	for i := range end {
+		switch s := &b.samples[i]; s.state {
+		case refused:
+			b.ask = Ask{Kind: AskPixels, Sequence: b.sequence, Position: i, Index: s.index, Reason: s.why}
+			return nil
+		case finished:
+		default:
+			return nil // a worker has still to come to it
+		}
+	}
+	b.ask = b.stall
+	return nil
+}
+
+// finishBefore carries out the samples in front of a stall that share its span, which no worker takes before all is drawn.
+func (r *Run) finishBefore(b *batch, end int) error {
+	sp := b.spanOf(end)
+	if sp.lo == end || b.samples[end-1].state != sized {
+		return nil
+	}
+	return r.carryOut(b, span{lo: sp.lo, hi: end, buffer: sp.buffer})
+}
+
+// carryOut does a few samples of a batch here and now.
+func (r *Run) carryOut(b *batch, sp span) error {
+	w, err := newWorker(r)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	return guard(func() error { return w.carryOut(b, &sp, b.steps) })
 }
 
 // asked returns the batch whose question is being answered.
@@ -72,14 +106,14 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	r.loader.Stats.Pillow.Add(1)
 
 	s := &b.samples[b.ask.Position]
-	drawn, known := b.drawn > b.ask.Position, s.size
-	s.pixels, s.size = pixels, size
+	position, known := b.ask.Position, s.size
+	s.pixels, s.size, s.state = pixels, size, sized
 	b.ask = Ask{}
 	switch {
-	case !drawn: // the stream waits for this size
-		s.state = sized
+	case position >= b.drawn: // the stream waits for this size
+		b.stall = Ask{}
 	case size == known:
-		err = r.finishSupplied(b, s)
+		err = r.carryOut(b, span{lo: position, hi: position + 1})
 	default:
 		// The header lied, so everything drawn since is wrong.
 		held := append(r.behind(b), b)
@@ -96,22 +130,6 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	r.work.Broadcast()
 	r.announce()
 	return nil
-}
-
-// finishSupplied carries out the recipe of a sample whose pixels came from Pillow, when all others of its batch are
-// finished.
-func (r *Run) finishSupplied(b *batch, s *sample) error {
-	w, err := newWorker(r)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	position := 0
-	for &b.samples[position] != s {
-		position++
-	}
-	sp := span{lo: position, hi: position + 1}
-	return guard(func() error { return w.carryOut(b, &sp, b.steps) })
 }
 
 // Reject answers AskPixels and AskSample: the sample is in error and its batch is dropped. The random stream stands

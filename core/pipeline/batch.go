@@ -30,8 +30,9 @@ type sample struct {
 	state    sampleState
 	format   decode.Format
 	size     recipe.Size
-	from, to int       // its bytes in its span's buffer
-	steps    [2]int32  // its recipe in batch.steps
+	from, to int      // its bytes in its span's buffer
+	steps    [2]int32 // its recipe in batch.steps
+	out      recipe.Size
 	pixels   mem.Block // what Pillow supplied, if it did
 	why      string    // unsized, refused
 }
@@ -69,12 +70,13 @@ type batch struct {
 	slot   ring.Slot
 	lent   ring.Slot // memory of the caller, used as the slot
 
-	busy int   // spans that a worker has in hand
-	left int   // spans not done
-	held bool  // no worker may take a span: draws are being taken back
-	ask  Ask   // what stops the batch; Kind 0 for nothing
-	err  error // what Next reports in place of the batch
-	lost bool  // no draws and spans of it are worked on any more
+	busy  int   // spans that a worker has in hand
+	left  int   // spans not done
+	held  bool  // no worker may take a span: draws are being taken back
+	stall Ask   // what stops the draws; Kind 0 for nothing
+	ask   Ask   // the question that Next asked last, until it is answered
+	err   error // what Next reports in place of the batch
+	lost  bool  // no draws and spans of it are worked on any more
 }
 
 // setUp cuts a batch into spans of at most n samples.
@@ -129,7 +131,8 @@ func (b *batch) complete() bool { return b.left == 0 && b.busy == 0 }
 // restart forgets draws and finished samples, so that the batch is done over; what Pillow supplied stays. No span may
 // be in hand.
 func (b *batch) restart(l *Loader) {
-	b.drawn, b.steps, b.out, b.ask, b.err, b.lost = 0, b.steps[:0], recipe.Size{}, Ask{}, nil, false
+	b.drawn, b.steps, b.out, b.err, b.lost = 0, b.steps[:0], recipe.Size{}, nil, false
+	b.stall, b.ask = Ask{}, Ask{}
 	b.left = len(b.spans)
 	b.dropSlot()
 	for i := range b.spans {
@@ -187,6 +190,11 @@ type Field struct {
 const fieldAlign = 64
 
 func align(n int) int { return (n + fieldAlign - 1) &^ (fieldAlign - 1) }
+
+// imageBytes is what one finished image of a size takes.
+func (l *Loader) imageBytes(size recipe.Size) int {
+	return l.plan.Output.Channels * int(size.Width) * int(size.Height) * l.plan.Output.DType.Size()
+}
 
 // layout says where the fields of a batch of n samples lie and how many bytes they take.
 func (l *Loader) layout(n int, out recipe.Size) (fields []Field, size int) {

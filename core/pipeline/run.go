@@ -177,19 +177,21 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if b.busy > 0 {
 		return Empty, Lease{}, Ask{}, nil
 	}
-	if b.ask.Kind == 0 && b.complete() && b.err == nil {
-		b.ask = b.firstRefused()
+	if b.ask.Kind == 0 && !b.lost {
+		if err := r.question(b); err != nil {
+			r.lose(b, err)
+		}
 	}
 	switch {
-	case b.err != nil && b.complete():
-		err := b.err
-		r.loader.Stats.Failed.Add(1)
-		r.pop()
-		return Empty, Lease{}, Ask{}, err
 	case b.ask.Kind != 0:
 		return Asked, Lease{}, b.ask, nil
 	case !b.complete():
 		return Empty, Lease{}, Ask{}, nil
+	case b.err != nil:
+		err := b.err
+		r.loader.Stats.Failed.Add(1)
+		r.pop()
+		return Empty, Lease{}, Ask{}, err
 	}
 	lease := r.lease(b)
 	r.pop()
@@ -265,7 +267,7 @@ func (r *Run) Close() error {
 
 // announce makes the event descriptor readable if Next has news. Called with the lock held after each change.
 func (r *Run) announce() {
-	news := len(r.batches) > 0 && r.batches[0].busy == 0 && (r.batches[0].ask.Kind != 0 || r.batches[0].complete())
+	news := len(r.batches) > 0 && r.batches[0].busy == 0 && (r.batches[0].stall.Kind != 0 || r.batches[0].complete())
 	for i := range r.streams {
 		news = news || r.streams[i].needsExp
 	}

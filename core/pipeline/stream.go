@@ -28,7 +28,10 @@ func (r *Run) advance(st *stream) {
 
 // draw makes a batch's draws as far as it can, and reports whether all are made.
 func (r *Run) draw(b *batch) bool {
-	if b.ask.Kind != 0 || b.held || b.stream.needsExp {
+	if b.drawn == len(b.samples) {
+		return true
+	}
+	if b.stall.Kind != 0 || b.held || b.stream.needsExp {
 		return false
 	}
 	if b.drawn == 0 {
@@ -40,7 +43,7 @@ func (r *Run) draw(b *batch) bool {
 			return false
 		}
 		if s.state == unsized {
-			b.ask = Ask{Kind: AskPixels, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: s.why}
+			b.stall = Ask{Kind: AskPixels, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: s.why}
 			return false
 		}
 		if !r.drawSample(b, s) {
@@ -69,19 +72,19 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 		return false
 	case errors.As(err, &no):
 		// The generator stays where the transform left it, as it does when torchvision raises.
-		b.ask = Ask{Kind: AskSample, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
+		b.stall = Ask{Kind: AskSample, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
 		return false
 	case err != nil:
 		b.lost, b.left, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)
 		return true
 	}
 	b.steps = steps
-	s.steps = [2]int32{int32(from), int32(len(steps))}
+	s.steps, s.out = [2]int32{int32(from), int32(len(steps))}, out
 	switch {
 	case b.drawn == 0:
 		b.out = out
 		if err := b.reserve(r.loader, len(b.samples)); err != nil {
-			b.err = err
+			b.lost, b.left, b.err = true, 0, err
 		}
 	case out != b.out && b.err == nil:
 		c := r.loader.plan.Output.Channels

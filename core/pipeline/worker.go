@@ -19,6 +19,8 @@ type worker struct {
 	jobs *op.Jobs
 	fuse []op.Pass
 	todo []*sample // the samples that jobs are for
+	// aside takes samples that have no place in their batch.
+	aside source.Buffer
 }
 
 func newWorker(r *Run) (*worker, error) {
@@ -38,6 +40,7 @@ func newWorker(r *Run) (*worker, error) {
 }
 
 func (w *worker) close() {
+	w.aside.Free()
 	if w.op != nil {
 		w.jobs.Close()
 		w.run.loader.putWorker(w.op)
@@ -82,9 +85,6 @@ func (w *worker) read(b *batch, sp *span) error {
 // slot.
 func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 	l := w.run.loader
-	if b.err != nil {
-		return nil // nobody will see this batch
-	}
 	defer stats.Since(&l.Stats.RunNs, time.Now())
 	if l.rows != nil {
 		w.copyRows(b, sp)
@@ -93,16 +93,27 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 	fields, _ := l.layout(len(b.samples), b.out)
 	images, labels := fields[0], fields[1]
 	each := images.Spec.Bytes() / len(b.samples)
+	aside, err := w.placeAside(b, sp)
+	if err != nil {
+		return err
+	}
 	w.todo = w.todo[:0]
 	for i := sp.lo; i < sp.hi; i++ {
 		s := &b.samples[i]
+		if s.state == finished {
+			continue // in front of a stall
+		}
 		*(*int64)(unsafe.Add(b.slot.Data(), labels.Offset+8*i)) = l.files.Label(int(s.index))
 		if !s.pixels.Valid() && !Native(s.format) {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
 			continue
 		}
-		dst := unsafe.Add(b.slot.Data(), images.Offset+each*i)
-		if err := w.setJob(len(w.todo), s, sp.buffer, steps, dst, each); err != nil {
+		dst, size := unsafe.Add(b.slot.Data(), images.Offset+each*i), each
+		if s.out != b.out {
+			// No batch comes of this, but if the file is damaged that is the error to report.
+			dst, size = aside, l.imageBytes(s.out)
+		}
+		if err := w.setJob(len(w.todo), s, sp.buffer, steps, dst, size); err != nil {
 			return fmt.Errorf("sample %d: %w", s.index, err)
 		}
 		w.todo = append(w.todo, s)
@@ -124,6 +135,21 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 		}
 	}
 	return nil
+}
+
+// placeAside makes room for the largest of a span's samples that are not of their batch's size.
+func (w *worker) placeAside(b *batch, sp *span) (unsafe.Pointer, error) {
+	largest := 0
+	for i := sp.lo; i < sp.hi; i++ {
+		if s := &b.samples[i]; s.out != b.out {
+			largest = max(largest, w.run.loader.imageBytes(s.out))
+		}
+	}
+	if largest == 0 {
+		return nil, nil
+	}
+	room, err := w.aside.Room(largest)
+	return unsafe.Pointer(unsafe.SliceData(room)), err
 }
 
 // setJob describes one sample's work to C.

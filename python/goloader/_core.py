@@ -46,7 +46,7 @@ class Core:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._lib = _native.library()
-        text = plan.to_json()
+        self._text = text = plan.to_json()
         arrays = list(plan.arrays.values())
         pointers = (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
         source = _native.Source(
@@ -60,6 +60,10 @@ class Core:
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value
         _close_with(self, self._lib, self._handle, arrays)
+
+    def fits(self, plan: Plan) -> bool:
+        """True if this core is that plan, Pillow's settings of this moment included."""
+        return self.plan is plan and self._text == plan.to_json()
 
     def start(self, *, workers: int, streams: int, base_seed: int) -> Run:
         """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import itertools
+import operator
 import weakref
 from collections import deque
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from . import _native, plan
 from ._core import Core, Rejected, Run
 from ._errors import StackError
 from .plan import Explanation, Plan, Refusal
+from .plan.datasets import fails_ahead
 from .plan.samplers import Foreign, index_batches
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class DataLoader(data.DataLoader[T_co]):
         if isinstance(decision, Refusal):
             return super()._get_iterator()
         core = _cores.get(self)
-        if core is None or core.plan is not decision:
+        if core is None or not core.fits(decision):
             core = _cores[self] = Core(decision)
         if self.num_workers == 0:
             return _InlineIterator(self, core)
@@ -100,20 +102,17 @@ class _Batches:
 class _Task:
     """A batch under way.
 
-    indices    as the sampler gave them
-    submitted  how many of them the core got: fewer than all if one is not an index of the dataset.  torch's workers
-               then load, and draw for, the samples before it and fail; so do we
-    lent       page-locked memory for it
+    indices   as the sampler gave them
+    batched   they are several
+    complete  the core got all of them; not so if one is not an index of the dataset.  torch's workers then load, and
+              draw for, the samples before it and fail; so do we
+    lent      page-locked memory for it
     """
 
     indices: Any
     batched: bool
-    submitted: int
+    complete: bool
     lent: torch.Tensor | None
-
-    @property
-    def total(self) -> int:
-        return len(self.indices) if self.batched else 1
 
     def at(self, position: int) -> Any:
         index = self.indices[position] if self.batched else self.indices
@@ -154,25 +153,30 @@ class _NativeIterator(_BaseDataLoaderIter):
         return batch
 
     def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
-        rows, indices = self._rows(batch)
+        rows, indices, complete = self._rows(batch)
         lent = self._pinned(len(rows))
         run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()))
-        return _Task(indices, self._auto_collation, len(rows), lent)
+        return _Task(indices, self._auto_collation, complete, lent)
 
-    def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any]:
-        """The source's rows of a batch as far as it has indices of the dataset, and the batch as it was given."""
+    def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any, bool]:
+        """The source's rows of a batch as far as it has indices of the dataset, the batch, and if that is all."""
         if not isinstance(batch, Foreign):
             try:
-                return self._plan.resolve(batch.reshape(-1)), batch
+                return self._plan.resolve(batch.reshape(-1)), batch, True
             except IndexError:
                 batch = Foreign(batch.tolist())
+        indices = batch.value if self._auto_collation else [batch.value]
+        if isinstance(indices, Iterator):
+            indices = list(indices)
         rows: list[np.int64] = []
-        for index in batch.value if self._auto_collation else [batch.value]:
-            try:
-                rows.append(self._plan.resolve(np.array([index.__index__()], np.int64))[0])
-            except (AttributeError, TypeError, IndexError, OverflowError):
-                break
-        return np.array(rows, np.int64), batch.value
+        complete = False
+        # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
+        with contextlib.suppress(TypeError, IndexError, OverflowError):
+            if not fails_ahead(self._dataset, indices):
+                for index in indices:
+                    rows.append(self._plan.resolve(np.array([operator.index(index)], np.int64))[0])
+                complete = True
+        return np.array(rows, np.int64), indices if self._auto_collation else indices[0], complete
 
     def _pinned(self, count: int) -> torch.Tensor | None:
         """Page-locked memory of torch's own allocator for a batch: so torch knows when a copy from it has ended."""
@@ -195,7 +199,7 @@ class _NativeIterator(_BaseDataLoaderIter):
             raise _Lost(RuntimeError(*error.args)) from None
         if fields is None:
             return None
-        if not fields or task.submitted < task.total:
+        if not fields or not task.complete:
             return self._fetch(task)
         images, labels = fields[0], torch.from_numpy(fields[1])
         dtype = _dtype(self._plan.dtype)
@@ -210,10 +214,9 @@ class _NativeIterator(_BaseDataLoaderIter):
 
     def _fetch(self, task: _Task) -> Any:
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
-        indices = task.indices.tolist() if isinstance(task.indices, np.ndarray) else task.indices
         try:
             with torch.random.fork_rng(devices=()):
-                return self._fetcher.fetch(indices)
+                return self._fetcher.fetch(task.indices)
         except Exception as error:
             raise _Lost(error) from None
 

@@ -169,7 +169,8 @@ def make(loader: Any) -> Plan | Refusal:
                 return Refusal(
                     "collate", f"tv_tensors.{part.lowered.tensor}", "with batch_size=None samples keep their type"
                 )
-            if not part.lowered.contiguous:
+            # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
+            if not part.lowered.contiguous or part.lowered.channels == 1:
                 return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
     sizes = {part.lowered.size for part in samples.parts}
     return Plan(

@@ -24,7 +24,7 @@ from .refusal import Refusal, RefusalError
 from .transforms import is_original
 from .transforms import lower as lower_transform
 
-__all__ = ["Part", "Samples", "lower"]
+__all__ = ["Part", "Samples", "fails_ahead", "lower"]
 
 # Share of files that only Pillow reads from which torch's worker processes are faster than one Pillow here.
 FOREIGN_SHARE_MAX = 0.05
@@ -102,6 +102,20 @@ def lower(dataset: Any) -> Samples | Refusal:
             f"{samples.foreign:.0%} of its files are of kinds that only Pillow reads; torch's workers read in parallel",
         )
     return samples
+
+
+def fails_ahead(dataset: Any, indices: Any) -> bool:
+    """True if `dataset` fails to look an index of the batch up before it loads the first sample.
+
+    A Subset of a Subset hands the whole batch down (Subset.__getitems__): all look-ups but the last come first.
+    """
+    while type(dataset) is Subset and type(dataset.dataset) is Subset:
+        try:
+            indices = [dataset.indices[i] for i in indices]
+        except Exception:  # whatever it is, the dataset raises it again
+            return True
+        dataset = dataset.dataset
+    return False
 
 
 # The tree of a dataset: image folders below, Subset and ConcatDataset above. Each node knows how to tell whether its

@@ -1,0 +1,81 @@
+/* kernels.c: which inner loops this processor gets.  GOLOADER_KERNELS names another set (tests), as in core/op/cpu.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+static const gl_jpeg_kernels plain = {
+    .name = "plain",
+    .scan = gl_jpeg_scan_plain,
+    .idct = gl_jpeg_idct_plain,
+    .h2v1 = gl_jpeg_h2v1_plain,
+    .h2v2 = gl_jpeg_h2v2_plain,
+    .h1v2 = gl_jpeg_h1v2_plain,
+    .colour = gl_jpeg_colour_plain,
+};
+
+#if defined(__x86_64__)
+static const gl_jpeg_kernels avx2 = {
+    .name = "avx2",
+    .scan = gl_jpeg_scan_bmi2,
+    .idct = gl_jpeg_idct_avx2,
+    .h2v1 = gl_jpeg_h2v1_avx2,
+    .h2v2 = gl_jpeg_h2v2_avx2,
+    .h1v2 = gl_jpeg_h1v2_avx2,
+    .colour = gl_jpeg_colour_avx2,
+};
+
+static const gl_jpeg_kernels avx512 = {
+    .name = "avx512",
+    .scan = gl_jpeg_scan_bmi2,
+    .idct = gl_jpeg_idct_avx512,
+    .h2v1 = gl_jpeg_h2v1_avx512,
+    .h2v2 = gl_jpeg_h2v2_avx512,
+    .h1v2 = gl_jpeg_h1v2_avx2, /* rare */
+    .colour = gl_jpeg_colour_avx512,
+};
+#endif
+
+/* Best first. */
+static const gl_jpeg_kernels *const known[] = {
+#if defined(__x86_64__)
+    &avx512,
+    &avx2,
+#endif
+    &plain,
+};
+
+static int is_supported(const gl_jpeg_kernels *kernels) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    const int has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    if (kernels == &avx512) {
+        return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    }
+    if (kernels == &avx2) {
+        return has_avx2;
+    }
+#endif
+    (void)kernels;
+    return 1;
+}
+
+const gl_jpeg_kernels *gl_jpeg_kernels_chosen(void) {
+    static const gl_jpeg_kernels *chosen; /* atomic; threads that race for the first call choose the same */
+    const gl_jpeg_kernels *kernels = __atomic_load_n(&chosen, __ATOMIC_ACQUIRE);
+    if (kernels) {
+        return kernels;
+    }
+    const char *wanted = getenv("GOLOADER_KERNELS");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!is_supported(known[i])) {
+            continue;
+        }
+        if (!kernels || (wanted && strcmp(wanted, known[i]->name) == 0)) {
+            kernels = known[i];
+        }
+    }
+    __atomic_store_n(&chosen, kernels, __ATOMIC_RELEASE);
+    return kernels;
+}

@@ -1,0 +1,188 @@
+/* region.c: the MCUs a window needs, decoded to planes of samples.
+ *
+ * The code of a JPEG can only be read from its beginning, so all MCUs down to the last wanted row are read; but
+ * the coefficients of those outside the region are not kept, and nothing is done with them. */
+#include <string.h>
+
+#include "engine.h"
+
+enum {
+    MARGIN = 64, /* bytes before each row of a plane: its left neighbour, on a boundary */
+    /* MCUs read at a time where nobody wants them: their blocks stay in the first-level cache. */
+    SKIPPED_AT_ONCE = 8,
+    IDCT_COLUMNS = 32
+};
+
+/* MCUs, from begin up to end. */
+typedef struct extent {
+    int32_t begin, end;
+} extent;
+
+/* The MCUs of `size` pixels each that pixels from `from` up to `to` need, if they need `margin` pixels around them. */
+static extent units_of(int32_t from, int32_t to, int32_t margin, int32_t size, int32_t units) {
+    const int32_t end = (to + margin + size - 1) / size;
+    return (extent){from > margin ? (from - margin) / size : 0, end < units ? end : units};
+}
+
+static int make_planes(gl_jpeg_region *region, const gl_jpeg_frame *frame, extent across, extent down) {
+    size_t offset[GL_JPEG_COMPONENTS_MAX], bytes = 0;
+    for (int c = 0; c < frame->components; c++) {
+        const gl_jpeg_component *component = &frame->component[c];
+        const size_t columns = (size_t)(across.end - across.begin) * component->across * 8;
+        const size_t rows = (size_t)(down.end - down.begin) * component->down * 8;
+        const size_t stride = (MARGIN + columns + IDCT_COLUMNS + GL_JPEG_KERNEL_SLACK + GL_ROW_SLACK + 63) / 64 * 64;
+        region->plane[c] = (gl_jpeg_plane){
+            .stride = (ptrdiff_t)stride,
+            .x = across.begin * component->across * 8,
+            .y = down.begin * component->down * 8,
+        };
+        offset[c] = bytes + MARGIN;
+        bytes += stride * rows;
+    }
+    if (gl_jpeg_buffer_grow(&region->samples, bytes + MARGIN) != 0) {
+        return GL_JPEG_NOT_OURS;
+    }
+    for (int c = 0; c < frame->components; c++) {
+        region->plane[c].origin = region->samples.data + offset[c];
+    }
+    return GL_JPEG_OK;
+}
+
+/* Transforms a row of MCUs, `units` of them, into row `row` of MCUs of the planes. */
+static int transform_row(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
+                         int32_t unit_blocks, const int16_t *blocks, int32_t units, int32_t row) {
+    int overflows = 0;
+    int32_t first = 0; /* the component's first block in an MCU */
+    for (int c = 0; c < frame->components; c++) {
+        const gl_jpeg_component *component = &frame->component[c];
+        const gl_jpeg_plane *plane = &region->plane[c];
+        const int32_t wide = component->across, columns = units * wide;
+        for (int32_t v = 0; v < component->down; v++, first += wide) {
+            uint8_t *out = plane->origin + ((ptrdiff_t)row * component->down + v) * 8 * plane->stride;
+            for (int32_t column = 0; column < columns; column += 4) {
+                const int16_t *four[4];
+                for (int32_t i = 0; i < 4; i++) {
+                    /* Where there are no four, the last one again: there is room for it. */
+                    const int32_t k = column + i < columns ? column + i : columns - 1;
+                    const int32_t unit = wide == 2 ? k >> 1 : k, within = wide == 2 ? k & 1 : 0;
+                    four[i] = blocks + ((ptrdiff_t)unit * unit_blocks + first + within) * GL_JPEG_BLOCK;
+                }
+                overflows |= kernels->idct(four, frame->quant[component->quant], out + 8 * column, plane->stride);
+            }
+        }
+    }
+    return overflows ? GL_JPEG_NOT_OURS : GL_JPEG_OK;
+}
+
+/* Upsampling takes the samples beyond the left and right edge of the image to equal those at the edge. */
+static void extend_edges(gl_jpeg_region *region, const gl_jpeg_frame *frame, extent across, int32_t rows) {
+    for (int c = 1; c < frame->components; c++) {
+        const gl_jpeg_component *component = &frame->component[c];
+        const gl_jpeg_plane *plane = &region->plane[c];
+        const int32_t width = component->width - plane->x; /* columns from the region's left on */
+        for (int32_t y = 0; y < rows * component->down * 8; y++) {
+            uint8_t *row = plane->origin + (ptrdiff_t)y * plane->stride;
+            if (across.begin == 0) {
+                row[-1] = row[0];
+            }
+            if (across.end == frame->units_across) {
+                row[width] = row[width - 1];
+            }
+        }
+    }
+}
+
+/* Where the reader is among the restart intervals. */
+typedef struct intervals {
+    const gl_jpeg_stream *stream;
+    size_t current;
+    int32_t units_left; /* MCUs of the current one */
+} intervals;
+
+static size_t start_of(const gl_jpeg_stream *stream, size_t interval) {
+    size_t offset;
+    memcpy(&offset, stream->starts.data + interval * sizeof offset, sizeof offset);
+    return offset;
+}
+
+static size_t bytes_read(const gl_jpeg_scan *scan) {
+    return (size_t)((scan->bit + 7) / 8);
+}
+
+/* Goes to the next restart interval [F.2.2.4, E.2.4].  The one before must have been read to its last byte: libjpeg
+ * warns of bytes left over as well as of missing ones. */
+static int next_interval(intervals *in, gl_jpeg_scan *scan) {
+    if (in->current + 1 >= in->stream->intervals || bytes_read(scan) != start_of(in->stream, in->current + 1)) {
+        return GL_JPEG_NOT_OURS;
+    }
+    in->current++;
+    scan->bit = (uint64_t)start_of(in->stream, in->current) * 8;
+    memset(scan->prediction, 0, sizeof scan->prediction);
+    return GL_JPEG_OK;
+}
+
+int gl_jpeg_region_decode(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
+                          const gl_jpeg_stream *stream, gl_jpeg_scan *scan, gl_window want) {
+    /* Upsampling looks at the next chroma sample, which is two pixels away. */
+    const int32_t margin_x = frame->unit_width > 8 ? 2 : 0, margin_y = frame->unit_height > 8 ? 2 : 0;
+    const extent across =
+        units_of(want.x, want.x + want.width, margin_x, frame->unit_width, frame->units_across);
+    const extent down = units_of(want.y, want.y + want.height, margin_y, frame->unit_height, frame->units_down);
+    const int32_t kept = across.end - across.begin;
+    const size_t unit_coefficients = (size_t)scan->unit_blocks * GL_JPEG_BLOCK;
+    const size_t kept_bytes = ((size_t)kept * unit_coefficients + GL_JPEG_BLOCKS_SLACK) * sizeof(int16_t);
+    const size_t skipped_bytes =
+        (SKIPPED_AT_ONCE * unit_coefficients + GL_JPEG_BLOCKS_SLACK) * sizeof(int16_t);
+    if (make_planes(region, frame, across, down) != GL_JPEG_OK ||
+        gl_jpeg_buffer_grow(&region->blocks, kept_bytes + skipped_bytes) != 0) {
+        return GL_JPEG_NOT_OURS;
+    }
+    int16_t *const skipped = (int16_t *)region->blocks.data;
+    int16_t *const blocks = (int16_t *)(region->blocks.data + skipped_bytes);
+
+    intervals in = {stream, 0, frame->restart_units};
+    for (int32_t row = 0; row < down.end; row++) {
+        const int keeps = row >= down.begin;
+        const int32_t row_end = row == down.end - 1 ? across.end : frame->units_across;
+        if (keeps) {
+            memset(blocks, 0, kept_bytes);
+        }
+        for (int32_t unit = 0; unit < row_end;) {
+            int32_t n;
+            int16_t *out;
+            if (keeps && unit >= across.begin && unit < across.end) {
+                n = across.end - unit;
+                out = blocks + (size_t)(unit - across.begin) * unit_coefficients;
+            } else {
+                n = (keeps && unit < across.begin ? across.begin : row_end) - unit;
+                n = n < SKIPPED_AT_ONCE ? n : SKIPPED_AT_ONCE;
+                out = skipped;
+            }
+            if (frame->restart_units) {
+                if (in.units_left == 0) {
+                    if (next_interval(&in, scan) != GL_JPEG_OK) {
+                        return GL_JPEG_NOT_OURS;
+                    }
+                    in.units_left = frame->restart_units;
+                }
+                n = n < in.units_left ? n : in.units_left;
+                in.units_left -= n;
+            }
+            if (kernels->scan(scan, n, out) != GL_JPEG_OK) {
+                return GL_JPEG_NOT_OURS;
+            }
+            unit += n;
+        }
+        if (keeps &&
+            transform_row(region, kernels, frame, scan->unit_blocks, blocks, kept, row - down.begin) != GL_JPEG_OK) {
+            return GL_JPEG_NOT_OURS;
+        }
+    }
+    if (bytes_read(scan) > start_of(stream, in.current + 1)) {
+        return GL_JPEG_NOT_OURS;
+    }
+    if (margin_x) {
+        extend_edges(region, frame, across, down.end - down.begin);
+    }
+    return GL_JPEG_OK;
+}
