@@ -77,6 +77,9 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 	}
 	n := int(source.count)
 	if p.Source.Kind == plan.Array {
+		if err := fits(p.Source.Fields); err != nil {
+			return nil, err
+		}
 		pointers := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(source.arrays)), len(p.Source.Fields))
 		fields := make([]array.Field, len(pointers))
 		for i, spec := range p.Source.Fields {
@@ -98,6 +101,19 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		return nil, fmt.Errorf("%w: %w", errArgument, err)
 	}
 	return pipeline.Open(p, files)
+}
+
+// fits says whether a batch of rows can be described by a gl_batch.
+func fits(fields []tensor.Spec) error {
+	if len(fields) > C.GL_FIELDS_MAX {
+		return fmt.Errorf("%d fields, at most %d are possible: %w", len(fields), C.GL_FIELDS_MAX, errArgument)
+	}
+	for i, spec := range fields {
+		if n := len(spec.Shape) + 1; n > C.GL_NDIM_MAX {
+			return fmt.Errorf("field %d has %d dimensions, at most %d are possible: %w", i, n, C.GL_NDIM_MAX, errArgument)
+		}
+	}
+	return nil
 }
 
 //export go_start
@@ -148,7 +164,10 @@ func go_next(h C.gl_handle, batch *C.gl_batch, ask *C.gl_ask, errOut *C.gl_error
 	news, lease, question, err := run.Next()
 	switch {
 	case err != nil:
+		batch.sequence = C.int64_t(lease.Sequence)
 		return report(err, errOut)
+	case news == pipeline.Idle:
+		return C.GL_IDLE_RUN
 	case news == pipeline.Delivered:
 		describe(batch, lease)
 		return C.GL_OK

@@ -30,8 +30,9 @@ extern "C" {
 typedef int32_t gl_status;
 enum {
     GL_OK = 0,
-    GL_EMPTY = 1, /* nothing yet: gl_wait, then again */
-    GL_ASK = 2,   /* core needs an answer (gl_ask) before it can go on */
+    GL_EMPTY = 1,    /* nothing yet: gl_wait, then again */
+    GL_ASK = 2,      /* core needs an answer (gl_ask) before it can go on */
+    GL_IDLE_RUN = 3, /* nothing, and nothing to come: no batch is outstanding */
 
     GL_ERROR = -1,        /* anything without a kind of its own */
     GL_BAD_HANDLE = -2,   /* closed, or never opened */
@@ -127,8 +128,8 @@ gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *o
  *               delivered or the run is closed; GL_SHAPE from gl_next if lent_bytes are too few */
 gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);
 
-/* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_ASK and *ask, or the batch's
- * error, after which the next call goes on with the next batch. */
+/* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_IDLE_RUN, GL_ASK and *ask, or the
+ * batch's error and batch->sequence, after which the next call goes on with the next batch. */
 gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err);
 
 /* gl_wait waits until fd is readable, at most timeout_ms; GL_OK or GL_EMPTY.  Returns early on a signal, so that

@@ -89,7 +89,7 @@ func (r *Run) asked(kinds ...AskKind) (*batch, error) {
 
 // Supply answers AskPixels with size.Width x size.Height pixels, RGB interleaved; they are copied.
 func (r *Run) Supply(rgb []byte, size recipe.Size) error {
-	if len(rgb) != 3*int(size.Width)*int(size.Height) || len(rgb) == 0 {
+	if size.Width < 1 || size.Height < 1 || len(rgb) != 3*int(size.Width)*int(size.Height) {
 		return fmt.Errorf("%d bytes are not %v RGB pixels", len(rgb), size)
 	}
 	r.mu.Lock()

@@ -41,6 +41,7 @@ type News int
 // Next's answers.
 const (
 	Empty     News = iota // nothing yet
+	Idle                  // nothing, and nothing to come: no batch is outstanding
 	Delivered             // a batch
 	Asked                 // a question
 )
@@ -171,7 +172,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		}
 	}
 	if len(r.batches) == 0 {
-		return Empty, Lease{}, Ask{}, nil
+		return Idle, Lease{}, Ask{}, nil
 	}
 	b := r.batches[0]
 	if b.busy > 0 {
@@ -188,10 +189,10 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	case !b.complete():
 		return Empty, Lease{}, Ask{}, nil
 	case b.err != nil:
-		err := b.err
+		lost, err := Lease{Sequence: b.sequence}, b.err
 		r.loader.Stats.Failed.Add(1)
 		r.pop()
-		return Empty, Lease{}, Ask{}, err
+		return Empty, lost, Ask{}, err
 	}
 	lease := r.lease(b)
 	r.pop()
@@ -228,7 +229,9 @@ func (r *Run) Reset() error {
 	if r.closed {
 		return ErrClosed
 	}
+	atomic.StoreInt32(&r.cancel, 1) // a span may hold seconds of work
 	r.hold(r.batches)
+	atomic.StoreInt32(&r.cancel, 0)
 	for _, b := range r.batches {
 		b.drop(r.loader)
 		r.unused = append(r.unused, b)
@@ -252,7 +255,8 @@ func (r *Run) Close() error {
 	atomic.StoreInt32(&r.cancel, 1)
 	r.work.Broadcast()
 	r.mu.Unlock()
-	err := r.group.Wait()
+	// A worker that could not start said so through its batches.
+	_ = r.group.Wait()
 
 	for _, b := range r.batches {
 		b.drop(r.loader)
@@ -262,7 +266,7 @@ func (r *Run) Close() error {
 	r.loader.mu.Lock()
 	r.loader.runs--
 	r.loader.mu.Unlock()
-	return err
+	return nil
 }
 
 // announce makes the event descriptor readable if Next has news. Called with the lock held after each change.

@@ -71,6 +71,12 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 		st.mt, st.needsExp, st.exp = before, true, need.X
 		return false
 	case errors.As(err, &no):
+		if !s.pixels.Valid() {
+			// torchvision only sees an image that could be decoded, and of the size that Pillow gives it.
+			st.mt = before
+			b.stall = Ask{Kind: AskPixels, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
+			return false
+		}
 		// The generator stays where the transform left it, as it does when torchvision raises.
 		b.stall = Ask{Kind: AskSample, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
 		return false
@@ -134,6 +140,9 @@ func (r *Run) behind(b *batch) []*batch {
 func (r *Run) LoadRNG(state []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
 	if len(r.batches) > 0 {
 		return fmt.Errorf("%d batches are outstanding: %w", len(r.batches), ErrState)
 	}
@@ -145,5 +154,8 @@ func (r *Run) LoadRNG(state []byte) error {
 func (r *Run) StoreRNG(state []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
 	return r.streams[0].mt.StoreTorch(state)
 }

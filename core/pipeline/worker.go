@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -55,6 +56,9 @@ func (w *worker) read(b *batch, sp *span) error {
 		sp.buffer = l.takeBuffer()
 	}
 	for i := sp.lo; i < sp.hi; i++ {
+		if atomic.LoadInt32(&w.run.cancel) != 0 {
+			return ErrClosed
+		}
 		s := &b.samples[i]
 		if s.pixels.Valid() {
 			continue

@@ -10,8 +10,8 @@ import (
 // Loader counts for one loader, over all its epochs. The zero value is ready.
 type Loader struct {
 	Batches atomic.Int64 // delivered
-	Samples atomic.Int64 // finished in Go
-	Pillow  atomic.Int64 // pixels that Pillow had to supply
+	Samples atomic.Int64 // finished
+	Pillow  atomic.Int64 // of these, whose pixels Pillow had to supply
 	Failed  atomic.Int64 // batches that ended in an error
 	Rewinds atomic.Int64 // draws taken back since a sample turned out otherwise than its header said
 

@@ -87,7 +87,7 @@ class Run:
     def __init__(self, core: Core, lib: _native.Library, loader: int, options: _native.RunOptions) -> None:
         self._lib = lib
         self._error = _native.Error()
-        self._batch, self._ask = _native.Batch(), _native.Ask()
+        self._batch, self._ask = _native.Batch(sequence=-1), _native.Ask()
         handle, fd = c_int64(), c_int32()
         lib.check(lib.gl_start(loader, byref(options), byref(handle), byref(fd), byref(self._error)), self._error)
         self._handle, self._fd = handle.value, fd.value
@@ -105,8 +105,8 @@ class Run:
     def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
         """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.
 
-        Raises Rejected for a sample in error and StackError if samples differ in shape; the next call then goes on with
-        the next batch.
+        Raises LookupError if no batch was submitted, Rejected for a sample in error, and StackError if samples differ
+        in shape; the next call then goes on with the next batch.
         """
         deadline = time.monotonic() + timeout if timeout else None
         while True:
@@ -115,10 +115,17 @@ class Run:
             )
             if status == _native.OK:
                 return _lease.arrays(self._lib, self._batch)
+            if status == _native.IDLE:
+                raise LookupError("no batch is outstanding")
             if status == _native.ASK:
                 self._answer(helper, self._ask)
             elif not self._wait(deadline):
                 return None
+
+    @property
+    def taken(self) -> int:
+        """Batches that the core has handed out, also those that an interrupt kept from being returned."""
+        return int(self._batch.sequence) + 1
 
     def _wait(self, deadline: float | None) -> bool:
         """False if the deadline is over."""
@@ -148,6 +155,7 @@ class Run:
         else:
             error = helper.refused(position, row, ask.reason.decode(errors="replace"))
         self._check(self._lib.gl_reject(self._handle, byref(self._error)))
+        self._batch.sequence = ask.sequence
         raise Rejected(error, position, row)
 
     def set_rng(self, state: int, size: int) -> None:
@@ -159,8 +167,9 @@ class Run:
         self._check(self._lib.gl_rng_get(self._handle, state, size, byref(self._error)))
 
     def reset(self) -> None:
-        """Forgets batches that were submitted and not received."""
+        """Forgets batches that were submitted and not received, and starts counting at 0."""
         self._check(self._lib.gl_reset(self._handle, byref(self._error)))
+        self._batch.sequence = -1
 
     def _check(self, status: int) -> int:
         return self._lib.check(status, self._error)

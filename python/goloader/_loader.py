@@ -50,15 +50,13 @@ class DataLoader(data.DataLoader[T_co]):
         decision = _decide(self)
         rows = plan.explain(self, decision)
         core = _cores.get(self)
-        return rows if core is None else rows.counted(core.stats())
+        return rows if core is None or core.plan is not decision else rows.counted(core.stats())
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         decision = _decide(self)
         if isinstance(decision, Refusal):
             return super()._get_iterator()
-        core = _cores.get(self)
-        if core is None or not core.fits(decision):
-            core = _cores[self] = Core(decision)
+        core = _core(self, decision)
         if self.num_workers == 0:
             return _InlineIterator(self, core)
         self.check_worker_number_rationality()
@@ -83,6 +81,14 @@ def _decide(loader: DataLoader[Any]) -> Plan | Refusal:
     else:
         _plans.pop(loader, None)
     return decision
+
+
+def _core(loader: DataLoader[Any], decision: Plan) -> Core:
+    """The plan opened in the core, from the last epoch if it still fits."""
+    core = _cores.get(loader)
+    if core is None or not core.fits(decision):
+        core = _cores[loader] = Core(decision)
+    return core
 
 
 class _Batches:
@@ -133,12 +139,16 @@ class _NativeIterator(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
         self._batches = _Batches(loader)
         super().__init__(loader)
-        self._plan = core.plan
-        assert core.plan.samples is not None  # make() gives them
-        self._files = _Files(core.plan.samples)
+        self._use(core)
         self._fetcher = _utils.fetch._MapDatasetFetcher(
             self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
+
+    def _use(self, core: Core) -> None:
+        self._plan = core.plan
+        assert core.plan.samples is not None  # make() gives them
+        self._samples = core.plan.samples
+        self._files = _Files(core.plan.samples)
 
     @property
     def _index_sampler(self) -> Any:
@@ -235,28 +245,53 @@ class _InlineIterator(_NativeIterator):
         super().__init__(loader, core)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self._run = core.start(workers=0, streams=1, base_seed=0)
+        self._loader = loader
+        self._run: Run | None = core.start(workers=0, streams=1, base_seed=0)
 
     def _next_data(self) -> Any:
         batch = self._next_index()
+        if self._run is not None and not self._still_fits(batch):
+            self._adapt(self._run)
+        if self._run is None:
+            return self._as_torch(batch)
         if not self._plan.random:
-            return self._make(batch)
+            return self._make(self._run, batch)
         state = torch.get_rng_state()
         self._run.set_rng(state.data_ptr(), state.numel())
         try:
-            return self._make(batch)
+            return self._make(self._run, batch)
         finally:
             self._run.get_rng(state.data_ptr(), state.numel())
             torch.set_rng_state(state)
 
-    def _make(self, batch: NDArray[np.int64] | Foreign) -> Any:
+    def _make(self, run: Run, batch: NDArray[np.int64] | Foreign) -> Any:
         try:
-            return self._receive(self._run, self._submit(self._run, batch))
+            return self._receive(run, self._submit(run, batch))
         except _Lost as lost:
             raise lost.error from None
         except BaseException:
-            self._run.reset()  # an interrupted wait leaves its batch behind
+            run.reset()  # an interrupted wait leaves its batch behind
             raise
+
+    def _still_fits(self, batch: NDArray[np.int64] | Foreign) -> bool:
+        """False if the user changed the dataset since: without workers torch's loader sees that at once."""
+        rows, _, _ = self._rows(batch) if isinstance(batch, np.ndarray) else (np.zeros(0, np.int64), None, None)
+        return self._samples.unchanged(self._dataset, rows)
+
+    def _adapt(self, run: Run) -> None:
+        """Goes on with the dataset as it is now."""
+        run.close()
+        self._run = None
+        decision = _decide(self._loader)
+        if isinstance(decision, Plan):
+            core = _core(self._loader, decision)
+            self._use(core)
+            self._run = core.start(workers=0, streams=1, base_seed=0)
+
+    def _as_torch(self, batch: NDArray[np.int64] | Foreign) -> Any:
+        """What torch's iterator does."""
+        made = self._fetcher.fetch(batch.tolist() if isinstance(batch, np.ndarray) else batch.value)
+        return _utils.pin_memory.pin_memory(made, self._pin_memory_device) if self._pin_memory else made
 
 
 class _PrefetchingIterator(_NativeIterator):
@@ -307,6 +342,10 @@ class _PrefetchingIterator(_NativeIterator):
         except _Lost as lost:
             self._advance()
             _reraise(lost.error, worker)
+        except BaseException:
+            if self._run.taken > self._received:  # Ctrl-C came with the batch
+                self._advance()
+            raise
         if batch is None:
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         self._advance()

@@ -31,7 +31,7 @@ from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 ABI_MAJOR = 1
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
-OK, EMPTY, ASK = 0, 1, 2
+OK, EMPTY, ASK, IDLE = 0, 1, 2, 3
 ASK_PIXELS, ASK_SAMPLE, ASK_EXP = 1, 2, 3
 
 

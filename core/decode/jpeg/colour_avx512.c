@@ -1,7 +1,8 @@
 /* colour_avx512.c: colour.c, 64 pixels at a time, in 16 bits.
  *
- * Factors beyond 1 or below -1/2 do not fit a product of 16 bits: R = Y + Cr + 0.402 Cr, G = Y - Cr + (0.28586 Cr - 0.34414 Cb),
- * B = Y + 2 Cb - 0.228 Cb.  A high product of (Cr * 2^7) is rounded by hand (as in libjpeg-turbo's jdcolext-*.asm). */
+ * Factors beyond 1 or below -1/2 do not fit a product of 16 bits: R = Y + Cr + 0.402 Cr, G = Y - Cr + (0.28586 Cr -
+ * 0.34414 Cb), B = Y + 2 Cb - 0.228 Cb.  A high product of (Cr * 2^7) is rounded by hand (as in libjpeg-turbo's
+ * jdcolext-*.asm). */
 #include "engine.h"
 
 #if defined(__x86_64__)
@@ -40,15 +41,17 @@ INLINE colours convert(__m512i y, __m512i cb, __m512i cr) {
     };
 }
 
-TARGET void gl_jpeg_colour_avx512(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int32_t n, uint8_t *r, uint8_t *g,
-                            uint8_t *b) {
+TARGET void gl_jpeg_colour_avx512(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int32_t n, uint8_t *r,
+                                  uint8_t *g, uint8_t *b) {
     const __m512i zero = _mm512_setzero_si512();
     for (int32_t i = 0; i < n; i += 64) {
         const __m512i y8 = _mm512_loadu_si512((y + i));
         const __m512i cb8 = _mm512_loadu_si512((cb + i));
         const __m512i cr8 = _mm512_loadu_si512((cr + i));
-        const colours low = convert(_mm512_unpacklo_epi8(y8, zero), _mm512_unpacklo_epi8(cb8, zero), _mm512_unpacklo_epi8(cr8, zero));
-        const colours high = convert(_mm512_unpackhi_epi8(y8, zero), _mm512_unpackhi_epi8(cb8, zero), _mm512_unpackhi_epi8(cr8, zero));
+        const colours low =
+            convert(_mm512_unpacklo_epi8(y8, zero), _mm512_unpacklo_epi8(cb8, zero), _mm512_unpacklo_epi8(cr8, zero));
+        const colours high =
+            convert(_mm512_unpackhi_epi8(y8, zero), _mm512_unpackhi_epi8(cb8, zero), _mm512_unpackhi_epi8(cr8, zero));
         _mm512_storeu_si512((r + i), _mm512_packus_epi16(low.r, high.r));
         _mm512_storeu_si512((g + i), _mm512_packus_epi16(low.g, high.g));
         _mm512_storeu_si512((b + i), _mm512_packus_epi16(low.b, high.b));

@@ -1,7 +1,7 @@
 /* engine.c: our own decoder as a gl_decoder.
  *
- * An image is first decoded to planes as far as the window needs it, and only then handed over: whatever turns up on the
- * way, libjpeg-turbo can still take the image from its beginning. */
+ * An image is first decoded to planes as far as the window needs it, and only then handed over: whatever turns up on
+ * the way, libjpeg-turbo can still take the image from its beginning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum {
     /* A buffer that one huge image left larger than this goes back to the system. */
-    KEEP_BYTES = 16 << 20
+    KEEP_BYTES = 32 << 20
 };
 
 /* Pillow warns of a decompression bomb from here on; turbo.c says how that ends. */

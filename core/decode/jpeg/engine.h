@@ -39,7 +39,7 @@ typedef struct gl_jpeg_code {
 } gl_jpeg_code;
 
 typedef struct gl_jpeg_component {
-    int32_t across, down; /* blocks in an MCU: the sampling factors */
+    int32_t across, down;  /* blocks in an MCU: the sampling factors */
     int32_t quant, dc, ac; /* which tables */
     int32_t width, height; /* samples that belong to the image, without the padding to whole blocks */
 } gl_jpeg_component;
@@ -51,9 +51,9 @@ typedef struct gl_jpeg_frame {
     gl_jpeg_colours colours;
     int32_t components;
     gl_jpeg_component component[GL_JPEG_COMPONENTS_MAX];
-    int32_t unit_width, unit_height;   /* pixels of an MCU */
-    int32_t units_across, units_down;  /* MCUs of the image */
-    int32_t restart_units;             /* MCUs between restart markers; 0: there are none */
+    int32_t unit_width, unit_height;               /* pixels of an MCU */
+    int32_t units_across, units_down;              /* MCUs of the image */
+    int32_t restart_units;                         /* MCUs between restart markers; 0: there are none */
     uint16_t quant[GL_JPEG_TABLES][GL_JPEG_BLOCK]; /* row by row, not zigzag */
     gl_jpeg_code dc[GL_JPEG_TABLES], ac[GL_JPEG_TABLES];
     const uint8_t *scan; /* first entropy-coded byte, inside the file */
@@ -70,8 +70,8 @@ typedef struct gl_jpeg_stream {
     size_t intervals;
 } gl_jpeg_stream;
 
-/* What one block may read beyond the end before somebody looks: 63 codes of 16 + 15 bits, the DC code, and 16 bytes that
- * the bit reader is ahead. */
+/* What one block may read beyond the end before somebody looks: 63 codes of 16 + 15 bits, the DC code, and 16 bytes
+ * that the bit reader is ahead. */
 enum { GL_JPEG_STREAM_SLACK = 512 };
 
 /* gl_jpeg_unstuff fills the stream from scan[0, size).  restarts: whether restart markers may come. */
@@ -83,7 +83,7 @@ enum {
     GL_JPEG_AC_INDEX_BITS = 11,
     GL_JPEG_AC_ENTRIES = 1 << GL_JPEG_AC_INDEX_BITS,
     GL_JPEG_AC_BITS_MAX = GL_JPEG_AC_INDEX_BITS + 15, /* that one AC entry takes */
-    GL_JPEG_END_OF_BLOCK = GL_JPEG_BLOCK * 2, /* its advance: beyond any block */
+    GL_JPEG_END_OF_BLOCK = GL_JPEG_BLOCK * 2,         /* its advance: beyond any block */
     GL_JPEG_DC_INDEX_BITS = 10,
     GL_JPEG_DC_ENTRIES = 1 << GL_JPEG_DC_INDEX_BITS,
     GL_JPEG_DC_SIZE_MAX = 11, /* bits of a DC difference, for 8-bit samples [Table F.1] */
@@ -172,19 +172,21 @@ typedef struct gl_jpeg_kernels {
     /* Dequantises and transforms four blocks that lie side by side: 8 rows of 32 samples.  Returns nonzero if a
      * coefficient is so large that libjpeg-turbo's shortcuts overflow (idct.c). */
     int (*idct)(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out, ptrdiff_t stride);
-    /* Fancy upsampling (upsample.c).  Two samples become four (h2v2) or two by themselves; near[-1] and near[n] are read,
-     * and far likewise.  bias is the rounding of v2, by the side on which far lies. */
+    /* Fancy upsampling (upsample.c).  Two samples become four (h2v2) or two by themselves; near[-1] and near[n] are
+     * read, and far likewise.  bias is the rounding of v2, by the side on which far lies. */
     void (*h2v1)(const uint8_t *near, int32_t n, uint8_t *out);
     void (*h2v2)(const uint8_t *near, const uint8_t *far, int32_t n, uint8_t *out);
     void (*h1v2)(const uint8_t *near, const uint8_t *far, int32_t bias, int32_t n, uint8_t *out);
     /* YCbCr to RGB (colour.c). */
-    void (*colour)(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int32_t n, uint8_t *r, uint8_t *g, uint8_t *b);
+    void (*colour)(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int32_t n, uint8_t *r, uint8_t *g,
+                   uint8_t *b);
 } gl_jpeg_kernels;
 
 const gl_jpeg_kernels *gl_jpeg_kernels_chosen(void);
 
 int gl_jpeg_scan_plain(gl_jpeg_scan *scan, int32_t units, int16_t *blocks);
-int gl_jpeg_idct_plain(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out, ptrdiff_t stride);
+int gl_jpeg_idct_plain(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out,
+                       ptrdiff_t stride);
 void gl_jpeg_h2v1_plain(const uint8_t *near, int32_t n, uint8_t *out);
 void gl_jpeg_h2v2_plain(const uint8_t *near, const uint8_t *far, int32_t n, uint8_t *out);
 void gl_jpeg_h1v2_plain(const uint8_t *near, const uint8_t *far, int32_t bias, int32_t n, uint8_t *out);
@@ -192,7 +194,8 @@ void gl_jpeg_colour_plain(const uint8_t *y, const uint8_t *cb, const uint8_t *cr
                           uint8_t *b);
 #if defined(__x86_64__)
 int gl_jpeg_scan_bmi2(gl_jpeg_scan *scan, int32_t units, int16_t *blocks);
-int gl_jpeg_idct_avx2(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out, ptrdiff_t stride);
+int gl_jpeg_idct_avx2(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out,
+                      ptrdiff_t stride);
 int gl_jpeg_idct_avx512(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out,
                         ptrdiff_t stride);
 void gl_jpeg_h2v1_avx2(const uint8_t *near, int32_t n, uint8_t *out);

@@ -26,7 +26,8 @@ static int32_t extend(int32_t bits, int32_t size) {
 }
 
 static uint64_t slow_entry(void) {
-    return (uint64_t)GL_JPEG_END_OF_BLOCK << 8 | (uint64_t)63 << 16 | GL_JPEG_SLOW | (uint64_t)GL_JPEG_END_OF_BLOCK << 56;
+    return (uint64_t)GL_JPEG_END_OF_BLOCK << 8 | (uint64_t)63 << 16 | GL_JPEG_SLOW |
+           (uint64_t)GL_JPEG_END_OF_BLOCK << 56;
 }
 
 /* The entry of one symbol whose code is the first `length` bits of index. */

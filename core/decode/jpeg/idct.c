@@ -1,12 +1,12 @@
 /* idct.c: the inverse DCT, in plain C.
  *
- * The algorithm is libjpeg's "islow": C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical Fast 1-D DCT Algorithms with
- * 11 Multiplications" (ICASSP 1989), with 13 bits of fraction.  The arithmetic is that of libjpeg-turbo's vector code
- * (simd/x86_64/jidctint-*.asm), which Pillow runs: products and sums in 32 bits, what goes in and what comes out in 16
- * bits, where sums wrap and results saturate.  For the coefficients of sound files that makes no difference.
+ * The algorithm is libjpeg's "islow": C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical Fast 1-D DCT Algorithms
+ * with 11 Multiplications" (ICASSP 1989), with 13 bits of fraction.  The arithmetic is that of libjpeg-turbo's vector
+ * code (simd/x86_64/jidctint-*.asm), which Pillow runs: products and sums in 32 bits, what goes in and what comes out
+ * in 16 bits, where sums wrap and results saturate.  For the coefficients of sound files that makes no difference.
  *
- * One difference is left out: if all coefficients but the first row are zero, libjpeg-turbo takes a shortcut that shifts
- * them left by two bits within 16.  Coefficients that would overflow there are reported instead. */
+ * One difference is left out: if all coefficients but the first row are zero, libjpeg-turbo takes a shortcut that
+ * shifts them left by two bits within 16.  Coefficients that would overflow there are reported instead. */
 #include "engine.h"
 
 enum {
@@ -47,7 +47,8 @@ static void transform(int16_t *v, int step, int shift) {
                   v6 = v[6 * step], v7 = v[7 * step];
     const uint32_t rounding = 1u << (shift - 1);
     /* even part */
-    const uint32_t sum = (uint32_t)(int16_t)(v0 + v4) << FRACTION, difference = (uint32_t)(int16_t)(v0 - v4) << FRACTION;
+    const uint32_t sum = (uint32_t)(int16_t)(v0 + v4) << FRACTION, difference = (uint32_t)(int16_t)(v0 - v4)
+                                                                                << FRACTION;
     const uint32_t odd26 = dot(v2, F_0_541, v6, F_0_541 - F_1_847), even26 = dot(v2, F_0_541 + F_0_765, v6, F_0_541);
     const uint32_t a0 = sum + even26 + rounding, a3 = sum - even26 + rounding;
     const uint32_t a1 = difference + odd26 + rounding, a2 = difference - odd26 + rounding;

@@ -9,9 +9,10 @@
 
 /* Where the coefficients of rows 0 to 3 and 4 to 7 lie in a zigzag block: the inverse of gl_jpeg_zigzag. */
 static const uint16_t gather[2][32] __attribute__((aligned(64))) = {
-    {0, 1, 5, 6, 14, 15, 27, 28, 2, 4, 7, 13, 16, 26, 29, 42, 3, 8, 12, 17, 25, 30, 41, 43, 9, 11, 18, 24, 31, 40, 44, 53},
-    {10, 19, 23, 32, 39, 45, 52, 54, 20, 22, 33, 38, 46, 51, 55, 60, 21, 34, 37, 47, 50, 56, 59, 61, 35, 36, 48, 49, 57,
-     58, 62, 63},
+    {0, 1, 5,  6,  14, 15, 27, 28, 2, 4,  7,  13, 16, 26, 29, 42,
+     3, 8, 12, 17, 25, 30, 41, 43, 9, 11, 18, 24, 31, 40, 44, 53},
+    {10, 19, 23, 32, 39, 45, 52, 54, 20, 22, 33, 38, 46, 51, 55, 60,
+     21, 34, 37, 47, 50, 56, 59, 61, 35, 36, 48, 49, 57, 58, 62, 63},
 };
 
 /* The pair (a, b) in every 32 bits. */
@@ -53,11 +54,11 @@ INLINE void transform(__m512i v[8], int shift) {
     const __m512i sum = _mm512_add_epi16(v[0], v[4]), difference = _mm512_sub_epi16(v[0], v[4]);
     __m512i low[8], high[8];
     half(_mm512_unpacklo_epi16(v[2], v[6]), _mm512_unpacklo_epi16(v[1], v[7]), _mm512_unpacklo_epi16(v[3], v[5]),
-         _mm512_unpacklo_epi16(z3, z4), _mm512_unpacklo_epi16(zero, sum), _mm512_unpacklo_epi16(zero, difference), shift,
-         low);
+         _mm512_unpacklo_epi16(z3, z4), _mm512_unpacklo_epi16(zero, sum), _mm512_unpacklo_epi16(zero, difference),
+         shift, low);
     half(_mm512_unpackhi_epi16(v[2], v[6]), _mm512_unpackhi_epi16(v[1], v[7]), _mm512_unpackhi_epi16(v[3], v[5]),
-         _mm512_unpackhi_epi16(z3, z4), _mm512_unpackhi_epi16(zero, sum), _mm512_unpackhi_epi16(zero, difference), shift,
-         high);
+         _mm512_unpackhi_epi16(z3, z4), _mm512_unpackhi_epi16(zero, sum), _mm512_unpackhi_epi16(zero, difference),
+         shift, high);
     for (int i = 0; i < 8; i++) {
         v[i] = _mm512_packs_epi32(low[i], high[i]);
     }
@@ -104,8 +105,8 @@ TARGET int gl_jpeg_idct_avx512(const int16_t *const block[4], const uint16_t qua
     }
     gather_rows(upper, v);
     gather_rows(lower, v + 4);
-    const __mmask32 overflows = _mm512_test_epi16_mask(_mm512_add_epi16(v[0], _mm512_set1_epi16(8192)),
-                                                       _mm512_set1_epi16((short)0xC000));
+    const __mmask32 overflows =
+        _mm512_test_epi16_mask(_mm512_add_epi16(v[0], _mm512_set1_epi16(8192)), _mm512_set1_epi16((short)0xC000));
     transform(v, 11);
     transpose(v);
     transform(v, 18);
@@ -120,8 +121,8 @@ TARGET int gl_jpeg_idct_avx512(const int16_t *const block[4], const uint16_t qua
     }
     const __m512i d0 = _mm512_unpacklo_epi16(c[0], c[1]), d1 = _mm512_unpackhi_epi16(c[0], c[1]);
     const __m512i d2 = _mm512_unpacklo_epi16(c[2], c[3]), d3 = _mm512_unpackhi_epi16(c[2], c[3]);
-    const __m512i rows[4] = {_mm512_unpacklo_epi32(d0, d2), _mm512_unpackhi_epi32(d0, d2), _mm512_unpacklo_epi32(d1, d3),
-                             _mm512_unpackhi_epi32(d1, d3)};
+    const __m512i rows[4] = {_mm512_unpacklo_epi32(d0, d2), _mm512_unpackhi_epi32(d0, d2),
+                             _mm512_unpacklo_epi32(d1, d3), _mm512_unpackhi_epi32(d1, d3)};
     const __m512i even_then_odd = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     for (int i = 0; i < 4; i++) {
         const __m512i two = _mm512_permutexvar_epi64(even_then_odd, rows[i]);

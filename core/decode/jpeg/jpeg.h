@@ -2,10 +2,11 @@
  *
  *   header.c    the markers before the scan, with the eyes of Pillow's own parser
  *   complete.c  whether the file surely goes on to its end, so that decoding may stop early
- *   turbo.c     the engine: libjpeg-turbo, one window of an image
+ *   turbo.c     an engine: libjpeg-turbo, one window of an image
  *   cmyk.c      interleaved CMYK rows to RGB planes
  *
- * An engine is a gl_decoder; the files beside turbo.c know nothing of libjpeg, so that another engine can use them too.
+ * An engine is a gl_decoder; the files beside turbo.c know nothing of libjpeg, so that our own engine (engine.h) can
+ * use them too.
  */
 #ifndef GOLOADER_DECODE_JPEG_H
 #define GOLOADER_DECODE_JPEG_H

@@ -1,4 +1,5 @@
-/* kernels.c: which inner loops this processor gets.  GOLOADER_KERNELS names another set (tests), as in core/op/cpu.c. */
+/* kernels.c: which inner loops this processor gets.  GOLOADER_KERNELS names another set (tests), as in core/op/cpu.c.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,8 @@ static const gl_jpeg_kernels *const known[] = {
 static int is_supported(const gl_jpeg_kernels *kernels) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    const int has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const int has_avx2 =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
     if (kernels == &avx512) {
         return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");

@@ -10,7 +10,9 @@ enum {
     MARGIN = 64, /* bytes before each row of a plane: its left neighbour, on a boundary */
     /* MCUs read at a time where nobody wants them: their blocks stay in the first-level cache. */
     SKIPPED_AT_ONCE = 8,
-    IDCT_COLUMNS = 32
+    IDCT_COLUMNS = 32,
+    /* Larger regions are for libjpeg-turbo, which keeps a few rows only. */
+    PLANES_BYTES_MAX = 128 << 20
 };
 
 /* MCUs, from begin up to end. */
@@ -39,7 +41,7 @@ static int make_planes(gl_jpeg_region *region, const gl_jpeg_frame *frame, exten
         offset[c] = bytes + MARGIN;
         bytes += stride * rows;
     }
-    if (gl_jpeg_buffer_grow(&region->samples, bytes + MARGIN) != 0) {
+    if (bytes > PLANES_BYTES_MAX || gl_jpeg_buffer_grow(&region->samples, bytes + MARGIN) != 0) {
         return GL_JPEG_NOT_OURS;
     }
     for (int c = 0; c < frame->components; c++) {
@@ -125,14 +127,12 @@ int gl_jpeg_region_decode(gl_jpeg_region *region, const gl_jpeg_kernels *kernels
                           const gl_jpeg_stream *stream, gl_jpeg_scan *scan, gl_window want) {
     /* Upsampling looks at the next chroma sample, which is two pixels away. */
     const int32_t margin_x = frame->unit_width > 8 ? 2 : 0, margin_y = frame->unit_height > 8 ? 2 : 0;
-    const extent across =
-        units_of(want.x, want.x + want.width, margin_x, frame->unit_width, frame->units_across);
+    const extent across = units_of(want.x, want.x + want.width, margin_x, frame->unit_width, frame->units_across);
     const extent down = units_of(want.y, want.y + want.height, margin_y, frame->unit_height, frame->units_down);
     const int32_t kept = across.end - across.begin;
     const size_t unit_coefficients = (size_t)scan->unit_blocks * GL_JPEG_BLOCK;
     const size_t kept_bytes = ((size_t)kept * unit_coefficients + GL_JPEG_BLOCKS_SLACK) * sizeof(int16_t);
-    const size_t skipped_bytes =
-        (SKIPPED_AT_ONCE * unit_coefficients + GL_JPEG_BLOCKS_SLACK) * sizeof(int16_t);
+    const size_t skipped_bytes = (SKIPPED_AT_ONCE * unit_coefficients + GL_JPEG_BLOCKS_SLACK) * sizeof(int16_t);
     if (make_planes(region, frame, across, down) != GL_JPEG_OK ||
         gl_jpeg_buffer_grow(&region->blocks, kept_bytes + skipped_bytes) != 0) {
         return GL_JPEG_NOT_OURS;

@@ -10,7 +10,8 @@ static const uint8_t *sample_at(const gl_jpeg_plane *plane, int32_t x, int32_t y
 
 /* The chroma row of component c for row y of the image, from its column x on; `room` is for what has to be computed. */
 static const uint8_t *chroma_row(const gl_jpeg_region *region, const gl_jpeg_kernels *kernels,
-                                 const gl_jpeg_frame *frame, int c, int32_t x, int32_t y, int32_t width, uint8_t *room) {
+                                 const gl_jpeg_frame *frame, int c, int32_t x, int32_t y, int32_t width,
+                                 uint8_t *room) {
     const gl_jpeg_plane *plane = &region->plane[c];
     const int half_width = frame->unit_width > 8, half_height = frame->unit_height > 8;
     const int32_t column = half_width ? x >> 1 : x;

@@ -1,9 +1,9 @@
 /* scan.c: from bits to coefficients [F.2.2].
  *
  * Two thirds of the time of a decoder go by here, in one chain: the next bits index a table, its entry says how far to
- * shift, the shifted bits are the next ones.  So everything else is kept off that chain: bytes are loaded without looking
- * at them (unstuff.c), values come with the entry, two at a time where they fit (huffman.c), coefficients are stored in
- * file order, and what is rare leaves the loop by the same exit as the end of a block.
+ * shift, the shifted bits are the next ones.  So everything else is kept off that chain: bytes are loaded without
+ * looking at them (unstuff.c), values come with the entry, two at a time where they fit (huffman.c), coefficients are
+ * stored in file order, and what is rare leaves the loop by the same exit as the end of a block.
  *
  * The bit reader is variant 4 of Fabian Giesen, "Reading bits in far too many ways", part 2. */
 #include <string.h>
@@ -44,7 +44,8 @@ INLINE cursor cursor_at(const uint8_t *bytes, uint64_t bit) {
     return (cursor){.next = p + 7, .bits = load_big(p) << (bit & 7), .held = 56 - (bit & 7)};
 }
 
-/* The value of the first symbol of `entry`, found at the top of `bits`: what the index showed, and the bits behind it. */
+/* The value of the first symbol of `entry`, found at the top of `bits`: what the index showed, and the bits behind it.
+ */
 INLINE int16_t first_value(uint64_t entry, uint64_t bits) {
     const uint64_t behind = bits << GL_JPEG_AC_INDEX_BITS >> 1 >> (entry >> 16 & 63);
     return (int16_t)((entry >> 24) + behind);
@@ -98,7 +99,8 @@ static __attribute__((noinline)) detour leave(const gl_jpeg_ac *ac, const uint8_
         store(at, (int16_t)symbol.value);
         return (detour){at == end ? ENDED : GOES_ON, at, bit + (uint64_t)symbol.bits};
     }
-    /* A pair whose first symbol fills the block: the second belongs to the next one, and its value is to be unwritten. */
+    /* A pair whose first symbol fills the block: the second belongs to the next one, and its value is to be unwritten.
+     */
     if (entry & GL_JPEG_PAIR && before + symbol.advance == end) {
         store(at, 0);
         return (detour){ENDED, at, bit + (uint64_t)symbol.bits};
@@ -180,8 +182,8 @@ INLINE int scan_units(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
             refill(&c);
         }
         at = end;
-        /* The reader is at most 8 bytes ahead of the bits it gave out.  To look once a block is enough: one block reads no
-         * further than the slack of the stream. */
+        /* The reader is at most 8 bytes ahead of the bits it gave out.  To look once a block is enough: one block
+         * reads no further than the slack of the stream. */
         if (__builtin_expect(c.next > scan->bytes + scan->size + 8, 0)) {
             return GL_JPEG_NOT_OURS;
         }
@@ -201,8 +203,7 @@ int gl_jpeg_scan_plain(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
 
 #if defined(__x86_64__)
 /* The same code with shifts that need no fixed register. */
-__attribute__((target("bmi,bmi2"))) int gl_jpeg_scan_bmi2(gl_jpeg_scan *scan, int32_t units,
-                                                                     int16_t *blocks) {
+__attribute__((target("bmi,bmi2"))) int gl_jpeg_scan_bmi2(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
     return scan_units(scan, units, blocks);
 }
 #endif

@@ -1,8 +1,8 @@
 /* unstuff.c: entropy-coded bytes without the markers between them [B.1.1.5, F.1.2.3].
  *
- * A byte FF of the code is followed by a zero, which says that it is no marker.  Taking those zeros out beforehand costs
- * little (they are rare, and the rest is copied in long stretches) and lets the bit reader load eight bytes at a time
- * without looking at any of them. */
+ * A byte FF of the code is followed by a zero, which says that it is no marker.  Taking those zeros out beforehand
+ * costs little (they are rare, and the rest is copied in long stretches) and lets the bit reader load eight bytes at a
+ * time without looking at any of them. */
 #include <string.h>
 
 #include "engine.h"

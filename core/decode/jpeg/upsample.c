@@ -1,8 +1,8 @@
 /* upsample.c: fancy upsampling, in plain C.
  *
- * A chroma sample lies in the middle of the two or four pixels it belongs to; each pixel takes 3/4 of the nearer and 1/4 of
- * the farther sample in each direction ("triangle filter", libjpeg-turbo's jdsample.c).  The odd rounding constants
- * are libjpeg's, and so is that samples beyond the edge of the image equal the ones at the edge. */
+ * A chroma sample lies in the middle of the two or four pixels it belongs to; each pixel takes 3/4 of the nearer and
+ * 1/4 of the farther sample in each direction ("triangle filter", libjpeg-turbo's jdsample.c).  The odd rounding
+ * constants are libjpeg's, and so is that samples beyond the edge of the image equal the ones at the edge. */
 #include "engine.h"
 
 void gl_jpeg_h2v1_plain(const uint8_t *near, int32_t n, uint8_t *out) {

@@ -3,6 +3,7 @@
 package folder
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"syscall"
@@ -38,6 +39,9 @@ func New(paths []byte, offsets, labels []int64) (*Folder, error) {
 	for i := range n {
 		if offsets[i+1] <= offsets[i] || offsets[i+1] > int64(len(paths)) || paths[offsets[i+1]-1] != 0 {
 			return nil, fmt.Errorf("folder: path %d does not end in NUL where the next begins (byte %d)", i, offsets[i+1])
+		}
+		if path := paths[offsets[i] : offsets[i+1]-1]; bytes.IndexByte(path, 0) >= 0 {
+			return nil, fmt.Errorf("folder: path %d, %q, holds a NUL", i, path)
 		}
 	}
 	const word = int(unsafe.Sizeof(int64(0)))

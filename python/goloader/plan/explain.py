@@ -43,7 +43,7 @@ class Explanation:
         """These rows and what was counted so far, once anything was."""
         if not stats["samples"]:
             return self
-        text = f"{stats['samples'] + stats['pillow_samples']} samples in {stats['batches']} batches"
+        text = f"{stats['samples']} samples in {stats['batches']} batches"
         pillow = stats["pillow_samples"]
         return Explanation(
             [*self.rows, Row("so far", text, "Go", f"{pillow} of them decoded by Pillow" if pillow else "")]

@@ -1,0 +1,386 @@
+// Package boundary uses goloader from outside: a C program, compiled against goloader.h and linked with the shared
+// library.
+package boundary_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/core/sampler"
+)
+
+const header = "../../capi/goloader.h"
+
+// program is the compiled C program, beside the library.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "boundary")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		program = filepath.Join(dir, "main")
+		for _, command := range [][]string{
+			{"go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "libgoloader.so"), "../../capi"},
+			{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-I../../capi", "testdata/main.c", "-o", program,
+				"-L" + dir, "-lgoloader", "-Wl,-rpath," + dir, "-lm", "-pthread"},
+		} {
+			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+				fmt.Fprintf(os.Stderr, "%v: %v\n%s", command, err, out)
+				return 1
+			}
+		}
+		return m.Run()
+	}())
+}
+
+// play runs a scenario and returns what it printed, a line each.
+func play(t *testing.T, scenario, plan string, files ...string) []string {
+	t.Helper()
+	at := filepath.Join(t.TempDir(), "plan.json")
+	require.NoError(t, os.WriteFile(at, []byte(plan), 0o600))
+	command := exec.Command(program, append([]string{scenario, at}, files...)...)
+	var out, errors bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errors
+	err := command.Run()
+	require.NoError(t, err, "%s%s", out.String(), errors.String())
+	require.Empty(t, errors.String(), "nothing is said behind the user's back")
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+// folderPlan has no transforms, and stores pixels as they are.
+func folderPlan(n int) string {
+	var table []byte
+	for range 3 {
+		for v := range 256 {
+			table = append(table, byte(v))
+		}
+	}
+	return fmt.Sprintf(`{"version": 1, "source": {"kind": "folder"},
+		"parts": [{"count": %d, "transforms": [], "table": "%s"}], "output": {"dtype": "uint8", "channels": 3},
+		"rng": {"fma": true, "correctly_rounded_exp": false}, "pillow": {"pass_order": "shrink_first", "max_pixels": null}}`,
+		n, base64.StdEncoding.EncodeToString(table))
+}
+
+const arrayPlan = `{"version": 1, "source": {"kind": "array",
+	"fields": [{"dtype": "int32", "shape": [2]}, {"dtype": "uint8", "shape": []}]},
+	"parts": [{"count": 4, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null}`
+
+// photo writes a small PNG whose bytes are told by n, and returns its path and its planes.
+func photo(t *testing.T, n, width, height int) (path string, planes []byte) {
+	t.Helper()
+	m := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			m.SetNRGBA(x, y, color.NRGBA{R: byte(n), G: byte(10*n + x), B: byte(y), A: 255})
+		}
+	}
+	for c := range 3 {
+		for i := range width * height {
+			planes = append(planes, m.Pix[4*i+c])
+		}
+	}
+	var file bytes.Buffer
+	require.NoError(t, png.Encode(&file, m))
+	return write(t, fmt.Sprintf("%d.png", n), file.Bytes()), planes
+}
+
+func write(t *testing.T, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	return path
+}
+
+// requireNothingLives reads a line of gl_live.
+func requireNothingLives(t *testing.T, line string) {
+	t.Helper()
+	live := map[string]int64{}
+	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(line, "live: ")), &live), line)
+	for _, name := range []string{
+		"handles", "slots_blocks", "slots_bytes", "files_blocks", "indexes_blocks", "worker_bytes", "workers",
+	} {
+		require.Contains(t, live, name)
+	}
+	for name, value := range live {
+		require.Zero(t, value, name)
+	}
+}
+
+// take removes and returns the first line.
+func take(lines *[]string) string {
+	line := (*lines)[0]
+	*lines = (*lines)[1:]
+	return line
+}
+
+func requireBatch(t *testing.T, lines *[]string, sequence int, width, height int, planes []byte, labels ...byte) {
+	t.Helper()
+	require.Equal(t, fmt.Sprint("sequence: ", sequence), take(lines))
+	require.Equal(t, fmt.Sprintf("uint8[%d, 3, %d, %d]: %x", len(labels), height, width, planes), take(lines))
+	var words []byte
+	for _, label := range labels {
+		words = append(words, label, 0, 0, 0, 0, 0, 0, 0)
+	}
+	require.Equal(t, fmt.Sprintf("int64[%d]: %x", len(labels), words), take(lines))
+}
+
+func TestTheHeaderIsPlainCAndPlainCPlusPlus(t *testing.T) {
+	for _, language := range [][]string{
+		{"cc", "-std=c11", "-x", "c"}, {"cc", "-std=c99", "-x", "c"},
+		{"c++", "-std=c++11", "-x", "c++"}, {"c++", "-std=c++20", "-x", "c++"},
+	} {
+		for _, times := range []int{1, 2} {
+			command := exec.Command(language[0],
+				append(language[1:], "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I../../capi", "-")...)
+			command.Stdin = strings.NewReader(strings.Repeat("#include \"goloader.h\"\n", times))
+			out, err := command.CombinedOutput()
+			require.NoError(t, err, "%v\n%s", language, out)
+		}
+	}
+}
+
+// The program links all functions in one scenario or another; here is that the list is whole.
+func TestTheLibraryExportsWhatTheHeaderDeclares(t *testing.T) {
+	text, err := os.ReadFile(header)
+	require.NoError(t, err)
+	var declared []string
+	for _, m := range regexp.MustCompile(`(?m)^[a-z][\w *]*?\b\*?(gl_\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+		declared = append(declared, m[1])
+	}
+	require.Contains(t, declared, "gl_kernels")
+	out, err := exec.Command("nm", "-D", "--defined-only", filepath.Join(filepath.Dir(program), "libgoloader.so")).Output()
+	require.NoError(t, err)
+	source, err := os.ReadFile("testdata/main.c")
+	require.NoError(t, err)
+	for _, name := range declared {
+		require.Regexp(t, `(?m) T `+name+`$`, string(out))
+		require.Contains(t, string(source), name+"(", "every function is used")
+	}
+}
+
+func TestAProgramGetsItsBatches(t *testing.T) {
+	a, pa := photo(t, 0, 3, 2)
+	b, pb := photo(t, 1, 3, 2)
+	c, pc := photo(t, 2, 3, 2)
+	lines := play(t, "batches", folderPlan(3), a, b, c)
+	requireNothingLives(t, take(&lines))
+	requireBatch(t, &lines, 0, 3, 2, slices.Concat(pa, pb), 100, 101)
+	requireBatch(t, &lines, 1, 3, 2, slices.Concat(pc, pa), 102, 100)
+	require.Equal(t, "in lent memory: 1", take(&lines))
+	require.Equal(t, "of nothing: 1 1 0", take(&lines))
+	require.Equal(t, "gl_next(run, &batch, &ask, &error): 1", take(&lines))
+	take(&lines) // gl_wait: the last batch's event may be read or not
+	var stats map[string]int64
+	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(take(&lines), "stats: ")), &stats))
+	require.EqualValues(t, 3, stats["batches"])
+	require.EqualValues(t, 6, stats["samples"])
+	require.Contains(t, take(&lines), "gl_close(loader, &error): -3 1 runs of this loader are open")
+	live := take(&lines)
+	require.Contains(t, live, `"slots_blocks":1`, "the lease is left")
+	require.Contains(t, live, `"handles":0`)
+	requireBatch(t, &lines, 3, 3, 2, slices.Concat(pb, pc), 101, 102)
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestQuestionsCrossTheBoundary(t *testing.T) {
+	strange := write(t, "strange.image", []byte("a format that only Pillow knows"))
+	missing := filepath.Join(t.TempDir(), "missing.png")
+	sound, planes := photo(t, 2, 2, 2)
+	lines := play(t, "questions", folderPlan(3), strange, missing, sound)
+	require.Equal(t, "news: 2", take(&lines))
+	require.Equal(t, "ask: 1 position 0 sequence 0 index 0", take(&lines))
+	require.Contains(t, take(&lines), "strange.image: not an image format")
+	require.Contains(t, take(&lines), "-3 an image of 0x2 pixels: not a valid argument")
+	require.Contains(t, take(&lines), "-3 an image of -2x-2 pixels: not a valid argument")
+	require.Equal(t, "gl_answer_pixels(run, rgb, 2, 2, &error): 0", take(&lines))
+	require.Equal(t, "news: 0", take(&lines))
+	requireBatch(t, &lines, 0, 2, 2, []byte{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12}, 100)
+	require.Equal(t, "news: 2", take(&lines))
+	require.Equal(t, "ask: 1 position 0 sequence 1 index 1", take(&lines))
+	require.Equal(t, "gl_reject(run, &error): 0", take(&lines))
+	require.Equal(t, "gl_reject(run, &error): -3 an answer, but no such question: not now", take(&lines))
+	require.Equal(t, "news: 0", take(&lines))
+	requireBatch(t, &lines, 2, 2, 2, planes, 102)
+	require.Equal(t, "gl_answer_exp(run, 1.0f, 2.7182817f, &error): 0", take(&lines))
+	require.Contains(t, take(&lines), "torch.exp(1) gave 3, more than 1 ulp from 2.7182817")
+	require.Contains(t, take(&lines), "torch.exp(1) gave NaN, more than 1 ulp from 2.7182817")
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestErrorsHaveAKindAndAText(t *testing.T) {
+	a, _ := photo(t, 0, 3, 2)
+	b, _ := photo(t, 1, 2, 2)
+	lines := play(t, "errors", folderPlan(2), a, b)
+	for _, want := range []string{
+		`-3 plan: version: missing`,
+		`-3 plan: not JSON: invalid character 'o'`,
+		`-3 a source of -1 samples: not a valid argument`,
+		`the plan's parts have 2 samples, the source 1`,
+		`-3 not a valid argument: folder: `,
+		`long: -3`,
+		`ends: 1, as long as possible or shorter: 1`,
+		`without a place for the text: -3`,
+		`0 random streams`,
+		`index 99 at position 1: the source has 2 samples`,
+		`-3 -1 indices, 0 bytes: not a valid argument`,
+		`-3 1 indices, -1 bytes: not a valid argument`,
+		`torch generator state: 8 bytes, want 5056`,
+		`torch generator state: room for 8 bytes, want 5056`,
+		`bytes of JSON do not fit 8: not a valid argument`,
+		`bytes of JSON do not fit 0: not a valid argument`,
+		`bytes of JSON do not fit 8: not a valid argument`,
+		`-3 a permutation of -1: not a valid argument`,
+		`-3 1 seeds after -1: not a valid argument`,
+		`-3 -1 seeds after 0: not a valid argument`,
+		`-7 stack expects each tensor to be equal size, but got [3, 2, 3] at entry 0 and [3, 2, 2] at entry 1`,
+		`-7 stack expects each tensor to be equal size: the memory lent for batch 1 has 8 bytes, 72 are needed`,
+		`next(run, &batch, &ask): 0`,
+		`past the last dtype: 1 1 1`,
+	} {
+		require.Contains(t, take(&lines), want)
+	}
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
+	a, _ := photo(t, 0, 3, 2)
+	lines := play(t, "stale", folderPlan(1), a)
+	forRun := []string{
+		"gl_submit", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_reset",
+	}
+	forLoader := []string{"gl_start", "gl_stats"}
+	requireAll := func(what string, names ...string) {
+		require.Equal(t, what, take(&lines))
+		for _, name := range names {
+			require.Equal(t, name+": -2", take(&lines), what)
+		}
+	}
+	every := append(append(slices.Clone(forLoader), forRun...), "gl_close")
+	for range 5 {
+		requireAll("invented", every...)
+	}
+	requireAll("a loader as a run", forRun...)
+	requireAll("a run as a loader", forLoader...)
+	requireAll("a closed run", every...)
+	requireAll("a closed loader", every...)
+	require.Equal(t, "gl_close(loader, &error) == GL_BAD_HANDLE: 1", take(&lines))
+	require.Equal(t, "used again: 0", take(&lines))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestAForkIsToldSoByEveryFunction(t *testing.T) {
+	a, planes := photo(t, 0, 2, 2)
+	lines := play(t, "forks", folderPlan(1), a)
+	for _, name := range []string{"gl_abi_version", "gl_dtype_name", "gl_kernels"} {
+		require.Equal(t, name+": 1", take(&lines))
+	}
+	const text = "-4 this process was forked after goloader was loaded; " +
+		"its loaders work only in the process that made them"
+	for _, name := range []string{
+		"gl_open", "gl_start", "gl_submit", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set",
+		"gl_rng_get", "gl_reset", "gl_close", "gl_close", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+	} {
+		line := take(&lines)
+		require.Regexp(t, "^"+name+`\(`, line)
+		require.True(t, strings.HasSuffix(line, ": "+text), line)
+	}
+	require.Equal(t, "without a place for the text: -4", take(&lines))
+	require.Equal(t, "gl_wait(pipes[0], 0): 0", take(&lines))
+	require.Equal(t, "gl_wait(pipes[0], 0): 1", take(&lines))
+	require.Equal(t, "kept: "+hex.EncodeToString(planes), take(&lines), "what the parent leased can be read")
+	require.Equal(t, "released", take(&lines))
+	require.Contains(t, take(&lines), "gl_live(json, sizeof json, &error): "+text)
+	require.Equal(t, "child: 0", take(&lines))
+	require.Equal(t, "parent: "+hex.EncodeToString(planes), take(&lines))
+	require.Equal(t, "parent kept: "+hex.EncodeToString(planes), take(&lines), "the child's release is not the parent's")
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
+	lines := play(t, "rows", arrayPlan)
+	require.Equal(t, "pairs: 7 8 1 2 7 8", take(&lines))
+	require.Equal(t, "bytes: 280a28", take(&lines))
+	require.Equal(t, "state: 0 seed 7", take(&lines))
+	require.Equal(t, "sequence: 0", take(&lines), "reset begins to count anew")
+	mt := rng.New(42)
+	require.Equal(t, "permutation: "+strings.Trim(fmt.Sprint(sampler.Permutation(&mt, 5)), "[]"), take(&lines))
+	mt = rng.New(42)
+	require.Equal(t, fmt.Sprintf("seeds: %d skipped 1", mt.Random63()), take(&lines))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+// gl_batch has room for so many fields of so many dimensions, the batch's own included.
+func TestAPlanThatDoesNotFitABatchIsRefused(t *testing.T) {
+	field := func(ndim int) string {
+		return `{"dtype": "uint8", "shape": [` + strings.TrimSuffix(strings.Repeat("1, ", ndim), ", ") + `]}`
+	}
+	plan := func(fields ...string) string {
+		return fmt.Sprintf(`{"version": 1, "source": {"kind": "array", "fields": [%s]},
+			"parts": [{"count": 1, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null}`,
+			strings.Join(fields, ", "))
+	}
+	for name, c := range map[string]struct {
+		plan string
+		fits bool
+	}{
+		"16 fields":           {plan(slices.Repeat([]string{field(0)}, 16)...), true},
+		"17 fields":           {plan(slices.Repeat([]string{field(0)}, 17)...), false},
+		"7 dimensions a row":  {plan(field(7)), true},
+		"8 dimensions a row":  {plan(field(0), field(8)), false},
+		"64 dimensions a row": {plan(field(64)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := play(t, "shapes", c.plan)
+			if c.fits {
+				require.Contains(t, take(&lines), ": 0")
+				require.Equal(t, "sequence: 0", take(&lines))
+				lines = lines[len(lines)-1:]
+			} else {
+				require.Contains(t, take(&lines), ": -3 ")
+			}
+			requireNothingLives(t, take(&lines))
+			require.Empty(t, lines)
+		})
+	}
+}
+
+func TestLeasesAreReleasedByAnyThread(t *testing.T) {
+	a, _ := photo(t, 0, 8, 8)
+	lines := play(t, "threads", folderPlan(1), a)
+	require.Equal(t, "wrong: 0", take(&lines))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestAProgramMayEndWithARunAtWork(t *testing.T) {
+	a, _ := photo(t, 0, 40, 40)
+	for range 5 {
+		require.Equal(t, []string{"leaves"}, play(t, "leaves", folderPlan(1), a))
+	}
+}

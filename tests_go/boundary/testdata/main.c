@@ -1,0 +1,495 @@
+/* main.c: a C program that uses goloader by its header alone.  Each scenario prints what it sees, a line a call;
+ * boundary_test.go knows what it has to see.
+ *
+ *   main SCENARIO PLAN FILE...
+ *
+ * PLAN is a file with the plan's JSON; FILE... are the samples, whose labels are 100, 101 ... */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "goloader.h"
+
+enum { SAMPLES_MAX = 64, HANG_S = 60, WAIT_MS = 100, STATE_BYTES = 5056 };
+
+static gl_error error;
+static char plan[1 << 16];
+static size_t plan_bytes;
+static gl_source files;
+
+/* said prints a status, with the error's text if it is one, and hands the status on. */
+static gl_status said(const char *what, gl_status status) {
+    printf("%s: %d%s%s\n", what, status, status < 0 ? " " : "", status < 0 ? error.text : "");
+    return status;
+}
+#define SAY(call) said(#call, call)
+
+/* must ends the program if a call that is not the scenario's matter fails. */
+static void must(const char *what, gl_status status) {
+    if (status < 0) {
+        fprintf(stderr, "%s: %d %s\n", what, status, error.text);
+        exit(1);
+    }
+}
+#define MUST(call) must(#call, call)
+
+static void read_plan(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        perror(path);
+        exit(1);
+    }
+    plan_bytes = fread(plan, 1, sizeof plan, file);
+    fclose(file);
+}
+
+/* set_files lays paths out as gl_source wants them.  The memory is the program's, to its end. */
+static void set_files(int n, char **path) {
+    static char paths[SAMPLES_MAX * 512];
+    static int64_t offsets[SAMPLES_MAX + 1], labels[SAMPLES_MAX];
+    for (int i = 0; i < n; i++) {
+        size_t bytes = strlen(path[i]) + 1;
+        memcpy(paths + offsets[i], path[i], bytes);
+        offsets[i + 1] = offsets[i] + (int64_t)bytes;
+        labels[i] = 100 + i;
+    }
+    files = (gl_source){.count = n, .paths = paths, .offsets = offsets, .labels = labels};
+}
+
+static gl_handle opened(const gl_source *source) {
+    gl_handle loader;
+    MUST(gl_open(plan, plan_bytes, source, &loader, &error));
+    return loader;
+}
+
+static int32_t fd;
+
+static gl_handle started(gl_handle loader, int32_t streams) {
+    gl_run_options options = {.workers = 2, .streams = streams, .base_seed = 7, .poison = 1};
+    gl_handle run;
+    MUST(gl_start(loader, &options, &run, &fd, &error));
+    return run;
+}
+
+/* next waits for news. */
+static gl_status next(gl_handle run, gl_batch *batch, gl_ask *ask) {
+    for (;;) {
+        gl_status status = gl_next(run, batch, ask, &error);
+        if (status != GL_EMPTY)
+            return status;
+        gl_wait(fd, WAIT_MS);
+    }
+}
+
+static void print_bytes(const char *what, const void *data, int64_t n) {
+    printf("%s: ", what);
+    for (int64_t i = 0; i < n; i++)
+        printf("%02x", ((const uint8_t *)data)[i]);
+    printf("\n");
+}
+
+/* print_batch prints all fields, as "sequence", then "dtype[shape]: bytes" for each. */
+static void print_batch(const gl_batch *batch) {
+    printf("sequence: %lld\n", (long long)batch->sequence);
+    for (int32_t i = 0; i < batch->nfields; i++) {
+        const gl_field *field = &batch->field[i];
+        char name[256];
+        int at = snprintf(name, sizeof name, "%s[", gl_dtype_name(field->dtype));
+        int64_t items = 1;
+        for (int32_t k = 0; k < field->ndim; k++) {
+            at += snprintf(name + at, sizeof name - at, k ? ", %lld" : "%lld", (long long)field->shape[k]);
+            items *= field->shape[k];
+        }
+        snprintf(name + at, sizeof name - at, "]");
+        int64_t end = i + 1 < batch->nfields ? batch->field[i + 1].offset : batch->bytes;
+        int64_t item = items ? (end - field->offset) / items : 0;
+        if (!strcmp(gl_dtype_name(field->dtype), "uint8"))
+            item = 1; /* a gap may follow it */
+        print_bytes(name, (const char *)batch->data + field->offset, items * item);
+    }
+}
+
+static void print_live(void) {
+    char json[1024];
+    MUST(gl_live(json, sizeof json, &error));
+    printf("live: %s\n", json);
+}
+
+static void batches(void) {
+    print_live();
+    gl_handle loader = opened(&files), run = started(loader, 2);
+    int64_t indices[3][2] = {{0, 1}, {2, 0}, {1, 2}};
+    uint8_t *lent = calloc(1, 4096);
+    MUST(gl_submit(run, indices[0], 2, NULL, 0, &error));
+    MUST(gl_submit(run, indices[1], 2, lent, 4096, &error));
+    MUST(gl_submit(run, indices[2], 0, NULL, 0, &error));
+    MUST(gl_submit(run, indices[2], 2, NULL, 0, &error));
+    gl_batch batch, last;
+    gl_ask ask;
+    MUST(next(run, &batch, &ask));
+    print_batch(&batch);
+    gl_release(batch.lease);
+    MUST(next(run, &batch, &ask));
+    print_batch(&batch);
+    printf("in lent memory: %d\n", batch.data == (void *)lent);
+    gl_release(batch.lease);
+    MUST(next(run, &batch, &ask));
+    printf("of nothing: %d %d %d\n", batch.data == NULL, batch.lease == NULL, batch.nfields);
+    gl_release(batch.lease);
+    MUST(next(run, &last, &ask));
+    SAY(gl_next(run, &batch, &ask, &error));
+    SAY(gl_wait(fd, 0));
+    char json[1024];
+    MUST(gl_stats(loader, json, sizeof json, &error));
+    printf("stats: %s\n", json);
+    SAY(gl_close(loader, &error));
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+    print_batch(&last); /* a lease outlives its run and its loader */
+    gl_release(last.lease);
+    print_live();
+    free(lent);
+}
+
+/* questions: sample 0 is left to Pillow, sample 1 is broken, sample 2 is sound. */
+static void questions(void) {
+    gl_handle loader = opened(&files), run = started(loader, 1);
+    int64_t indices[3] = {0, 1, 2};
+    for (int i = 0; i < 3; i++)
+        MUST(gl_submit(run, &indices[i], 1, NULL, 0, &error));
+    gl_batch batch;
+    gl_ask ask;
+    printf("news: %d\n", next(run, &batch, &ask));
+    printf("ask: %d position %d sequence %lld index %lld\nreason: %s\n", ask.kind, ask.position,
+           (long long)ask.sequence, (long long)ask.index, ask.reason);
+    uint8_t rgb[3 * 2 * 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    SAY(gl_answer_pixels(run, rgb, 0, 2, &error));
+    SAY(gl_answer_pixels(run, rgb, -2, -2, &error));
+    SAY(gl_answer_pixels(run, rgb, 2, 2, &error));
+    printf("news: %d\n", next(run, &batch, &ask));
+    print_batch(&batch);
+    gl_release(batch.lease);
+    printf("news: %d\n", next(run, &batch, &ask));
+    printf("ask: %d position %d sequence %lld index %lld\n", ask.kind, ask.position, (long long)ask.sequence,
+           (long long)ask.index);
+    SAY(gl_reject(run, &error));
+    SAY(gl_reject(run, &error));
+    printf("news: %d\n", next(run, &batch, &ask));
+    print_batch(&batch);
+    gl_release(batch.lease);
+    SAY(gl_answer_exp(run, 1.0f, 2.7182817f, &error));
+    SAY(gl_answer_exp(run, 1.0f, 3.0f, &error));
+    SAY(gl_answer_exp(run, 1.0f, NAN, &error));
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+}
+
+/* errors: samples 0 and 1 differ in size. */
+static void errors(void) {
+    gl_handle none, loader, run;
+    SAY(gl_open("{}", 2, &files, &none, &error));
+    SAY(gl_open("nonsense", 8, &files, &none, &error));
+    SAY(gl_open(plan, plan_bytes, &(gl_source){.count = -1}, &none, &error));
+    gl_source cut = files;
+    cut.count--; /* the plan says otherwise */
+    SAY(gl_open(plan, plan_bytes, &cut, &none, &error));
+    int64_t offsets[] = {0, 2, 1};
+    SAY(gl_open(plan, plan_bytes, &(gl_source){.count = 2, .paths = "a", .offsets = offsets, .labels = offsets}, &none,
+                &error));
+
+    static char long_plan[3 * GL_ERROR_BYTES];
+    memset(long_plan, 'x', sizeof long_plan);
+    memcpy(long_plan, "{\"version\": 1, \"", 16);
+    memcpy(long_plan + sizeof long_plan - 6, "\": 1, ", 6);
+    memset(error.text, 1, sizeof error.text);
+    printf("long: %d\n", gl_open(long_plan, sizeof long_plan, &files, &none, &error));
+    printf("ends: %d, as long as possible or shorter: %d\n", memchr(error.text, 0, sizeof error.text) != NULL,
+           strlen(error.text) < sizeof error.text);
+    printf("without a place for the text: %d\n", gl_open("{}", 2, &files, &none, NULL));
+
+    loader = opened(&files);
+    SAY(gl_start(loader, &(gl_run_options){.streams = 0}, &none, &fd, &error));
+    run = started(loader, 1);
+    int64_t indices[2] = {0, 1}, bad[2] = {0, 99};
+    SAY(gl_submit(run, bad, 2, NULL, 0, &error));
+    SAY(gl_submit(run, bad, -1, NULL, 0, &error));
+    uint8_t state[8] = {0};
+    SAY(gl_submit(run, indices, 1, state, -1, &error));
+    SAY(gl_rng_set(run, state, sizeof state, &error));
+    SAY(gl_rng_get(run, state, sizeof state, &error));
+    char json[8];
+    SAY(gl_stats(loader, json, sizeof json, &error));
+    SAY(gl_stats(loader, json, 0, &error));
+    SAY(gl_live(json, sizeof json, &error));
+    int64_t numbers[4];
+    SAY(gl_permutation(1, numbers, -1, &error));
+    SAY(gl_seeds(1, -1, numbers, 1, &error));
+    SAY(gl_seeds(1, 0, numbers, -1, &error));
+
+    gl_batch batch;
+    gl_ask ask;
+    MUST(gl_submit(run, indices, 2, NULL, 0, &error));
+    MUST(gl_submit(run, indices, 1, state, sizeof state, &error));
+    MUST(gl_submit(run, indices, 1, NULL, 0, &error));
+    SAY(next(run, &batch, &ask));
+    SAY(next(run, &batch, &ask));
+    SAY(next(run, &batch, &ask));
+    gl_release(batch.lease);
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    printf("past the last dtype: %d %d %d\n", gl_dtype_name(0) == NULL, gl_dtype_name(-1) == NULL,
+           gl_dtype_name(1000) == NULL);
+    print_live();
+}
+
+/* handles: stale ones, invented ones, and ones of the other kind, in every function that takes one. */
+static void use_handle(const char *what, gl_handle handle, int as_loader, int as_run) {
+    gl_handle none;
+    gl_batch batch;
+    gl_ask ask;
+    int64_t index = 0;
+    uint8_t state[STATE_BYTES] = {0};
+    char json[1024];
+    printf("%s\n", what);
+    if (as_loader) {
+        printf("gl_start: %d\n", gl_start(handle, &(gl_run_options){.streams = 1}, &none, &fd, &error));
+        printf("gl_stats: %d\n", gl_stats(handle, json, sizeof json, &error));
+    }
+    if (as_run) {
+        printf("gl_submit: %d\n", gl_submit(handle, &index, 1, NULL, 0, &error));
+        printf("gl_next: %d\n", gl_next(handle, &batch, &ask, &error));
+        printf("gl_answer_pixels: %d\n", gl_answer_pixels(handle, state, 1, 1, &error));
+        printf("gl_reject: %d\n", gl_reject(handle, &error));
+        printf("gl_answer_exp: %d\n", gl_answer_exp(handle, 1.0f, 2.7182817f, &error));
+        printf("gl_rng_set: %d\n", gl_rng_set(handle, state, sizeof state, &error));
+        printf("gl_rng_get: %d\n", gl_rng_get(handle, state, sizeof state, &error));
+        printf("gl_reset: %d\n", gl_reset(handle, &error));
+    }
+    if (as_loader && as_run)
+        printf("gl_close: %d\n", gl_close(handle, &error));
+}
+
+static void stale(void) {
+    gl_handle loader = opened(&files), run = started(loader, 1);
+    gl_handle small[] = {0, 1, -1, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        use_handle("invented", small[i], 1, 1);
+    use_handle("a loader as a run", loader, 0, 1);
+    use_handle("a run as a loader", run, 1, 0);
+    MUST(gl_close(run, &error));
+    use_handle("a closed run", run, 1, 1);
+    MUST(gl_close(loader, &error));
+    use_handle("a closed loader", loader, 1, 1);
+    SAY(gl_close(loader, &error) == GL_BAD_HANDLE);
+    /* The next objects have other numbers. */
+    gl_handle again = opened(&files);
+    printf("used again: %d\n", again == loader || again == run);
+    MUST(gl_close(again, &error));
+    print_live();
+}
+
+static gl_batch kept;
+
+/* child calls every function; all but three may only say that this is a fork, at once. */
+static void child(gl_handle loader, gl_handle run) {
+    alarm(HANG_S);
+    gl_handle none;
+    gl_batch batch;
+    gl_ask ask;
+    int64_t numbers[1] = {0};
+    uint8_t state[STATE_BYTES] = {0};
+    char json[1024];
+    printf("gl_abi_version: %d\n", gl_abi_version() == GL_ABI_VERSION);
+    printf("gl_dtype_name: %d\n", gl_dtype_name(1) == NULL);
+    printf("gl_kernels: %d\n", gl_kernels() == NULL);
+    SAY(gl_open(plan, plan_bytes, &files, &none, &error));
+    SAY(gl_start(loader, &(gl_run_options){.streams = 1}, &none, &fd, &error));
+    SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
+    SAY(gl_next(run, &batch, &ask, &error));
+    SAY(gl_answer_pixels(run, state, 1, 1, &error));
+    SAY(gl_reject(run, &error));
+    SAY(gl_answer_exp(run, 1.0f, 2.7182817f, &error));
+    SAY(gl_rng_set(run, state, sizeof state, &error));
+    SAY(gl_rng_get(run, state, sizeof state, &error));
+    SAY(gl_reset(run, &error));
+    SAY(gl_close(run, &error));
+    SAY(gl_close(loader, &error));
+    SAY(gl_stats(loader, json, sizeof json, &error));
+    SAY(gl_live(json, sizeof json, &error));
+    SAY(gl_permutation(1, numbers, 1, &error));
+    SAY(gl_seeds(1, 0, numbers, 1, &error));
+    printf("without a place for the text: %d\n", gl_close(loader, NULL));
+    int pipes[2];
+    if (pipe(pipes) || write(pipes[1], "12345678", 8) != 8)
+        exit(1);
+    SAY(gl_wait(pipes[0], 0));
+    SAY(gl_wait(pipes[0], 0));
+    print_bytes("kept", kept.data, 12);
+    gl_release(kept.lease);
+    printf("released\n");
+    /* A fork of a fork is one too. */
+    fflush(stdout);
+    pid_t grandchild = fork();
+    if (grandchild == 0) {
+        SAY(gl_live(json, sizeof json, &error));
+        fflush(stdout);
+        _exit(0);
+    }
+    waitpid(grandchild, NULL, 0);
+    fflush(stdout);
+    _exit(0);
+}
+
+static void forks(void) {
+    gl_handle loader = opened(&files), run = started(loader, 1);
+    int64_t index = 0;
+    gl_batch batch;
+    gl_ask ask;
+    for (int i = 0; i < 2; i++)
+        MUST(gl_submit(run, &index, 1, NULL, 0, &error));
+    MUST(next(run, &kept, &ask));
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0)
+        child(loader, run);
+    int status;
+    waitpid(pid, &status, 0);
+    printf("child: %d\n", status);
+    /* The parent's run goes on, and its slot is its own. */
+    MUST(next(run, &batch, &ask));
+    print_bytes("parent", batch.data, 12);
+    print_bytes("parent kept", kept.data, 12);
+    gl_release(batch.lease);
+    gl_release(kept.lease);
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+}
+
+/* rows: an "array" source of two fields, int32[2] and uint8, and the functions of random numbers. */
+static void rows(void) {
+    int32_t pairs[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+    uint8_t bytes[4] = {10, 20, 30, 40};
+    const void *arrays[] = {pairs, bytes};
+    gl_handle loader = opened(&(gl_source){.count = 4, .arrays = arrays}), run = started(loader, 1);
+    int64_t indices[] = {3, 0, 3};
+    MUST(gl_submit(run, indices, 3, NULL, 0, &error));
+    gl_batch batch;
+    gl_ask ask;
+    MUST(next(run, &batch, &ask));
+    const int32_t *got = (const int32_t *)((const char *)batch.data + batch.field[0].offset);
+    printf("pairs: %d %d %d %d %d %d\n", got[0], got[1], got[2], got[3], got[4], got[5]);
+    print_bytes("bytes", (const char *)batch.data + batch.field[1].offset, 3);
+    gl_release(batch.lease);
+    uint8_t state[STATE_BYTES], again[STATE_BYTES];
+    MUST(gl_rng_get(run, state, sizeof state, &error));
+    MUST(gl_rng_set(run, state, sizeof state, &error));
+    MUST(gl_rng_get(run, again, sizeof again, &error));
+    printf("state: %d seed %d\n", memcmp(state, again, sizeof state), state[0]);
+    MUST(gl_submit(run, indices, 3, NULL, 0, &error));
+    MUST(gl_reset(run, &error));
+    MUST(gl_submit(run, indices, 1, NULL, 0, &error));
+    MUST(next(run, &batch, &ask));
+    printf("sequence: %lld\n", (long long)batch.sequence);
+    gl_release(batch.lease);
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    int64_t numbers[5];
+    MUST(gl_permutation(42, numbers, 5, &error));
+    printf("permutation: %lld %lld %lld %lld %lld\n", (long long)numbers[0], (long long)numbers[1],
+           (long long)numbers[2], (long long)numbers[3], (long long)numbers[4]);
+    int64_t seeds[4], skipped[2];
+    MUST(gl_seeds(42, 0, seeds, 4, &error));
+    MUST(gl_seeds(42, 2, skipped, 2, &error));
+    printf("seeds: %lld skipped %d\n", (long long)seeds[0], skipped[0] == seeds[2] && skipped[1] == seeds[3]);
+    print_live();
+}
+
+/* shapes: an "array" source of one row, each field one byte. */
+static void shapes(void) {
+    uint8_t byte = 1;
+    const void *arrays[SAMPLES_MAX];
+    for (int i = 0; i < SAMPLES_MAX; i++)
+        arrays[i] = &byte;
+    gl_handle loader;
+    if (SAY(gl_open(plan, plan_bytes, &(gl_source){.count = 1, .arrays = arrays}, &loader, &error)) == GL_OK) {
+        gl_handle run = started(loader, 1);
+        int64_t index = 0;
+        MUST(gl_submit(run, &index, 1, NULL, 0, &error));
+        gl_batch batch;
+        gl_ask ask;
+        MUST(next(run, &batch, &ask));
+        print_batch(&batch);
+        gl_release(batch.lease);
+        MUST(gl_close(run, &error));
+        MUST(gl_close(loader, &error));
+    }
+    print_live();
+}
+
+static void *release_later(void *lease) {
+    gl_release(lease);
+    return NULL;
+}
+
+/* threads: leases are released by threads that never saw Go, while the run goes on. */
+static void threads(void) {
+    gl_handle loader = opened(&files), run = started(loader, 2);
+    enum { BATCHES = 400, AHEAD = 4 };
+    int64_t index = 0;
+    pthread_t thread[BATCHES];
+    int wrong = 0;
+    for (int i = 0; i < AHEAD; i++)
+        MUST(gl_submit(run, &index, 1, NULL, 0, &error));
+    for (int i = 0; i < BATCHES; i++) {
+        gl_batch batch;
+        gl_ask ask;
+        MUST(next(run, &batch, &ask));
+        wrong += batch.sequence != i;
+        if (pthread_create(&thread[i], NULL, release_later, batch.lease))
+            exit(1);
+        MUST(gl_submit(run, &index, 1, NULL, 0, &error));
+    }
+    for (int i = 0; i < BATCHES; i++)
+        pthread_join(thread[i], NULL);
+    printf("wrong: %d\n", wrong);
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+}
+
+/* leaves: the program ends with a run at work. */
+static void leaves(void) {
+    gl_handle loader = opened(&files), run = started(loader, 2);
+    int64_t index = 0;
+    for (int i = 0; i < 50; i++)
+        MUST(gl_submit(run, &index, 1, NULL, 0, &error));
+    printf("leaves\n");
+}
+
+static const struct {
+    const char *name;
+    void (*play)(void);
+} scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},
+                 {"stale", stale},     {"forks", forks},         {"rows", rows},
+                 {"shapes", shapes},   {"threads", threads},     {"leaves", leaves}};
+
+int main(int argc, char **argv) {
+    if (argc < 3 || argc - 3 > SAMPLES_MAX)
+        return 2;
+    alarm(HANG_S);
+    read_plan(argv[2]);
+    set_files(argc - 3, argv + 3);
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        if (!strcmp(scenarios[i].name, argv[1])) {
+            scenarios[i].play();
+            return 0;
+        }
+    return 2;
+}
