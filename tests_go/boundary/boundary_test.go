@@ -188,7 +188,7 @@ func TestAProgramGetsItsBatches(t *testing.T) {
 	requireBatch(t, &lines, 1, 3, 2, slices.Concat(pc, pa), 102, 100)
 	require.Equal(t, "in lent memory: 1", take(&lines))
 	require.Equal(t, "of nothing: 1 1 0", take(&lines))
-	require.Equal(t, "gl_next(run, &batch, &ask, &error): 1", take(&lines))
+	require.Equal(t, "gl_next(run, &batch, &ask, &error): 3", take(&lines))
 	take(&lines) // gl_wait: the last batch's event may be read or not
 	var stats map[string]int64
 	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(take(&lines), "stats: ")), &stats))

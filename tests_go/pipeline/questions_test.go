@@ -305,7 +305,7 @@ func TestAResetForgetsTheQuestion(t *testing.T) {
 	require.NoError(t, r.run.Reset())
 	news, _, _, err := r.run.Next()
 	require.NoError(t, err)
-	require.Equal(t, pipeline.Empty, news)
+	require.Equal(t, pipeline.Idle, news)
 	// The draw was not begun, so it comes again.
 	r.submit(0)
 	require.Equal(t, x, r.question(pipeline.AskExp).X)
