@@ -82,12 +82,14 @@ int gl_jpeg_unstuff(const uint8_t *scan, size_t size, int restarts, gl_jpeg_stre
 enum {
     GL_JPEG_AC_INDEX_BITS = 11,
     GL_JPEG_AC_ENTRIES = 1 << GL_JPEG_AC_INDEX_BITS,
-    GL_JPEG_AC_BITS_MAX = GL_JPEG_AC_INDEX_BITS + 15, /* that one AC entry takes */
-    GL_JPEG_END_OF_BLOCK = GL_JPEG_BLOCK * 2,         /* its advance: beyond any block */
+    GL_JPEG_END_OF_BLOCK = GL_JPEG_BLOCK * 2, /* its advance: beyond any block */
     GL_JPEG_DC_INDEX_BITS = 10,
     GL_JPEG_DC_ENTRIES = 1 << GL_JPEG_DC_INDEX_BITS,
     GL_JPEG_DC_SIZE_MAX = 11, /* bits of a DC difference, for 8-bit samples [Table F.1] */
-    GL_JPEG_DC_BITS_MAX = GL_JPEG_DC_INDEX_BITS + GL_JPEG_DC_SIZE_MAX
+    /* Bits that an entry takes at most; longer symbols are slow ones.  Three AC entries, or a DC entry and two AC
+     * entries, then do with what one refill of the bit reader is sure to give, 56. */
+    GL_JPEG_AC_BITS_MAX = 18,
+    GL_JPEG_DC_BITS_MAX = 20
 };
 
 /* A code in the form that is decoded bit by bit [F.2.2.3]. */
@@ -98,7 +100,7 @@ typedef struct gl_jpeg_canonical {
     int is_built;
 } gl_jpeg_canonical;
 
-/* Indexed by the next bits.  The low byte is the bits taken, value included (0: the code is longer than the index), the
+/* Indexed by the next bits.  The low byte is the bits taken, value included (0: more bits than an entry takes), the
  * high one the size of the value.  A small table, so that it leaves the cache to those of the AC coefficients. */
 typedef struct gl_jpeg_dc {
     uint16_t entry[GL_JPEG_DC_ENTRIES];

@@ -30,18 +30,20 @@ static uint64_t slow_entry(void) {
            (uint64_t)GL_JPEG_END_OF_BLOCK << 56;
 }
 
-/* The entry of one symbol whose code is the first `length` bits of index. */
-static uint64_t single_entry(int32_t index, int32_t length, meaning m) {
-    const int32_t room = INDEX_BITS - length;
-    const int32_t seen = m.size < room ? m.size : room;
-    if (m.size > 0 && seen == 0) {
-        return slow_entry(); /* the sign is not in the index */
+/* Fills entry[0, 2^room) for one symbol whose code leaves `room` bits of the index. */
+static void fill_single(uint64_t *entry, int32_t room, meaning m) {
+    const int32_t seen = m.size < room ? m.size : room, behind = m.size - seen;
+    if ((m.size > 0 && seen == 0) || INDEX_BITS - room + m.size > GL_JPEG_AC_BITS_MAX) {
+        return; /* the sign is not in the index, or too many bits: stays slow */
     }
-    const int32_t behind = m.size - seen;
-    const int32_t bits = (index >> (room - seen) & ((1 << seen) - 1)) << behind;
-    const uint64_t value = (uint16_t)extend(bits, m.size);
-    return (uint64_t)(length + m.size) | (uint64_t)m.advance << 8 | (uint64_t)(63 - behind) << 16 | value << 24 |
-           value << 40 | (uint64_t)m.advance << 56;
+    const uint64_t same = (uint64_t)(INDEX_BITS - room + m.size) | (uint64_t)m.advance << 8 |
+                          (uint64_t)(63 - behind) << 16 | (uint64_t)m.advance << 56;
+    for (int32_t bits = 0; bits < 1 << seen; bits++) {
+        const uint64_t value = (uint16_t)extend(bits << behind, m.size);
+        for (int32_t rest = 0; rest < 1 << (room - seen); rest++) {
+            *entry++ = same | value << 24 | value << 40;
+        }
+    }
 }
 
 static uint64_t pair_entry(uint64_t first, uint64_t second) {
@@ -49,20 +51,18 @@ static uint64_t pair_entry(uint64_t first, uint64_t second) {
     return (first & 0xFFFFFFFF00) | bits | GL_JPEG_PAIR | (second >> 24 & 0xFFFF) << 40 | advance << 56;
 }
 
-/* Puts the second symbol beside the first one wherever the index shows it whole. */
+/* Puts the second symbol beside the first one wherever the index shows it whole.  Without branches: whether it does
+ * cannot be predicted, and files with tables of their own need this each time. */
 static void add_pairs(uint64_t entry[GL_JPEG_AC_ENTRIES]) {
     uint64_t single[GL_JPEG_AC_ENTRIES];
     memcpy(single, entry, sizeof single);
-    for (int32_t i = 0; i < GL_JPEG_AC_ENTRIES; i++) {
+    for (uint32_t i = 0; i < GL_JPEG_AC_ENTRIES; i++) {
         const uint64_t first = single[i];
-        const int32_t bits = (int32_t)(first & 0xFF);
-        if (first & GL_JPEG_SLOW || bits >= INDEX_BITS || first >> 56 == GL_JPEG_END_OF_BLOCK) {
-            continue;
-        }
-        const uint64_t second = single[i << bits & (GL_JPEG_AC_ENTRIES - 1)];
-        if (!(second & GL_JPEG_SLOW) && bits + (int32_t)(second & 0xFF) <= INDEX_BITS) {
-            entry[i] = pair_entry(first, second);
-        }
+        const uint64_t second = single[i << (first & 31) & (GL_JPEG_AC_ENTRIES - 1)];
+        const uint64_t pair = pair_entry(first, second);
+        const int fits = (((first | second) & GL_JPEG_SLOW) == 0) & (first >> 56 != GL_JPEG_END_OF_BLOCK) &
+                         ((first & 0xFF) + (second & 0xFF) <= INDEX_BITS);
+        entry[i] = fits ? pair : first;
     }
 }
 
@@ -114,7 +114,7 @@ int gl_jpeg_dc_build(gl_jpeg_dc *table, const gl_jpeg_code *code) {
             if (size > GL_JPEG_DC_SIZE_MAX) {
                 return GL_JPEG_NOT_OURS;
             }
-            if (length <= GL_JPEG_DC_INDEX_BITS) {
+            if (length <= GL_JPEG_DC_INDEX_BITS && length + size <= GL_JPEG_DC_BITS_MAX) {
                 const span s = indices_of(canonical, symbol, length, GL_JPEG_DC_INDEX_BITS);
                 for (int32_t index = s.begin; index < s.end; index++) {
                     table->entry[index] = (uint16_t)(size << 8 | (length + size));
@@ -141,10 +141,7 @@ int gl_jpeg_ac_build(gl_jpeg_ac *table, const gl_jpeg_code *code) {
     for (int32_t length = 1, symbol = 0; length <= INDEX_BITS; length++) {
         for (int32_t i = 0; i < code->count[length - 1]; i++, symbol++) {
             const meaning m = meaning_of(code->symbol[symbol]);
-            const span s = indices_of(canonical, symbol, length, INDEX_BITS);
-            for (int32_t index = s.begin; index < s.end; index++) {
-                table->entry[index] = single_entry(index, length, m);
-            }
+            fill_single(table->entry + indices_of(canonical, symbol, length, INDEX_BITS).begin, INDEX_BITS - length, m);
         }
     }
     add_pairs(table->entry);

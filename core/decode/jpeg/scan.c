@@ -151,8 +151,8 @@ INLINE int scan_units(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
         scan->prediction[kind->component] = dc;
         at += sizeof *blocks;
         store(at, (int16_t)dc);
-        /* A DC and an AC entry, or two AC entries, take no more than a refill gives. */
-        _Static_assert(GL_JPEG_DC_BITS_MAX <= GL_JPEG_AC_BITS_MAX && 2 * GL_JPEG_AC_BITS_MAX <= 56, "bits of a refill");
+        _Static_assert(3 * GL_JPEG_AC_BITS_MAX <= 56 && GL_JPEG_DC_BITS_MAX + 2 * GL_JPEG_AC_BITS_MAX <= 56,
+                       "more bits than a refill gives");
         goto second;
         for (;;) {
             entry = take(&c, ac, &at);
@@ -160,6 +160,10 @@ INLINE int scan_units(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
                 goto end_of_block;
             }
         second:
+            entry = take(&c, ac, &at);
+            if (at >= end) {
+                goto end_of_block;
+            }
             entry = take(&c, ac, &at);
             if (at >= end) {
                 goto end_of_block;

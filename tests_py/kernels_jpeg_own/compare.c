@@ -1,0 +1,248 @@
+/* compare.c: our JPEG decoder against libjpeg, on files that may be damaged in any way.
+ *
+ * The law: for every window of every file our decoder either refuses, or libjpeg decodes the file, with or without
+ * warnings, to the same pixels.  (Pillow minds no warnings.)  And no byte outside of the buffers is touched.
+ *
+ *   clang -DFUZZ -fsanitize=fuzzer,address,undefined   coverage-guided, by LLVMFuzzerTestOneInput
+ *   cc [-fsanitize=...]   compare <seed> <mutations of each file> <windows> <file>...
+ *
+ * The second form prints how many files it tried, accepted, and libjpeg warned of, and stops at the first difference.
+ */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include "../../core/decode/decodetest/collect.h"
+#include "../../core/decode/jpeg/engine.h"
+
+enum { PIXELS_MAX = 4 << 20 };
+
+typedef struct errors {
+    struct jpeg_error_mgr base;
+    jmp_buf escape;
+} errors;
+
+static void give_up(j_common_ptr cinfo) {
+    longjmp(((errors *)cinfo->err)->escape, 1);
+}
+
+static void print_nothing(j_common_ptr cinfo) {
+    (void)cinfo;
+}
+
+/* What libjpeg makes of the whole file, interleaved RGB; NULL on an error. */
+static uint8_t *reference(const uint8_t *data, size_t size, int32_t width, int32_t height, long *warnings) {
+    struct jpeg_decompress_struct c;
+    errors e;
+    uint8_t *volatile rgb = NULL;
+    memset(&c, 0, sizeof c);
+    c.err = jpeg_std_error(&e.base);
+    e.base.error_exit = give_up;
+    e.base.output_message = print_nothing;
+    if (setjmp(e.escape)) {
+        jpeg_destroy_decompress(&c);
+        free(rgb);
+        return NULL;
+    }
+    jpeg_create_decompress(&c);
+    jpeg_mem_src(&c, data, size);
+    jpeg_read_header(&c, TRUE);
+    c.out_color_space = JCS_RGB;
+    jpeg_start_decompress(&c);
+    if (c.output_width != (JDIMENSION)width || c.output_height != (JDIMENSION)height || c.output_components != 3) {
+        give_up((j_common_ptr)&c);
+    }
+    rgb = malloc((size_t)width * height * 3);
+    while (c.output_scanline < c.output_height) {
+        JSAMPROW row = rgb + (size_t)c.output_scanline * width * 3;
+        jpeg_read_scanlines(&c, &row, 1);
+    }
+    *warnings = e.base.num_warnings;
+    jpeg_destroy_decompress(&c);
+    return rgb;
+}
+
+static uint32_t next_random(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33);
+}
+
+static int32_t below(uint64_t *seed, int64_t n) {
+    return (int32_t)(next_random(seed) % n);
+}
+
+/* The whole, or a window whose edges often lie on borders of blocks. */
+static gl_window random_window(uint64_t *seed, int32_t width, int32_t height) {
+    if (below(seed, 4) == 0) {
+        return (gl_window){0, 0, width, height};
+    }
+    gl_window w = {.x = below(seed, width), .y = below(seed, height)};
+    if (below(seed, 2)) {
+        w.x = w.x / 8 * 8;
+        w.y = w.y / 8 * 8;
+    }
+    w.width = 1 + below(seed, width - w.x);
+    w.height = 1 + below(seed, height - w.y);
+    return w;
+}
+
+typedef struct tally {
+    long files, accepted, warned, windows;
+} tally;
+
+static void fail(const char *what, gl_window w, const uint8_t *data, size_t size) {
+    fprintf(stderr, "%s: window %dx%d at %d,%d\n", what, w.width, w.height, w.x, w.y);
+    FILE *f = fopen("different.jpg", "wb");
+    if (f) {
+        fwrite(data, 1, size, f);
+        fclose(f);
+    }
+    abort();
+}
+
+static void compare(void *state, const uint8_t *data, size_t size, int windows, uint64_t *seed, tally *t) {
+    static gl_jpeg_frame frame;
+    t->files++;
+    if (gl_jpeg_parse(data, size, &frame) != GL_JPEG_OK || (int64_t)frame.width * frame.height > PIXELS_MAX) {
+        return;
+    }
+    const int32_t width = frame.width, height = frame.height;
+    uint8_t *want = NULL;
+    long warnings = 0;
+    for (int i = 0; i < windows; i++) {
+        const gl_window w = random_window(seed, width, height);
+        uint8_t *got = malloc((size_t)w.width * w.height * 3);
+        int32_t rows;
+        char why[GL_WHY_BYTES];
+        if (gl_test_decode(&gl_jpeg_own_alone, state, data, size, width, height, w, got, &rows, why) == GL_DECODED) {
+            if (!want) {
+                want = reference(data, size, width, height, &warnings);
+                if (!want) {
+                    fail("libjpeg refuses what we decode", w, data, size);
+                }
+                t->accepted++;
+                t->warned += warnings > 0;
+            }
+            if (rows != w.height) {
+                fail("rows are missing", w, data, size);
+            }
+            for (int32_t y = 0; y < w.height; y++) {
+                if (memcmp(got + (size_t)y * w.width * 3, want + ((size_t)(w.y + y) * width + w.x) * 3,
+                           (size_t)w.width * 3) != 0) {
+                    fail("different pixels", w, data, size);
+                }
+            }
+            t->windows++;
+        } else if (rows != 0) {
+            fail("rows handed over before a refusal", w, data, size);
+        }
+        free(got);
+    }
+    free(want);
+}
+
+#ifdef FUZZ
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static void *state;
+    static tally t;
+    if (!state) {
+        state = gl_test_open(&gl_jpeg_own_alone);
+    }
+    /* The windows depend on the file alone, so that a find can be repeated. */
+    uint64_t seed = size;
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 31 + data[i];
+    }
+    compare(state, data, size, 2, &seed, &t);
+    return 0;
+}
+#else
+/* Changes, cuts out or doubles some bytes; four in five changes hit the scan. */
+static size_t mutate(uint8_t *data, size_t size, uint64_t *seed) {
+    const size_t head = size < 700 ? size / 2 : 640;
+    for (int n = 1 + below(seed, 6); n > 0; n--) {
+        const size_t at =
+            below(seed, 5) ? head + (size_t)below(seed, (int64_t)(size - head)) : (size_t)below(seed, (int64_t)head);
+        const size_t run = 1 + (size_t)below(seed, 8);
+        switch (below(seed, 8)) {
+        case 0:
+            if (at + run < size && size > 200) {
+                memmove(data + at, data + at + run, size - at - run);
+                size -= run;
+            }
+            break;
+        case 1:
+            if (at + run < size) {
+                memmove(data + at + run, data + at, size - at); /* the buffer has room */
+                size += run;
+            }
+            break;
+        case 2:
+            data[at] = 0xFF;
+            break;
+        case 3:
+            data[at] ^= (uint8_t)(1u << below(seed, 8));
+            break;
+        case 4:
+            if (at + 1 < size) {
+                data[at] = 0xFF;
+                data[at + 1] = (uint8_t)(0xD0 + below(seed, 10));
+            }
+            break;
+        default:
+            data[at] = (uint8_t)next_random(seed);
+        }
+    }
+    if (below(seed, 10) == 0) { /* ends early, but with a marker */
+        size = size / 2 + (size_t)below(seed, (int64_t)(size / 2));
+        data[size - 2] = 0xFF;
+        data[size - 1] = 0xD9;
+    }
+    return size;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 5) {
+        fprintf(stderr, "usage: compare <seed> <mutations of each file> <windows> <file>...\n");
+        return 2;
+    }
+    uint64_t seed = strtoull(argv[1], NULL, 10);
+    const int mutations = atoi(argv[2]), windows = atoi(argv[3]);
+    void *state = gl_test_open(&gl_jpeg_own_alone);
+    tally t = {0};
+    for (int i = 4; i < argc; i++) {
+        FILE *f = fopen(argv[i], "rb");
+        if (!f) {
+            perror(argv[i]);
+            return 1;
+        }
+        fseek(f, 0, SEEK_END);
+        const size_t size = (size_t)ftell(f);
+        rewind(f);
+        uint8_t *file = malloc(size);
+        if (fread(file, 1, size, f) != size) {
+            return 1;
+        }
+        fclose(f);
+        for (int m = 0; m <= mutations; m++) {
+            /* Exactly as large as the file, for the sanitizers. */
+            uint8_t *work = malloc(size + 64);
+            memcpy(work, file, size);
+            const size_t n = m ? mutate(work, size, &seed) : size;
+            uint8_t *exact = malloc(n);
+            memcpy(exact, work, n);
+            compare(state, exact, n, windows, &seed, &t);
+            free(exact);
+            free(work);
+        }
+        free(file);
+    }
+    gl_test_close(&gl_jpeg_own_alone, state);
+    printf("%ld files, %ld accepted (libjpeg warned of %ld), %ld windows, none differs\n", t.files, t.accepted,
+           t.warned, t.windows);
+    return 0;
+}
+#endif

@@ -1,0 +1,56 @@
+"""Damaged files under the sanitizers: compare.c states the law."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import native
+import numpy as np
+import pytest
+import test_jpeg_pillow as laws
+from kernel_sets import SETS
+from make_jpeg import jpeg
+from test_own_pillow import CODINGS, OURS
+
+HERE = Path(__file__).parent
+FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+@pytest.fixture(scope="module")
+def compare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cc = shutil.which("clang") or shutil.which("cc") or "cc"
+    program = tmp_path_factory.mktemp("compare") / "compare"
+    sources = [HERE / "compare.c", native.DECODE / "decodetest" / "collect.c", *(native.DECODE / "jpeg").glob("*.c")]
+    subprocess.run([cc, *FLAGS, *SANITIZE, *map(str, sources), "-ljpeg", "-o", str(program)], check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def files(built: ctypes.CDLL, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder, rng = tmp_path_factory.mktemp("files"), np.random.default_rng(4)
+    written = []
+    for kind, (colour, sampling) in OURS.items():
+        for i, coding in enumerate(CODINGS.values()):
+            size = [(50, 40), (97, 33), (16, 16)][i % 3]
+            data = jpeg(built, laws.picture(rng, *size, 1 if kind == "grey" else 3), colour, sampling, **coding)
+            assert data is not None
+            path = folder / f"{len(written)}.jpg"
+            path.write_bytes(data)
+            written.append(str(path))
+    return written
+
+
+@pytest.mark.parametrize("kernels", SETS)
+def test_what_is_accepted_decodes_in_libjpeg_to_the_same(compare: Path, files: list[str], kernels: str) -> None:
+    environment = {**os.environ, "GOLOADER_KERNELS": kernels}
+    command = [str(compare), str(len(kernels)), "40", "2", *files]
+    folder = Path(files[0]).parent
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+    assert run.returncode == 0, run.stderr
+    accepted = int(run.stdout.split(" files, ")[1].split()[0])
+    assert accepted > 300  # the law would hold for a decoder that refuses everything
