@@ -121,7 +121,8 @@ class _Task:
     lent: torch.Tensor | None
 
     def at(self, position: int) -> Any:
-        index = self.indices[position] if self.batched else self.indices
+        # A batch may be a set or a dict as well as a list.
+        index = next(itertools.islice(self.indices, position, None)) if self.batched else self.indices
         return index.item() if isinstance(index, np.generic | np.ndarray) else index
 
 

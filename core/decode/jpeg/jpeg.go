@@ -20,7 +20,9 @@ import (
 // Decoder returns the decoder, a const gl_decoder * of C that lives as long as the program. GOLOADER_JPEG=turbo in the
 // environment asks for libjpeg-turbo alone (tests).
 func Decoder() unsafe.Pointer {
-	if os.Getenv("GOLOADER_JPEG") == "turbo" {
+	// Without vector instructions libjpeg-turbo is the faster one, unless somebody wants to see ours.
+	slow := C.GoString(C.gl_jpeg_kernels_chosen().name) == "plain" && os.Getenv("GOLOADER_KERNELS") == ""
+	if slow || os.Getenv("GOLOADER_JPEG") == "turbo" {
 		return unsafe.Pointer(&C.gl_jpeg_turbo)
 	}
 	return unsafe.Pointer(&C.gl_jpeg_own)
