@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from goloader import DataLoader
-
 from bench.contender import Job
 from bench.peers.folders import numbered_folder, torch_loader, train_transform
+from goloader import DataLoader
 
 VERSIONS = ("goloader", "torch", "torchvision", "pillow")
 

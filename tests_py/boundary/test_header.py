@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from goloader import _errors, _native
 
 ROOT = Path(__file__).resolve().parents[2]

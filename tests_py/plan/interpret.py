@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from goloader.plan import Lowered
 from numpy.typing import NDArray
 from PIL import Image
+
+from goloader.plan import Lowered
 
 FILTERS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
 

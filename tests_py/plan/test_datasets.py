@@ -11,13 +11,14 @@ import pytest
 import torch
 import torchvision
 import torchvision.transforms as T
-from goloader.plan import Refusal
-from goloader.plan.datasets import Samples, lower
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch.utils.data import ConcatDataset, Dataset, Subset, TensorDataset, random_split
 from torchvision.datasets import DatasetFolder, ImageFolder
 from torchvision.datasets.folder import default_loader, pil_loader
+
+from goloader.plan import Refusal
+from goloader.plan.datasets import Samples, lower
 
 
 def folder(root: Path, **arguments: Any) -> ImageFolder:

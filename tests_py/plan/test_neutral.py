@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms as T
-from goloader import transforms as G
-from goloader.plan import Plan, make_arrays, make_folder
-from goloader.plan.lowered import lower_neutral
 from interpret import run
 from PIL import Image
 from torchvision.datasets import ImageFolder
+
+from goloader import transforms as G
+from goloader.plan import Plan, make_arrays, make_folder
+from goloader.plan.lowered import lower_neutral
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms as T
-from goloader.plan import Explanation, Plan, Refusal, Row, explain, make, make_arrays, make_folder
-from goloader.plan.samplers import index_batches
 from interpret import run
 from PIL import Image
 from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, Subset, default_collate, default_convert
 from torch.utils.data._utils import collate
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
+
+from goloader.plan import Explanation, Plan, Refusal, Row, explain, make, make_arrays, make_folder
+from goloader.plan.samplers import index_batches
 
 
 def folder(root: Path, *steps: Any) -> ImageFolder:

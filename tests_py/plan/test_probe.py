@@ -9,10 +9,11 @@ import numpy as np
 import PIL
 import pytest
 import torch
-from goloader.plan import Refusal, probe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+
+from goloader.plan import Refusal, probe
 
 
 @pytest.fixture(autouse=True)

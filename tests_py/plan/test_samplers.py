@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from goloader.plan.samplers import Foreign, describe, index_batches
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import (
@@ -20,6 +19,8 @@ from torch.utils.data import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
+from goloader.plan.samplers import Foreign, describe, index_batches
 
 SEED = 11
 

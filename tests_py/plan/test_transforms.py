@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms as T
-from goloader import transforms as G
-from goloader.plan import Lowered, Refusal
-from goloader.plan.transforms import lower
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpret import run
 from PIL import Image
 from torchvision import tv_tensors
 from torchvision.transforms import v2
+
+from goloader import transforms as G
+from goloader.plan import Lowered, Refusal
+from goloader.plan.transforms import lower
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

@@ -52,13 +52,25 @@ class Own(data.Dataset[torch.Tensor]):
         return torch.tensor(index)
 
 
-def both(names: str) -> Callable[[Path], Iterator[data.Dataset[Any]]]:
+GEOMETRY = (
+    "Resize",
+    "CenterCrop",
+    "RandomCrop",
+    "RandomResizedCrop",
+    "RandomHorizontalFlip",
+    "RandomVerticalFlip",
+    "Pad",
+    "Grayscale",
+)
+
+
+def each_of(names: tuple[str, ...]) -> Callable[[Path], Iterator[data.Dataset[Any]]]:
     """Datasets with each transform named, of v1 and v2."""
 
     def make(root: Path) -> Iterator[data.Dataset[Any]]:
         arguments = {"Resize": (8,), "CenterCrop": (8,), "RandomCrop": (8,), "RandomResizedCrop": (8,), "Pad": (2,)}
         for module in (v1, v2):
-            for name in names.split(", "):
+            for name in names:
                 step = getattr(module, name)(*arguments.get(name, ()))
                 yield image_folder(root, v1.Compose([step, v1.ToTensor()]))
 
@@ -102,11 +114,8 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     ),
     (
         "geometry, v1 and v2",
-        "`Resize`, `CenterCrop`, `RandomCrop`, `RandomResizedCrop`, `RandomHorizontalFlip`, `RandomVerticalFlip`, `Pad`, "
-        "`Grayscale`, with every filter and padding mode",
-        both(
-            "Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip, Pad, Grayscale"
-        ),
+        ", ".join(f"`{name}`" for name in GEOMETRY) + ", with every filter and padding mode",
+        each_of(GEOMETRY),
     ),
     (
         "to a tensor",
