@@ -79,7 +79,7 @@ func (r *Run) asked(kinds ...AskKind) (*batch, error) {
 	}
 	if len(r.batches) > 0 {
 		for _, kind := range kinds {
-			if b := r.batches[0]; b.ask.Kind == kind && b.busy == 0 {
+			if b := r.batches[0]; b.ask.Kind == kind {
 				return b, nil
 			}
 		}

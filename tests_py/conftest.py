@@ -1,0 +1,56 @@
+"""For all tests of the Python package: shared helpers are found, and nothing is left behind.
+
+`twins` (in parity/) runs torch's DataLoader and ours from the same seed and compares everything that a user can see;
+`photos` writes small image folders with files of every kind.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import warnings
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "parity"))
+
+from goloader import _native
+
+# There are tests with more workers than this machine may have cores.
+_TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
+
+_passed = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "call":
+        item.stash[_passed] = report.passed
+    return report
+
+
+def live() -> dict[str, int]:
+    """What is alive in the core; nothing while the library is not loaded."""
+    return _native.live() if _native._load.cache_info().currsize else {}
+
+
+def _left(before: dict[str, int]) -> dict[str, tuple[int, int]]:
+    return {name: (before.get(name, 0), count) for name, count in live().items() if count > before.get(name, 0)}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After a test no handle, slot, file or index of the core is alive that was not before it."""
+    before = live()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_TOO_MANY_WORKERS)
+        yield
+    # A failed test's traceback holds its loaders.
+    if request.node.stash.get(_passed, False) and _left(before):
+        gc.collect()
+        assert not _left(before), f"left behind (before, after): {_left(before)}"

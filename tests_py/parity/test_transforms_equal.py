@@ -1,0 +1,108 @@
+"""Pipelines put together at random from everything that is lowered, v1 and v2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torchvision.transforms as T
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
+from twins import Program, check, loader_of
+
+# A hang is a failure.
+pytestmark = pytest.mark.timeout(90)
+
+FILTERS = [T.InterpolationMode(name) for name in ("nearest", "bilinear", "bicubic", "box", "hamming", "lanczos")]
+EDGE = st.integers(8, 60)
+PAIR = st.tuples(EDGE, EDGE)
+BORDERS = st.one_of(st.integers(0, 9), st.tuples(*[st.integers(0, 9)] * 2), st.tuples(*[st.integers(0, 9)] * 4))
+FILL = st.one_of(st.integers(0, 255), st.tuples(*[st.integers(0, 255)] * 3))
+MODE = st.sampled_from(["constant", "edge", "reflect", "symmetric"])
+PROBABILITY = st.sampled_from([0.0, 0.3, 0.5, 1.0])
+
+
+@st.composite
+def resize(draw: st.DrawFn, api: Any) -> Any:
+    size = draw(st.one_of(EDGE, PAIR.map(list)))
+    largest = draw(st.sampled_from([None, 70])) if isinstance(size, int) else None
+    return api.Resize(size, draw(st.sampled_from(FILTERS)), max_size=largest)
+
+
+@st.composite
+def resized_crop(draw: st.DrawFn, api: Any, size: Any = None) -> Any:
+    scale = draw(st.sampled_from([(0.08, 1.0), (0.5, 1.0), (0.001, 0.01), (1.0, 3.0), (0.3, 0.3)]))
+    ratio = draw(st.sampled_from([(3 / 4, 4 / 3), (0.1, 10.0), (1.0, 1.0), (5.0, 9.0)]))
+    return api.RandomResizedCrop(size or draw(st.one_of(EDGE, PAIR)), scale, ratio, draw(st.sampled_from(FILTERS)))
+
+
+@st.composite
+def crop(draw: st.DrawFn, api: Any, size: Any = None) -> Any:
+    padding = draw(st.one_of(st.none(), BORDERS.map(lambda b: list(b) if isinstance(b, tuple) else b)))
+    mode = draw(MODE) if padding is not None and size is None else "constant"
+    return api.RandomCrop(size or draw(st.one_of(EDGE, PAIR)), padding, True, draw(FILL), mode)
+
+
+def geometry(api: Any) -> st.SearchStrategy[Any]:
+    return st.one_of(
+        resize(api),
+        resized_crop(api),
+        crop(api),
+        st.builds(api.CenterCrop, st.one_of(EDGE, PAIR)),
+        st.builds(api.RandomHorizontalFlip, PROBABILITY),
+        st.builds(api.RandomVerticalFlip, PROBABILITY),
+        st.builds(api.Pad, BORDERS.map(lambda b: list(b) if isinstance(b, tuple) else b), FILL),
+        st.just(api.Grayscale(3)),
+        st.just(nn.Identity()),
+    )
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> Any:
+    api = draw(st.sampled_from([T, v2]))
+    steps = draw(st.lists(geometry(api), max_size=4))
+    # Samples of one batch need one size.
+    last = draw(
+        st.one_of(
+            resized_crop(api, (24, 29)),
+            crop(api, (24, 29)),
+            st.just(api.CenterCrop((24, 29))),
+            st.just(api.Resize((24, 29))),
+        )
+    )
+    normalize = [api.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))]
+    if api is T:
+        tail = draw(
+            st.sampled_from(
+                [
+                    [T.ToTensor(), *normalize],
+                    [T.PILToTensor()],
+                    [T.PILToTensor(), T.ConvertImageDtype(torch.float32), *normalize],
+                ]
+            )
+        )
+    else:
+        dtype = draw(st.sampled_from([torch.float32, torch.float16, torch.float64, torch.bfloat16]))
+        tail = draw(st.sampled_from([[v2.ToImage(), v2.ToDtype(dtype, scale=True), *normalize], [v2.PILToTensor()]]))
+    return api.Compose([*steps, last, *tail])
+
+
+@given(pipeline=pipelines(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_pipeline(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
+    files = ImageFolder(str(kinds), pipeline)
+    arguments = loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=1, draw=True, seed=seed))
+
+
+@pytest.mark.parametrize("api", [T, v2])
+@pytest.mark.parametrize("mode", FILTERS)
+def test_each_filter_up_and_down(kinds: Path, api: Any, mode: Any) -> None:
+    steps = [api.Resize((90, 11), mode), api.RandomResizedCrop((13, 64), interpolation=mode), T.PILToTensor()]
+    files = ImageFolder(str(kinds), api.Compose(steps))
+    check(Program(loader_of(files, batch_size=11), epochs=1, draw=True))
