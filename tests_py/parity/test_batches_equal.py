@@ -139,17 +139,17 @@ def test_memory_lent_by_torch_gets_the_same_batches(
     dataset: ImageFolder, num_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As with pin_memory=True and an accelerator, with plain memory in place of page-locked.
-    from goloader import _loader
+    from goloader import _iterators
 
     lent = []
 
     def plain(self: Any, count: int) -> torch.Tensor | None:
         if count == 0:
             return None
-        lent.append(torch.full((_loader._aligned(count * 3 * 32 * 32 * 4) + 8 * count,), 99, dtype=torch.uint8))
+        lent.append(torch.full((_iterators._aligned(count * 3 * 32 * 32 * 4) + 8 * count,), 99, dtype=torch.uint8))
         return lent[-1]
 
-    monkeypatch.setattr(_loader._NativeIterator, "_pinned", plain)
+    monkeypatch.setattr(_iterators._NativeIterator, "_pinned", plain)
     for batch_size in 8, None:
         check(Program(loader_of(dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers), draw=True))
     assert lent

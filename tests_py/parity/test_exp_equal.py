@@ -18,7 +18,7 @@ from torchvision.transforms import v2
 from twins import Program, loader_of
 
 import goloader
-from goloader import _loader
+from goloader import _iterators
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
@@ -41,8 +41,8 @@ def test_crops_of_which_some_hang_on_torch_s_exp(
     make: Make, api: Any, num_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    answer = _loader._Helper.exp
-    monkeypatch.setattr(_loader._Helper, "exp", lambda self, x: asked.append(x) or answer(self, x))
+    answer = _iterators._Helper.exp
+    monkeypatch.setattr(_iterators._Helper, "exp", lambda self, x: asked.append(x) or answer(self, x))
     # The wider a crop, the likelier does the last bit of exp move its edge: these are thousands wide.
     wide = photos.save(photos.picture(9000, 8, 1).convert("L"), "JPEG")
     crop = api.RandomResizedCrop(

@@ -1,0 +1,52 @@
+"""Which door a loader takes, and the core that serves it; kept from epoch to epoch while nothing changes."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from . import _native, plan
+from ._core import Core
+from .plan import Explanation, Plan, Refusal
+
+if TYPE_CHECKING:
+    from ._loader import DataLoader
+
+_FORKED = Refusal(
+    "loader", "os.fork", "this process was forked after goloader was loaded, and Go does not survive a fork"
+)
+
+# Kept beside the loaders, so that these pickle and copy as torch's do.
+_plans: weakref.WeakKeyDictionary[DataLoader[Any], Plan] = weakref.WeakKeyDictionary()
+_cores: weakref.WeakKeyDictionary[DataLoader[Any], Core] = weakref.WeakKeyDictionary()
+
+
+def decide(loader: DataLoader[Any]) -> Plan | Refusal:
+    """The plan of a loader, made anew if the loader or its dataset changed since the last epoch."""
+    if not _native.available():
+        return _FORKED
+    known = _plans.get(loader)
+    if known is not None and known.unchanged(loader):
+        return known
+    decision = plan.make(loader)
+    if isinstance(decision, Plan):
+        _plans[loader] = decision
+    else:
+        _plans.pop(loader, None)
+    return decision
+
+
+def core(loader: DataLoader[Any], decision: Plan) -> Core:
+    """The plan opened in the core, from the last epoch if it still fits."""
+    opened = _cores.get(loader)
+    if opened is None or not opened.fits(decision):
+        opened = _cores[loader] = Core(decision)
+    return opened
+
+
+def explain(loader: DataLoader[Any]) -> Explanation:
+    """A line a stage, with what was counted so far."""
+    decision = decide(loader)
+    rows = plan.explain(loader, decision)
+    opened = _cores.get(loader)
+    return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())

@@ -1,0 +1,367 @@
+"""The iterators of door 1: batches from the core, in torch's order, with torch's random numbers and errors."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import itertools
+import operator
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch._utils import ExceptionWrapper
+from torch.utils.data import _utils
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from . import _doors
+from ._core import Core, Rejected, Run
+from ._errors import StackError
+from .plan import Plan
+from .plan.datasets import fails_ahead
+from .plan.samplers import Foreign, index_batches
+
+if TYPE_CHECKING:
+    from ._loader import DataLoader
+    from .plan.datasets import Samples
+
+
+class _Batches:
+    """What torch calls the index sampler, giving arrays of indices in place of lists where that is the same."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[NDArray[np.int64] | Foreign]:
+        return index_batches(self._loader)
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A batch under way.
+
+    indices   as the sampler gave them
+    batched   they are several
+    complete  the core got all of them; not so if one is not an index of the dataset.  torch's workers then load, and
+              draw for, the samples before it and fail; so do we
+    lent      page-locked memory for it
+    """
+
+    indices: Any
+    batched: bool
+    complete: bool
+    lent: torch.Tensor | None
+
+    def at(self, position: int) -> Any:
+        # A batch may be a set or a dict as well as a list.
+        index = next(itertools.islice(self.indices, position, None)) if self.batched else self.indices
+        return index.item() if isinstance(index, np.generic | np.ndarray) else index
+
+
+class _Lost(Exception):
+    """A batch is lost to an error that torch's users would see."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _NativeIterator(_BaseDataLoaderIter):
+    """An iterator over batches from the core. _BaseDataLoaderIter makes its draws, so they are torch's own."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        self._batches = _Batches(loader)
+        super().__init__(loader)
+        self._use(core)
+        self._fetcher = _utils.fetch._MapDatasetFetcher(
+            self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
+
+    def _use(self, core: Core) -> None:
+        self._plan = core.plan
+        assert core.plan.samples is not None  # make() gives them
+        self._samples = core.plan.samples
+        self._files = _Files(core.plan.samples)
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self._batches
+
+    @_index_sampler.setter
+    def _index_sampler(self, sampler: Any) -> None:
+        """torch's constructor assigns the loader's; ours stands in front of it."""
+
+    def _next_index(self) -> NDArray[np.int64] | Foreign:
+        batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
+        return batch
+
+    def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
+        rows, indices, complete = self._rows(batch)
+        lent = self._pinned(len(rows))
+        run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()))
+        return _Task(indices, self._auto_collation, complete, lent)
+
+    def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any, bool]:
+        """The source's rows of a batch as far as it has indices of the dataset, the batch, and if that is all."""
+        if not isinstance(batch, Foreign):
+            try:
+                return self._plan.resolve(batch.reshape(-1)), batch, True
+            except IndexError:
+                batch = Foreign(batch.tolist())
+        indices = batch.value if self._auto_collation else [batch.value]
+        if isinstance(indices, Iterator):
+            indices = list(indices)
+        rows: list[np.int64] = []
+        complete = False
+        # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
+        with contextlib.suppress(TypeError, IndexError, OverflowError):
+            if not fails_ahead(self._dataset, indices):
+                for index in indices:
+                    rows.append(self._plan.resolve(np.array([operator.index(index)], np.int64))[0])
+                complete = True
+        return np.array(rows, np.int64), indices if self._auto_collation else indices[0], complete
+
+    def _pinned(self, count: int) -> torch.Tensor | None:
+        """Page-locked memory of torch's own allocator for a batch: so torch knows when a copy from it has ended."""
+        if not self._pin_memory or self._plan.shape is None or count == 0:
+            return None
+        image = int(np.prod(self._plan.shape)) * _dtype(self._plan.dtype).itemsize
+        # The core puts labels behind the images, on a cache line of their own.
+        return torch.empty(_aligned(count * image) + 8 * count, dtype=torch.uint8, pin_memory=True)
+
+    def _receive(self, run: Run, task: _Task) -> Any:
+        """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
+        try:
+            fields = run.receive(_Helper(self, task), self._timeout)
+        except Rejected as rejected:
+            if hasattr(rejected.error, "add_note"):  # Python 3.11
+                place = f"sample {task.at(rejected.position)}, {self._files.name(rejected.row)}"
+                rejected.error.add_note(f"goloader: {place}")
+            raise _Lost(rejected.error) from None
+        except StackError as error:
+            raise _Lost(RuntimeError(*error.args)) from None
+        if fields is None:
+            return None
+        if not fields or not task.complete:
+            return self._fetch(task)
+        images, labels = fields[0], torch.from_numpy(fields[1])
+        dtype = _dtype(self._plan.dtype)
+        if task.lent is None:
+            tensor = torch.from_numpy(images)
+            tensor = tensor if tensor.dtype == dtype else tensor.view(dtype)
+        else:
+            tensor = task.lent[: images.nbytes].view(dtype).view(images.shape)
+        if not self._auto_collation:
+            return self._pin([tensor[0], int(labels[0])], task)
+        return self._pin([tensor, labels], task)
+
+    def _fetch(self, task: _Task) -> Any:
+        """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
+        try:
+            with torch.random.fork_rng(devices=()):
+                return self._fetcher.fetch(task.indices)
+        except Exception as error:
+            raise _Lost(error) from None
+
+    def _pin(self, batch: list[Any], task: _Task) -> Any:
+        if not self._pin_memory:
+            return batch
+        if task.lent is not None:
+            return [batch[0], _utils.pin_memory.pin_memory(batch[1], self._pin_memory_device)]
+        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device)
+
+
+class InlineIterator(_NativeIterator):
+    """num_workers=0: a batch is drawn from the process's own generator and made inside next(), by all cores at once."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        super().__init__(loader, core)
+        if self._timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._loader = loader
+        self._run: Run | None = core.start(workers=0, streams=1, base_seed=0)
+
+    def _next_data(self) -> Any:
+        batch = self._next_index()
+        if self._run is not None and not self._still_fits(batch):
+            self._adapt(self._run)
+        if self._run is None:
+            return self._as_torch(batch)
+        if not self._plan.random:
+            return self._make(self._run, batch)
+        state = torch.get_rng_state()
+        self._run.set_rng(state.data_ptr(), state.numel())
+        try:
+            return self._make(self._run, batch)
+        finally:
+            self._run.get_rng(state.data_ptr(), state.numel())
+            torch.set_rng_state(state)
+
+    def _make(self, run: Run, batch: NDArray[np.int64] | Foreign) -> Any:
+        try:
+            return self._receive(run, self._submit(run, batch))
+        except _Lost as lost:
+            raise lost.error from None
+        except BaseException:
+            run.reset()  # an interrupted wait leaves its batch behind
+            raise
+
+    def _still_fits(self, batch: NDArray[np.int64] | Foreign) -> bool:
+        """False if the user changed the dataset since: without workers torch's loader sees that at once."""
+        rows, _, _ = self._rows(batch) if isinstance(batch, np.ndarray) else (np.zeros(0, np.int64), None, None)
+        return self._samples.unchanged(self._dataset, rows)
+
+    def _adapt(self, run: Run) -> None:
+        """Goes on with the dataset as it is now."""
+        run.close()
+        self._run = None
+        decision = _doors.decide(self._loader)
+        if isinstance(decision, Plan):
+            core = _doors.core(self._loader, decision)
+            self._use(core)
+            self._run = core.start(workers=0, streams=1, base_seed=0)
+
+    def _as_torch(self, batch: NDArray[np.int64] | Foreign) -> Any:
+        """What torch's iterator does."""
+        made = self._fetcher.fetch(batch.tolist() if isinstance(batch, np.ndarray) else batch.value)
+        return _utils.pin_memory.pin_memory(made, self._pin_memory_device) if self._pin_memory else made
+
+
+class PrefetchingIterator(_NativeIterator):
+    """num_workers>0: batches are made ahead; batch k draws from stream k mod num_workers, as torch's workers do."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        super().__init__(loader, core)
+        self._prefetch_factor: int = loader.prefetch_factor or 0
+        if self._prefetch_factor <= 0:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        self._run: Run | None = core.start(
+            workers=self._num_workers, streams=self._num_workers, base_seed=int(self._base_seed)
+        )
+        self._tasks: deque[_Task] = deque()
+        self._received = 0
+        self._reset(loader, first_iter=True)
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        super()._reset(loader, first_iter)
+        if self._run is None:
+            raise RuntimeError("this iterator was closed")
+        # What is under way draws from its streams to the end, as in torch's persistent workers.
+        while self._tasks:
+            with contextlib.suppress(_Lost):  # nobody wants it any more
+                self._receive(self._run, self._tasks[0])
+            self._tasks.popleft()
+        self._run.reset()
+        self._received = 0
+        for _ in range(self._prefetch_factor * self._num_workers):
+            self._try_put_index()
+
+    def _try_put_index(self) -> None:
+        try:
+            batch = self._next_index()
+        except StopIteration:
+            return
+        assert self._run is not None
+        self._tasks.append(self._submit(self._run, batch))
+
+    def _next_data(self) -> Any:
+        if not self._tasks or self._run is None:
+            if not self._persistent_workers:
+                self._shutdown_workers()
+            raise StopIteration
+        worker = self._received % self._num_workers
+        try:
+            batch = self._receive(self._run, self._tasks[0])
+        except _Lost as lost:
+            self._advance()
+            _reraise(lost.error, worker)
+        except BaseException:
+            if self._run.taken > self._received:  # Ctrl-C came with the batch
+                self._advance()
+            raise
+        if batch is None:
+            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+        self._advance()
+        return batch
+
+    def _advance(self) -> None:
+        self._tasks.popleft()
+        self._received += 1
+        self._try_put_index()
+
+    def _shutdown_workers(self) -> None:
+        """torch's name for it: stops the goroutines. Batches handed out stay."""
+        if self._run is not None:
+            self._run.close()
+        self._run = None
+        self._tasks.clear()
+
+
+class _Files:
+    """The files of a plan by their rows."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._parts = samples.parts
+        self._ends = list(itertools.accumulate(len(part.samples) for part in samples.parts))
+
+    def _find(self, row: int) -> tuple[Any, str]:
+        part = bisect.bisect_right(self._ends, row)
+        first = self._ends[part] - len(self._parts[part].samples)
+        return self._parts[part].dataset, self._parts[part].samples[row - first][0]
+
+    def name(self, row: int) -> str:
+        return self._find(row)[1]
+
+    def load(self, row: int) -> Any:
+        """The image as the dataset's own loader gives it: PIL, RGB."""
+        dataset, path = self._find(row)
+        return dataset.loader(path)
+
+
+class _Helper:
+    """Answers the core's questions for one batch."""
+
+    def __init__(self, iterator: _NativeIterator, task: _Task) -> None:
+        self._iterator, self._task = iterator, task
+
+    def pixels(self, row: int) -> tuple[bytes, int, int]:
+        image = self._iterator._files.load(row)
+        return image.tobytes(), image.width, image.height
+
+    def refused(self, position: int, row: int, reason: str) -> Exception:
+        index = self._task.at(position)
+        try:
+            with torch.random.fork_rng(devices=()):
+                self._iterator._dataset[index]
+        except Exception as error:
+            return error
+        return RuntimeError(f"goloader's core refuses sample {index}, but the dataset takes it: {reason}")
+
+    def exp(self, x: float) -> float:
+        return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
+
+
+def _reraise(error: Exception, worker: int) -> NoReturn:
+    """Raises an error in torch's words for one in a worker."""
+    try:
+        raise error
+    except Exception:
+        wrapped = ExceptionWrapper(where=f"in DataLoader worker process {worker}")
+    wrapped.reraise()
+    raise AssertionError("reraise returned")
+
+
+def _dtype(name: str) -> torch.dtype:
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def _aligned(size: int) -> int:
+    return (size + 63) & ~63
