@@ -24,6 +24,8 @@ import torchvision.transforms as T
 from goloader import _native
 from torchvision.datasets import ImageFolder
 warnings.filterwarnings("ignore", message="This DataLoader will create")
+# Background jobs of a shell inherit an ignored SIGINT, and Python then leaves it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def folder(root=sys.argv[1]):
     return ImageFolder(root, T.Compose([T.RandomResizedCrop(48), T.RandomHorizontalFlip(), T.ToTensor()]))
