@@ -172,7 +172,7 @@ def machine() -> dict[str, object]:
         "cpu": model,
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(memory / 2**30, 1),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.machine()}",
         "load_before": [round(load, 2) for load in os.getloadavg()],
     }
 

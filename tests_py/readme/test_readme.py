@@ -1,7 +1,9 @@
-"""The README's tables are what explain() says; `GOLOADER_UPDATE=1 pytest tests_py/readme` writes them anew."""
+"""The README's tables are what explain() says and what was measured; `GOLOADER_UPDATE=1 pytest tests_py/readme` writes
+them anew."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
+from bench import harness
 from goloader import DataLoader
 
 README = Path(__file__).parents[2] / "README.md"
@@ -199,3 +202,16 @@ def test_the_first_example_runs_and_prints_what_it_says(
         README.write_text(README.read_text().replace(f"```text\n{output}```", f"```text\n{printed}```"))
         return
     assert printed == output
+
+
+def test_the_figures_are_those_of_the_kept_result() -> None:
+    result = json.loads((harness.RESULTS / "image_folder.json").read_text())
+    chart = "bench/results/image_folder.svg"
+    assert (README.parent / chart).exists()
+    made = f"![images a second, and CPU seconds for 1,000 images]({chart})\n\n```text\n{harness.table(result)}\n```\n"
+    found = section("bench").search(README.read_text())
+    assert found is not None
+    if os.environ.get("GOLOADER_UPDATE"):
+        README.write_text(section("bench").sub(lambda _: made, README.read_text()))
+        return
+    assert found.group() == made
