@@ -95,8 +95,20 @@ static int decode_alone(own *o, const uint8_t *data, size_t size, int32_t width,
     const size_t scan_size = size - (size_t)(frame->scan - data);
     if (gl_jpeg_unstuff(frame->scan, scan_size, frame->restart_units > 0, &o->stream) != GL_JPEG_OK ||
         begin_scan(o, &scan) != GL_JPEG_OK ||
-        gl_jpeg_region_decode(&o->region, o->kernels, frame, &o->stream, &scan, want) != GL_JPEG_OK) {
+        gl_jpeg_region_begin(&o->region, o->kernels, frame, &o->stream, scan.unit_blocks, want) != GL_JPEG_OK) {
         return GL_JPEG_NOT_OURS;
+    }
+    for (;;) {
+        gl_jpeg_stretch next;
+        if (gl_jpeg_region_next(&o->region, &scan, &next) != GL_JPEG_OK) {
+            return GL_JPEG_NOT_OURS;
+        }
+        if (next.units == 0) {
+            break;
+        }
+        if (o->kernels->scan(&scan, next.units, next.blocks) != GL_JPEG_OK) {
+            return GL_JPEG_NOT_OURS;
+        }
     }
     return gl_jpeg_rows_hand_over(&o->region, o->kernels, frame, want, &o->strip, sink);
 }

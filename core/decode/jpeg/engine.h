@@ -219,14 +219,39 @@ typedef struct gl_jpeg_plane {
     int32_t x, y; /* where in the component the region begins, in samples */
 } gl_jpeg_plane;
 
+/* MCUs, from begin up to end. */
+typedef struct gl_jpeg_extent {
+    int32_t begin, end;
+} gl_jpeg_extent;
+
+/* The planes, and how far they are filled. */
 typedef struct gl_jpeg_region {
     gl_jpeg_buffer samples, blocks;
     gl_jpeg_plane plane[GL_JPEG_COMPONENTS_MAX];
+    const gl_jpeg_kernels *kernels;
+    const gl_jpeg_frame *frame;
+    const gl_jpeg_stream *stream;
+    int32_t unit_blocks;         /* blocks of an MCU */
+    gl_jpeg_extent across, down; /* the MCUs that are wanted */
+    int16_t *kept, *skipped;     /* coefficients of a row's wanted MCUs, and of others */
+    size_t kept_bytes;
+    int32_t row, unit;      /* the MCU to read next: in `unit` of row `row` */
+    size_t interval;        /* restart interval that the reader is in */
+    int32_t interval_units; /* MCUs left of it */
 } gl_jpeg_region;
 
-/* gl_jpeg_region_decode fills the planes with all samples that pixels of `want` depend on. */
-int gl_jpeg_region_decode(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
-                          const gl_jpeg_stream *stream, gl_jpeg_scan *scan, gl_window want);
+/* What to read next: `units` MCUs into blocks (gl_jpeg_scan_units); 0: all is read. */
+typedef struct gl_jpeg_stretch {
+    int32_t units;
+    int16_t *blocks;
+} gl_jpeg_stretch;
+
+/* Filling the planes with all samples that pixels of `want` depend on takes turns: gl_jpeg_region_next says what to
+ * read, and makes samples of what was read since; the caller reads that with `scan`, until nothing is left.  Several
+ * images can be under way at once. */
+int gl_jpeg_region_begin(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
+                         const gl_jpeg_stream *stream, int32_t unit_blocks, gl_window want);
+int gl_jpeg_region_next(gl_jpeg_region *region, gl_jpeg_scan *scan, gl_jpeg_stretch *next);
 
 /* ---- rows.c: from planes of samples to rows of RGB */
 

@@ -15,18 +15,13 @@ enum {
     PLANES_BYTES_MAX = 128 << 20
 };
 
-/* MCUs, from begin up to end. */
-typedef struct extent {
-    int32_t begin, end;
-} extent;
-
 /* The MCUs of `size` pixels each that pixels from `from` up to `to` need, if they need `margin` pixels around them. */
-static extent units_of(int32_t from, int32_t to, int32_t margin, int32_t size, int32_t units) {
+static gl_jpeg_extent units_of(int32_t from, int32_t to, int32_t margin, int32_t size, int32_t units) {
     const int32_t end = (to + margin + size - 1) / size;
-    return (extent){from > margin ? (from - margin) / size : 0, end < units ? end : units};
+    return (gl_jpeg_extent){from > margin ? (from - margin) / size : 0, end < units ? end : units};
 }
 
-static int make_planes(gl_jpeg_region *region, const gl_jpeg_frame *frame, extent across, extent down) {
+static int make_planes(gl_jpeg_region *region, const gl_jpeg_frame *frame, gl_jpeg_extent across, gl_jpeg_extent down) {
     size_t offset[GL_JPEG_COMPONENTS_MAX], bytes = 0;
     for (int c = 0; c < frame->components; c++) {
         const gl_jpeg_component *component = &frame->component[c];
@@ -50,9 +45,10 @@ static int make_planes(gl_jpeg_region *region, const gl_jpeg_frame *frame, exten
     return GL_JPEG_OK;
 }
 
-/* Transforms a row of MCUs, `units` of them, into row `row` of MCUs of the planes. */
-static int transform_row(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
-                         int32_t unit_blocks, const int16_t *blocks, int32_t units, int32_t row) {
+/* Transforms the kept MCUs into row `row` of MCUs of the planes. */
+static int transform_row(const gl_jpeg_region *region, int32_t row) {
+    const gl_jpeg_frame *frame = region->frame;
+    const int32_t units = region->across.end - region->across.begin;
     int overflows = 0;
     int32_t first = 0; /* the component's first block in an MCU */
     for (int c = 0; c < frame->components; c++) {
@@ -67,9 +63,10 @@ static int transform_row(gl_jpeg_region *region, const gl_jpeg_kernels *kernels,
                     /* Where there are no four, the last one again: there is room for it. */
                     const int32_t k = column + i < columns ? column + i : columns - 1;
                     const int32_t unit = wide == 2 ? k >> 1 : k, within = wide == 2 ? k & 1 : 0;
-                    four[i] = blocks + ((ptrdiff_t)unit * unit_blocks + first + within) * GL_JPEG_BLOCK;
+                    four[i] = region->kept + ((ptrdiff_t)unit * region->unit_blocks + first + within) * GL_JPEG_BLOCK;
                 }
-                overflows |= kernels->idct(four, frame->quant[component->quant], out + 8 * column, plane->stride);
+                overflows |=
+                    region->kernels->idct(four, frame->quant[component->quant], out + 8 * column, plane->stride);
             }
         }
     }
@@ -77,7 +74,7 @@ static int transform_row(gl_jpeg_region *region, const gl_jpeg_kernels *kernels,
 }
 
 /* Upsampling takes the samples beyond the left and right edge of the image to equal those at the edge. */
-static void extend_edges(gl_jpeg_region *region, const gl_jpeg_frame *frame, extent across, int32_t rows) {
+static void extend_edges(gl_jpeg_region *region, const gl_jpeg_frame *frame, gl_jpeg_extent across, int32_t rows) {
     for (int c = 1; c < frame->components; c++) {
         const gl_jpeg_component *component = &frame->component[c];
         const gl_jpeg_plane *plane = &region->plane[c];
@@ -94,13 +91,6 @@ static void extend_edges(gl_jpeg_region *region, const gl_jpeg_frame *frame, ext
     }
 }
 
-/* Where the reader is among the restart intervals. */
-typedef struct intervals {
-    const gl_jpeg_stream *stream;
-    size_t current;
-    int32_t units_left; /* MCUs of the current one */
-} intervals;
-
 static size_t start_of(const gl_jpeg_stream *stream, size_t interval) {
     size_t offset;
     memcpy(&offset, stream->starts.data + interval * sizeof offset, sizeof offset);
@@ -113,76 +103,92 @@ static size_t bytes_read(const gl_jpeg_scan *scan) {
 
 /* Goes to the next restart interval [F.2.2.4, E.2.4].  The one before must have been read to its last byte: libjpeg
  * warns of bytes left over as well as of missing ones. */
-static int next_interval(intervals *in, gl_jpeg_scan *scan) {
-    if (in->current + 1 >= in->stream->intervals || bytes_read(scan) != start_of(in->stream, in->current + 1)) {
+static int next_interval(gl_jpeg_region *region, gl_jpeg_scan *scan) {
+    const gl_jpeg_stream *stream = region->stream;
+    if (region->interval + 1 >= stream->intervals || bytes_read(scan) != start_of(stream, region->interval + 1)) {
         return GL_JPEG_NOT_OURS;
     }
-    in->current++;
-    scan->bit = (uint64_t)start_of(in->stream, in->current) * 8;
+    region->interval++;
+    region->interval_units = region->frame->restart_units;
+    scan->bit = (uint64_t)start_of(stream, region->interval) * 8;
     memset(scan->prediction, 0, sizeof scan->prediction);
     return GL_JPEG_OK;
 }
 
-int gl_jpeg_region_decode(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
-                          const gl_jpeg_stream *stream, gl_jpeg_scan *scan, gl_window want) {
+int gl_jpeg_region_begin(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
+                         const gl_jpeg_stream *stream, int32_t unit_blocks, gl_window want) {
     /* Upsampling looks at the next chroma sample, which is two pixels away. */
     const int32_t margin_x = frame->unit_width > 8 ? 2 : 0, margin_y = frame->unit_height > 8 ? 2 : 0;
-    const extent across = units_of(want.x, want.x + want.width, margin_x, frame->unit_width, frame->units_across);
-    const extent down = units_of(want.y, want.y + want.height, margin_y, frame->unit_height, frame->units_down);
-    const int32_t kept = across.end - across.begin;
-    const size_t unit_coefficients = (size_t)scan->unit_blocks * GL_JPEG_BLOCK;
-    const size_t kept_bytes = ((size_t)kept * unit_coefficients + GL_JPEG_BLOCKS_SLACK) * sizeof(int16_t);
-    const size_t skipped_bytes = (SKIPPED_AT_ONCE * unit_coefficients + GL_JPEG_BLOCKS_SLACK) * sizeof(int16_t);
-    if (make_planes(region, frame, across, down) != GL_JPEG_OK ||
-        gl_jpeg_buffer_grow(&region->blocks, kept_bytes + skipped_bytes) != 0) {
+    region->kernels = kernels;
+    region->frame = frame;
+    region->stream = stream;
+    region->unit_blocks = unit_blocks;
+    region->across = units_of(want.x, want.x + want.width, margin_x, frame->unit_width, frame->units_across);
+    region->down = units_of(want.y, want.y + want.height, margin_y, frame->unit_height, frame->units_down);
+    region->row = region->unit = 0;
+    region->interval = 0;
+    region->interval_units = frame->restart_units;
+    const int32_t kept = region->across.end - region->across.begin;
+    const size_t unit_bytes = (size_t)unit_blocks * GL_JPEG_BLOCK * sizeof(int16_t);
+    const size_t slack = GL_JPEG_BLOCKS_SLACK * sizeof(int16_t);
+    const size_t skipped_bytes = SKIPPED_AT_ONCE * unit_bytes + slack;
+    region->kept_bytes = (size_t)kept * unit_bytes + slack;
+    if (make_planes(region, frame, region->across, region->down) != GL_JPEG_OK ||
+        gl_jpeg_buffer_grow(&region->blocks, region->kept_bytes + skipped_bytes) != 0) {
         return GL_JPEG_NOT_OURS;
     }
-    int16_t *const skipped = (int16_t *)region->blocks.data;
-    int16_t *const blocks = (int16_t *)(region->blocks.data + skipped_bytes);
+    region->skipped = (int16_t *)region->blocks.data;
+    region->kept = (int16_t *)(region->blocks.data + skipped_bytes);
+    return GL_JPEG_OK;
+}
 
-    intervals in = {stream, 0, frame->restart_units};
-    for (int32_t row = 0; row < down.end; row++) {
-        const int keeps = row >= down.begin;
-        const int32_t row_end = row == down.end - 1 ? across.end : frame->units_across;
-        if (keeps) {
-            memset(blocks, 0, kept_bytes);
-        }
-        for (int32_t unit = 0; unit < row_end;) {
-            int32_t n;
-            int16_t *out;
-            if (keeps && unit >= across.begin && unit < across.end) {
-                n = across.end - unit;
-                out = blocks + (size_t)(unit - across.begin) * unit_coefficients;
-            } else {
-                n = (keeps && unit < across.begin ? across.begin : row_end) - unit;
-                n = n < SKIPPED_AT_ONCE ? n : SKIPPED_AT_ONCE;
-                out = skipped;
-            }
-            if (frame->restart_units) {
-                if (in.units_left == 0) {
-                    if (next_interval(&in, scan) != GL_JPEG_OK) {
-                        return GL_JPEG_NOT_OURS;
-                    }
-                    in.units_left = frame->restart_units;
-                }
-                n = n < in.units_left ? n : in.units_left;
-                in.units_left -= n;
-            }
-            if (kernels->scan(scan, n, out) != GL_JPEG_OK) {
-                return GL_JPEG_NOT_OURS;
-            }
-            unit += n;
-        }
-        if (keeps &&
-            transform_row(region, kernels, frame, scan->unit_blocks, blocks, kept, row - down.begin) != GL_JPEG_OK) {
+/* The last MCU is read. */
+static int finish(gl_jpeg_region *region, const gl_jpeg_scan *scan) {
+    if (bytes_read(scan) > start_of(region->stream, region->interval + 1)) {
+        return GL_JPEG_NOT_OURS;
+    }
+    if (region->frame->unit_width > 8) {
+        extend_edges(region, region->frame, region->across, region->down.end - region->down.begin);
+    }
+    return GL_JPEG_OK;
+}
+
+int gl_jpeg_region_next(gl_jpeg_region *region, gl_jpeg_scan *scan, gl_jpeg_stretch *next) {
+    const gl_jpeg_extent across = region->across, down = region->down;
+    const int32_t row_end = region->row == down.end - 1 ? across.end : region->frame->units_across;
+    next->units = 0;
+    if (region->unit == row_end) {
+        if (region->row >= down.begin && transform_row(region, region->row - down.begin) != GL_JPEG_OK) {
             return GL_JPEG_NOT_OURS;
         }
+        region->row++;
+        region->unit = 0;
+        if (region->row == down.end) {
+            return finish(region, scan);
+        }
+        return gl_jpeg_region_next(region, scan, next);
     }
-    if (bytes_read(scan) > start_of(stream, in.current + 1)) {
-        return GL_JPEG_NOT_OURS;
+    const int keeps = region->row >= down.begin;
+    int32_t n;
+    if (keeps && region->unit == 0) {
+        memset(region->kept, 0, region->kept_bytes);
     }
-    if (margin_x) {
-        extend_edges(region, frame, across, down.end - down.begin);
+    if (keeps && region->unit >= across.begin && region->unit < across.end) {
+        n = across.end - region->unit;
+        next->blocks = region->kept + (ptrdiff_t)(region->unit - across.begin) * region->unit_blocks * GL_JPEG_BLOCK;
+    } else {
+        n = (keeps && region->unit < across.begin ? across.begin : row_end) - region->unit;
+        n = n < SKIPPED_AT_ONCE ? n : SKIPPED_AT_ONCE;
+        next->blocks = region->skipped;
     }
+    if (region->frame->restart_units) {
+        if (region->interval_units == 0 && next_interval(region, scan) != GL_JPEG_OK) {
+            return GL_JPEG_NOT_OURS;
+        }
+        n = n < region->interval_units ? n : region->interval_units;
+        region->interval_units -= n;
+    }
+    region->unit += n;
+    next->units = n;
     return GL_JPEG_OK;
 }
