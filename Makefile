@@ -45,6 +45,10 @@ lint: .venv/test-lint.stamp ## Check formatting, style and types.
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 
+.PHONY: conformance
+conformance: build .venv/test-conformance.stamp ## Run PyTorch's own tests of its DataLoader with ours (TESTS='test_len or ...', JOBS=2).
+	$(PYTHON) -m tests_py.torch_suite --tests "$(TESTS)" $(if $(JOBS),--jobs $(JOBS))
+
 .PHONY: fuzz
 fuzz: .venv/test-lint.stamp ## Run every Go fuzzer for FUZZ_TIME.
 	scripts/fuzz.sh $(FUZZ_TIME)

@@ -1,0 +1,146 @@
+"""PyTorch's own tests of its DataLoader against goloader's: `make conformance`.
+
+The law: every test that passes with torch's class passes with ours. So each test runs with ours; one that does not pass
+runs again with nothing beside it, since some of these tests are races against the clock; and one that still does not
+pass runs with torch's class in the same place. If it passes there, that is a failure of ours, and the exit status is 1.
+
+    make conformance                                       all, as many at a time as there are cores
+    make conformance TESTS='test_len or TestStackDataset'  some, as pytest's -k selects them
+    make conformance JOBS=4
+    PYTORCH_TEST_WITH_SLOW=1 make conformance              with the tests that PyTorch calls slow
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from .source import test_file
+
+_HERE = Path(__file__).parent
+_ROOT = _HERE.parents[1]
+# A test that hangs is a failure; PyTorch's own wait for their processes for a minute, some several times.
+_TEST_SECONDS_MAX = 300
+# Runs for each job, so that one with slow tests does not leave the others idle for long; but each starts a Python.
+_RUNS_A_JOB, _TESTS_A_RUN_MIN = 4, 8
+
+PASSED, SKIPPED, CRASHED = "passed", "skipped", "crashed"
+# A test that torch marks as failing may pass with ours.
+_GOOD = (PASSED, "unexpected success")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    kind: str
+    text: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.kind in _GOOD
+
+
+class Suite:
+    """The test file and the ways to run it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def check_replaced(self) -> None:
+        """Raises SystemExit unless the loaders that the tests and their children make are goloader's."""
+        program = "from torch.utils.data import DataLoader; print(DataLoader.__module__)"
+        for ours, want in ((True, "goloader"), (False, "torch")):
+            answer = subprocess.run(
+                [sys.executable, "-c", program], env=self._environment(ours), capture_output=True, text=True, check=True
+            )
+            if answer.stdout.partition(".")[0] != want:
+                raise SystemExit(f"torch.utils.data.DataLoader is {answer.stdout.strip()}'s, not {want}'s")
+
+    def tests(self, selection: str) -> list[str]:
+        """Their names, Class::test, in the order of the file."""
+        run = self._pytest(["--collect-only", "-q", "-k", selection], os.devnull, ours=True)
+        names = [line.partition("::")[2] for line in run.stdout.splitlines() if "::" in line]
+        if not names:
+            raise SystemExit(f"no test is selected by {selection!r}:\n{run.stdout}{run.stderr}")
+        return names
+
+    def run(self, tests: Sequence[str], *, ours: bool) -> dict[str, Outcome]:
+        """What becomes of each test in one process; one that ends the process leaves the rest to a process each."""
+        with tempfile.TemporaryDirectory() as folder:
+            noted = Path(folder) / "outcomes"
+            run = self._pytest([f"{self._file.name}::{test}" for test in tests], str(noted), ours=ours)
+            lines = noted.read_text().splitlines() if noted.exists() else []
+        outcomes = {line["test"]: Outcome(line["outcome"], line["text"]) for line in map(json.loads, lines)}
+        missing = [test for test in tests if test not in outcomes]
+        if missing:
+            outcomes[missing[0]] = Outcome(CRASHED, run.stdout + run.stderr)
+            for test in missing[1:]:
+                outcomes |= self.run([test], ours=ours)
+        return outcomes
+
+    def _pytest(self, arguments: Sequence[str], noted: str, *, ours: bool) -> subprocess.CompletedProcess[str]:
+        options = [
+            "-c", os.devnull, "--rootdir", ".", "-p", "no:cacheprovider", "-p", "outcomes", "-W", "ignore",
+            f"--timeout={_TEST_SECONDS_MAX}", "--timeout-method=thread",
+        ]  # fmt: skip
+        if not any("::" in argument for argument in arguments):
+            options.append(self._file.name)
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *arguments],
+            env=self._environment(ours) | {"GOLOADER_CONFORMANCE_OUTCOMES": noted},
+            cwd=self._file.parent,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+
+    def _environment(self, ours: bool) -> dict[str, str]:
+        paths = [str(_ROOT / "python"), str(_HERE), *([str(_HERE / "hook")] if ours else [])]
+        return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make conformance", description=__doc__.partition("\n")[0])
+    parser.add_argument("--tests", default="", help="which, as pytest's -k (default: all)")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="runs at a time")
+    parser.add_argument("--folder", type=Path, default=_ROOT / "build" / "conformance", help="for what is fetched")
+    options = parser.parse_args()
+
+    suite = Suite(test_file(options.folder))
+    suite.check_replaced()
+    tests = suite.tests(options.tests)
+    runs = max(1, min(options.jobs * _RUNS_A_JOB, len(tests) // _TESTS_A_RUN_MIN))
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes: dict[str, Outcome] = {}
+        # Neighbours in the file are alike, also in what they cost: deal them out.
+        hands = [tests[first::runs] for first in range(runs)]
+        for part in pool.map(lambda hand: suite.run(hand, ours=True), hands):
+            outcomes |= part
+            print(f"{len(outcomes)} of {len(tests)} tests run", flush=True)
+
+    for test in [test for test in tests if not outcomes[test].good and outcomes[test].kind != SKIPPED]:
+        outcomes |= suite.run([test], ours=True)
+    doubtful = [test for test in tests if not outcomes[test].good]
+    theirs = suite.run(doubtful, ours=False) if doubtful else {}
+    failed = [test for test in doubtful if theirs[test].good]
+    for test in doubtful:
+        if (outcomes[test].kind, theirs[test].kind) != (SKIPPED, SKIPPED):
+            print(f"{test}: {outcomes[test].kind} with goloader's class, {theirs[test].kind} with torch's")
+    for test in failed:
+        print(f"\n{test}\n{outcomes[test].text}")
+    counts = Counter(outcome.kind for outcome in outcomes.values())
+    print(f"\n{len(tests)} tests with goloader's class: " + ", ".join(f"{n} {kind}" for kind, n in counts.items()))
+    print(f"{len(failed)} of them pass with torch's class and not with ours")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
