@@ -145,12 +145,22 @@ func withRun(h C.gl_handle, errOut *C.gl_error, use func(*pipeline.Run) error) C
 //export go_submit
 func go_submit(h C.gl_handle, indices *C.int64_t, n C.int64_t, lent unsafe.Pointer, lentBytes C.int64_t,
 	errOut *C.gl_error) (status C.gl_status) {
+	return go_submit_seeded(h, indices, nil, n, lent, lentBytes, errOut)
+}
+
+//export go_submit_seeded
+func go_submit_seeded(h C.gl_handle, indices *C.int64_t, seeds *C.uint64_t, n C.int64_t, lent unsafe.Pointer,
+	lentBytes C.int64_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	return withRun(h, errOut, func(run *pipeline.Run) error {
 		if n < 0 || lentBytes < 0 {
 			return fmt.Errorf("%d indices, %d bytes: %w", n, lentBytes, errArgument)
 		}
-		return run.Submit(unsafe.Slice((*int64)(indices), int(n)), lent, int(lentBytes))
+		var of []uint64
+		if seeds != nil {
+			of = unsafe.Slice((*uint64)(seeds), int(n))
+		}
+		return run.SubmitSeeded(unsafe.Slice((*int64)(indices), int(n)), of, lent, int(lentBytes))
 	})
 }
 
@@ -240,6 +250,27 @@ func go_rng_get(h C.gl_handle, state *C.uint8_t, n C.size_t, errOut *C.gl_error)
 	return withRun(h, errOut, func(run *pipeline.Run) error {
 		return run.StoreRNG(unsafe.Slice((*byte)(unsafe.Pointer(state)), int(n)))
 	})
+}
+
+//export go_position
+func go_position(h C.gl_handle, drawn *C.int64_t, streams C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		return run.Position(positions(drawn, streams))
+	})
+}
+
+//export go_resume
+func go_resume(h C.gl_handle, sequence C.int64_t, drawn *C.int64_t, streams C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		return run.Resume(int64(sequence), positions(drawn, streams))
+	})
+}
+
+// positions are a caller's numbers, one a stream; a negative count is none.
+func positions(drawn *C.int64_t, streams C.int32_t) []int64 {
+	return unsafe.Slice((*int64)(drawn), max(int(streams), 0))
 }
 
 //export go_reset

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00010000u
+#define GL_ABI_VERSION 0x00010001u
 
 typedef int32_t gl_status;
 enum {
@@ -128,6 +128,12 @@ gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *o
  *               delivered or the run is closed; GL_SHAPE from gl_next if lent_bytes are too few */
 gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);
 
+/* gl_submit_seeded is gl_submit for samples with random generators of their own: sample i draws as after
+ * torch.manual_seed(seeds[i]), whatever its batch, stream or run.
+ *   seeds       n seeds, copied */
+gl_status gl_submit_seeded(gl_handle run, const int64_t *indices, const uint64_t *seeds, int64_t n, void *lent,
+                           int64_t lent_bytes, gl_error *err);
+
 /* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_IDLE_RUN, GL_ASK and *ask, or the
  * batch's error and batch->sequence, after which the next call goes on with the next batch. */
 gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err);
@@ -150,6 +156,15 @@ gl_status gl_answer_exp(gl_handle run, float x, float y, gl_error *err);
  * num_workers=0, where draws come from the process's own generator.  No batch may be outstanding. */
 gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error *err);
 gl_status gl_rng_get(gl_handle run, uint8_t *state, size_t bytes, gl_error *err);
+
+/* gl_position writes where a run stands: how many 32-bit words each of its streams has drawn for the batches that gl_next
+ * has handed out or reported lost; what is under way does not count.
+ *   drawn    room for `streams` numbers, as many as the run has */
+gl_status gl_position(gl_handle run, int64_t *drawn, int32_t streams, gl_error *err);
+
+/* gl_resume puts a run that was just started to where another with its options stood: the next batch is number
+ * `sequence`, and stream w has drawn drawn[w] words.  Takes about 1 ns a word. */
+gl_status gl_resume(gl_handle run, int64_t sequence, const int64_t *drawn, int32_t streams, gl_error *err);
 
 /* gl_reset forgets outstanding batches and starts counting at 0; random streams stay where they are. */
 gl_status gl_reset(gl_handle run, gl_error *err);

@@ -61,6 +61,12 @@ gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent
     return go_submit(run, (int64_t *)indices, n, lent, lent_bytes, err);
 }
 
+gl_status gl_submit_seeded(gl_handle run, const int64_t *indices, const uint64_t *seeds, int64_t n, void *lent,
+                           int64_t lent_bytes, gl_error *err) {
+    ENTER(err);
+    return go_submit_seeded(run, (int64_t *)indices, (uint64_t *)seeds, n, lent, lent_bytes, err);
+}
+
 gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err) {
     ENTER(err);
     return go_next(run, batch, ask, err);
@@ -98,6 +104,16 @@ gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error
 gl_status gl_rng_get(gl_handle run, uint8_t *state, size_t bytes, gl_error *err) {
     ENTER(err);
     return go_rng_get(run, state, bytes, err);
+}
+
+gl_status gl_position(gl_handle run, int64_t *drawn, int32_t streams, gl_error *err) {
+    ENTER(err);
+    return go_position(run, drawn, streams, err);
+}
+
+gl_status gl_resume(gl_handle run, int64_t sequence, const int64_t *drawn, int32_t streams, gl_error *err) {
+    ENTER(err);
+    return go_resume(run, sequence, (int64_t *)drawn, streams, err);
 }
 
 gl_status gl_reset(gl_handle run, gl_error *err) {

@@ -148,6 +148,7 @@ func (r *Run) Reject() error {
 	}
 	r.release(held)
 	st := b.stream
+	b.after, b.drew = st.mt.Drawn(), true
 	r.loader.Stats.Failed.Add(1)
 	r.pop()
 	r.advance(st)

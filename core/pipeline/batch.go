@@ -64,8 +64,11 @@ type batch struct {
 	spans    []span
 	steps    []recipe.Step
 
+	seeds  []uint64    // of the samples' own generators; nil if they draw from the stream
 	before rng.MT19937 // the stream before this batch's first draw
 	drawn  int         // samples whose draws are made
+	after  int64       // words that the stream had drawn when this batch drew last
+	drew   bool        // after is known
 	out    recipe.Size // of every sample of the batch
 	slot   ring.Slot
 	lent   ring.Slot // memory of the caller, used as the slot
@@ -131,7 +134,7 @@ func (b *batch) complete() bool { return b.left == 0 && b.busy == 0 }
 // restart forgets draws and finished samples, so that the batch is done over; what Pillow supplied stays. No span may
 // be in hand.
 func (b *batch) restart(l *Loader) {
-	b.drawn, b.steps, b.out, b.err, b.lost = 0, b.steps[:0], recipe.Size{}, nil, false
+	b.drawn, b.steps, b.out, b.err, b.lost, b.drew = 0, b.steps[:0], recipe.Size{}, nil, false, false
 	b.stall, b.ask = Ask{}, Ask{}
 	b.left = len(b.spans)
 	b.dropSlot()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -103,6 +104,15 @@ func (r *Run) Events() int { return r.events }
 
 // Submit asks for one more batch. indices are copied; lent, if not nil, is memory of the caller for the finished batch.
 func (r *Run) Submit(indices []int64, lent unsafe.Pointer, lentBytes int) error {
+	return r.SubmitSeeded(indices, nil, lent, lentBytes)
+}
+
+// SubmitSeeded is Submit for samples with generators of their own: sample i draws as after torch.manual_seed(seeds[i]),
+// whatever its place, batch, stream or run. With nil they draw from the batch's stream. seeds are copied.
+func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer, lentBytes int) error {
+	if seeds != nil && len(seeds) != len(indices) {
+		return fmt.Errorf("%d seeds for %d samples", len(seeds), len(indices))
+	}
 	for k, i := range indices {
 		if i < 0 || i >= int64(r.loader.Len()) {
 			return fmt.Errorf("index %d at position %d: the source has %d samples", i, k, r.loader.Len())
@@ -115,6 +125,7 @@ func (r *Run) Submit(indices []int64, lent unsafe.Pointer, lentBytes int) error 
 	}
 	b := r.take()
 	b.setUp(r.loader, r.sequence, &r.streams[r.sequence%int64(len(r.streams))], indices, r.spanLength(len(indices)))
+	b.seeds = slices.Clone(seeds)
 	if lent != nil {
 		slot, err := ring.Lend(lent, lentBytes)
 		if err != nil {
@@ -216,6 +227,9 @@ func (r *Run) lease(b *batch) Lease {
 // pop removes the first batch. None of its spans may be in hand.
 func (r *Run) pop() {
 	b := r.batches[0]
+	if b.drew {
+		b.stream.yielded = b.after
+	}
 	b.drop(r.loader)
 	r.batches = append(r.batches[:0], r.batches[1:]...)
 	r.unused = append(r.unused, b)

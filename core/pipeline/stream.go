@@ -13,7 +13,8 @@ import (
 // for another.
 type stream struct {
 	mt       rng.MT19937
-	needsExp bool // the next draw cannot go on before torch has said what exp(exp) is
+	yielded  int64 // words drawn by the batches that Next has handed out or reported lost, in mt.Drawn's count
+	needsExp bool  // the next draw cannot go on before torch has said what exp(exp) is
 	exp      float32
 }
 
@@ -34,7 +35,7 @@ func (r *Run) draw(b *batch) bool {
 	if b.stall.Kind != 0 || b.held || b.stream.needsExp {
 		return false
 	}
-	if b.drawn == 0 {
+	if b.drawn == 0 && b.seeds == nil {
 		b.before = b.stream.mt
 	}
 	for b.drawn < len(b.samples) {
@@ -53,6 +54,7 @@ func (r *Run) draw(b *batch) bool {
 			return true
 		}
 		b.drawn++
+		b.after, b.drew = b.stream.mt.Drawn(), true
 	}
 	return true
 }
@@ -61,6 +63,9 @@ func (r *Run) draw(b *batch) bool {
 func (r *Run) drawSample(b *batch, s *sample) bool {
 	st := b.stream
 	program := r.loader.parts[s.part].program
+	if b.seeds != nil && program.Random() {
+		st.mt.Seed(b.seeds[b.drawn])
+	}
 	before := st.mt
 	from := len(b.steps)
 	steps, out, err := program.Draw(b.steps, s.size, &draw.Source{MT: &st.mt, Exp: &r.loader.exps})
@@ -105,7 +110,7 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 func (r *Run) takeBack(b *batch, n int) error {
 	st := b.stream
 	st.needsExp = false
-	if !r.loader.random {
+	if !r.loader.random || b.seeds != nil {
 		return nil
 	}
 	r.loader.Stats.Rewinds.Add(1)
@@ -134,6 +139,50 @@ func (r *Run) behind(b *batch) []*batch {
 		}
 	}
 	return later
+}
+
+// Position writes how many words each stream has drawn for the batches that Next has handed out or reported lost: what is
+// under way beyond them does not count. Resume goes on from there.
+func (r *Run) Position(drawn []int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(drawn) != len(r.streams) {
+		return fmt.Errorf("room for the positions of %d streams, there are %d", len(drawn), len(r.streams))
+	}
+	for i := range r.streams {
+		drawn[i] = r.streams[i].yielded
+	}
+	return nil
+}
+
+// Resume puts a run that was just started to where another one with its options stood: the next batch is number
+// sequence, and stream w has drawn drawn[w] words.
+func (r *Run) Resume(sequence int64, drawn []int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return ErrClosed
+	case r.sequence != 0:
+		return fmt.Errorf("%d batches were submitted before: %w", r.sequence, ErrState)
+	case sequence < 0:
+		return fmt.Errorf("batch %d", sequence)
+	case len(drawn) != len(r.streams):
+		return fmt.Errorf("positions of %d streams, there are %d", len(drawn), len(r.streams))
+	}
+	for w, n := range drawn {
+		if n < 0 {
+			return fmt.Errorf("%d words drawn from stream %d", n, w)
+		}
+	}
+	for w, n := range drawn {
+		st := &r.streams[w]
+		st.mt.Seed(r.options.BaseSeed + uint64(w))
+		st.mt.Discard(n)
+		st.yielded = n
+	}
+	r.sequence = sequence
+	return nil
 }
 
 // LoadRNG puts torch's CPU generator state into stream 0. No batch may be outstanding.

@@ -98,9 +98,23 @@ class Run:
         """Stops the goroutines and waits for them, milliseconds. Batches handed out stay as they are."""
         self._finalizer()
 
-    def submit(self, rows: NDArray[np.int64], lent: tuple[int, int] = (0, 0)) -> None:
-        """Asks for one more batch; lent is (address, bytes) of memory for it that stays alive until it is received."""
-        self._check(self._lib.gl_submit(self._handle, rows.ctypes.data, len(rows), *lent, byref(self._error)))
+    def submit(
+        self, rows: NDArray[np.int64], lent: tuple[int, int] = (0, 0), seeds: NDArray[np.uint64] | None = None
+    ) -> None:
+        """Asks for one more batch.
+
+        rows   [n] int64
+        lent   (address, bytes) of memory for the batch that stays alive until it is received
+        seeds  [n] uint64: each sample draws from a generator of its own, seeded so, in place of the batch's stream
+        """
+        if seeds is None:
+            self._check(self._lib.gl_submit(self._handle, rows.ctypes.data, len(rows), *lent, byref(self._error)))
+        else:
+            self._check(
+                self._lib.gl_submit_seeded(
+                    self._handle, rows.ctypes.data, seeds.ctypes.data, len(rows), *lent, byref(self._error)
+                )
+            )
 
     def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
         """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.
@@ -165,6 +179,15 @@ class Run:
     def get_rng(self, state: int, size: int) -> None:
         """Writes stream 0 into torch's CPU generator state."""
         self._check(self._lib.gl_rng_get(self._handle, state, size, byref(self._error)))
+
+    def position(self, drawn: NDArray[np.int64]) -> None:
+        """Writes how many words each stream has drawn for the batches received, lost ones included: [streams] int64."""
+        self._check(self._lib.gl_position(self._handle, drawn.ctypes.data, len(drawn), byref(self._error)))
+
+    def resume(self, sequence: int, drawn: NDArray[np.int64]) -> None:
+        """Puts a new run to where another one stood: the number of its next batch, and what position() said."""
+        self._check(self._lib.gl_resume(self._handle, sequence, drawn.ctypes.data, len(drawn), byref(self._error)))
+        self._batch.sequence = sequence - 1
 
     def reset(self) -> None:
         """Forgets batches that were submitted and not received, and starts counting at 0."""

@@ -117,10 +117,25 @@ func TestStateGoesToTorchAndBackAtEveryPlace(t *testing.T) {
 		state := store(t, &m)
 		var back rng.MT19937
 		require.NoError(t, back.LoadTorch(state))
-		require.Equal(t, m, back)
 		require.Equal(t, state, store(t, &back))
 		require.Equal(t, m.Uint32(), back.Uint32())
-		require.Equal(t, m, back)
+		require.Equal(t, store(t, &m), store(t, &back))
+	}
+}
+
+func TestSeedAndWordsDrawnAreTheWholeState(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int64{0, 1, 2, 623, 624, 625, 1247, 1248, 1249, 5000, random.Int64N(1 << 20)} {
+		m := rng.New(9)
+		for range n {
+			m.Uint32()
+		}
+		require.Equal(t, n, m.Drawn())
+		skipped := rng.New(9)
+		for skipped.Drawn() < n {
+			skipped.Discard(min(n-skipped.Drawn(), random.Int64N(1000)))
+		}
+		require.Equal(t, m, skipped)
 	}
 }
 
