@@ -40,6 +40,16 @@ struct gl_sink {
     void (*strip)(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
 };
 
+/* What a decoder learned of a file, so that it gets to a window of it sooner the next time: a seek index.  The memory
+ * is the caller's, who keeps the bytes in use from visit to visit and looks at none of them.  One that is damaged, or
+ * of another file, is not believed but made anew. */
+typedef struct gl_seek {
+    uint8_t *data;
+    size_t room; /* bytes at data; the fewer, the sparser the index */
+    size_t
+        size; /* bytes in use: before a visit those of the last one, or 0; it changes if there is something to keep */
+} gl_seek;
+
 typedef struct gl_decoder {
     const char *name;
     /* open makes the state one worker keeps over many images; NULL if out of memory.  One thread at a time per state.
@@ -50,11 +60,12 @@ typedef struct gl_decoder {
      *   data, size    the whole file; never read beyond data + size, never written
      *   width,height  the image size the caller learned from the header: any other is refused
      *   want          lies inside the image, at least 1x1
+     *   seek          the file's seek index, used and filled; NULL: none is kept.  Pixels are the same with any
      *   why           on GL_REFUSED a short reason, NUL-terminated
      * Returns GL_DECODED, GL_REFUSED or GL_NO_MEMORY.  After a refusal some strips may already have been handed over.
      */
     int (*decode)(void *state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                  gl_sink *sink, char why[GL_WHY_BYTES]);
+                  gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]);
 } gl_decoder;
 
 #endif

@@ -58,6 +58,7 @@ typedef struct gl_job {
     const uint8_t *data;
     size_t size;
     int32_t width, height; /* of the image in data */
+    gl_seek seek;          /* the file's seek index (decoder.h); room 0: none is kept */
     int32_t npass;
     int32_t status;  /* out: GL_DECODED, GL_REFUSED, GL_NO_MEMORY, GL_CANCELLED or GL_BAD_JOB */
     void *dst;       /* the sample's place; undefined unless GL_DECODED */

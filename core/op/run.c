@@ -206,8 +206,8 @@ static int decode(gl_worker *worker, gl_job *job, gl_stage *stage) {
     void *state = state_of(worker, job->decoder);
     if (state == NULL)
         return GL_NO_MEMORY;
-    return job->decoder->decode(state, job->data, job->size, job->width, job->height, stage->want, &stage->sink,
-                                job->why);
+    return job->decoder->decode(state, job->data, job->size, job->width, job->height, stage->want,
+                                job->seek.room > 0 ? &job->seek : NULL, &stage->sink, job->why);
 }
 
 /* The planes the pass before left are one strip. */

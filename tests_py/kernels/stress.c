@@ -38,9 +38,9 @@ static void close_state(void *decoder_state) {
 }
 
 static int decode(void *decoder_state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                  gl_sink *sink, char *why) {
+                  gl_seek *seek, gl_sink *sink, char *why) {
     static uint8_t junk;
-    (void)decoder_state, (void)height, (void)why;
+    (void)decoder_state, (void)height, (void)seek, (void)why;
     if (size == 0)
         return GL_REFUSED;
     for (int32_t y = 0; y < want.height;) {

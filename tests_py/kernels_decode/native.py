@@ -26,6 +26,16 @@ class _Window(ctypes.Structure):
     _fields_ = [(name, ctypes.c_int32) for name in ("x", "y", "width", "height")]
 
 
+class Seek(ctypes.Structure):
+    """A file's seek index in memory of its own: gl_seek."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("room", ctypes.c_size_t), ("size", ctypes.c_size_t)]
+
+    def __init__(self, room: int) -> None:
+        self.bytes = np.zeros(room, np.uint8)
+        super().__init__(self.bytes.ctypes.data, room, 0)
+
+
 def build(folder: Path) -> ctypes.CDLL:
     """Compiles both decoders, the collecting sink of core/decode/decodetest, and encode.c.
 
@@ -44,7 +54,7 @@ def build(folder: Path) -> ctypes.CDLL:
     lib.gl_test_close.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     lib.gl_test_decode.argtypes = [
         ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_int32,
-        _Window, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p,
+        _Window, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p,
     ]  # fmt: skip
     return lib
 
@@ -62,7 +72,9 @@ class Decoder:
     def close(self) -> None:
         self._lib.gl_test_close(self._decoder, self._state)
 
-    def decode(self, data: bytes, size: tuple[int, int], box: Box | None = None) -> Pixels | None:
+    def decode(
+        self, data: bytes, size: tuple[int, int], box: Box | None = None, seek: Seek | None = None
+    ) -> Pixels | None:
         """The box of the image as [height, width, 3], or None if the decoder refuses."""
         box = box or (0, 0, *size)
         out = np.zeros((box[3], box[2], 3), np.uint8)
@@ -71,8 +83,9 @@ class Decoder:
         # bytes objects end in a NUL that a sanitizer cannot tell from the file: a buffer of the exact size instead.
         exact = np.frombuffer(data, np.uint8).copy()
         status = self._lib.gl_test_decode(
-            self._decoder, self._state, exact.ctypes.data, len(data), *size, _Window(*box), out.ctypes.data,
-            ctypes.byref(rows), why,
+            self._decoder, self._state, exact.ctypes.data, len(data), *size, _Window(*box),
+            None if seek is None else ctypes.byref(seek),
+            out.ctypes.data, ctypes.byref(rows), why,
         )  # fmt: skip
         self.why = why.value.decode("latin-1")
         assert exact.tobytes() == data, "the file's bytes were written to"

@@ -73,7 +73,7 @@ static double seconds(const gl_decoder *decoder, void *state, const image *image
     for (int i = 0; i < n; i++) {
         const image *im = &images[i];
         const gl_window want = whole ? (gl_window){0, 0, im->width, im->height} : im->crop;
-        if (decoder->decode(state, im->data, im->size, im->width, im->height, want, &sink, why) != GL_DECODED) {
+        if (decoder->decode(state, im->data, im->size, im->width, im->height, want, NULL, &sink, why) != GL_DECODED) {
             fprintf(stderr, "%s refused: %s\n", decoder->name, why);
             exit(1);
         }

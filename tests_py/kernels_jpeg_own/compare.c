@@ -1,7 +1,9 @@
 /* compare.c: our JPEG decoder against libjpeg, on files that may be damaged in any way.
  *
  * The law: for every window of every file our decoder either refuses, or libjpeg decodes the file, with or without
- * warnings, to the same pixels.  (Pillow minds no warnings.)  And no byte outside of the buffers is touched.
+ * warnings, to the same pixels.  (Pillow minds no warnings.)  And no byte outside of the buffers is touched.  So it is
+ * with any seek index: none, the file's own in any density, a damaged one, that of another file.  Only one that is
+ * forged, seal and all, may change pixels, but not touch what is not its own.
  *
  *   clang -DFUZZ -fsanitize=fuzzer,address,undefined   coverage-guided, by LLVMFuzzerTestOneInput
  *   cc [-fsanitize=...]   compare <seed> <mutations of each file> <windows> <file>...
@@ -90,8 +92,65 @@ static gl_window random_window(uint64_t *seed, int32_t width, int32_t height) {
 }
 
 typedef struct tally {
-    long files, accepted, warned, windows;
+    long files, accepted, warned, windows, jumps;
 } tally;
+
+/* The seek index that goes from window to window and from file to file. */
+enum { SEEK_BYTES_MAX = 4096, SEEK_HEADER = 32 };
+static uint8_t seek_room[SEEK_BYTES_MAX];
+static gl_seek kept;
+
+static void damage(gl_seek *seek, uint64_t *seed) {
+    for (int n = 1 + below(seed, 4); n > 0 && seek->size > 0; n--) {
+        /* Half of the time in the header or the first places, where there are more rules to break. */
+        const size_t within = below(seed, 2) && seek->size > 64 ? 64 : seek->size;
+        const size_t at = (size_t)below(seed, (int64_t)within);
+        seek->data[at] = below(seed, 2) ? (uint8_t)next_random(seed) : seek->data[at] ^ (uint8_t)(1u << below(seed, 8));
+    }
+    if (below(seed, 8) == 0) {
+        seek->size = (size_t)below(seed, (int64_t)seek->room + 9); /* any size, even one that is not there */
+    }
+}
+
+/* Decodes with a forged index: anything may come of it but a byte out of place. */
+static void try_forged(void *state, const uint8_t *data, size_t size, gl_window w, int32_t width, int32_t height,
+                       uint64_t *seed) {
+    if (kept.size <= SEEK_HEADER || kept.size > kept.room) {
+        return;
+    }
+    uint8_t *out = malloc((size_t)w.width * w.height * 3);
+    /* Of its own exact size, for the sanitizers. */
+    gl_seek forged = {malloc(kept.size), kept.size, kept.size};
+    memcpy(forged.data, kept.data, kept.size);
+    uint8_t seal_and_file[16];
+    memcpy(seal_and_file, forged.data, sizeof seal_and_file);
+    damage(&forged, seed);
+    if (forged.size >= SEEK_HEADER && forged.size <= forged.room) {
+        memcpy(forged.data, seal_and_file, sizeof seal_and_file);
+        gl_jpeg_index_seal(&forged);
+    }
+    int32_t rows;
+    char why[GL_WHY_BYTES];
+    gl_test_decode(&gl_jpeg_own_alone, state, data, size, width, height, w, &forged, out, &rows, why);
+    free(forged.data);
+    free(out);
+}
+
+/* The index for the next window; NULL for none. */
+static gl_seek *choose_seek(uint64_t *seed) {
+    switch (below(seed, 6)) {
+    case 0:
+        return NULL;
+    case 1: /* a new one, of some density */
+        kept = (gl_seek){seek_room, (size_t)below(seed, below(seed, 2) ? 128 : SEEK_BYTES_MAX), 0};
+        return &kept;
+    case 2:
+        damage(&kept, seed);
+        return &kept;
+    default:
+        return &kept;
+    }
+}
 
 static void fail(const char *what, gl_window w, const uint8_t *data, size_t size) {
     fprintf(stderr, "%s: window %dx%d at %d,%d\n", what, w.width, w.height, w.x, w.y);
@@ -117,7 +176,12 @@ static void compare(void *state, const uint8_t *data, size_t size, int windows, 
         uint8_t *got = malloc((size_t)w.width * w.height * 3);
         int32_t rows;
         char why[GL_WHY_BYTES];
-        if (gl_test_decode(&gl_jpeg_own_alone, state, data, size, width, height, w, got, &rows, why) == GL_DECODED) {
+        gl_seek *const seek = choose_seek(seed);
+        const size_t seek_size = seek ? seek->size : 0;
+        const int status =
+            gl_test_decode(&gl_jpeg_own_alone, state, data, size, width, height, w, seek, got, &rows, why);
+        if (status == GL_DECODED) {
+            t->jumps += seek && seek_size > SEEK_HEADER && seek->size >= seek_size;
             if (!want) {
                 want = reference(data, size, width, height, &warnings);
                 if (!want) {
@@ -140,6 +204,7 @@ static void compare(void *state, const uint8_t *data, size_t size, int windows, 
             fail("rows handed over before a refusal", w, data, size);
         }
         free(got);
+        try_forged(state, data, size, w, width, height, seed);
     }
     free(want);
 }
@@ -156,7 +221,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < size; i++) {
         seed = seed * 31 + data[i];
     }
-    compare(state, data, size, 2, &seed, &t);
+    kept = (gl_seek){seek_room, SEEK_BYTES_MAX, 0};
+    memset(seek_room, 0, sizeof seek_room);
+    compare(state, data, size, 4, &seed, &t);
     return 0;
 }
 #else
@@ -241,8 +308,8 @@ int main(int argc, char **argv) {
         free(file);
     }
     gl_test_close(&gl_jpeg_own_alone, state);
-    printf("%ld files, %ld accepted (libjpeg warned of %ld), %ld windows, none differs\n", t.files, t.accepted,
-           t.warned, t.windows);
+    printf("%ld files, %ld accepted (libjpeg warned of %ld), %ld windows, %ld with an index, none differs\n", t.files,
+           t.accepted, t.warned, t.windows, t.jumps);
     return 0;
 }
 #endif

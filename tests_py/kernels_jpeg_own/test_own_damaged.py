@@ -48,9 +48,10 @@ def files(built: ctypes.CDLL, tmp_path_factory: pytest.TempPathFactory) -> list[
 @pytest.mark.parametrize("kernels", SETS)
 def test_what_is_accepted_decodes_in_libjpeg_to_the_same(compare: Path, files: list[str], kernels: str) -> None:
     environment = {**os.environ, "GOLOADER_KERNELS": kernels}
-    command = [str(compare), str(len(kernels)), "40", "2", *files]
+    command = [str(compare), str(len(kernels)), "40", "4", *files]
     folder = Path(files[0]).parent
     run = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
     assert run.returncode == 0, run.stderr
-    accepted = int(run.stdout.split(" files, ")[1].split()[0])
-    assert accepted > 300  # the law would hold for a decoder that refuses everything
+    accepted, indexed = (int(run.stdout.split(before)[1].split()[0]) for before in (" files, ", " windows, "))
+    assert accepted > 300  # the law would hold for a decoder that refuses everything,
+    assert indexed > 300  # and for one that makes no use of an index

@@ -43,9 +43,9 @@ void gl_test_close(const gl_decoder *decoder, void *state) {
 }
 
 int gl_test_decode(const gl_decoder *decoder, void *state, const uint8_t *data, size_t size, int32_t width,
-                   int32_t height, gl_window want, uint8_t *rgb, int32_t *rows, char why[GL_WHY_BYTES]) {
+                   int32_t height, gl_window want, gl_seek *seek, uint8_t *rgb, int32_t *rows, char why[GL_WHY_BYTES]) {
     collector c = {.sink = {collect}, .want = want, .rgb = rgb};
-    int status = decoder->decode(state, data, size, width, height, want, &c.sink, why);
+    int status = decoder->decode(state, data, size, width, height, want, seek, &c.sink, why);
     *rows = c.rows;
     return status;
 }

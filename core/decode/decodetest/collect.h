@@ -10,6 +10,6 @@ void gl_test_close(const gl_decoder *decoder, void *state);
 /* Decodes the window into rgb (want.height x want.width x 3 bytes, the caller's).  *rows is the number of rows handed
  * over, or -1 if the strips broke the contract. */
 int gl_test_decode(const gl_decoder *decoder, void *state, const uint8_t *data, size_t size, int32_t width,
-                   int32_t height, gl_window want, uint8_t *rgb, int32_t *rows, char why[GL_WHY_BYTES]);
+                   int32_t height, gl_window want, gl_seek *seek, uint8_t *rgb, int32_t *rows, char why[GL_WHY_BYTES]);
 
 #endif

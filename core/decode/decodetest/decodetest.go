@@ -64,7 +64,7 @@ func (s *State) Decode(data []byte, width, height int, want Window) (
 	var reason [C.GL_WHY_BYTES]C.char
 	var rows C.int32_t
 	result := C.gl_test_decode(s.decoder, s.state, (*C.uint8_t)(file), C.size_t(len(data)),
-		C.int32_t(width), C.int32_t(height), window, (*C.uint8_t)(unsafe.Pointer(&pixels[0])), &rows, &reason[0])
+		C.int32_t(width), C.int32_t(height), window, nil, (*C.uint8_t)(unsafe.Pointer(&pixels[0])), &rows, &reason[0])
 	status, why = Status(result), C.GoString(&reason[0])
 	switch {
 	case rows < 0:

@@ -24,6 +24,7 @@ typedef struct own {
     gl_jpeg_dc dc[GL_JPEG_TABLES];
     gl_jpeg_ac ac[GL_JPEG_TABLES];
     gl_jpeg_stream stream;
+    gl_jpeg_index index;
     gl_jpeg_region region;
     gl_jpeg_buffer strip;
 } own;
@@ -81,7 +82,7 @@ static int begin_scan(own *o, gl_jpeg_scan *scan) {
 }
 
 static int decode_alone(own *o, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                        gl_sink *sink) {
+                        gl_seek *seek, gl_sink *sink) {
     gl_jpeg_frame *frame = &o->frame;
     if ((int64_t)width * height > PIXELS_MAX || gl_jpeg_header_refusal(data, size) ||
         gl_jpeg_parse(data, size, frame) != GL_JPEG_OK || frame->width != width || frame->height != height) {
@@ -94,8 +95,12 @@ static int decode_alone(own *o, const uint8_t *data, size_t size, int32_t width,
     gl_jpeg_scan scan;
     const size_t scan_size = size - (size_t)(frame->scan - data);
     if (gl_jpeg_unstuff(frame->scan, scan_size, frame->restart_units > 0, &o->stream) != GL_JPEG_OK ||
-        begin_scan(o, &scan) != GL_JPEG_OK ||
-        gl_jpeg_region_begin(&o->region, o->kernels, frame, &o->stream, scan.unit_blocks, want) != GL_JPEG_OK) {
+        begin_scan(o, &scan) != GL_JPEG_OK) {
+        return GL_JPEG_NOT_OURS;
+    }
+    gl_jpeg_index_open(&o->index, seek, data, size, frame);
+    if (gl_jpeg_region_begin(&o->region, o->kernels, frame, &o->stream, &o->index, scan.unit_blocks, want) !=
+        GL_JPEG_OK) {
         return GL_JPEG_NOT_OURS;
     }
     for (;;) {
@@ -110,6 +115,7 @@ static int decode_alone(own *o, const uint8_t *data, size_t size, int32_t width,
             return GL_JPEG_NOT_OURS;
         }
     }
+    gl_jpeg_index_close(&o->index);
     return gl_jpeg_rows_hand_over(&o->region, o->kernels, frame, want, &o->strip, sink);
 }
 
@@ -120,10 +126,10 @@ static void release_if_huge(gl_jpeg_buffer *buffer) {
 }
 
 static int own_decode(void *state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                      gl_sink *sink, char why[GL_WHY_BYTES]) {
+                      gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]) {
     own *o = state;
     why[0] = 0;
-    const int status = decode_alone(o, data, size, width, height, want, sink);
+    const int status = decode_alone(o, data, size, width, height, want, seek, sink);
     release_if_huge(&o->stream.bytes);
     release_if_huge(&o->stream.starts);
     release_if_huge(&o->region.samples);
@@ -133,7 +139,7 @@ static int own_decode(void *state, const uint8_t *data, size_t size, int32_t wid
         return GL_DECODED;
     }
     if (o->turbo) {
-        return gl_jpeg_turbo.decode(o->turbo, data, size, width, height, want, sink, why);
+        return gl_jpeg_turbo.decode(o->turbo, data, size, width, height, want, seek, sink, why);
     }
     snprintf(why, GL_WHY_BYTES, "not a plain sound file");
     return GL_REFUSED;

@@ -211,6 +211,41 @@ void gl_jpeg_colour_avx512(const uint8_t *y, const uint8_t *cb, const uint8_t *c
                            uint8_t *b);
 #endif
 
+/* ---- index.c: places to go on from */
+
+typedef struct gl_jpeg_index {
+    gl_seek *seek; /* the memory it lies in; NULL: there is no index */
+    uint64_t file; /* hash of the file */
+    int32_t components;
+    int32_t every;               /* MCUs from a place to the next; the first place is at MCU `every` */
+    int32_t known, known_before; /* places that it has, and that it had when it was opened */
+    int32_t places;              /* that it may have at most */
+    size_t place_bytes;
+} gl_jpeg_index;
+
+/* gl_jpeg_index_open finds the index of a file in *seek (NULL: nobody keeps one), or begins one. */
+void gl_jpeg_index_open(gl_jpeg_index *index, gl_seek *seek, const uint8_t *data, size_t size,
+                        const gl_jpeg_frame *frame);
+
+/* gl_jpeg_index_before gives the number of the last MCU up to `unit` at which there is a place; 0 if there is none. */
+int32_t gl_jpeg_index_before(const gl_jpeg_index *index, int32_t unit);
+
+/* gl_jpeg_index_go sets the scan to the place at MCU `unit`, one that gl_jpeg_index_before gave. */
+int gl_jpeg_index_go(const gl_jpeg_index *index, int32_t unit, gl_jpeg_scan *scan);
+
+/* gl_jpeg_index_wants gives the number of the MCU whose place is to be noted next; INT32_MAX if none is. */
+int32_t gl_jpeg_index_wants(const gl_jpeg_index *index);
+
+/* gl_jpeg_index_note notes where the scan stands as the place that is wanted next. */
+void gl_jpeg_index_note(gl_jpeg_index *index, const gl_jpeg_scan *scan);
+
+/* gl_jpeg_index_seal makes what is in *seek, at least a header, count as undamaged. */
+void gl_jpeg_index_seal(gl_seek *seek);
+
+/* gl_jpeg_index_close leaves what was learned in the caller's memory; to be called only if the file was sound so far.
+ */
+void gl_jpeg_index_close(gl_jpeg_index *index);
+
 /* ---- region.c: the MCUs a window needs, decoded to planes of samples */
 
 typedef struct gl_jpeg_plane {
@@ -235,9 +270,11 @@ typedef struct gl_jpeg_region {
     gl_jpeg_extent across, down; /* the MCUs that are wanted */
     int16_t *kept, *skipped;     /* coefficients of a row's wanted MCUs, and of others */
     size_t kept_bytes;
-    int32_t row, unit;      /* the MCU to read next: in `unit` of row `row` */
+    gl_jpeg_index *index;
+    int32_t unit;           /* the MCU to read next, by its number in the image */
+    int32_t row, column;    /* the wanted MCU to read next */
     size_t interval;        /* restart interval that the reader is in */
-    int32_t interval_units; /* MCUs left of it */
+    int32_t interval_units; /* MCUs left of it, if there are intervals */
 } gl_jpeg_region;
 
 /* What to read next: `units` MCUs into blocks (gl_jpeg_scan_units); 0: all is read. */
@@ -250,7 +287,7 @@ typedef struct gl_jpeg_stretch {
  * read, and makes samples of what was read since; the caller reads that with `scan`, until nothing is left.  Several
  * images can be under way at once. */
 int gl_jpeg_region_begin(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
-                         const gl_jpeg_stream *stream, int32_t unit_blocks, gl_window want);
+                         const gl_jpeg_stream *stream, gl_jpeg_index *index, int32_t unit_blocks, gl_window want);
 int gl_jpeg_region_next(gl_jpeg_region *region, gl_jpeg_scan *scan, gl_jpeg_stretch *next);
 
 /* ---- rows.c: from planes of samples to rows of RGB */

@@ -1,7 +1,8 @@
 /* region.c: the MCUs a window needs, decoded to planes of samples.
  *
  * The code of a JPEG can only be read from its beginning, so all MCUs down to the last wanted row are read; but
- * the coefficients of those outside the region are not kept, and nothing is done with them. */
+ * the coefficients of those outside the region are not kept, and nothing is done with them.  A seek index (index.c)
+ * spares most of these too. */
 #include <string.h>
 
 #include "engine.h"
@@ -116,16 +117,19 @@ static int next_interval(gl_jpeg_region *region, gl_jpeg_scan *scan) {
 }
 
 int gl_jpeg_region_begin(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
-                         const gl_jpeg_stream *stream, int32_t unit_blocks, gl_window want) {
+                         const gl_jpeg_stream *stream, gl_jpeg_index *index, int32_t unit_blocks, gl_window want) {
     /* Upsampling looks at the next chroma sample, which is two pixels away. */
     const int32_t margin_x = frame->unit_width > 8 ? 2 : 0, margin_y = frame->unit_height > 8 ? 2 : 0;
     region->kernels = kernels;
     region->frame = frame;
     region->stream = stream;
+    region->index = index;
     region->unit_blocks = unit_blocks;
     region->across = units_of(want.x, want.x + want.width, margin_x, frame->unit_width, frame->units_across);
     region->down = units_of(want.y, want.y + want.height, margin_y, frame->unit_height, frame->units_down);
-    region->row = region->unit = 0;
+    region->row = region->down.begin;
+    region->column = region->across.begin;
+    region->unit = 0;
     region->interval = 0;
     region->interval_units = frame->restart_units;
     const int32_t kept = region->across.end - region->across.begin;
@@ -142,6 +146,24 @@ int gl_jpeg_region_begin(gl_jpeg_region *region, const gl_jpeg_kernels *kernels,
     return GL_JPEG_OK;
 }
 
+/* Goes to a place of the index between here and MCU `target`, if there is one. */
+static int skip_towards(gl_jpeg_region *region, gl_jpeg_scan *scan, int32_t target) {
+    const int32_t place = gl_jpeg_index_before(region->index, target);
+    if (place <= region->unit) {
+        return GL_JPEG_OK;
+    }
+    const int32_t restart_units = region->frame->restart_units;
+    if (restart_units) {
+        region->interval = (size_t)(place / restart_units);
+        region->interval_units = restart_units - place % restart_units;
+        if (region->interval >= region->stream->intervals) {
+            return GL_JPEG_NOT_OURS;
+        }
+    }
+    region->unit = place;
+    return gl_jpeg_index_go(region->index, place, scan);
+}
+
 /* The last MCU is read. */
 static int finish(gl_jpeg_region *region, const gl_jpeg_scan *scan) {
     if (bytes_read(scan) > start_of(region->stream, region->interval + 1)) {
@@ -153,41 +175,50 @@ static int finish(gl_jpeg_region *region, const gl_jpeg_scan *scan) {
     return GL_JPEG_OK;
 }
 
+static int32_t least(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
 int gl_jpeg_region_next(gl_jpeg_region *region, gl_jpeg_scan *scan, gl_jpeg_stretch *next) {
     const gl_jpeg_extent across = region->across, down = region->down;
-    const int32_t row_end = region->row == down.end - 1 ? across.end : region->frame->units_across;
     next->units = 0;
-    if (region->unit == row_end) {
-        if (region->row >= down.begin && transform_row(region, region->row - down.begin) != GL_JPEG_OK) {
+    if (region->column == across.end) {
+        if (transform_row(region, region->row - down.begin) != GL_JPEG_OK) {
             return GL_JPEG_NOT_OURS;
         }
+        region->column = across.begin;
         region->row++;
-        region->unit = 0;
         if (region->row == down.end) {
             return finish(region, scan);
         }
-        return gl_jpeg_region_next(region, scan, next);
     }
-    const int keeps = region->row >= down.begin;
-    int32_t n;
-    if (keeps && region->unit == 0) {
-        memset(region->kept, 0, region->kept_bytes);
+    const int32_t target = region->row * region->frame->units_across + region->column;
+    if (region->unit < target && skip_towards(region, scan, target) != GL_JPEG_OK) {
+        return GL_JPEG_NOT_OURS;
     }
-    if (keeps && region->unit >= across.begin && region->unit < across.end) {
-        n = across.end - region->unit;
-        next->blocks = region->kept + (ptrdiff_t)(region->unit - across.begin) * region->unit_blocks * GL_JPEG_BLOCK;
-    } else {
-        n = (keeps && region->unit < across.begin ? across.begin : row_end) - region->unit;
-        n = n < SKIPPED_AT_ONCE ? n : SKIPPED_AT_ONCE;
-        next->blocks = region->skipped;
+    if (region->frame->restart_units && region->interval_units == 0 && next_interval(region, scan) != GL_JPEG_OK) {
+        return GL_JPEG_NOT_OURS;
     }
+    if (region->unit == gl_jpeg_index_wants(region->index)) {
+        gl_jpeg_index_note(region->index, scan);
+    }
+    /* No further than where something is to be done. */
+    int32_t n = gl_jpeg_index_wants(region->index) - region->unit;
     if (region->frame->restart_units) {
-        if (region->interval_units == 0 && next_interval(region, scan) != GL_JPEG_OK) {
-            return GL_JPEG_NOT_OURS;
-        }
-        n = n < region->interval_units ? n : region->interval_units;
-        region->interval_units -= n;
+        n = least(n, region->interval_units);
     }
+    if (region->unit < target) {
+        n = least(n, least(target - region->unit, SKIPPED_AT_ONCE));
+        next->blocks = region->skipped;
+    } else {
+        n = least(n, across.end - region->column);
+        if (region->column == across.begin) {
+            memset(region->kept, 0, region->kept_bytes);
+        }
+        next->blocks = region->kept + (ptrdiff_t)(region->column - across.begin) * region->unit_blocks * GL_JPEG_BLOCK;
+        region->column += n;
+    }
+    region->interval_units -= n;
     region->unit += n;
     next->units = n;
     return GL_JPEG_OK;

@@ -230,7 +230,8 @@ static int decode_window(turbo *t, const uint8_t *data, size_t size, int32_t wid
 }
 
 static int turbo_decode(void *state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                        gl_sink *sink, char why[GL_WHY_BYTES]) {
+                        gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]) {
+    (void)seek; /* libjpeg-turbo reads every file from its beginning */
     turbo *t = state;
     t->why = why;
     why[0] = 0;

@@ -231,7 +231,8 @@ static int decode_window(state *s, const uint8_t *data, size_t size, int32_t wid
 }
 
 static int png_decode(void *context, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                      gl_sink *sink, char why[GL_WHY_BYTES]) {
+                      gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]) {
+    (void)seek; /* nothing in a deflate stream can be gone to */
     state *s = context;
     why[0] = 0;
     if ((int64_t)width * height > PIXELS_MAX) {
