@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _lease, _native
+from . import _cores, _lease, _native
 from .plan import Plan
 
 # Ctrl-C that arrives just before a wait begins is heard when the wait ends.
@@ -67,7 +67,7 @@ class Core:
 
     def start(self, *, workers: int, streams: int, base_seed: int) -> Run:
         """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core."""
-        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        allowed = _cores.allowed()
         options = _native.RunOptions(
             workers=min(workers or allowed, allowed),
             streams=streams,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from . import _native, plan
+from . import _auto, _native, plan
 from ._core import Core
 from .plan import Explanation, Plan, Refusal
 
@@ -48,5 +48,8 @@ def explain(loader: DataLoader[Any]) -> Explanation:
     """A line a stage, with what was counted so far."""
     decision = decide(loader)
     rows = plan.explain(loader, decision)
+    chosen = _auto.row(loader, native=isinstance(decision, Plan))
+    if chosen is not None:
+        rows = Explanation([chosen, *rows])
     opened = _cores.get(loader)
     return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeVar
 
+import torch
 from torch.utils import data
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from . import _doors
+from . import _auto, _cores, _doors
 from ._iterators import InlineIterator, PrefetchingIterator
 from .plan import Explanation, Refusal
 
@@ -20,7 +22,56 @@ class DataLoader(data.DataLoader[T_co]):
     What goloader understands runs in Go: no worker processes, no copies, no start of workers at each epoch. Everything
     else runs as torch runs it. `explain()` says which is which, and why. Batches are ordinary tensors; memory of a
     batch is used again only when the last tensor over it is gone.
+
+    num_workers="auto" chooses when the loader is made, and `loader.num_workers` is then an int as any other: one for
+    each core that this process may use (affinity, cgroup quota, divided by the ranks of a node), or, for a dataset that
+    runs in Python, draws no random numbers and is cheaper to load here than to hand on, 0. The number decides which
+    random numbers a sample gets, as with torch: write it down to have the same batches on a machine with more cores.
     """
+
+    def __init__(
+        self,
+        dataset: data.Dataset[T_co],
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: data.Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: data.Sampler[list[Any]] | Iterable[list[Any]] | None = None,
+        num_workers: int | Literal["auto"] = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: torch.Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        auto = isinstance(num_workers, str) and num_workers == "auto"
+        super().__init__(
+            dataset,
+            batch_size,
+            shuffle,
+            sampler,
+            batch_sampler,
+            _cores.share() if auto else num_workers,  # type: ignore[arg-type] # torch has a word for other strings
+            collate_fn,
+            pin_memory,
+            drop_last,
+            timeout,
+            worker_init_fn,
+            multiprocessing_context,
+            generator,
+            prefetch_factor=prefetch_factor,
+            persistent_workers=persistent_workers,
+            pin_memory_device=pin_memory_device,
+            in_order=in_order,
+        )
+        if auto:
+            _auto.choose(self, _doors.decide(self), ahead=prefetch_factor is not None)
 
     def explain(self) -> Explanation:
         """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""

@@ -1,0 +1,85 @@
+"""How many cores this process may use: its affinity, its cgroup's quota, and the ranks beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+
+def allowed(root: Path = Path("/")) -> int:
+    """Cores this process may keep busy, at least 1: those of its affinity, and no more than its cgroups' quota gives.
+
+    A quota of 2.5 cores allows 2: a third thread would only be throttled. `root` is where /proc and /sys are looked up.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = quota(root)
+    return cores if limit is None else max(1, min(cores, int(limit)))
+
+
+def share(root: Path = Path("/")) -> int:
+    """The cores of one rank, at least 1: `allowed`, divided by the ranks that torchrun started beside this one.
+
+    A rank that was bound to cores of its own (numactl, torchrun --numa-binding) has fewer than its parent process, and
+    shares them with nobody.
+    """
+    cores = allowed(root)
+    try:
+        ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        bound = os.sched_getaffinity(0) < os.sched_getaffinity(os.getppid())
+    except (ValueError, OSError, AttributeError):
+        return cores
+    return cores if bound else max(1, cores // max(1, ranks))
+
+
+def quota(root: Path = Path("/")) -> float | None:
+    """Cores that the cgroups of this process grant it, v1 or v2: the least of its own and of those above; None if any.
+
+    https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.max; .../scheduler/sched-bwc.html, cpu.cfs_quota_us
+    """
+    limits = [limit for folder in _folders(root) if (limit := _limit(folder)) is not None]
+    return min(limits, default=None)
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    """The folders of the CPU cgroups of this process, and of those above them that it can see."""
+    try:
+        mounts = (root / "proc/self/mountinfo").read_text().splitlines()
+        groups = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    paths = {}  # "" for v2, "cpu" for v1: the path of this process
+    for line in groups:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "" or "cpu" in controllers.split(","):
+            paths["cpu" if controllers else ""] = path
+    for line in mounts:
+        # 36 35 98:0 /root /mount/point options [optional ...] - type source superoptions      (man 5 proc)
+        fields, _, rest = line.partition(" - ")
+        mounted, point = fields.split(" ")[3:5]
+        kind, _, options = rest.split(" ")[:3]
+        controller = {"cgroup2": "", "cgroup": "cpu"}.get(kind)
+        if controller not in paths or (controller and controller not in options.split(",")):
+            continue
+        # In a container the mount may show a part of the tree only.
+        group = PurePosixPath(paths[controller])
+        inside = group.relative_to(mounted if group.is_relative_to(mounted) else "/")
+        top = root / point.lstrip("/")
+        for folder in (inside, *inside.parents):
+            yield top / folder
+
+
+def _limit(folder: Path) -> float | None:
+    """Cores that one cgroup grants; None for as many as there are."""
+    try:
+        quota, period = (folder / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            quota = (folder / "cpu.cfs_quota_us").read_text().strip()
+            period = (folder / "cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    try:
+        return float(quota) / float(period) if float(quota) > 0 else None
+    except (ValueError, ZeroDivisionError):  # "max"
+        return None

@@ -1,0 +1,121 @@
+"""The cores a process may use are those of its affinity, cut to its cgroups' quota and to its share of a node."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goloader import _cores
+
+V2 = "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"
+V1 = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct"
+DOCKER_V1 = "32 31 0:29 /docker/4f /sys/fs/cgroup/cpu rw master:9 - cgroup cgroup rw,cpu"
+CPUSET = "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset"
+
+# name: (/proc/self/mountinfo, /proc/self/cgroup, files, cores granted)
+TREES: dict[str, tuple[list[str], str, dict[str, str], float | None]] = {
+    "v2, own": ([V2], "0::/a/b", {"a/b/cpu.max": "250000 100000"}, 2.5),
+    "v2, no limit": ([V2], "0::/a/b", {"a/b/cpu.max": "max 100000", "a/cpu.max": "max 100000"}, None),
+    "v2, the least of all above": (
+        [V2],
+        "0::/a/b",
+        {"a/b/cpu.max": "800000 100000", "a/cpu.max": "150000 50000", "cpu.max": "max 100000"},
+        3,
+    ),
+    "v2, in a container": ([V2], "0::/", {"cpu.max": "50000 100000"}, 0.5),
+    "v2, of another": ([V2], "0::/a", {"b/cpu.max": "50000 100000"}, None),
+    "v1": (
+        [CPUSET, V1],
+        "4:cpuset:/x\n3:cpu,cpuacct:/a",
+        {"cpu,cpuacct/a/cpu.cfs_quota_us": "400000\n", "cpu,cpuacct/a/cpu.cfs_period_us": "100000\n"},
+        4,
+    ),
+    "v1, no limit": (
+        [V1],
+        "3:cpu,cpuacct:/a",
+        {"cpu,cpuacct/a/cpu.cfs_quota_us": "-1\n", "cpu,cpuacct/a/cpu.cfs_period_us": "100000\n"},
+        None,
+    ),
+    "v1, a container's part of the tree": (
+        [DOCKER_V1],
+        "3:cpu:/docker/4f/sub",
+        {"cpu/cpu.cfs_quota_us": "600000", "cpu/cpu.cfs_period_us": "200000"},
+        3,
+    ),
+    "both": (
+        [V1, V2.replace("/sys/fs/cgroup ", "/sys/fs/cgroup/unified ")],
+        "3:cpu,cpuacct:/a\n0::/a",
+        {
+            "cpu,cpuacct/a/cpu.cfs_quota_us": "700000",
+            "cpu,cpuacct/a/cpu.cfs_period_us": "100000",
+            "unified/a/cpu.max": "600000 100000",
+        },
+        6,
+    ),
+    "nonsense": ([V2], "0::/a", {"a/cpu.max": "many"}, None),
+    "no cgroups": ([], "", {}, None),
+}
+
+
+def tree(root: Path, name: str) -> Path:
+    mounts, groups, files, _ = TREES[name]
+    texts = {
+        "proc/self/mountinfo": "\n".join(["22 1 8:1 / / rw - ext4 /dev/sda rw", *mounts]),
+        "proc/self/cgroup": groups,
+    }
+    texts |= {f"sys/fs/cgroup/{path}": text for path, text in files.items()}
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_least_quota_above_a_process_holds(tmp_path: Path, name: str) -> None:
+    root, want = tree(tmp_path, name), TREES[name][3]
+    assert _cores.quota(root) == want
+    assert _cores.allowed(root) == max(1, min(len(os.sched_getaffinity(0)), int(want or 1e6)))
+
+
+def test_without_proc_there_is_no_quota(tmp_path: Path) -> None:
+    assert _cores.quota(tmp_path) is None
+
+
+@pytest.fixture
+def affinity() -> Iterator[set[int]]:
+    before = os.sched_getaffinity(0)
+    yield before
+    os.sched_setaffinity(0, before)
+
+
+def test_affinity_is_what_it_is_at_the_moment(affinity: set[int], tmp_path: Path) -> None:
+    for cores in range(1, len(affinity) + 1):
+        os.sched_setaffinity(0, sorted(affinity)[:cores])
+        assert _cores.allowed(tmp_path) == cores
+
+
+@pytest.mark.parametrize(("ranks", "share"), [("1", 8), ("2", 4), ("3", 2), ("99", 1), ("none", 8), ("0", 8)])
+def test_the_ranks_of_a_node_share_its_cores(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ranks: str, share: int
+) -> None:
+    monkeypatch.setattr(_cores, "allowed", lambda root: 8)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
+    assert _cores.share(tmp_path) == share
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+def test_a_rank_that_was_bound_to_cores_shares_them_with_nobody() -> None:
+    program = (
+        "import os\nfrom goloader import _cores\n_cores.allowed = lambda root: 8\n"
+        "print(_cores.share())\nos.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\nprint(_cores.share())"
+    )
+    environment = os.environ | {"LOCAL_WORLD_SIZE": "4", "PYTHONPATH": str(Path(_cores.__file__).parents[1])}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.split() == ["2", "8"]
