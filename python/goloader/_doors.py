@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,10 @@ _FORKED = Refusal(
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _plans: weakref.WeakKeyDictionary[DataLoader[Any], Plan] = weakref.WeakKeyDictionary()
 _cores: weakref.WeakKeyDictionary[DataLoader[Any], Core] = weakref.WeakKeyDictionary()
+_announced: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
+
+# Whether each loader prints its explain() table when its first epoch begins: install(explain=True).
+announcing = False
 
 
 def decide(loader: DataLoader[Any]) -> Plan | Refusal:
@@ -44,12 +50,26 @@ def core(loader: DataLoader[Any], decision: Plan) -> Core:
     return opened
 
 
-def explain(loader: DataLoader[Any]) -> Explanation:
-    """A line a stage, with what was counted so far."""
-    decision = decide(loader)
+def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
+    """A line a stage, with what was counted so far. `ours`: its class leaves the making of iterators to us."""
+    if ours or loader in _cores:
+        decision = decide(loader)
+    else:
+        decision = Refusal("loader", type(loader).__qualname__, "this class makes its iterators itself")
     rows = plan.explain(loader, decision)
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
     if chosen is not None:
         rows = Explanation([chosen, *rows])
     opened = _cores.get(loader)
     return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())
+
+
+def announce(loader: DataLoader[Any]) -> None:
+    """Prints the explain() table of a loader on stderr, once, if install() was asked for that."""
+    if announcing and loader not in _announced:
+        _announced.add(loader)
+        rank = os.environ.get("RANK")
+        who = type(loader).__qualname__ + ("" if rank is None else f", rank {rank}")
+        # In one piece: several ranks may write to one terminal.
+        sys.stderr.write(f"goloader: {who}\n{loader.explain()}\n")
+        sys.stderr.flush()

@@ -75,9 +75,10 @@ class DataLoader(data.DataLoader[T_co]):
 
     def explain(self) -> Explanation:
         """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""
-        return _doors.explain(self)
+        return _doors.explain(self, ours=type(self)._get_iterator is DataLoader._get_iterator)
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
+        _doors.announce(self)
         decision = _doors.decide(self)
         if isinstance(decision, Refusal):
             return super()._get_iterator()

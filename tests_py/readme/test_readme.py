@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -202,6 +204,22 @@ def test_the_first_example_runs_and_prints_what_it_says(
         README.write_text(README.read_text().replace(f"```text\n{output}```", f"```text\n{printed}```"))
         return
     assert printed == output
+
+
+def test_the_first_example_prints_the_same_with_torch_s_import_and_our_command_line(root: Path, tmp_path: Path) -> None:
+    example, output = re.findall(
+        r"```(?:python|text)\n(.*?)```", section("example").findall(README.read_text())[0], re.DOTALL
+    )
+    (command,) = re.findall(r"^python (-m goloader run --explain .*)$", README.read_text(), re.MULTILINE)
+    (tmp_path / "photos").symlink_to(root)
+    script = example.replace("from goloader import", "from torch.utils.data import")
+    assert script != example
+    (tmp_path / "train.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout == output
+    assert done.stderr.startswith("goloader: DataLoader\nstage ")
 
 
 def test_the_figures_are_those_of_the_kept_result() -> None:

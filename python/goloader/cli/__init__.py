@@ -1,0 +1,45 @@
+"""The command line: `python -m goloader COMMAND`. Each command is a module here with `add(commands)`.
+
+run.py      an unmodified script, with every DataLoader in it ours
+startup/    goes on PYTHONPATH for that: what Python runs when it starts
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from collections.abc import Sequence
+from importlib import metadata
+
+from . import run
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command that `arguments` (None: those of the process) name, and returns its exit code.
+
+    Raises SystemExit as argparse does: 0 after --help and --version, 2 for arguments that make no sense.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m goloader", description="torch's DataLoader, with the work done in Go", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=_versions())
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    run.add(commands)
+    parsed = parser.parse_args(arguments)
+    status: int = parsed.command(parsed)
+    return status
+
+
+def _versions() -> str:
+    """goloader's version, and those that a report of a bug should name."""
+    names = [f"goloader {_version('goloader')}", f"torch {_version('torch')}", f"Python {platform.python_version()}"]
+    return ", ".join(names)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,67 @@
+"""python -m goloader run: an unmodified script, with every DataLoader that it or a framework in it makes being ours.
+
+The script is run by a fresh interpreter in place of this process, so all that it sees of itself (sys.argv, sys.path,
+__main__, tracebacks, exit code) is as without us. Two environment variables make the difference, and every process that
+the script starts inherits them:
+
+    PYTHONPATH     starts with startup/, whose sitecustomize.py Python imports when it starts
+    GOLOADER_RUN   "install", or "explain" for --explain; without it startup/ does nothing
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+_STARTUP = Path(__file__).resolve().parent / "startup"
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "run",
+        help="run an unmodified script, with every DataLoader in it goloader's",
+        description=(
+            "Runs a Python script as `python SCRIPT ...` would, but every torch.utils.data.DataLoader made by it, by a "
+            "framework inside it, or by a process that it starts (torchrun's ranks, spawned workers), is goloader's."
+        ),
+        usage="%(prog)s [-h] [--explain] [-m] SCRIPT [ARGUMENT ...]",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="print on stderr, when a loader's first epoch begins, what of it runs in Go, what in Python, and why",
+    )
+    parser.add_argument(
+        "-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as of python -m"
+    )
+    parser.add_argument("script", metavar="SCRIPT", help="a Python file, or a folder or zip file with a __main__.py")
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="arguments of the script")
+    parser.set_defaults(command=lambda parsed: _run(parser, parsed))
+
+
+def _run(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> NoReturn:
+    if sys.flags.ignore_environment or sys.flags.no_site:
+        parser.error("python's options -E, -I and -S keep what starts with it from being goloader's")
+    if not sys.executable:
+        parser.error("sys.executable is empty: there is no Python to run the script with")
+    os.environ["GOLOADER_RUN"] = "explain" if parsed.explain else "install"
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.fspath(_STARTUP) + (os.pathsep + before if before else "")
+    script = ["-m", parsed.script] if parsed.module else [parsed.script]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *_flags(), *script, *parsed.arguments])
+
+
+def _flags() -> list[str]:
+    """The options that this interpreter was given, as in `python -u -X dev -m goloader run`."""
+    # Before this program's own arguments stand the interpreter, its options, and "-m goloader" or the path to it.
+    options = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv)]
+    if options and options[-1].startswith("-") and options[-1].endswith("m"):
+        options[-1] = options[-1][:-1]  # -m, or -um
+    return [option for option in options if option != "-"]
