@@ -91,6 +91,16 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		}
 		return pipeline.OpenRows(p, rows), nil
 	}
+	if source.files != 0 {
+		list, err := get[*folder.List](&handles, int64(source.files))
+		if err != nil {
+			return nil, err
+		}
+		if list.Files() == nil {
+			return nil, fmt.Errorf("the list of files is not made yet: %w", errArgument)
+		}
+		return pipeline.Open(p, list.Files().Share())
+	}
 	offsets := unsafe.Slice((*int64)(source.offsets), n+1)
 	if offsets[n] < 0 {
 		return nil, fmt.Errorf("%d bytes of paths: %w", offsets[n], errArgument)

@@ -58,6 +58,8 @@ typedef struct gl_source {
     const char *paths;
     const int64_t *offsets;
     const int64_t *labels;
+    /* "folder", instead of these three: a list made by gl_files_list, shared and not copied.  0: none. */
+    gl_handle files;
     /* "array": one C-contiguous array a field, count rows each.  Not copied: to be kept until the loader is closed. */
     const void *const *arrays;
 } gl_source;
@@ -116,6 +118,36 @@ const char *gl_kernels(void);
  *   plan    JSON, plan_bytes long, not NUL-terminated; copied
  *   out     on GL_OK the loader, to be closed by gl_close */
 gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, gl_handle *out, gl_error *err);
+
+/* An image folder to list. */
+typedef struct gl_tree {
+    const char *root;
+    const char *const *classes; /* folders in root, whose files get labels 0, 1, ... */
+    int32_t nclasses;
+    const char *const *extensions; /* in small letters, with their dots: ".jpg"; other files are left out */
+    int32_t nextensions;
+    const char
+        *index; /* NULL, or a file that keeps the list for the next time: written if it is not there or out of date */
+} gl_tree;
+
+typedef struct gl_files {
+    int64_t count; /* files; as long as the list is not made, how many were found so far */
+    const char *paths;
+    const int64_t *offsets;
+    const int64_t *labels;
+    int32_t indexed;              /* the list came from the index file */
+    char notice[GL_REASON_BYTES]; /* what went wrong with the index file, or "" */
+} gl_files;
+
+/* gl_files_list begins to list the files of an image folder, in the order of torchvision's ImageFolder, in the
+ * background.
+ *   tree    copied
+ *   out     on GL_OK the list, to be closed by gl_close, at any time; loaders that share it go on */
+gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err);
+
+/* gl_files_wait waits until the list is made, at most timeout_ms: GL_OK and all of *files, good until the list is
+ * closed, or GL_EMPTY and files->count. */
+gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err);
 
 /* gl_start starts goroutines for a loader; several runs of one loader may be alive at once.
  *   out     on GL_OK the run, to be closed by gl_close before its loader

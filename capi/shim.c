@@ -51,6 +51,16 @@ gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, 
     return go_open((char *)plan, plan_bytes, (gl_source *)source, out, err);
 }
 
+gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_files_list((gl_tree *)tree, out, err);
+}
+
+gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err) {
+    ENTER(err);
+    return go_files_wait(list, timeout_ms, files, err);
+}
+
 gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *out, int32_t *out_fd, gl_error *err) {
     ENTER(err);
     return go_start(loader, (gl_run_options *)options, out, out_fd, err);

@@ -54,6 +54,7 @@ class Core:
             plan.paths,
             plan.offsets.ctypes.data,
             plan.labels.ctypes.data,
+            0,
             ctypes.cast(pointers, ctypes.c_void_p),
         )
         handle, error = c_int64(), _native.Error()

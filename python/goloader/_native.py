@@ -45,7 +45,30 @@ class Source(Structure):
         ("paths", c_char_p),
         ("offsets", c_void_p),
         ("labels", c_void_p),
+        ("files", c_int64),
         ("arrays", c_void_p),
+    ]
+
+
+class Tree(Structure):
+    _fields_ = [
+        ("root", c_char_p),
+        ("classes", POINTER(c_char_p)),
+        ("nclasses", c_int32),
+        ("extensions", POINTER(c_char_p)),
+        ("nextensions", c_int32),
+        ("index", c_char_p),
+    ]
+
+
+class Files(Structure):
+    _fields_ = [
+        ("count", c_int64),
+        ("paths", c_void_p),
+        ("offsets", c_void_p),
+        ("labels", c_void_p),
+        ("indexed", c_int32),
+        ("notice", c_char * 256),
     ]
 
 
@@ -90,6 +113,8 @@ class RunOptions(Structure):
 _LONG = {
     "gl_open": (c_int32, [c_char_p, c_size_t, POINTER(Source), POINTER(c_int64), POINTER(Error)]),
     "gl_wait": (c_int32, [c_int32, c_int32]),
+    "gl_files_list": (c_int32, [POINTER(Tree), POINTER(c_int64), POINTER(Error)]),
+    "gl_files_wait": (c_int32, [c_int64, c_int32, POINTER(Files), POINTER(Error)]),
     "gl_answer_pixels": (c_int32, [c_int64, c_char_p, c_int32, c_int32, POINTER(Error)]),
     "gl_reject": (c_int32, [c_int64, POINTER(Error)]),
     "gl_reset": (c_int32, [c_int64, POINTER(Error)]),

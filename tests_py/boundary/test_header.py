@@ -24,6 +24,8 @@ HEADER = (CAPI / "goloader.h").read_text()
 STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_error": _native.Error,
     "gl_source": _native.Source,
+    "gl_tree": _native.Tree,
+    "gl_files": _native.Files,
     "gl_field": _native.Field,
     "gl_batch": _native.Batch,
     "gl_ask": _native.Ask,

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -18,6 +19,7 @@ const fileMax = 1 << 30
 
 // Folder is a list of files with their labels. It implements source.Files.
 type Folder struct {
+	owners  atomic.Int32
 	block   mem.Block
 	paths   []byte  // each path ends in NUL, as the kernel wants it
 	offsets []int64 // n+1; path i is paths[offsets[i]:offsets[i+1]-1]
@@ -32,34 +34,71 @@ var _ source.Files = (*Folder)(nil)
 //	offsets  n+1 offsets into paths, ascending, from 0 to len(paths)
 //	labels   n class numbers
 func New(paths []byte, offsets, labels []int64) (*Folder, error) {
-	n := len(labels)
-	if len(offsets) != n+1 || offsets[0] != 0 || offsets[n] != int64(len(paths)) {
-		return nil, fmt.Errorf("folder: %d labels and %d path bytes do not fit %d offsets", n, len(paths), len(offsets))
+	if err := check(paths, offsets, labels); err != nil {
+		return nil, err
 	}
-	for i := range n {
-		if offsets[i+1] <= offsets[i] || offsets[i+1] > int64(len(paths)) || paths[offsets[i+1]-1] != 0 {
-			return nil, fmt.Errorf("folder: path %d does not end in NUL where the next begins (byte %d)", i, offsets[i+1])
-		}
-		if path := paths[offsets[i] : offsets[i+1]-1]; bytes.IndexByte(path, 0) >= 0 {
-			return nil, fmt.Errorf("folder: path %d, %q, holds a NUL", i, path)
-		}
-	}
-	const word = int(unsafe.Sizeof(int64(0)))
-	words := 2*n + 1
-	block, err := mem.New(mem.Indexes, words*word+len(paths))
+	f, err := allocate(len(labels), len(paths))
 	if err != nil {
-		return nil, fmt.Errorf("folder: %w", err)
+		return nil, err
 	}
-	numbers := unsafe.Slice((*int64)(block.Data()), words)
-	f := &Folder{block: block, offsets: numbers[:n+1], labels: numbers[n+1:], paths: block.Bytes()[words*word : words*word+len(paths)]}
 	copy(f.offsets, offsets)
 	copy(f.labels, labels)
 	copy(f.paths, paths)
 	return f, nil
 }
 
-// Close frees the list.
-func (f *Folder) Close() { f.block.Free() }
+// check says what is wrong with a list of files, if anything.
+func check(paths []byte, offsets, labels []int64) error {
+	n := len(labels)
+	if len(offsets) != n+1 || offsets[0] != 0 || offsets[n] != int64(len(paths)) {
+		return fmt.Errorf("folder: %d labels and %d path bytes do not fit %d offsets", n, len(paths), len(offsets))
+	}
+	for i := range n {
+		if offsets[i+1] <= offsets[i] || offsets[i+1] > int64(len(paths)) || paths[offsets[i+1]-1] != 0 {
+			return fmt.Errorf("folder: path %d does not end in NUL where the next begins (byte %d)", i, offsets[i+1])
+		}
+		if path := paths[offsets[i] : offsets[i+1]-1]; bytes.IndexByte(path, 0) >= 0 {
+			return fmt.Errorf("folder: path %d, %q, holds a NUL", i, path)
+		}
+	}
+	return nil
+}
+
+// allocate gives a list of n files with nothing in it yet.
+func allocate(n, pathBytes int) (*Folder, error) {
+	const word = int(unsafe.Sizeof(int64(0)))
+	words := 2*n + 1
+	block, err := mem.New(mem.Indexes, words*word+pathBytes)
+	if err != nil {
+		return nil, fmt.Errorf("folder: %w", err)
+	}
+	numbers := unsafe.Slice((*int64)(block.Data()), words)
+	f := &Folder{block: block, offsets: numbers[:n+1], labels: numbers[n+1:], paths: block.Bytes()[words*word : words*word+pathBytes]}
+	f.owners.Store(1)
+	return f, nil
+}
+
+// Share makes one more owner, who also has to close it.
+func (f *Folder) Share() *Folder {
+	f.owners.Add(1)
+	return f
+}
+
+// Close ends one owner's interest; the last one's frees the list.
+func (f *Folder) Close() {
+	if f.owners.Add(-1) == 0 {
+		f.block.Free()
+	}
+}
+
+// Paths is all paths, each followed by a NUL; good until the list is closed, as are Offsets and Labels.
+func (f *Folder) Paths() []byte { return f.paths }
+
+// Offsets is where in Paths each path begins, and at last its length.
+func (f *Folder) Offsets() []int64 { return f.offsets }
+
+// Labels is the class number of each file.
+func (f *Folder) Labels() []int64 { return f.labels }
 
 // Len is the number of files.
 func (f *Folder) Len() int { return len(f.labels) }

@@ -1,0 +1,128 @@
+package folder_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goloader/goloader/core/source/folder"
+	"github.com/goloader/goloader/tests_go/mem/leakcheck"
+)
+
+// The names in Python's order: by code point, a byte that is not UTF-8 as 0xDC00 and more.
+var sorted = []string{"-.jpg", "B.jpg", "a.jpg", "aa.jpg", "é.jpg", "中.jpg", "\xe4.jpg", "\xe4\xb8.jpg", "\uf8ff.jpg", "\U0001f600.jpg"}
+
+func photos(t *testing.T) folder.Tree {
+	t.Helper()
+	root := t.TempDir()
+	for i := range sorted {
+		class := filepath.Join(root, []string{"cat", "dog"}[i%2])
+		require.NoError(t, os.MkdirAll(filepath.Join(class, "below"), 0o700))
+		for _, where := range []string{class, filepath.Join(class, "below")} {
+			write(t, filepath.Join(where, sorted[len(sorted)-1-i]), nil)
+			write(t, filepath.Join(where, sorted[i]), nil)
+		}
+		write(t, filepath.Join(class, "notes.txt"), nil)
+	}
+	return folder.Tree{Root: root, Classes: []string{"cat", "dog"}, Extensions: []string{".jpg"}}
+}
+
+func TestFilesComeInPythonsOrder(t *testing.T) {
+	leakcheck.Check(t)
+	tree := photos(t)
+	for range 20 { // the directories are listed in any order
+		files, directories, err := folder.Walk(context.Background(), tree, &folder.Progress{})
+		require.NoError(t, err)
+		require.Len(t, directories, 4)
+		require.Equal(t, 4*len(sorted), files.Len())
+		for i := range files.Len() {
+			class, below := i/(2*len(sorted)), i/len(sorted)%2 == 1
+			want := filepath.Join(tree.Root, tree.Classes[class], sorted[i%len(sorted)])
+			if below {
+				want = filepath.Join(tree.Root, tree.Classes[class], "below", sorted[i%len(sorted)])
+			}
+			require.Equal(t, want, files.Name(i))
+			require.EqualValues(t, class, files.Label(i))
+		}
+		files.Close()
+	}
+}
+
+func TestASharedListLivesUntilItsLastOwnerClosesIt(t *testing.T) {
+	leakcheck.Check(t)
+	list := folder.Start(photos(t), "")
+	done, err := list.Wait(time.Minute)
+	require.True(t, done)
+	require.NoError(t, err)
+	shared := list.Files().Share()
+	require.NoError(t, list.Close())
+	var owners sync.WaitGroup
+	for range 8 {
+		one := shared.Share()
+		owners.Go(func() {
+			_ = one.Name(0)
+			one.Close()
+		})
+	}
+	owners.Wait()
+	require.FileExists(t, shared.Name(shared.Len()-1))
+	shared.Close()
+}
+
+func TestAWalkThatIsClosedStops(t *testing.T) {
+	leakcheck.Check(t)
+	tree := photos(t)
+	for _, name := range []string{"up", "too"} { // two links in a loop: 2^40 directories
+		require.NoError(t, os.Symlink(tree.Root, filepath.Join(tree.Root, "cat", name)))
+	}
+	list := folder.Start(tree, "")
+	done, err := list.Wait(time.Millisecond)
+	require.NoError(t, err)
+	require.False(t, done)
+	require.Nil(t, list.Files())
+	require.NoError(t, list.Close())
+}
+
+// Whatever an index file holds, a right checksum included, the list is one that the core can use, or refused.
+func FuzzIndex(f *testing.F) {
+	root := f.TempDir()
+	require.NoError(f, os.Mkdir(filepath.Join(root, "cat"), 0o700))
+	require.NoError(f, os.WriteFile(filepath.Join(root, "cat", "a.jpg"), nil, 0o600))
+	old := time.Now().Add(-time.Hour)
+	require.NoError(f, os.Chtimes(filepath.Join(root, "cat"), old, old))
+	tree := folder.Tree{Root: root, Classes: []string{"cat"}, Extensions: []string{".jpg"}}
+	files, directories, err := folder.Walk(context.Background(), tree, &folder.Progress{})
+	require.NoError(f, err)
+	index := filepath.Join(root, "index")
+	require.NoError(f, files.SaveIndex(index, "key", directories, time.Now().UnixNano()))
+	files.Close()
+	sound, err := os.ReadFile(index)
+	require.NoError(f, err)
+	f.Add(sound)
+	f.Add(sound[:60])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= 12 {
+			binary.LittleEndian.PutUint32(data[8:], crc32.Checksum(data[12:], crc32.MakeTable(crc32.Castagnoli)))
+		}
+		path := write(t, filepath.Join(t.TempDir(), "index"), data)
+		files, err := folder.LoadIndex(context.Background(), path, "key")
+		if err != nil {
+			require.True(t, errors.Is(err, folder.ErrDamaged) || errors.Is(err, folder.ErrStale), "%v", err)
+			return
+		}
+		for i := range files.Len() {
+			require.NotEmpty(t, files.Name(i)+"/")
+			_ = files.Label(i)
+		}
+		files.Close()
+	})
+}
