@@ -1,0 +1,90 @@
+"""Each law of arguments.py and workers.py holds for torch's class and ours; docs/behaviour.md and the README say so.
+
+`GOLOADER_UPDATE=1 pytest tests_py/behaviour` writes the tables of both anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import arguments  # noqa: F401  # its laws
+import photos
+import pytest
+import table
+import workers  # noqa: F401
+from table import Door, Law, World
+from torch.utils import data
+
+import goloader
+
+# A hang is a failure.
+pytestmark = pytest.mark.timeout(120)
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """24 small JPEG files in three classes."""
+    return photos.fill(tmp_path_factory.mktemp("plain"), photos.plain(24))
+
+
+@pytest.fixture
+def watched() -> Iterator[tuple[table.Kind, set[bool]]]:
+    """goloader's class, and whether those of its loaders that were used ran in Go."""
+    native = set()
+
+    class DataLoader(goloader.DataLoader[Any]):
+        def __iter__(self) -> Any:
+            native.add(self.explain().native)
+            return super().__iter__()
+
+    yield DataLoader, native
+
+
+CASES = [pytest.param(law, door, id=f"{law.name}-{door}") for law in table.LAWS for door in law.doors]
+
+
+@pytest.mark.parametrize(("law", "door"), CASES)
+def test_law(law: Law, door: Door, root: Path, tmp_path: Path, watched: tuple[table.Kind, set[bool]]) -> None:
+    world = World(door, root, tmp_path)
+    ours, native = watched
+    theirs, found = law.observe(data.DataLoader, world), law.observe(ours, world)
+    if door == "native":
+        assert native <= {law.native}, f"native datasets run in {'Go' if True in native else 'Python'} too"
+    if law.differs and door in law.differs_for:
+        assert found == law.instead(theirs)
+        assert found != theirs
+    else:
+        assert found == theirs
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "made"),
+    [("docs/behaviour.md", "behaviour", table.long()), ("README.md", "arguments", table.short())],
+    ids=["docs", "README"],
+)
+def test_the_tables_are_the_laws(page: str, name: str, made: str) -> None:
+    path = REPOSITORY / page
+    text = path.read_text()
+    section = re.compile(rf"(?<=<!-- {name}:begin -->\n).*?(?=<!-- {name}:end -->)", re.DOTALL)
+    found = section.search(text)
+    assert found is not None
+    if os.environ.get("GOLOADER_UPDATE"):
+        path.write_text(section.sub(lambda _: made, text))
+        return
+    assert found.group() == made
+
+
+def test_every_argument_of_torch_s_class_has_a_law() -> None:
+    assert {law.about for law in table.LAWS if law.argument} == set(inspect.signature(data.DataLoader).parameters)
+
+
+def test_names_of_laws_are_unique() -> None:
+    names = [law.name for law in table.LAWS]
+    assert len(names) == len(set(names))
