@@ -12,8 +12,8 @@
  * - Any thread may call; one thread at a time per run.
  * - Core never calls back.  What it cannot know (pixels of a kind only Pillow decodes, torch's exp) it asks for
  *   (GL_ASK).
- * - In a child made by fork, where Go's threads do not exist, all but gl_wait, gl_release and gl_abi_version answer
- *   GL_FORKED (names: NULL). */
+ * - In a child made by fork, where Go's threads do not exist, all but gl_wait, gl_release, gl_abi_version and those of
+ *   slots answer GL_FORKED (names: NULL). */
 #ifndef GOLOADER_H
 #define GOLOADER_H
 
@@ -220,6 +220,76 @@ gl_status gl_permutation(uint64_t seed, int64_t *out, int64_t n, gl_error *err);
 /* gl_seeds writes n seeds as torch draws them from torch.Generator().manual_seed(seed) with
  * torch.empty((), dtype=torch.int64).random_(), after leaving out the first `skip`. */
 gl_status gl_seeds(uint64_t seed, int64_t skip, int64_t *out, int64_t n, gl_error *err);
+
+/* Slots: memory that one process fills and another reads, for batches made by worker processes.
+ *
+ * One anonymous file (memfd) holds a table and the bytes of all slots; it has no name, so nothing is left when the last
+ * process that has it is gone, however it went.  A slot is free, or held: by the process that took it, by the message
+ * that carries it, by the process that leases it.  Holding and freeing are single atomic steps in the table, so that a
+ * process may be killed at any point; what it held comes back by gl_slots_reclaim.
+ *
+ * All of it is C alone and never waits: any thread may call, and a child made by fork may go on with the slots of its
+ * parent.  A lease belongs to the process that got it: in a forked child gl_slot_release of the parent's does nothing. */
+
+typedef struct gl_slot {
+    void *data;       /* mapped in this process */
+    int64_t bytes;    /* as asked for; more may be mapped */
+    int64_t lease;    /* for gl_slot_release */
+    int64_t sequence; /* tells one use of a slot from the next */
+    int32_t number;   /* names the slot in every process */
+} gl_slot;
+
+typedef struct gl_slots_usage {
+    int64_t slots; /* that have memory */
+    int64_t held;  /* of these, not free */
+    int64_t bytes; /* of all */
+    int64_t bytes_max;
+} gl_slots_usage;
+
+/* gl_slots_create makes an anonymous file for slots of bytes_max bytes together.
+ *   out_fd  close-on-exec, to be closed by the caller after gl_slots_close; another process gets at it by fork or by
+ *           passing it over a socket, and calls gl_slots_open
+ *   out     for the functions below, to be closed by gl_slots_close */
+gl_status gl_slots_create(int64_t bytes_max, int32_t *out_fd, void **out, gl_error *err);
+
+/* gl_slots_open opens the file of another process. */
+gl_status gl_slots_open(int32_t fd, void **out, gl_error *err);
+
+/* gl_slots_close unmaps everything: no lease may be in use. */
+void gl_slots_close(void *slots);
+
+/* gl_slot_take takes a free slot of at least `bytes` > 0 bytes, new or used before, 4,096-aligned.
+ *   owner   > 0, for gl_slots_reclaim
+ *   out     on GL_OK the slot, held until gl_slot_release(out->lease)
+ * GL_EMPTY if that would need more than bytes_max or more slots than there are, or the process may map no more. */
+gl_status gl_slot_take(void *slots, int64_t bytes, int32_t owner, gl_slot *out);
+
+/* gl_slot_fill copies `bytes` bytes to the start of a slot. */
+void gl_slot_fill(const gl_slot *slot, const void *from, int64_t bytes);
+
+/* gl_slot_send holds a taken slot for the process that will lease it by its number and sequence. */
+void gl_slot_send(void *slots, int32_t number);
+
+/* gl_slot_lease leases a slot that was sent.
+ *   bytes   how many are wanted; out->bytes on GL_OK
+ * GL_EMPTY if the process may map no more: gl_slot_copy; GL_BAD_HANDLE if it is not on its way any more. */
+gl_status gl_slot_lease(void *slots, int32_t number, int64_t sequence, int64_t bytes, gl_slot *out, gl_error *err);
+
+/* gl_slot_copy copies what was sent into memory of the caller, and frees the slot. */
+gl_status gl_slot_copy(void *slots, int32_t number, int64_t sequence, void *to, int64_t bytes, gl_error *err);
+
+/* gl_slot_release ends what gl_slot_take or gl_slot_lease began; a garbage collector may call it.  Does nothing for a
+ * lease that this process does not have. */
+void gl_slot_release(void *slots, int64_t lease);
+
+/* gl_slots_reclaim frees what an owner took, and what it sent and nobody leased.  Only once its processes are gone. */
+void gl_slots_reclaim(void *slots, int32_t owner);
+
+/* gl_slots_trim begins an epoch: free slots that the last one did not use give their memory back. */
+void gl_slots_trim(void *slots);
+
+/* gl_slots_count tells what the slots use. */
+void gl_slots_count(void *slots, gl_slots_usage *out);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _auto, _native, plan
 from ._core import Core
-from .plan import Explanation, Plan, Refusal
+from .fallback import budget
+from .plan import Explanation, Plan, Refusal, Row
 
 if TYPE_CHECKING:
     from ._loader import DataLoader
@@ -50,6 +51,11 @@ def core(loader: DataLoader[Any], decision: Plan) -> Core:
     return opened
 
 
+def slotted(loader: DataLoader[Any]) -> bool:
+    """True if batches of a loader that stays in Python come from worker processes through slots."""
+    return loader.num_workers > 0 and budget.bytes_max() > 0
+
+
 def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     """A line a stage, with what was counted so far. `ours`: its class leaves the making of iterators to us."""
     if ours or loader in _cores:
@@ -60,6 +66,9 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
     if chosen is not None:
         rows = Explanation([chosen, *rows])
+    if ours and isinstance(decision, Refusal) and slotted(loader):
+        made = f"made in {loader.num_workers} worker processes"
+        rows = Explanation([*rows, Row("batches", made, "Python", "they come through shared slots")])
     opened = _cores.get(loader)
     return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())
 

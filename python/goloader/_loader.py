@@ -11,6 +11,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import _auto, _cores, _doors
 from ._iterators import InlineIterator, PrefetchingIterator
+from .fallback import WorkerIterator
 from .plan import Explanation, Refusal
 
 T_co = TypeVar("T_co", covariant=True)
@@ -81,7 +82,10 @@ class DataLoader(data.DataLoader[T_co]):
         _doors.announce(self)
         decision = _doors.decide(self)
         if isinstance(decision, Refusal):
-            return super()._get_iterator()
+            if not _doors.slotted(self):
+                return super()._get_iterator()
+            self.check_worker_number_rationality()
+            return WorkerIterator(self)
         core = _doors.core(self, decision)
         if self.num_workers == 0:
             return InlineIterator(self, core)

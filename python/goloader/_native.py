@@ -108,6 +108,14 @@ class RunOptions(Structure):
     ]
 
 
+class Slot(Structure):
+    _fields_ = [("data", c_void_p), ("bytes", c_int64), ("lease", c_int64), ("sequence", c_int64), ("number", c_int32)]
+
+
+class SlotsUsage(Structure):
+    _fields_ = [("slots", c_int64), ("held", c_int64), ("bytes", c_int64), ("bytes_max", c_int64)]
+
+
 # Functions that may take longer than a moment run without the GIL (ctypes.CDLL); the rest keep it (ctypes.PyDLL), since
 # giving it away can cost a whole switch interval when another thread is busy.
 _LONG = {
@@ -122,6 +130,11 @@ _LONG = {
     "gl_close": (c_int32, [c_int64, POINTER(Error)]),
     "gl_seeds": (c_int32, [c_uint64, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_permutation": (c_int32, [c_uint64, c_void_p, c_int64, POINTER(Error)]),
+    "gl_slots_close": (None, [c_void_p]),
+    "gl_slots_trim": (None, [c_void_p]),
+    "gl_slots_reclaim": (None, [c_void_p, c_int32]),
+    "gl_slot_fill": (None, [POINTER(Slot), c_void_p, c_int64]),
+    "gl_slot_copy": (c_int32, [c_void_p, c_int32, c_int64, c_void_p, c_int64, POINTER(Error)]),
 }
 _SHORT = {
     "gl_abi_version": (c_uint32, []),
@@ -138,6 +151,13 @@ _SHORT = {
     "gl_release": (None, [c_void_p]),
     "gl_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_live": (c_int32, [POINTER(c_char), c_size_t, POINTER(Error)]),
+    "gl_slots_create": (c_int32, [c_int64, POINTER(c_int32), c_void_p, POINTER(Error)]),
+    "gl_slots_open": (c_int32, [c_int32, c_void_p, POINTER(Error)]),
+    "gl_slots_count": (None, [c_void_p, POINTER(SlotsUsage)]),
+    "gl_slot_take": (c_int32, [c_void_p, c_int64, c_int32, POINTER(Slot)]),
+    "gl_slot_send": (None, [c_void_p, c_int32]),
+    "gl_slot_lease": (c_int32, [c_void_p, c_int32, c_int64, c_int64, POINTER(Slot), POINTER(Error)]),
+    "gl_slot_release": (None, [c_void_p, c_int64]),
 }
 DECLARED = _LONG | _SHORT
 
@@ -202,6 +222,11 @@ def library() -> Library:
     if loaded.pid != os.getpid():
         raise ForkedError("this process was forked after goloader was loaded, and Go does not survive a fork")
     return loaded
+
+
+def slots_library() -> Library:
+    """The library for its functions of slots, which never enter Go: a forked child may call them too."""
+    return _load()
 
 
 def available() -> bool:

@@ -30,6 +30,8 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_batch": _native.Batch,
     "gl_ask": _native.Ask,
     "gl_run_options": _native.RunOptions,
+    "gl_slot": _native.Slot,
+    "gl_slots_usage": _native.SlotsUsage,
 }
 
 # Statuses that are no errors, questions, and limits, by their names in Python.
@@ -138,7 +140,7 @@ def test_functions_that_wait_free_the_gil() -> None:
     assert not set(_native._LONG) & set(_native._SHORT)
     assert {"gl_wait", "gl_close", "gl_open", "gl_reject", "gl_reset", "gl_answer_pixels"} <= set(_native._LONG)
     # Called in a garbage collection, where another thread must not come in between.
-    assert "gl_release" in _native._SHORT
+    assert {"gl_release", "gl_slot_release"} <= set(_native._SHORT)
 
 
 def test_every_struct_has_its_class_with_all_members() -> None:

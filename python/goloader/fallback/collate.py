@@ -1,0 +1,58 @@
+"""default_collate's tensors, stacked straight into slots.
+
+torch's default_collate finds its function for tensors in a table that users may extend (default_collate_fn_map). In a
+worker process ours stands there, unless something else already does; numpy arrays come to it too, as tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils.data._utils import collate
+
+Empty = Callable[[tuple[int, ...], torch.dtype], torch.Tensor | None]
+
+
+def install(empty: Empty) -> None:
+    """In a worker process: `empty` makes the tensor to stack into, or says None for torch's way."""
+    original = collate.collate_tensor_fn
+    if collate.default_collate_fn_map.get(torch.Tensor) is not original:
+        return
+
+    def collate_tensor_fn(batch: Sequence[torch.Tensor], *, collate_fn_map: Any = None) -> torch.Tensor:
+        if _alike(batch):
+            first = batch[0]
+            out = empty((len(batch), *first.shape), first.dtype)
+            if out is not None:
+                return torch.stack(tuple(batch), 0, out=out)
+        collated: torch.Tensor = original(batch, collate_fn_map=collate_fn_map)
+        return collated
+
+    collate.default_collate_fn_map[torch.Tensor] = collate_tensor_fn
+
+
+def _alike(batch: Sequence[Any]) -> bool:
+    """True for plain tensors of one shape and dtype: whatever else there is, and every error, is torch's."""
+    first = batch[0]
+    if (
+        type(first) is not torch.Tensor
+        or first.layout is not torch.strided
+        or first.device.type != "cpu"
+        or first.is_quantized
+        or first.is_nested
+        or first.is_conj()
+        or first.is_neg()
+    ):
+        return False
+    shape, dtype = first.shape, first.dtype
+    return all(
+        type(tensor) is torch.Tensor
+        and tensor.shape == shape
+        and tensor.dtype == dtype
+        and not tensor.requires_grad
+        and tensor.layout is torch.strided
+        and tensor.device.type == "cpu"
+        for tensor in batch
+    )

@@ -1,0 +1,143 @@
+"""torch's iterator over worker processes, with batches that come home through slots."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import _utils
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+
+from . import budget
+from .parcel import Delivered
+from .slots import Slots
+from .worker import Board, Worker
+
+if TYPE_CHECKING:
+    from .._loader import DataLoader
+
+# Kept beside the loaders from epoch to epoch, so that loaders pickle and copy as torch's do.
+_slots: weakref.WeakKeyDictionary[DataLoader[Any], Slots] = weakref.WeakKeyDictionary()
+
+# Who takes slots: the workers of one iterator.
+_owners = itertools.count(1)
+
+
+def slots_of(loader: DataLoader[Any]) -> Slots:
+    """The slots of a loader, made at its first epoch with workers."""
+    known = _slots.get(loader)
+    if known is None:
+        known = _slots[loader] = Slots(budget.bytes_max())
+    return known
+
+
+class WorkerIterator(_MultiProcessingDataLoaderIter):
+    """torch's iterator for num_workers > 0: its processes, queues, order, shutdown and errors.
+
+    Its processes run Worker.run around torch's own loop, and what comes from them is a Delivered.
+    """
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._slots = slots_of(loader)
+        self._owner = next(_owners)
+        self._board = Board(loader.num_workers)
+        self._pid = os.getpid()
+        super().__init__(_Seen(loader, self._worker()))
+        # The range that tools look for in a profile.
+        self._profile_name = f"enumerate(DataLoader)#{_MultiProcessingDataLoaderIter.__name__}.__next__"
+
+    def _worker(self) -> Worker:
+        """What goes to each worker process; a subclass may have its own."""
+        return Worker(self._slots, self._owner, self._board)
+
+    def _received(self, worker: int, extra: Any) -> None:
+        """Called as a batch is about to be returned, with what Worker.extra added to it."""
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._slots.trim()
+        super()._reset(loader, first_iter)
+
+    def _process_data(self, data: Any, worker_idx: int) -> Any:
+        batch = super()._process_data(data, worker_idx)  # type: ignore[no-untyped-call]
+        if isinstance(batch, Delivered):
+            self._received(worker_idx, batch.extra)
+            batch = batch.batch
+        return batch
+
+    def _try_get_data(self, timeout: float = _utils.MP_STATUS_CHECK_INTERVAL) -> tuple[bool, Any]:
+        try:
+            got: tuple[bool, Any] = super()._try_get_data(timeout)  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            deaths = self._deaths()
+            if deaths:
+                error.args = (f"{error}: {'; '.join(deaths)}",)
+            raise
+        return got
+
+    def _get_data(self) -> Any:
+        try:
+            return super()._get_data()  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            if self._timeout > 0 and str(error).startswith("DataLoader timed out"):
+                busy = [
+                    f"worker {number} (pid {worker.pid}), {self._board.read(number)}"
+                    for number, worker in enumerate(self._workers)
+                    if worker.is_alive()
+                ]
+                error.args = (f"{error}: {'; '.join(busy)}",)
+            raise
+
+    def _deaths(self) -> list[str]:
+        """How workers died, and what each was doing."""
+        return [
+            f"worker {number} (pid {worker.pid}) {_ending(worker.exitcode)} {self._board.read(number)}"
+            for number, worker in enumerate(self._workers)
+            if worker.exitcode
+        ]
+
+    def _shutdown_workers(self) -> None:
+        # A process that was forked has the iterator, but its workers are not its children.
+        if getattr(self, "_pid", None) != os.getpid():
+            return
+        super()._shutdown_workers()
+        # Not at interpreter exit, when torch leaves its workers to the system, and we our memory.
+        if getattr(self, "_shutdown", False) and not any(worker.is_alive() for worker in self._workers):
+            self._slots.reclaim(self._owner)
+
+
+def _ending(code: int) -> str:
+    if code > 0:
+        return f"exited with code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
+class _Seen:
+    """A loader as torch's iterator sees it: with processes that run our worker."""
+
+    def __init__(self, loader: DataLoader[Any], worker: Worker) -> None:
+        self._loader = loader
+        self.multiprocessing_context = _Context(loader.multiprocessing_context or torch.multiprocessing, worker)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+class _Context:
+    """A multiprocessing context, or module, whose processes run our worker around their target."""
+
+    def __init__(self, context: Any, worker: Worker) -> None:
+        self._context, self._worker = context, worker
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def Process(self, *, target: Callable[..., None], args: tuple[Any, ...]) -> Any:  # noqa: N802, torch calls it so
+        return self._context.Process(target=self._worker.run, args=(target, *args))

@@ -1,0 +1,108 @@
+"""Workers and parents that are killed, hang, or fail to start: a clear error, and nothing left."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import torch
+from samples import Mapped, image
+from torch.utils import data
+
+import goloader
+
+pytestmark = pytest.mark.timeout(120)
+
+Script = Callable[..., str]
+
+
+class Deadly(data.Dataset[Any]):
+    """One sample ends its worker."""
+
+    def __init__(self, how: str, deadly: int = 5) -> None:
+        self.how, self.deadly = how, deadly
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> Any:
+        if index == self.deadly:
+            if self.how == "exit":
+                os._exit(7)
+            if self.how == "sleep":
+                time.sleep(1000)
+            os.kill(os.getpid(), getattr(signal, self.how))
+            time.sleep(1000)
+        return image(index)
+
+
+def deadly_collate(samples: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("SIGKILL", "was killed by SIGKILL"), ("exit", "exited with code 7"), ("SIGUSR1", "SIGUSR1")]
+)
+def test_a_dead_worker_is_told_of_with_what_it_was_doing(how: str, words: str) -> None:
+    with pytest.raises(RuntimeError, match=r"^DataLoader worker \(pid\(s\) \d+\) exited unexpectedly") as raised:
+        list(goloader.DataLoader(Deadly(how), batch_size=2, num_workers=2))
+    text = str(raised.value)
+    assert words in text
+    assert re.search(r": worker 0 \(pid \d+\) .* while it worked on batch 2, sample 1 \(index 5\)$", text), text
+
+
+def test_a_worker_that_dies_in_collate_or_start_is_told_of() -> None:
+    loader = goloader.DataLoader(Mapped("int"), batch_size=2, num_workers=1, collate_fn=deadly_collate)
+    with pytest.raises(RuntimeError, match=r"while it worked on batch 0$"):
+        list(loader)
+    loader = goloader.DataLoader(Mapped("int"), batch_size=2, num_workers=1, worker_init_fn=deadly_collate)
+    with pytest.raises(RuntimeError, match=r"while it had no batch to work on$"):
+        list(loader)
+
+
+def test_an_index_of_any_kind_is_told_of() -> None:
+    class Named(Deadly):
+        def __getitem__(self, index: Any) -> Any:
+            return super().__getitem__({"five": 5}.get(index, 0))
+
+    loader = goloader.DataLoader(Named("SIGKILL"), batch_size=2, num_workers=1, sampler=["one", "five"])
+    with pytest.raises(RuntimeError, match=r"sample 1 \(index 'five'\)$"):
+        list(loader)
+
+
+def test_a_timeout_tells_what_the_workers_are_doing() -> None:
+    loader = goloader.DataLoader(Deadly("sleep"), batch_size=2, num_workers=2, timeout=2)
+    with pytest.raises(RuntimeError, match=r"^DataLoader timed out after 2 seconds: ") as raised:
+        list(loader)
+    assert re.search(r"worker 0 \(pid \d+\), while it worked on batch 2, sample 1 \(index 5\)", str(raised.value))
+
+
+def test_after_a_death_the_loader_goes_on_with_its_slots(tmp_path: Path) -> None:
+    dataset = Deadly("SIGKILL")
+    loader = goloader.DataLoader(dataset, batch_size=2, num_workers=2)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="exited unexpectedly"):
+            list(loader)
+    dataset.deadly = -1
+    batches = list(loader)
+    assert torch.equal(torch.cat(batches), torch.stack([image(index) for index in range(8)]))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("whom", ["parent", "workers", "all"])
+def test_nothing_is_left_after_a_kill(script: Script, method: str, whom: str) -> None:
+    before = set(os.listdir("/dev/shm"))
+    program = f"import runpy; runpy.run_path({str(Path(__file__).with_name('killed.py'))!r}, run_name='__main__')"
+    first, second, _, _ = map(int, script(program, method, whom, code=0 if whom == "workers" else -9).split())
+    deadline = time.monotonic() + 30
+    while any(psutil.pid_exists(pid) for pid in (first, second)):
+        assert time.monotonic() < deadline, "a worker outlived its parent"
+        time.sleep(0.1)
+    assert set(os.listdir("/dev/shm")) <= before
