@@ -50,6 +50,29 @@ typedef struct gl_seek {
         size; /* bytes in use: before a visit those of the last one, or 0; it changes if there is something to keep */
 } gl_seek;
 
+enum { GL_IMAGES_AT_ONCE = 2 /* that a decoder has in hand at most */ };
+
+/* One of many images: the arguments of gl_decoder.decode, and what became of it. */
+typedef struct gl_image {
+    const uint8_t *data;
+    size_t size;
+    int32_t width, height;
+    gl_window want;
+    gl_seek *seek; /* NULL, or no other image's of the feed */
+    gl_sink *sink;
+    int status; /* GL_DECODED, GL_REFUSED or GL_NO_MEMORY */
+    char *why;  /* GL_WHY_BYTES */
+} gl_image;
+
+/* Where a decoder of many images gets them.  The giver embeds this struct as its first member. */
+typedef struct gl_feed gl_feed;
+struct gl_feed {
+    /* Gives the next image, NULL if there is none (then or at any later call).  It is the decoder's until done. */
+    gl_image *(*next)(gl_feed *feed);
+    /* Takes an image back, its status and why set. */
+    void (*done)(gl_feed *feed, gl_image *image);
+};
+
 typedef struct gl_decoder {
     const char *name;
     /* open makes the state one worker keeps over many images; NULL if out of memory.  One thread at a time per state.
@@ -66,6 +89,10 @@ typedef struct gl_decoder {
      */
     int (*decode)(void *state, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
                   gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]);
+    /* decode_all does the same for all images of a feed, GL_IMAGES_AT_ONCE of them by turns; NULL if a decoder gains
+     * nothing by that.  All strips of an image come in one go, and then feed->done: no other image's are between them,
+     * so that images can share the memory which their strips go to. */
+    void (*decode_all)(void *state, gl_feed *feed);
 } gl_decoder;
 
 #endif

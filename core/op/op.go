@@ -248,8 +248,8 @@ func (w *Worker) Close() {
 	w.c = nil
 }
 
-// Run does the first n jobs, in order. cancel may be nil; C looks at it before each image, and once another goroutine
-// has made it non-zero (atomically) the rest ends as Cancelled.
+// Run does the first n jobs; a decoder may take neighbouring ones by turns. cancel may be nil; C looks at it before each
+// image, and once another goroutine has made it non-zero (atomically) the rest ends as Cancelled.
 func (w *Worker) Run(jobs *Jobs, n int, cancel *int32) {
 	if n == 0 {
 		return

@@ -11,10 +11,25 @@ enum {
 };
 static const int64_t pixels_max = INT32_MAX; /* of any image on the way; Pillow refuses far smaller ones as bombs */
 
+typedef struct shape {
+    int32_t planes, width, height;
+} shape;
+
 typedef struct decoder_state {
     const gl_decoder *decoder;
     void *state;
 } decoder_state;
+
+/* An image on its way through the worker. */
+typedef struct turn {
+    gl_stage stage; /* of the pass under way; first, since decoders see only its sink */
+    gl_worker *worker;
+    gl_job *job; /* NULL: none */
+    gl_image image;
+    int32_t pass;   /* which one is under way */
+    shape shape;    /* of what it makes */
+    int is_started; /* its memory is ready for rows */
+} turn;
 
 struct gl_worker {
     gl_buffer self; /* the memory this struct lies in */
@@ -28,6 +43,7 @@ struct gl_worker {
     gl_buffer images[2]; /* between passes, by turns */
     gl_buffer batch;     /* rows on their way into the sample */
     gl_shelf shelf;
+    turn turn[GL_IMAGES_AT_ONCE];
 };
 
 gl_worker *gl_worker_open(int32_t pass_order) {
@@ -94,10 +110,6 @@ static void *state_of(gl_worker *worker, const gl_decoder *decoder) {
 }
 
 /* ---- checks: whatever a job says, nothing is read or written outside its memory */
-
-typedef struct shape {
-    int32_t planes, width, height;
-} shape;
 
 static int is_inside(gl_window w, int64_t width, int64_t height) {
     return w.x >= 0 && w.y >= 0 && w.width >= 1 && w.height >= 1 && (int64_t)w.x + w.width <= width &&
@@ -172,16 +184,92 @@ static const char *check_job(const gl_job *job) {
 
 /* ---- running */
 
-static void strip(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
-    gl_stage *stage = (gl_stage *)sink;
+/* Where a turn's pass writes; it is what comes out of it that `shape` says. */
+static int aim(const turn *t, gl_target *target) {
+    gl_worker *worker = t->worker;
+    const gl_job *job = t->job;
+    const shape shape = t->shape;
+    *target = (gl_target){.planes = shape.planes, .width = shape.width, .height = shape.height};
+    if (t->pass == job->npass - 1) {
+        target->stride = (ptrdiff_t)gl_round_up((size_t)shape.width, 16);
+        if (gl_buffer_grow(&worker->batch, (size_t)target->stride * GL_BATCH + GL_ALIGN) != 0)
+            return -1;
+        target->kernels = worker->kernels;
+        target->shelf = &worker->shelf;
+        target->sample = job->dst;
+        target->batch = worker->batch.data;
+        target->stream = job->dst_size >= GL_STREAM_BYTES;
+        return 0;
+    }
+    gl_buffer *const buffer = &worker->images[t->pass % 2];
+    if (gl_planes_grow(buffer, shape.planes, shape.width, shape.height) != 0)
+        return -1;
+    target->stride = gl_stride(shape.width);
+    for (int32_t p = 0; p < shape.planes; p++)
+        target->plane[p] = buffer->data + p * shape.height * target->stride;
+    return 0;
+}
+
+static void strip(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
+
+/* Makes the turn's pass ready for rows of an image of shape `in`: it then knows which it wants.  Tables and buffers
+ * are the worker's, so that all this holds only until another turn begins a pass. */
+static int begin_pass(turn *t, shape in) {
+    const gl_pass *pass = &t->job->pass[t->pass];
+    t->stage = (gl_stage){
+        .sink = {strip},
+        .kernels = t->worker->kernels,
+        .tables = t->worker->tables,
+        .scratch = &t->worker->scratch,
+        .pass = pass,
+        .pass_order = t->worker->pass_order,
+        .in_planes = in.planes,
+        .in_width = in.width,
+        .in_height = in.height,
+    };
+    t->shape = in;
+    check_pass(pass, &t->shape);
+    if (aim(t, &t->stage.target) != 0)
+        return -1;
+    switch (pass->kind) {
+    case GL_RESAMPLE:
+        return gl_resample_begin(&t->stage);
+    case GL_PAD:
+        return gl_pad_begin(&t->stage);
+    default:
+        return gl_grey_begin(&t->stage);
+    }
+}
+
+static shape shape_in_file(const gl_job *job) {
+    return (shape){3, job->width, job->height};
+}
+
+static void take(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
     if (y != stage->rows_taken || rows < 1 || rows > stage->want.height - y)
         return; /* a decoder out of step: rows_taken will fall short */
     stage->rows_taken += rows;
     stage->take(stage, y, rows, plane, stride);
 }
 
-static int decode_raw(gl_worker *worker, const gl_job *job, gl_stage *stage) {
-    const gl_window want = stage->want;
+/* The first rows: from now on the worker's memory is this turn's until it is complete. */
+static void start(turn *t) {
+    gl_shelf_fill(&t->worker->shelf, t->job->store);
+    t->is_started = 1;
+    if (begin_pass(t, shape_in_file(t->job)) != 0)
+        t->stage.no_memory = 1;
+}
+
+static void strip(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
+    turn *t = (turn *)sink;
+    if (!t->is_started)
+        start(t);
+    if (!t->stage.no_memory)
+        take(&t->stage, y, rows, plane, stride);
+}
+
+static int decode_raw(gl_worker *worker, const gl_job *job, turn *t) {
+    const gl_window want = t->stage.want;
     const ptrdiff_t stride = gl_stride(want.width);
     if (gl_planes_grow(&worker->strip, 3, want.width, GL_BATCH) != 0)
         return GL_NO_MEMORY;
@@ -195,19 +283,9 @@ static int decode_raw(gl_worker *worker, const gl_job *job, gl_stage *stage) {
                                    planes[2] + i * stride);
         }
         const uint8_t *const strips[3] = {planes[0], planes[1], planes[2]};
-        strip(&stage->sink, y, rows, strips, stride);
+        strip(&t->stage.sink, y, rows, strips, stride);
     }
     return GL_DECODED;
-}
-
-static int decode(gl_worker *worker, gl_job *job, gl_stage *stage) {
-    if (job->decoder == NULL)
-        return decode_raw(worker, job, stage);
-    void *state = state_of(worker, job->decoder);
-    if (state == NULL)
-        return GL_NO_MEMORY;
-    return job->decoder->decode(state, job->data, job->size, job->width, job->height, stage->want,
-                                job->seek.room > 0 ? &job->seek : NULL, &stage->sink, job->why);
 }
 
 /* The planes the pass before left are one strip. */
@@ -216,95 +294,152 @@ static void pass_on(gl_stage *stage, const gl_target *from) {
     const uint8_t *planes[3];
     for (int32_t p = 0; p < 3; p++)
         planes[p] = from->plane[p < from->planes ? p : 0] + want.y * from->stride + want.x;
-    strip(&stage->sink, 0, want.height, planes, from->stride);
+    take(stage, 0, want.height, planes, from->stride);
 }
 
-static int begin(gl_stage *stage) {
-    switch (stage->pass->kind) {
-    case GL_RESAMPLE:
-        return gl_resample_begin(stage);
-    case GL_PAD:
-        return gl_pad_begin(stage);
-    default:
-        return gl_grey_begin(stage);
+/* All rows of the pass should be there. */
+static int finish_pass(turn *t) {
+    gl_stage *stage = &t->stage;
+    if (stage->no_memory)
+        return GL_NO_MEMORY;
+    if (stage->rows_taken != stage->want.height) {
+        snprintf(t->job->why, sizeof t->job->why, "the decoder %s left out rows", t->job->decoder->name);
+        return GL_REFUSED;
     }
+    if (stage->finish != NULL)
+        stage->finish(stage);
+    return GL_DECODED;
 }
 
-/* Where pass `i` of the job writes; image is what comes out of it. */
-static int aim(gl_worker *worker, const gl_job *job, int32_t i, shape image, gl_target *target) {
-    *target = (gl_target){.planes = image.planes, .width = image.width, .height = image.height};
-    if (i == job->npass - 1) {
-        target->stride = (ptrdiff_t)gl_round_up((size_t)image.width, 16);
-        if (gl_buffer_grow(&worker->batch, (size_t)target->stride * GL_BATCH + GL_ALIGN) != 0)
-            return -1;
-        target->kernels = worker->kernels;
-        target->shelf = &worker->shelf;
-        target->sample = job->dst;
-        target->batch = worker->batch.data;
-        target->stream = job->dst_size >= GL_STREAM_BYTES;
-        return 0;
-    }
-    gl_buffer *const buffer = &worker->images[i % 2];
-    if (gl_planes_grow(buffer, image.planes, image.width, image.height) != 0)
-        return -1;
-    target->stride = gl_stride(image.width);
-    for (int32_t p = 0; p < image.planes; p++)
-        target->plane[p] = buffer->data + p * image.height * target->stride;
-    return 0;
-}
-
-static int run_job(gl_worker *worker, gl_job *job) {
+/* Gives a job its turn: checks it and finds out which rows it wants.  If it cannot be decoded that is its status, and
+ * 0 is returned. */
+static int begin_turn(turn *t, gl_worker *worker, gl_job *job) {
     job->why[0] = '\0';
     const char *wrong = check_job(job);
     if (wrong != NULL) {
         snprintf(job->why, sizeof job->why, "%s", wrong);
-        return GL_BAD_JOB;
+        job->status = GL_BAD_JOB;
+        return 0;
     }
-    gl_shelf_fill(&worker->shelf, job->store);
-    shape image = {3, job->width, job->height};
-    gl_target last = {0};
-    for (int32_t i = 0; i < job->npass; i++) {
-        gl_stage stage = {
-            .sink = {strip},
-            .kernels = worker->kernels,
-            .tables = worker->tables,
-            .scratch = &worker->scratch,
-            .pass = &job->pass[i],
-            .pass_order = worker->pass_order,
-            .in_planes = image.planes,
-            .in_width = image.width,
-            .in_height = image.height,
-        };
-        check_pass(stage.pass, &image);
-        if (aim(worker, job, i, image, &stage.target) != 0 || begin(&stage) != 0)
-            return GL_NO_MEMORY;
-        if (i > 0) {
-            pass_on(&stage, &last);
-        } else {
-            const int status = decode(worker, job, &stage);
-            if (status != GL_DECODED)
-                return status;
+    *t = (turn){.worker = worker, .job = job};
+    if (begin_pass(t, shape_in_file(job)) != 0) {
+        t->job = NULL;
+        job->status = GL_NO_MEMORY;
+        return 0;
+    }
+    return 1;
+}
+
+/* Ends a turn: what is left to do once the decoder has said how it went. */
+static void end_turn(turn *t, int status) {
+    gl_job *job = t->job;
+    if (status == GL_DECODED)
+        status = finish_pass(t);
+    while (status == GL_DECODED && t->pass < job->npass - 1) {
+        const gl_target last = t->stage.target;
+        t->pass++;
+        if (begin_pass(t, t->shape) != 0) {
+            status = GL_NO_MEMORY;
+            break;
         }
-        if (stage.no_memory)
-            return GL_NO_MEMORY;
-        if (stage.rows_taken != stage.want.height) {
-            snprintf(job->why, sizeof job->why, "the decoder %s left out rows", job->decoder->name);
-            return GL_REFUSED;
-        }
-        if (stage.finish != NULL)
-            stage.finish(&stage);
-        last = stage.target;
+        pass_on(&t->stage, &last);
+        status = finish_pass(t);
     }
 #if defined(__x86_64__)
-    if (last.stream)
+    if (t->stage.target.stream)
         __builtin_ia32_sfence(); /* streamed stores become visible before whatever says that the sample is there */
 #endif
-    return GL_DECODED;
+    job->status = status;
+    t->job = NULL;
+}
+
+static gl_seek *seek_of(gl_job *job) {
+    return job->seek.room > 0 ? &job->seek : NULL;
+}
+
+static void run_one(gl_worker *worker, gl_job *job) {
+    turn *t = &worker->turn[0];
+    if (!begin_turn(t, worker, job))
+        return;
+    int status;
+    if (job->decoder == NULL) {
+        status = decode_raw(worker, job, t);
+    } else {
+        void *state = state_of(worker, job->decoder);
+        status = state == NULL ? GL_NO_MEMORY
+                               : job->decoder->decode(state, job->data, job->size, job->width, job->height,
+                                                      t->stage.want, seek_of(job), &t->stage.sink, job->why);
+    }
+    end_turn(t, status);
+}
+
+/* Jobs in a row for one decoder. */
+typedef struct queue {
+    gl_feed feed; /* first: the decoder sees only this */
+    gl_worker *worker;
+    gl_job *jobs;
+    int32_t n, next;
+    const volatile int32_t *cancel;
+} queue;
+
+static int is_cancelled(const volatile int32_t *cancel) {
+    return cancel != NULL && *cancel != 0;
+}
+
+static gl_image *next_image(gl_feed *feed) {
+    queue *q = (queue *)feed;
+    gl_worker *worker = q->worker;
+    while (q->next < q->n && !is_cancelled(q->cancel)) {
+        gl_job *job = &q->jobs[q->next++];
+        turn *t = worker->turn;
+        while (t->job != NULL)
+            t++; /* a decoder has no more than GL_IMAGES_AT_ONCE - 1 in hand when it asks */
+        if (begin_turn(t, worker, job)) {
+            t->image = (gl_image){.data = job->data,
+                                  .size = job->size,
+                                  .width = job->width,
+                                  .height = job->height,
+                                  .want = t->stage.want,
+                                  .seek = seek_of(job),
+                                  .sink = &t->stage.sink,
+                                  .why = job->why};
+            return &t->image;
+        }
+    }
+    return NULL;
+}
+
+static void image_done(gl_feed *feed, gl_image *image) {
+    (void)feed;
+    end_turn((turn *)image->sink, image->status);
+}
+
+/* Runs the jobs that follow the first one with the same decoder, by turns; says how many it took. */
+static int32_t run_by_turns(gl_worker *worker, gl_job *jobs, int32_t n, const volatile int32_t *cancel) {
+    const gl_decoder *decoder = jobs[0].decoder;
+    void *state = state_of(worker, decoder);
+    if (state == NULL) {
+        jobs[0].status = GL_NO_MEMORY;
+        return 1;
+    }
+    int32_t same = 1;
+    while (same < n && jobs[same].decoder == decoder)
+        same++;
+    queue q = {{next_image, image_done}, worker, jobs, same, 0, cancel};
+    decoder->decode_all(state, &q.feed);
+    return q.next;
 }
 
 void gl_worker_run(gl_worker *worker, gl_job *jobs, int32_t n, const volatile int32_t *cancel) {
-    for (int32_t i = 0; i < n; i++)
-        jobs[i].status = cancel != NULL && *cancel != 0 ? GL_CANCELLED : run_job(worker, &jobs[i]);
+    for (int32_t i = 0; i < n;) {
+        if (is_cancelled(cancel)) {
+            jobs[i++].status = GL_CANCELLED;
+        } else if (jobs[i].decoder != NULL && jobs[i].decoder->decode_all != NULL) {
+            i += run_by_turns(worker, &jobs[i], n - i, cancel);
+        } else {
+            run_one(worker, &jobs[i++]);
+        }
+    }
     gl_buffer *const buffers[PIXEL_BUFFER_COUNT] = PIXEL_BUFFERS(worker);
     for (size_t i = 0; i < PIXEL_BUFFER_COUNT; i++)
         if (buffers[i]->size > KEEP_BYTES)

@@ -15,7 +15,7 @@ import (
 	"github.com/goloader/goloader/core/ring"
 )
 
-// spanMax is the most images a worker takes at a time: a second decoder that interleaves images wants about this many,
+// spanMax is the most images a worker takes at a time: the JPEG decoder, which takes images by turns, wants about this many,
 // and beyond it the crossing into C (25 ns) costs nothing any more.
 const spanMax = 16
 

@@ -66,73 +66,130 @@ static int decode(void *decoder_state, const uint8_t *data, size_t size, int32_t
     return GL_DECODED;
 }
 
-static const gl_decoder decoder = {"stress", open_state, close_state, decode};
+/* By turns: of the two images in hand, any may be the first to be done. */
+static void decode_all(void *decoder_state, gl_feed *feed) {
+    gl_image *hand[GL_IMAGES_AT_ONCE] = {feed->next(feed), feed->next(feed)};
+    while (hand[0] || hand[1]) {
+        const int chosen = !hand[0] ? 1 : !hand[1] ? 0 : pick(0, 2);
+        gl_image *image = hand[chosen];
+        image->status = decode(decoder_state, image->data, image->size, image->width, image->height, image->want,
+                               image->seek, image->sink, image->why);
+        feed->done(feed, image);
+        hand[chosen] = feed->next(feed);
+    }
+}
+
+static const gl_decoder by_turns = {"stress, by turns", open_state, close_state, decode, decode_all};
+static const gl_decoder one_by_one = {"stress", open_state, close_state, decode, NULL};
+
+/* Memory of exactly a sample's size, at any offset that its items allow. */
+typedef struct sample {
+    uint8_t *data;
+    size_t offset;
+} sample;
+
+static sample place_for(gl_job *job) {
+    sample s = {.offset = (size_t)(pick(0, 3) * job->store->itemsize)};
+    s.data = malloc(job->dst_size + s.offset);
+    job->dst = s.data + s.offset;
+    return s;
+}
+
+static gl_job make_job(gl_store *store) {
+    static const gl_decoder *const decoders[] = {NULL, &one_by_one, &by_turns, &by_turns, &by_turns};
+    gl_job job = {.width = side(), .height = side(), .decoder = decoders[pick(0, 5)]};
+    job.size = (size_t)job.width * (size_t)job.height * 3;
+    uint8_t *data = malloc(job.size);
+    const int32_t harsh = pick(0, 2);
+    for (size_t i = 0; i < job.size; i++) {
+        const int32_t value = pick(0, 256);
+        data[i] = (uint8_t)(harsh ? (value & 1) * 255 : value);
+    }
+    job.data = data;
+    int32_t width = job.width, height = job.height, planes = 3;
+    job.npass = pick(1, 4);
+    for (int32_t i = 0; i < job.npass; i++) {
+        gl_pass *pass = &job.pass[i];
+        pass->kind = pick(0, 5) - 2;
+        pass->flip = pick(0, 4);
+        if (pass->kind == GL_PAD) {
+            pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
+            pass->mode = pick(0, 4);
+            pass->out = window(width + pass->left + pass->right, height + pass->top + pass->bottom);
+        } else if (pass->kind == GL_GREY) {
+            planes = pass->planes = pick(0, 2) * 2 + 1;
+            continue;
+        } else {
+            pass->kind = GL_RESAMPLE;
+            pass->src = window(width, height);
+            pass->width = pick(0, 5) == 0 ? pass->src.width : side();
+            pass->height = pick(0, 5) == 0 ? pass->src.height : side();
+            pass->filter = pick(0, 6);
+            pass->out = window(pass->width, pass->height);
+        }
+        width = pass->out.width;
+        height = pass->out.height;
+    }
+    *store = (gl_store){planes, 1 << pick(0, 4), NULL};
+    uint8_t *table = malloc((size_t)planes * 256 * (size_t)store->itemsize);
+    for (int32_t i = 0; i < planes * 256 * store->itemsize; i++)
+        table[i] = (uint8_t)pick(0, 256);
+    store->table = table;
+    job.store = store;
+    job.dst_size = (size_t)planes * (size_t)width * (size_t)height * (size_t)store->itemsize;
+    return job;
+}
+
+/* Whether the job alone gives the sample that it gave in a run. */
+static int is_same_alone(gl_job job, gl_worker *worker) {
+    const uint8_t *want = job.dst;
+    const sample place = place_for(&job);
+    if (job.decoder == &by_turns)
+        job.decoder = &one_by_one;
+    gl_worker_run(worker, &job, 1, NULL);
+    const int same = job.status == GL_DECODED && memcmp(job.dst, want, job.dst_size) == 0;
+    free(place.data);
+    return same;
+}
 
 int main(int argc, char **argv) {
+    enum { RUN_MAX = 5 };
     state = UINT64_C(0x9E3779B97F4A7C15) + strtoull(argc > 1 ? argv[1] : "1", NULL, 10);
     const int jobs = argc > 2 ? atoi(argv[2]) : 100;
     uint64_t hash = 1469598103934665603u;
-    gl_worker *workers[3];
-    for (int32_t order = 0; order < 3; order++)
+    gl_worker *workers[3], *others[3];
+    for (int32_t order = 0; order < 3; order++) {
         workers[order] = gl_worker_open(order);
-    for (int n = 0; n < jobs; n++) {
-        gl_job job = {.width = side(), .height = side(), .decoder = pick(0, 3) == 0 ? NULL : &decoder};
-        job.size = (size_t)job.width * (size_t)job.height * 3;
-        uint8_t *data = malloc(job.size);
-        const int32_t harsh = pick(0, 2);
-        for (size_t i = 0; i < job.size; i++) {
-            const int32_t value = pick(0, 256);
-            data[i] = (uint8_t)(harsh ? (value & 1) * 255 : value);
-        }
-        job.data = data;
-        int32_t width = job.width, height = job.height, planes = 3;
-        job.npass = pick(1, 4);
-        for (int32_t i = 0; i < job.npass; i++) {
-            gl_pass *pass = &job.pass[i];
-            pass->kind = pick(0, 5) - 2;
-            pass->flip = pick(0, 4);
-            if (pass->kind == GL_PAD) {
-                pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30),
-                pass->bottom = pick(0, 30);
-                pass->mode = pick(0, 4);
-                pass->out = window(width + pass->left + pass->right, height + pass->top + pass->bottom);
-            } else if (pass->kind == GL_GREY) {
-                planes = pass->planes = pick(0, 2) * 2 + 1;
-                continue;
-            } else {
-                pass->kind = GL_RESAMPLE;
-                pass->src = window(width, height);
-                pass->width = pick(0, 5) == 0 ? pass->src.width : side();
-                pass->height = pick(0, 5) == 0 ? pass->src.height : side();
-                pass->filter = pick(0, 6);
-                pass->out = window(pass->width, pass->height);
-            }
-            width = pass->out.width;
-            height = pass->out.height;
-        }
-        const gl_store store = {planes, 1 << pick(0, 4), NULL};
-        uint8_t *table = malloc((size_t)planes * 256 * (size_t)store.itemsize);
-        for (int32_t i = 0; i < planes * 256 * store.itemsize; i++)
-            table[i] = (uint8_t)pick(0, 256);
-        const gl_store filled = {store.channels, store.itemsize, table};
-        job.store = &filled;
-        job.dst_size = (size_t)planes * (size_t)width * (size_t)height * (size_t)store.itemsize;
-        const size_t offset = (size_t)(pick(0, 3) * store.itemsize);
-        uint8_t *sample = malloc(job.dst_size + offset);
-        job.dst = sample + offset;
-        gl_worker_run(workers[pick(0, 3)], &job, 1, NULL);
-        if (job.status != GL_DECODED) {
-            fprintf(stderr, "job %d: status %d: %s\n", n, job.status, job.why);
-            return 1;
-        }
-        for (size_t i = 0; i < job.dst_size; i++)
-            hash = (hash ^ sample[offset + i]) * 1099511628211u;
-        free(sample);
-        free(table);
-        free(data);
+        others[order] = gl_worker_open(order);
     }
-    for (int32_t order = 0; order < 3; order++)
+    for (int done = 0; done < jobs;) {
+        gl_job run[RUN_MAX];
+        gl_store stores[RUN_MAX];
+        sample samples[RUN_MAX];
+        const int32_t n = pick(1, RUN_MAX), order = pick(0, 3);
+        for (int32_t i = 0; i < n; i++) {
+            run[i] = make_job(&stores[i]);
+            samples[i] = place_for(&run[i]);
+        }
+        gl_worker_run(workers[order], run, n, NULL);
+        for (int32_t i = 0; i < n; i++, done++) {
+            if (run[i].status != GL_DECODED || !is_same_alone(run[i], others[order])) {
+                fprintf(stderr, "job %d: status %d: %s\n", done, run[i].status, run[i].why);
+                return 1;
+            }
+            for (size_t k = 0; k < run[i].dst_size; k++)
+                hash = (hash ^ samples[i].data[samples[i].offset + k]) * 1099511628211u;
+        }
+        for (int32_t i = 0; i < n; i++) {
+            free(samples[i].data);
+            free((void *)stores[i].table);
+            free((void *)run[i].data);
+        }
+    }
+    for (int32_t order = 0; order < 3; order++) {
         gl_worker_close(workers[order]);
+        gl_worker_close(others[order]);
+    }
     if (gl_worker_bytes_live() != 0)
         return 2;
     printf("%s %016llx\n", gl_kernels_name(), (unsigned long long)hash);

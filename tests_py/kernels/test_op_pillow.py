@@ -60,6 +60,10 @@ class Store(ctypes.Structure):
     _fields_ = [("channels", ctypes.c_int32), ("itemsize", ctypes.c_int32), ("table", ctypes.c_void_p)]
 
 
+class Seek(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("room", ctypes.c_size_t), ("size", ctypes.c_size_t)]
+
+
 class Job(ctypes.Structure):
     _fields_ = [
         ("decoder", ctypes.c_void_p),
@@ -67,6 +71,7 @@ class Job(ctypes.Structure):
         ("size", ctypes.c_size_t),
         ("width", ctypes.c_int32),
         ("height", ctypes.c_int32),
+        ("seek", Seek),
         ("npass", ctypes.c_int32),
         ("status", ctypes.c_int32),
         ("dst", ctypes.c_void_p),

@@ -1,4 +1,4 @@
-"""Damaged files under the sanitizers: compare.c states the law."""
+"""Damaged files under the sanitizers: compare.c and turns.c state the laws."""
 
 from __future__ import annotations
 
@@ -21,13 +21,22 @@ FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
-@pytest.fixture(scope="module")
-def compare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _built(folder: Path, name: str) -> Path:
     cc = shutil.which("clang") or shutil.which("cc") or "cc"
-    program = tmp_path_factory.mktemp("compare") / "compare"
-    sources = [HERE / "compare.c", native.DECODE / "decodetest" / "collect.c", *(native.DECODE / "jpeg").glob("*.c")]
+    program = folder / name
+    sources = [HERE / f"{name}.c", native.DECODE / "decodetest" / "collect.c", *(native.DECODE / "jpeg").glob("*.c")]
     subprocess.run([cc, *FLAGS, *SANITIZE, *map(str, sources), "-ljpeg", "-o", str(program)], check=True)
     return program
+
+
+@pytest.fixture(scope="module")
+def compare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _built(tmp_path_factory.mktemp("compare"), "compare")
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _built(tmp_path_factory.mktemp("turns"), "turns")
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +64,14 @@ def test_what_is_accepted_decodes_in_libjpeg_to_the_same(compare: Path, files: l
     accepted, indexed = (int(run.stdout.split(before)[1].split()[0]) for before in (" files, ", " windows, "))
     assert accepted > 300  # the law would hold for a decoder that refuses everything,
     assert indexed > 300  # and for one that makes no use of an index
+
+
+@pytest.mark.parametrize("kernels", SETS)
+def test_images_by_turns_end_as_if_alone(turns: Path, files: list[str], kernels: str) -> None:
+    environment = {**os.environ, "GOLOADER_KERNELS": kernels}
+    command = [str(turns), str(len(kernels)), "1000", *files]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert run.returncode == 0, run.stderr
+    images, decoded = (int(word) for word in run.stdout.split() if word.isdigit())
+    assert decoded > 1000
+    assert images - decoded > 1000

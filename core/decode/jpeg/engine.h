@@ -13,7 +13,8 @@ enum {
     GL_JPEG_COMPONENTS_MAX = 3,
     GL_JPEG_UNIT_BLOCKS_MAX = 6, /* blocks of an MCU: 4:2:0 has the most */
     GL_JPEG_TABLES = 4,          /* of each kind, by the standard */
-    GL_JPEG_BLOCK = 64           /* coefficients of a block */
+    GL_JPEG_BLOCK = 64,          /* coefficients of a block */
+    GL_JPEG_LANES = 2            /* images that are decoded by turns */
 };
 
 /* Position in a block's row-by-row order of the coefficient that comes i-th in a file [Figure A.6]. */
@@ -100,6 +101,9 @@ typedef struct gl_jpeg_canonical {
     int is_built;
 } gl_jpeg_canonical;
 
+/* Whether it is the one made from `code`. */
+int gl_jpeg_canonical_is_of(const gl_jpeg_canonical *canonical, const gl_jpeg_code *code);
+
 /* Indexed by the next bits.  The low byte is the bits taken, value included (0: more bits than an entry takes), the
  * high one the size of the value.  A small table, so that it leaves the cache to those of the AC coefficients. */
 typedef struct gl_jpeg_dc {
@@ -138,6 +142,30 @@ typedef struct gl_jpeg_symbol {
 /* gl_jpeg_symbol_slow decodes the symbol at the top of `bits`, code length by code length. */
 gl_jpeg_symbol gl_jpeg_symbol_slow(const gl_jpeg_canonical *canonical, int is_ac, uint64_t bits);
 
+/* ---- tables.c: the look-up tables of the images under way */
+
+enum { GL_JPEG_TABLES_KEPT = 8 /* of each kind */ };
+
+/* Who needs a table. */
+typedef struct gl_jpeg_use {
+    unsigned lanes; /* a bit for each */
+    uint64_t last;  /* the use's number, counted over all tables */
+} gl_jpeg_use;
+
+/* All zero is a sound beginning. */
+typedef struct gl_jpeg_tables {
+    gl_jpeg_dc dc[GL_JPEG_TABLES_KEPT];
+    gl_jpeg_ac ac[GL_JPEG_TABLES_KEPT];
+    gl_jpeg_use dc_use[GL_JPEG_TABLES_KEPT], ac_use[GL_JPEG_TABLES_KEPT];
+    uint64_t uses;
+} gl_jpeg_tables;
+
+/* These give the table of a code, which stays as it is until the lane releases all that it was given; NULL if the code
+ * is not ours.  A lane may ask for GL_JPEG_COMPONENTS_MAX of each kind. */
+const gl_jpeg_dc *gl_jpeg_tables_dc(gl_jpeg_tables *tables, const gl_jpeg_code *code, int32_t lane);
+const gl_jpeg_ac *gl_jpeg_tables_ac(gl_jpeg_tables *tables, const gl_jpeg_code *code, int32_t lane);
+void gl_jpeg_tables_release(gl_jpeg_tables *tables, int32_t lane);
+
 /* ---- scan.c: from bits to coefficients */
 
 typedef struct gl_jpeg_block_kind {
@@ -159,9 +187,26 @@ typedef struct gl_jpeg_scan {
 /* A decoded block may write that many zeros, no more, behind its end. */
 enum { GL_JPEG_BLOCKS_SLACK = 2 * GL_JPEG_BLOCK };
 
-/* Decodes `units` MCUs into blocks: 64 coefficients each, zigzag order, not dequantised; must be zero before (unless
- * nobody will read them), GL_JPEG_BLOCKS_SLACK coefficients behind the last one too. */
-typedef int (*gl_jpeg_scan_units)(gl_jpeg_scan *scan, int32_t units, int16_t *blocks);
+/* What to read next: `units` MCUs into `blocks`: 64 coefficients each, zigzag order, not dequantised; zero before
+ * (unless nobody will look at them), GL_JPEG_BLOCKS_SLACK coefficients behind the last one too. */
+typedef struct gl_jpeg_stretch {
+    int32_t units;
+    int16_t *blocks;
+} gl_jpeg_stretch;
+
+/* One of the images that are read by turns. */
+typedef struct gl_jpeg_lane gl_jpeg_lane;
+struct gl_jpeg_lane {
+    gl_jpeg_scan scan;
+    gl_jpeg_stretch stretch;
+    /* Called when the stretch is read (GL_JPEG_OK; `scan` is behind it) or is not ours after all.  Sets scan and
+     * stretch to what comes next, of this image or of another one; returns 0 if nothing does. */
+    int (*next)(gl_jpeg_lane *lane, int status);
+};
+
+/* Reads on in one lane, or in two by turns (else two is NULL), until their `next` has nothing left.  Each has a stretch
+ * in hand at the beginning. */
+typedef void (*gl_jpeg_scan_lanes)(gl_jpeg_lane *one, gl_jpeg_lane *two);
 
 /* ---- kernels.c: the inner loops, a set for each instruction set; all sets give the same bits */
 
@@ -170,7 +215,7 @@ enum { GL_JPEG_KERNEL_SLACK = 128 };
 
 typedef struct gl_jpeg_kernels {
     const char *name;
-    gl_jpeg_scan_units scan;
+    gl_jpeg_scan_lanes scan;
     /* Dequantises and transforms four blocks that lie side by side: 8 rows of 32 samples.  Returns nonzero if a
      * coefficient is so large that libjpeg-turbo's shortcuts overflow (idct.c). */
     int (*idct)(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out, ptrdiff_t stride);
@@ -186,7 +231,7 @@ typedef struct gl_jpeg_kernels {
 
 const gl_jpeg_kernels *gl_jpeg_kernels_chosen(void);
 
-int gl_jpeg_scan_plain(gl_jpeg_scan *scan, int32_t units, int16_t *blocks);
+void gl_jpeg_scan_plain(gl_jpeg_lane *one, gl_jpeg_lane *two);
 int gl_jpeg_idct_plain(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out,
                        ptrdiff_t stride);
 void gl_jpeg_h2v1_plain(const uint8_t *near, int32_t n, uint8_t *out);
@@ -195,7 +240,7 @@ void gl_jpeg_h1v2_plain(const uint8_t *near, const uint8_t *far, int32_t bias, i
 void gl_jpeg_colour_plain(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int32_t n, uint8_t *r, uint8_t *g,
                           uint8_t *b);
 #if defined(__x86_64__)
-int gl_jpeg_scan_bmi2(gl_jpeg_scan *scan, int32_t units, int16_t *blocks);
+void gl_jpeg_scan_bmi2(gl_jpeg_lane *one, gl_jpeg_lane *two);
 int gl_jpeg_idct_avx2(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out,
                       ptrdiff_t stride);
 int gl_jpeg_idct_avx512(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out,
@@ -277,15 +322,9 @@ typedef struct gl_jpeg_region {
     int32_t interval_units; /* MCUs left of it, if there are intervals */
 } gl_jpeg_region;
 
-/* What to read next: `units` MCUs into blocks (gl_jpeg_scan_units); 0: all is read. */
-typedef struct gl_jpeg_stretch {
-    int32_t units;
-    int16_t *blocks;
-} gl_jpeg_stretch;
-
 /* Filling the planes with all samples that pixels of `want` depend on takes turns: gl_jpeg_region_next says what to
- * read, and makes samples of what was read since; the caller reads that with `scan`, until nothing is left.  Several
- * images can be under way at once. */
+ * read, and makes samples of what was read since; the caller has that read, until next->units is 0: nothing is left.
+ * Several images can be under way at once. */
 int gl_jpeg_region_begin(gl_jpeg_region *region, const gl_jpeg_kernels *kernels, const gl_jpeg_frame *frame,
                          const gl_jpeg_stream *stream, gl_jpeg_index *index, int32_t unit_blocks, gl_window want);
 int gl_jpeg_region_next(gl_jpeg_region *region, gl_jpeg_scan *scan, gl_jpeg_stretch *next);

@@ -84,7 +84,7 @@ static int build_canonical(gl_jpeg_canonical *canonical, const gl_jpeg_code *cod
     return GL_JPEG_OK;
 }
 
-static int is_built_from(const gl_jpeg_canonical *canonical, const gl_jpeg_code *code) {
+int gl_jpeg_canonical_is_of(const gl_jpeg_canonical *canonical, const gl_jpeg_code *code) {
     return canonical->is_built && memcmp(&canonical->code, code, sizeof *code) == 0;
 }
 
@@ -100,7 +100,7 @@ static span indices_of(const gl_jpeg_canonical *canonical, int32_t symbol, int32
 
 int gl_jpeg_dc_build(gl_jpeg_dc *table, const gl_jpeg_code *code) {
     gl_jpeg_canonical *canonical = &table->canonical;
-    if (is_built_from(canonical, code)) {
+    if (gl_jpeg_canonical_is_of(canonical, code)) {
         return GL_JPEG_OK;
     }
     canonical->is_built = 0;
@@ -128,7 +128,7 @@ int gl_jpeg_dc_build(gl_jpeg_dc *table, const gl_jpeg_code *code) {
 
 int gl_jpeg_ac_build(gl_jpeg_ac *table, const gl_jpeg_code *code) {
     gl_jpeg_canonical *canonical = &table->canonical;
-    if (is_built_from(canonical, code)) {
+    if (gl_jpeg_canonical_is_of(canonical, code)) {
         return GL_JPEG_OK;
     }
     canonical->is_built = 0;

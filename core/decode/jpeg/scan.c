@@ -3,7 +3,8 @@
  * Two thirds of the time of a decoder go by here, in one chain: the next bits index a table, its entry says how far to
  * shift, the shifted bits are the next ones.  So everything else is kept off that chain: bytes are loaded without
  * looking at them (unstuff.c), values come with the entry, two at a time where they fit (huffman.c), coefficients are
- * stored in file order, and what is rare leaves the loop by the same exit as the end of a block.
+ * stored in file order, and what is rare leaves the loop by the same exit as the end of a block.  And since a processor
+ * could do twice as much while it waits for the chain, two images are read by turns, each in a lane of its own.
  *
  * The bit reader is variant 4 of Fabian Giesen, "Reading bits in far too many ways", part 2. */
 #include <string.h>
@@ -69,45 +70,6 @@ INLINE uint64_t take(cursor *c, const uint64_t *entries, uint8_t **at) {
     return entry;
 }
 
-/* What became of a block that did not end in the usual way. */
-typedef enum turn { BAD, GOES_ON, ENDED } turn;
-
-typedef struct detour {
-    turn turn;
-    uint8_t *at;
-    uint64_t bit; /* where decoding goes on */
-} detour;
-
-/* The last entry was slow, or led to the end of the block and perhaps beyond.  at, bit: behind it. */
-static __attribute__((noinline)) detour leave(const gl_jpeg_ac *ac, const uint8_t *bytes, uint64_t entry, uint8_t *at,
-                                              const uint8_t *end, uint64_t bit) {
-    uint8_t *before = at - (entry >> 56);
-    bit -= entry & 0xFF;
-    const gl_jpeg_symbol symbol = gl_jpeg_symbol_slow(&ac->canonical, 1, load_big(bytes + (bit >> 3)) << (bit & 7));
-    const detour bad = {BAD, at, bit};
-    if (symbol.bits == 0) {
-        return bad;
-    }
-    if (entry & GL_JPEG_SLOW) {
-        if (symbol.advance == GL_JPEG_END_OF_BLOCK) {
-            return (detour){ENDED, at, bit + (uint64_t)symbol.bits};
-        }
-        at = before + symbol.advance;
-        if (at > end) {
-            return bad;
-        }
-        store(at, (int16_t)symbol.value);
-        return (detour){at == end ? ENDED : GOES_ON, at, bit + (uint64_t)symbol.bits};
-    }
-    /* A pair whose first symbol fills the block: the second belongs to the next one, and its value is to be unwritten.
-     */
-    if (entry & GL_JPEG_PAIR && before + symbol.advance == end) {
-        store(at, 0);
-        return (detour){ENDED, at, bit + (uint64_t)symbol.bits};
-    }
-    return bad;
-}
-
 /* Whether the block ended as most do: with an end-of-block symbol inside it, or just at its last coefficient. */
 INLINE int is_usual_end(uint64_t entry, const uint8_t *at, const uint8_t *end) {
     const int64_t both = (int64_t)(entry >> 56), first = (int64_t)(entry >> 8 & 0xFF);
@@ -135,79 +97,197 @@ INLINE int32_t take_dc(cursor *c, const gl_jpeg_dc *dc, const uint8_t *bytes) {
     return (int32_t)((int64_t)(value >> 1 >> (63 - size)) + (negative & (1 - ((int64_t)1 << size))));
 }
 
-/* The loop has just as many live values as x86-64 has registers: what is needed once a block is read from `scan`. */
-INLINE int scan_units(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
-    cursor c = cursor_at(scan->bytes, scan->bit);
-    uint8_t *at = (uint8_t *)blocks;
-    for (const gl_jpeg_block_kind *kind = scan->block; units > 0;) {
-        const uint64_t *const ac = kind->ac->entry;
-        uint8_t *const end = at + GL_JPEG_BLOCK * sizeof *blocks;
-        uint64_t entry;
-        refill(&c);
-        const int32_t dc = scan->prediction[kind->component] + take_dc(&c, kind->dc, scan->bytes);
-        if (__builtin_expect(dc != (int16_t)dc, 0)) {
-            return GL_JPEG_NOT_OURS;
-        }
-        scan->prediction[kind->component] = dc;
-        at += sizeof *blocks;
-        store(at, (int16_t)dc);
-        _Static_assert(3 * GL_JPEG_AC_BITS_MAX <= 56 && GL_JPEG_DC_BITS_MAX + 2 * GL_JPEG_AC_BITS_MAX <= 56,
-                       "more bits than a refill gives");
-        goto second;
-        for (;;) {
-            entry = take(&c, ac, &at);
-            if (at >= end) {
-                goto end_of_block;
-            }
-        second:
-            entry = take(&c, ac, &at);
-            if (at >= end) {
-                goto end_of_block;
-            }
-            entry = take(&c, ac, &at);
-            if (at >= end) {
-                goto end_of_block;
-            }
-            refill(&c);
-            continue;
-        end_of_block:
-            if (__builtin_expect(is_usual_end(entry, at, end), 1)) {
-                break;
-            }
-            const detour d = leave(kind->ac, scan->bytes, entry, at, end, bit_of(&c, scan->bytes));
-            if (d.turn == BAD) {
-                return GL_JPEG_NOT_OURS;
-            }
-            c = cursor_at(scan->bytes, d.bit);
-            at = d.at;
-            if (d.turn == ENDED) {
-                break;
-            }
-            refill(&c);
-        }
-        at = end;
-        /* The reader is at most 8 bytes ahead of the bits it gave out.  To look once a block is enough: one block
-         * reads no further than the slack of the stream. */
-        if (__builtin_expect(c.next > scan->bytes + scan->size + 8, 0)) {
-            return GL_JPEG_NOT_OURS;
-        }
-        kind++;
-        if (kind == scan->block + scan->unit_blocks) {
-            kind = scan->block;
-            units--;
-        }
-    }
-    scan->bit = bit_of(&c, scan->bytes);
-    return GL_JPEG_OK;
+/* A lane as the loops have it, in registers as far as they reach.  What is needed once a block stays in the lane. */
+typedef struct reader {
+    cursor c;
+    uint8_t *at, *end;       /* behind the last coefficient; behind the block */
+    const uint64_t *entries; /* of the block's AC table */
+    const gl_jpeg_block_kind *kind;
+    gl_jpeg_lane *lane;
+} reader;
+
+INLINE reader reader_of(gl_jpeg_lane *lane) {
+    return (reader){
+        .c = cursor_at(lane->scan.bytes, lane->scan.bit),
+        .at = (uint8_t *)lane->stretch.blocks,
+        .kind = lane->scan.block,
+        .lane = lane,
+    };
 }
 
-int gl_jpeg_scan_plain(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
-    return scan_units(scan, units, blocks);
+/* Asks for what to read next; 0: nothing. */
+static __attribute__((noinline)) int fetch(reader *r, int status) {
+    gl_jpeg_lane *lane = r->lane;
+    lane->scan.bit = bit_of(&r->c, lane->scan.bytes);
+    if (!lane->next(lane, status)) {
+        return 0;
+    }
+    *r = reader_of(lane);
+    return 1;
+}
+
+/* What became of a block that did not end in the usual way. */
+typedef enum turn { BAD, GOES_ON, ENDED } turn;
+
+/* The last entry was slow, or led to the end of the block and perhaps beyond: decodes its first symbol the slow way. */
+static __attribute__((noinline)) turn leave(reader *r, uint64_t entry) {
+    const uint8_t *bytes = r->lane->scan.bytes;
+    uint8_t *before = r->at - (entry >> 56);
+    const uint64_t bit = bit_of(&r->c, bytes) - (entry & 0xFF);
+    const gl_jpeg_symbol symbol =
+        gl_jpeg_symbol_slow(&r->kind->ac->canonical, 1, load_big(bytes + (bit >> 3)) << (bit & 7));
+    if (symbol.bits == 0) {
+        return BAD;
+    }
+    r->c = cursor_at(bytes, bit + (uint64_t)symbol.bits);
+    refill(&r->c);
+    if (entry & GL_JPEG_SLOW) {
+        if (symbol.advance == GL_JPEG_END_OF_BLOCK) {
+            return ENDED;
+        }
+        r->at = before + symbol.advance;
+        if (r->at > r->end) {
+            return BAD;
+        }
+        store(r->at, (int16_t)symbol.value);
+        return r->at == r->end ? ENDED : GOES_ON;
+    }
+    /* A pair whose first symbol fills the block: the second belongs to the next one, and its value is to be unwritten.
+     */
+    if (entry & GL_JPEG_PAIR && before + symbol.advance == r->end) {
+        store(r->at, 0);
+        return ENDED;
+    }
+    return BAD;
+}
+
+/* The functions below work on copies, since a variable whose address is known elsewhere cannot live in registers. */
+INLINE int fetched(reader *r, int status) {
+    reader copy = *r;
+    const int has_more = fetch(&copy, status);
+    *r = copy;
+    return has_more;
+}
+
+/* Begins a block with its DC coefficient.  Like end_block, it returns 0 if the lane has nothing left to read. */
+INLINE int begin_block(reader *r) {
+    for (;;) {
+        gl_jpeg_scan *scan = &r->lane->scan;
+        int32_t *prediction = &scan->prediction[r->kind->component];
+        refill(&r->c);
+        const int32_t dc = *prediction + take_dc(&r->c, r->kind->dc, scan->bytes);
+        if (__builtin_expect(dc == (int16_t)dc, 1)) {
+            *prediction = dc;
+            r->entries = r->kind->ac->entry;
+            r->end = r->at + GL_JPEG_BLOCK * sizeof(int16_t);
+            r->at += sizeof(int16_t);
+            store(r->at, (int16_t)dc);
+            return 1;
+        }
+        if (!fetched(r, GL_JPEG_NOT_OURS)) {
+            return 0;
+        }
+    }
+}
+
+/* An entry led to the end of the block, or is slow: goes on with the block if it is not over, else begins the next. */
+INLINE int end_block(reader *r, uint64_t entry) {
+    gl_jpeg_scan *scan = &r->lane->scan;
+    int status = GL_JPEG_OK;
+    if (__builtin_expect(!is_usual_end(entry, r->at, r->end), 0)) {
+        reader copy = *r;
+        const turn turn = leave(&copy, entry);
+        *r = copy;
+        if (turn == GOES_ON) {
+            return 1;
+        }
+        status = turn == ENDED ? GL_JPEG_OK : GL_JPEG_NOT_OURS;
+    }
+    /* The reader is at most 8 bytes ahead of the bits it gave out.  To look once a block is enough: one block reads no
+     * further than the slack of the stream. */
+    if (__builtin_expect(r->c.next > scan->bytes + scan->size + 8, 0)) {
+        status = GL_JPEG_NOT_OURS;
+    }
+    r->at = r->end;
+    r->kind++;
+    if (r->kind == scan->block + scan->unit_blocks) {
+        r->kind = scan->block;
+        r->lane->stretch.units--;
+    }
+    if (__builtin_expect(r->lane->stretch.units == 0 || status != GL_JPEG_OK, 0) && !fetched(r, status)) {
+        return 0;
+    }
+    return begin_block(r);
+}
+
+/* How many entries to take between refills. */
+enum { TAKES = 3 };
+_Static_assert(TAKES *GL_JPEG_AC_BITS_MAX <= 56 && GL_JPEG_DC_BITS_MAX + (TAKES - 1) * GL_JPEG_AC_BITS_MAX <= 56,
+               "more bits than a refill gives");
+
+INLINE void read_on(reader *r) {
+    for (;;) {
+        refill(&r->c);
+#pragma GCC unroll 3
+        for (int i = 0; i < TAKES; i++) {
+            const uint64_t entry = take(&r->c, r->entries, &r->at);
+            if (r->at >= r->end && !end_block(r, entry)) {
+                return;
+            }
+        }
+    }
+}
+
+enum { NONE = 0, FIRST = 1, SECOND = 2, BOTH = FIRST | SECOND };
+
+/* Reads two lanes by turns until one of them has nothing left; says which of them still has. */
+INLINE int read_both_on(reader *first, reader *second) {
+    for (;;) {
+        refill(&first->c);
+        refill(&second->c);
+#pragma GCC unroll 3
+        for (int i = 0; i < TAKES; i++) {
+            const uint64_t first_entry = take(&first->c, first->entries, &first->at);
+            const uint64_t second_entry = take(&second->c, second->entries, &second->at);
+            int left = BOTH;
+            if (first->at >= first->end && !end_block(first, first_entry)) {
+                left &= ~FIRST;
+            }
+            if (second->at >= second->end && !end_block(second, second_entry)) {
+                left &= ~SECOND;
+            }
+            if (__builtin_expect(left != BOTH, 0)) {
+                return left;
+            }
+        }
+    }
+}
+
+INLINE void scan_lanes(gl_jpeg_lane *one, gl_jpeg_lane *two) {
+    reader first = reader_of(one), second = first;
+    int left = begin_block(&first) ? FIRST : NONE;
+    if (two) {
+        second = reader_of(two);
+        left |= begin_block(&second) ? SECOND : NONE;
+    }
+    if (left == BOTH) {
+        left = read_both_on(&first, &second);
+    }
+    if (left == SECOND) {
+        first = second;
+    }
+    if (left != NONE) {
+        read_on(&first);
+    }
+}
+
+void gl_jpeg_scan_plain(gl_jpeg_lane *one, gl_jpeg_lane *two) {
+    scan_lanes(one, two);
 }
 
 #if defined(__x86_64__)
 /* The same code with shifts that need no fixed register. */
-__attribute__((target("bmi,bmi2"))) int gl_jpeg_scan_bmi2(gl_jpeg_scan *scan, int32_t units, int16_t *blocks) {
-    return scan_units(scan, units, blocks);
+__attribute__((target("bmi,bmi2"))) void gl_jpeg_scan_bmi2(gl_jpeg_lane *one, gl_jpeg_lane *two) {
+    scan_lanes(one, two);
 }
 #endif

@@ -265,4 +265,4 @@ static int turbo_decode(void *state, const uint8_t *data, size_t size, int32_t w
     return status;
 }
 
-const gl_decoder gl_jpeg_turbo = {"libjpeg-turbo", turbo_open, turbo_close, turbo_decode};
+const gl_decoder gl_jpeg_turbo = {"libjpeg-turbo", turbo_open, turbo_close, turbo_decode, NULL};

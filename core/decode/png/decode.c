@@ -243,4 +243,4 @@ static int png_decode(void *context, const uint8_t *data, size_t size, int32_t w
     return status;
 }
 
-const gl_decoder gl_png = {"png", png_open, png_close, png_decode};
+const gl_decoder gl_png = {"png", png_open, png_close, png_decode, NULL};
