@@ -80,12 +80,7 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		if err := fits(p.Source.Fields); err != nil {
 			return nil, err
 		}
-		pointers := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(source.arrays)), len(p.Source.Fields))
-		fields := make([]array.Field, len(pointers))
-		for i, spec := range p.Source.Fields {
-			fields[i] = array.Field{Data: pointers[i], RowBytes: spec.Bytes()}
-		}
-		rows, err := array.New(n, fields)
+		rows, err := array.New(n, arrayFields(p.Source.Fields, source))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errArgument, err)
 		}
@@ -111,6 +106,25 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		return nil, fmt.Errorf("%w: %w", errArgument, err)
 	}
 	return pipeline.Open(p, files)
+}
+
+// arrayFields is what a gl_source says of each field's rows.
+func arrayFields(specs []tensor.Spec, source *C.gl_source) []array.Field {
+	fields := make([]array.Field, len(specs))
+	for i, rows := range unsafe.Slice(source.rows, len(specs)) {
+		fields[i].Row = specs[i]
+		if rows.index != nil {
+			fields[i].Index = unsafe.Slice((*int64)(rows.index), int(source.count))
+		}
+		for _, a := range unsafe.Slice(rows.arrays, int(rows.narrays)) {
+			made := array.Array{Data: a.data, Rows: int(a.count)}
+			for k := range len(specs[i].Shape) + 1 {
+				made.Strides = append(made.Strides, int(a.stride[k]))
+			}
+			fields[i].Arrays = append(fields[i].Arrays, made)
+		}
+	}
+	return fields
 }
 
 // fits says whether a batch of rows can be described by a gl_batch.

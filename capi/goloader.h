@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00010001u
+#define GL_ABI_VERSION 0x00020000u
 
 typedef int32_t gl_status;
 enum {
@@ -40,7 +40,8 @@ enum {
     GL_FORKED = -4,       /* this process is a fork of the one that loaded the library */
     GL_BUG = -5,          /* a panic in core; the text holds its stack */
     GL_MEMORY = -6,       /* out of memory */
-    GL_SHAPE = -7         /* samples of one batch differ in shape; text as torch.stack's */
+    GL_SHAPE = -7,        /* samples of one batch differ in shape; text as torch.stack's */
+    GL_RANGE = -8         /* a sample that is not there was asked for */
 };
 
 typedef int64_t gl_handle;
@@ -51,6 +52,21 @@ typedef struct gl_error {
     char text[GL_ERROR_BYTES];
 } gl_error;
 
+/* One array: count rows, stride[0] bytes from one to the next; items of a row are stride[1], ... bytes apart, a stride
+ * for each dimension.  A stride may be 0 or negative.  Not copied: to be kept until the loader is closed. */
+typedef struct gl_array {
+    const void *data;
+    int64_t count;
+    int64_t stride[GL_NDIM_MAX];
+} gl_array;
+
+/* Where a field's rows are: in arrays, counted one after the other. */
+typedef struct gl_rows {
+    const gl_array *arrays; /* copied, not so their memory */
+    int64_t narrays;
+    const int64_t *index; /* sample -> row, gl_source.count of them; NULL: sample i is row i.  Kept as the arrays are */
+} gl_rows;
+
 /* Where samples live.  Which members count is the plan's matter (source.kind). */
 typedef struct gl_source {
     int64_t count; /* samples */
@@ -60,8 +76,8 @@ typedef struct gl_source {
     const int64_t *labels;
     /* "folder", instead of these three: a list made by gl_files_list, shared and not copied.  0: none. */
     gl_handle files;
-    /* "array": one C-contiguous array a field, count rows each.  Not copied: to be kept until the loader is closed. */
-    const void *const *arrays;
+    /* "array": one a field. */
+    const gl_rows *rows;
 } gl_source;
 
 typedef struct gl_field {
@@ -149,13 +165,15 @@ gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err);
  * closed, or GL_EMPTY and files->count. */
 gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err);
 
-/* gl_start starts goroutines for a loader; several runs of one loader may be alive at once.
+/* gl_start makes a run of a loader, whose goroutines start with its first batch; several runs of one loader may be
+ * alive at once.
  *   out     on GL_OK the run, to be closed by gl_close before its loader
  *   out_fd  a descriptor for gl_wait, poll, select or asyncio: readable when gl_next has news; closed with the run */
 gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *out, int32_t *out_fd, gl_error *err);
 
 /* gl_submit asks for one more batch.
- *   indices     n sample numbers, 0 <= i < count; copied.  n may be 0: the batch then has no fields
+ *   indices     n sample numbers, 0 <= i < count, copied; GL_RANGE, and nothing asked for, if one is not, or if its
+ *               index (gl_rows) names no row.  n may be 0: the batch then has no fields
  *   lent        NULL, or memory of the caller for this batch (torch's pinned memory, say), alive until the batch is
  *               delivered or the run is closed; GL_SHAPE from gl_next if lent_bytes are too few */
 gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);

@@ -16,6 +16,7 @@ import (
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/source"
 )
 
 var (
@@ -34,6 +35,7 @@ var kinds = []struct {
 	{errArgument, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrState, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrShape, C.GL_SHAPE},
+	{source.ErrRange, C.GL_RANGE},
 	{pipeline.ErrBug, C.GL_BUG},
 	{mem.ErrNoMemory, C.GL_MEMORY},
 	{op.ErrNoMemory, C.GL_MEMORY},

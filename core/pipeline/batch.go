@@ -72,6 +72,8 @@ type batch struct {
 	out    recipe.Size // of every sample of the batch
 	slot   ring.Slot
 	lent   ring.Slot // memory of the caller, used as the slot
+	fields []Field   // rows only: the slot's
+	bytes  int       // rows only: all of them
 
 	busy  int   // spans that a worker has in hand
 	left  int   // spans not done
@@ -84,7 +86,8 @@ type batch struct {
 
 // setUp cuts a batch into spans of at most n samples.
 func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n int) {
-	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0], indices: b.indices[:0]}
+	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
+		indices: b.indices[:0]}
 	if l.rows != nil {
 		b.indices = append(b.indices, indices...)
 	} else {
@@ -218,8 +221,7 @@ func (l *Loader) layout(n int, out recipe.Size) (fields []Field, size int) {
 }
 
 // reserve gives a batch its slot, once the size of its samples is known.
-func (b *batch) reserve(l *Loader, n int) error {
-	_, size := l.layout(n, b.out)
+func (b *batch) reserve(l *Loader, size int) error {
 	if b.lent.Valid() {
 		if b.lent.Size() < size {
 			return fmt.Errorf("%w: the memory lent for batch %d has %d bytes, %d are needed", ErrShape, b.sequence, b.lent.Size(), size)

@@ -120,6 +120,19 @@ func (l *Loader) Len() int {
 	return l.files.Len()
 }
 
+// check refuses samples that are not there.
+func (l *Loader) check(indices []int64) error {
+	if l.rows != nil {
+		return l.rows.Check(indices)
+	}
+	for k, i := range indices {
+		if i < 0 || i >= int64(l.files.Len()) {
+			return fmt.Errorf("index %d at position %d: the source has %d samples: %w", i, k, l.files.Len(), source.ErrRange)
+		}
+	}
+	return nil
+}
+
 // Close frees what the loader holds; leased batches stay readable. All its runs must be closed.
 func (l *Loader) Close() error {
 	l.mu.Lock()

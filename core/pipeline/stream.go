@@ -94,7 +94,8 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 	switch {
 	case b.drawn == 0:
 		b.out = out
-		if err := b.reserve(r.loader, len(b.samples)); err != nil {
+		_, size := r.loader.layout(len(b.samples), out)
+		if err := b.reserve(r.loader, size); err != nil {
 			b.lost, b.left, b.err = true, 0, err
 		}
 	case out != b.out && b.err == nil:

@@ -91,7 +91,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 	l := w.run.loader
 	defer stats.Since(&l.Stats.RunNs, time.Now())
 	if l.rows != nil {
-		w.copyRows(b, sp)
+		l.copyRows(b, sp.lo, sp.hi)
 		return nil
 	}
 	fields, _ := l.layout(len(b.samples), b.out)
@@ -174,14 +174,12 @@ func (w *worker) setJob(k int, s *sample, buffer *source.Buffer, steps []recipe.
 	return nil
 }
 
-// copyRows gathers the rows of a span, field by field.
-func (w *worker) copyRows(b *batch, sp *span) {
-	l := w.run.loader
-	fields, _ := l.layout(len(b.indices), b.out)
+// copyRows gathers some rows of a batch, field by field.
+func (l *Loader) copyRows(b *batch, lo, hi int) {
 	slot := b.slot.Bytes()
-	for k, f := range fields {
+	for k, f := range b.fields {
 		row := f.Spec.Bytes() / len(b.indices)
-		l.rows.CopyRows(k, b.indices[sp.lo:sp.hi], slot[f.Offset+row*sp.lo:f.Offset+row*sp.hi])
+		l.rows.CopyRows(k, b.indices[lo:hi], slot[f.Offset+row*lo:f.Offset+row*hi])
 	}
-	l.Stats.Samples.Add(int64(sp.hi - sp.lo))
+	l.Stats.Samples.Add(int64(hi - lo))
 }

@@ -22,10 +22,12 @@ type Files interface {
 	Close()
 }
 
-// Rows is a source whose samples are rows of arrays, a field each.
+// Rows is a source whose samples are rows of arrays, a field each. Its methods may be called from any goroutine.
 type Rows interface {
 	Len() int
-	// CopyRows writes the rows of the given samples of one field one after the other into dst, which holds exactly as
-	// many.
+	// Check returns ErrRange for samples that are not there.
+	Check(samples []int64) error
+	// CopyRows writes the rows of the given samples, which Check lets pass, of one field one after the other into dst,
+	// which holds exactly as many.
 	CopyRows(field int, samples []int64, dst []byte)
 }

@@ -27,25 +27,29 @@ const (
 	Float32
 	Float64
 	Bool
+	Complex64
+	Complex128
 )
 
 var dtypes = [...]struct {
 	name string
 	size int
 }{
-	Uint8:    {"uint8", 1},
-	Int8:     {"int8", 1},
-	Uint16:   {"uint16", 2},
-	Int16:    {"int16", 2},
-	Uint32:   {"uint32", 4},
-	Int32:    {"int32", 4},
-	Uint64:   {"uint64", 8},
-	Int64:    {"int64", 8},
-	Float16:  {"float16", 2},
-	BFloat16: {"bfloat16", 2},
-	Float32:  {"float32", 4},
-	Float64:  {"float64", 8},
-	Bool:     {"bool", 1},
+	Uint8:      {"uint8", 1},
+	Int8:       {"int8", 1},
+	Uint16:     {"uint16", 2},
+	Int16:      {"int16", 2},
+	Uint32:     {"uint32", 4},
+	Int32:      {"int32", 4},
+	Uint64:     {"uint64", 8},
+	Int64:      {"int64", 8},
+	Float16:    {"float16", 2},
+	BFloat16:   {"bfloat16", 2},
+	Float32:    {"float32", 4},
+	Float64:    {"float64", 8},
+	Bool:       {"bool", 1},
+	Complex64:  {"complex64", 8},
+	Complex128: {"complex128", 16},
 }
 
 // ParseDType finds a DType by torch's name, as "float32".

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import time
 import weakref
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from . import _cores, _lease, _native
 from .plan import Plan
+from .plan.rows import Field
 
 # Ctrl-C that arrives just before a wait begins is heard when the wait ends.
 _WAIT_MS = 100
@@ -47,20 +47,18 @@ class Core:
         self.plan = plan
         self._lib = _native.library()
         self._text = text = plan.to_json()
-        arrays = list(plan.arrays.values())
-        pointers = (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
         source = _native.Source(
             plan.files,
             plan.paths,
             plan.offsets.ctypes.data,
             plan.labels.ctypes.data,
             0,
-            ctypes.cast(pointers, ctypes.c_void_p),
+            (_native.Rows * max(len(plan.fields), 1))(*map(_rows, plan.fields)),
         )
         handle, error = c_int64(), _native.Error()
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value
-        _close_with(self, self._lib, self._handle, arrays)
+        _close_with(self, self._lib, self._handle, plan.fields)
 
     def fits(self, plan: Plan) -> bool:
         """True if this core is that plan, Pillow's settings of this moment included."""
@@ -197,6 +195,14 @@ class Run:
 
     def _check(self, status: int) -> int:
         return self._lib.check(status, self._error)
+
+
+def _rows(field: Field) -> _native.Rows:
+    arrays = (_native.Array * max(len(field.arrays), 1))()
+    for slot, array in zip(arrays, field.arrays, strict=False):
+        slot.data, slot.count = array.address, len(array)
+        slot.stride[: len(array.strides)] = array.strides
+    return _native.Rows(arrays, len(field.arrays), None if field.index is None else field.index.ctypes.data)
 
 
 def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object) -> weakref.finalize[..., Any]:

@@ -43,4 +43,5 @@ BY_STATUS: dict[int, type[Exception]] = {
     -5: BugError,
     -6: MemoryError,
     -7: StackError,
+    -8: IndexError,
 }

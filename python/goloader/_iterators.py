@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import itertools
+import math
 import operator
 from collections import deque
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ from . import _doors
 from ._core import Core, Rejected, Run
 from ._errors import StackError
 from .plan import Plan
-from .plan.datasets import fails_ahead
+from .plan.datasets import Arrays, Images, fails_ahead
 from .plan.samplers import Foreign, index_batches
+from .plan.structure import collated
 
 if TYPE_CHECKING:
     from ._loader import DataLoader
-    from .plan.datasets import Samples
 
 
 class _Batches:
@@ -88,7 +88,7 @@ class _NativeIterator(_BaseDataLoaderIter):
         self._plan = core.plan
         assert core.plan.samples is not None  # make() gives them
         self._samples = core.plan.samples
-        self._files = _Files(core.plan.samples)
+        self._dtypes = [_dtype(name) for name in core.plan.dtypes]
 
     @property
     def _index_sampler(self) -> Any:
@@ -105,7 +105,11 @@ class _NativeIterator(_BaseDataLoaderIter):
     def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
         rows, indices, complete = self._rows(batch)
         lent = self._pinned(len(rows))
-        run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()))
+        try:
+            run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()))
+        except IndexError:  # as of a Subset that lists a sample which is not there
+            complete, lent = False, None
+            run.submit(rows[:0])
         return _Task(indices, self._auto_collation, complete, lent)
 
     def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any, bool]:
@@ -118,6 +122,9 @@ class _NativeIterator(_BaseDataLoaderIter):
         indices = batch.value if self._auto_collation else [batch.value]
         if isinstance(indices, Iterator):
             indices = list(indices)
+        if isinstance(self._samples, Arrays):
+            # Nothing is drawn for a sample, and the dataset may know more kinds of indices than ints.
+            return np.empty(0, np.int64), indices if self._auto_collation else indices[0], False
         rows: list[np.int64] = []
         complete = False
         # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
@@ -130,11 +137,12 @@ class _NativeIterator(_BaseDataLoaderIter):
 
     def _pinned(self, count: int) -> torch.Tensor | None:
         """Page-locked memory of torch's own allocator for a batch: so torch knows when a copy from it has ended."""
-        if not self._pin_memory or self._plan.shape is None or count == 0:
+        if not self._pin_memory or self._plan.shapes is None or count == 0:
             return None
-        image = int(np.prod(self._plan.shape)) * _dtype(self._plan.dtype).itemsize
-        # The core puts labels behind the images, on a cache line of their own.
-        return torch.empty(_aligned(count * image) + 8 * count, dtype=torch.uint8, pin_memory=True)
+        size = 0
+        for dtype, shape in zip(self._dtypes, self._plan.shapes, strict=True):
+            size = _aligned(size) + count * math.prod(shape) * dtype.itemsize
+        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
     def _receive(self, run: Run, task: _Task) -> Any:
         """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
@@ -142,7 +150,8 @@ class _NativeIterator(_BaseDataLoaderIter):
             fields = run.receive(_Helper(self, task), self._timeout)
         except Rejected as rejected:
             if hasattr(rejected.error, "add_note"):  # Python 3.11
-                place = f"sample {task.at(rejected.position)}, {self._files.name(rejected.row)}"
+                assert isinstance(self._samples, Images)
+                place = f"sample {task.at(rejected.position)}, {self._samples.name(rejected.row)}"
                 rejected.error.add_note(f"goloader: {place}")
             raise _Lost(rejected.error) from None
         except StackError as error:
@@ -151,31 +160,40 @@ class _NativeIterator(_BaseDataLoaderIter):
             return None
         if not fields or not task.complete:
             return self._fetch(task)
-        images, labels = fields[0], torch.from_numpy(fields[1])
-        dtype = _dtype(self._plan.dtype)
-        if task.lent is None:
-            tensor = torch.from_numpy(images)
-            tensor = tensor if tensor.dtype == dtype else tensor.view(dtype)
-        else:
-            tensor = task.lent[: images.nbytes].view(dtype).view(images.shape)
+        tensors = self._tensors(fields, task.lent)
         if not self._auto_collation:
-            return self._pin([tensor[0], int(labels[0])], task)
-        return self._pin([tensor, labels], task)
+            images, labels = tensors
+            return self._pin([images[0], int(labels[0])])
+        return self._pin(collated(self._plan.structure, tensors))
+
+    def _tensors(self, fields: list[NDArray[Any]], lent: torch.Tensor | None) -> list[torch.Tensor]:
+        """The fields of a batch; those in page-locked memory as torch's own allocator knows them."""
+        made: list[torch.Tensor] = []
+        begin = 0
+        for array, dtype in zip(fields, self._dtypes, strict=True):
+            begin = _aligned(begin)  # the core puts each field on a cache line of its own
+            if not array.size:  # numpy has strides of its own for nothing
+                made.append(torch.empty(array.shape, dtype=dtype))
+            elif lent is None or array.flags.owndata:
+                tensor = torch.from_numpy(array)
+                made.append(tensor if tensor.dtype == dtype else tensor.view(dtype))
+            else:
+                made.append(lent[begin : begin + array.nbytes].view(dtype).view(array.shape))
+            begin += array.nbytes
+        return made
 
     def _fetch(self, task: _Task) -> Any:
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
         try:
             with torch.random.fork_rng(devices=()):
-                return self._fetcher.fetch(task.indices)
+                batch = self._fetcher.fetch(task.indices)
         except Exception as error:
             raise _Lost(error) from None
+        return self._pin(batch)
 
-    def _pin(self, batch: list[Any], task: _Task) -> Any:
-        if not self._pin_memory:
-            return batch
-        if task.lent is not None:
-            return [batch[0], _utils.pin_memory.pin_memory(batch[1], self._pin_memory_device)]
-        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device)
+    def _pin(self, batch: Any) -> Any:
+        # What is page-locked already stays where it is.
+        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device) if self._pin_memory else batch
 
 
 class InlineIterator(_NativeIterator):
@@ -215,8 +233,8 @@ class InlineIterator(_NativeIterator):
 
     def _still_fits(self, batch: NDArray[np.int64] | Foreign) -> bool:
         """False if the user changed the dataset since: without workers torch's loader sees that at once."""
-        rows, _, _ = self._rows(batch) if isinstance(batch, np.ndarray) else (np.zeros(0, np.int64), None, None)
-        return self._samples.unchanged(self._dataset, rows)
+        indices = batch.reshape(-1) if isinstance(batch, np.ndarray) else np.zeros(0, np.int64)
+        return self._samples.unchanged(self._dataset, indices)
 
     def _adapt(self, run: Run) -> None:
         """Goes on with the dataset as it is now."""
@@ -230,8 +248,7 @@ class InlineIterator(_NativeIterator):
 
     def _as_torch(self, batch: NDArray[np.int64] | Foreign) -> Any:
         """What torch's iterator does."""
-        made = self._fetcher.fetch(batch.tolist() if isinstance(batch, np.ndarray) else batch.value)
-        return _utils.pin_memory.pin_memory(made, self._pin_memory_device) if self._pin_memory else made
+        return self._pin(self._fetcher.fetch(batch.tolist() if isinstance(batch, np.ndarray) else batch.value))
 
 
 class PrefetchingIterator(_NativeIterator):
@@ -242,6 +259,8 @@ class PrefetchingIterator(_NativeIterator):
         self._prefetch_factor: int = loader.prefetch_factor or 0
         if self._prefetch_factor <= 0:
             raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        if isinstance(self._samples, Arrays):
+            self._samples.hold()
         self._run: Run | None = core.start(
             workers=self._num_workers, streams=self._num_workers, base_seed=int(self._base_seed)
         )
@@ -304,27 +323,6 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks.clear()
 
 
-class _Files:
-    """The files of a plan by their rows."""
-
-    def __init__(self, samples: Samples) -> None:
-        self._parts = samples.parts
-        self._ends = list(itertools.accumulate(len(part.samples) for part in samples.parts))
-
-    def _find(self, row: int) -> tuple[Any, str]:
-        part = bisect.bisect_right(self._ends, row)
-        first = self._ends[part] - len(self._parts[part].samples)
-        return self._parts[part].dataset, self._parts[part].samples[row - first][0]
-
-    def name(self, row: int) -> str:
-        return self._find(row)[1]
-
-    def load(self, row: int) -> Any:
-        """The image as the dataset's own loader gives it: PIL, RGB."""
-        dataset, path = self._find(row)
-        return dataset.loader(path)
-
-
 class _Helper:
     """Answers the core's questions for one batch."""
 
@@ -332,7 +330,8 @@ class _Helper:
         self._iterator, self._task = iterator, task
 
     def pixels(self, row: int) -> tuple[bytes, int, int]:
-        image = self._iterator._files.load(row)
+        assert isinstance(self._iterator._samples, Images)
+        image = self._iterator._samples.load(row)
         return image.tobytes(), image.width, image.height
 
     def refused(self, position: int, row: int, reason: str) -> Exception:

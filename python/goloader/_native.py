@@ -28,7 +28,7 @@ from typing import Any
 
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 
-ABI_MAJOR = 1
+ABI_MAJOR = 2
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE = 0, 1, 2, 3
@@ -39,6 +39,14 @@ class Error(Structure):
     _fields_ = [("text", c_char * 4096)]
 
 
+class Array(Structure):
+    _fields_ = [("data", c_void_p), ("count", c_int64), ("stride", c_int64 * 8)]
+
+
+class Rows(Structure):
+    _fields_ = [("arrays", POINTER(Array)), ("narrays", c_int64), ("index", c_void_p)]
+
+
 class Source(Structure):
     _fields_ = [
         ("count", c_int64),
@@ -46,7 +54,7 @@ class Source(Structure):
         ("offsets", c_void_p),
         ("labels", c_void_p),
         ("files", c_int64),
-        ("arrays", c_void_p),
+        ("rows", POINTER(Rows)),
     ]
 
 

@@ -79,7 +79,7 @@ func TestAnIndexOutsideTheSourceIsRefusedAndNothingElse(t *testing.T) {
 	r := newRig(t, p, photos, pipeline.Options{Workers: 1, Streams: 2})
 	m := newModel(p, photos, 2, 0)
 	r.submit(0)
-	require.EqualError(t, r.run.Submit([]int64{1, 3}, nil, 0), "index 3 at position 1: the source has 3 samples")
+	require.EqualError(t, r.run.Submit([]int64{1, 3}, nil, 0), "index 3 at position 1: the source has 3 samples: index out of range")
 	require.Error(t, r.run.Submit([]int64{-1}, nil, 0))
 	require.Error(t, r.run.Submit([]int64{1 << 62}, nil, 0))
 	r.submit(2, 2)

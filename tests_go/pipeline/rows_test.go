@@ -10,6 +10,7 @@ import (
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/tensor"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
@@ -20,7 +21,7 @@ import (
 type table struct {
 	plan   *plan.Plan
 	fields [][]byte
-	source *array.Array
+	source *array.Source
 }
 
 func newTable(t *testing.T, rows int, specs ...tensor.Spec) table {
@@ -32,12 +33,22 @@ func newTable(t *testing.T, rows int, specs ...tensor.Spec) table {
 	for k, spec := range specs {
 		field := sourcetest.Noise(rows*spec.Bytes(), uint64(k))
 		made.fields = append(made.fields, field)
-		described = append(described, array.Field{Data: unsafe.Pointer(unsafe.SliceData(field)), RowBytes: spec.Bytes()})
+		described = append(described, rowField(spec, rows, field))
 	}
 	var err error
 	made.source, err = array.New(rows, described)
 	require.NoError(t, err)
 	return made
+}
+
+// rowField is an array of rows one after the other.
+func rowField(spec tensor.Spec, rows int, memory []byte) array.Field {
+	strides := []int{spec.DType.Size()}
+	for k := len(spec.Shape) - 1; k >= 0; k-- {
+		strides = append([]int{strides[0] * spec.Shape[k]}, strides...)
+	}
+	data := unsafe.Pointer(unsafe.SliceData(memory))
+	return array.Field{Row: spec, Arrays: []array.Array{{Data: data, Rows: rows, Strides: strides}}}
 }
 
 // gathered is what a batch's fields hold.
@@ -82,7 +93,7 @@ func TestRowsAreGathered(t *testing.T) {
 		l := pipeline.OpenRows(m.plan, m.source)
 		require.Equal(t, n, l.Len())
 		r := start(t, l, m.plan, nil, o)
-		batches := randomBatches(random, n, 40, 70)
+		batches := append(randomBatches(random, n, 40, 70), randomBatches(random, n, 10, 4000)...) // small, large
 		for k := 0; k < len(batches); k += 8 {
 			group := batches[k:min(k+8, len(batches))]
 			for _, indices := range group {
@@ -126,7 +137,7 @@ func TestRowsThatTakeTooMuchMemoryAreTheirBatchsError(t *testing.T) {
 	huge := &plan.Plan{Source: plan.Source{Kind: plan.Array,
 		Fields: []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{1 << 58}}}}}
 	memory := make([]byte, 1)
-	rows, err := array.New(1, []array.Field{{Data: unsafe.Pointer(&memory[0]), RowBytes: 1 << 58}})
+	rows, err := array.New(1, []array.Field{rowField(huge.Source.Fields[0], 1, memory)})
 	require.NoError(t, err)
 	l := pipeline.OpenRows(huge, rows)
 	r := start(t, l, huge, nil, pipeline.Options{Workers: 2, Streams: 1})
@@ -135,6 +146,46 @@ func TestRowsThatTakeTooMuchMemoryAreTheirBatchsError(t *testing.T) {
 	_, _, err = r.next()
 	require.ErrorIs(t, err, mem.ErrNoMemory)
 	require.Equal(t, pipeline.Lease{Sequence: 1}, r.deliver())
+	r.close()
+	require.NoError(t, l.Close())
+}
+
+func TestSmallBatchesAreThereAtOnceAndNeedNoWorkers(t *testing.T) {
+	leakcheck.Check(t)
+	m := newTable(t, 1000, rowSpecs...)
+	l := pipeline.OpenRows(m.plan, m.source)
+	r := start(t, l, m.plan, nil, pipeline.Options{Workers: 2, Streams: 1})
+	for range 3 {
+		r.submit(3, 4, 3)
+	}
+	require.Zero(t, pipeline.Serving())
+	for range 3 {
+		news, lease, _, err := r.run.Next()
+		require.NoError(t, err)
+		require.Equal(t, pipeline.Delivered, news)
+		require.Equal(t, m.gathered([]int64{3, 4, 3}), m.got(t, lease, 3))
+		lease.Slot.Release()
+	}
+	large := make([]int64, 5000) // of 75 bytes each
+	r.submit(large...)
+	lease := r.deliver()
+	require.Equal(t, m.gathered(large), m.got(t, lease, len(large)))
+	lease.Slot.Release()
+	require.Positive(t, pipeline.Serving())
+	r.close()
+	require.NoError(t, l.Close())
+}
+
+func TestRowsThatAreNotThereAreNotAskedFor(t *testing.T) {
+	leakcheck.Check(t)
+	m := newTable(t, 10, rowSpecs...)
+	l := pipeline.OpenRows(m.plan, m.source)
+	r := start(t, l, m.plan, nil, pipeline.Options{Workers: 1, Streams: 1})
+	require.ErrorIs(t, r.run.Submit([]int64{0, 10}, nil, 0), source.ErrRange)
+	require.ErrorIs(t, r.run.Submit([]int64{-1}, nil, 0), source.ErrRange)
+	news, _, _, err := r.run.Next()
+	require.NoError(t, err)
+	require.Equal(t, pipeline.Idle, news)
 	r.close()
 	require.NoError(t, l.Close())
 }

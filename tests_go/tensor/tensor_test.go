@@ -13,7 +13,7 @@ func TestEveryDTypeIsFoundByItsName(t *testing.T) {
 	sizes := map[tensor.DType]int{
 		tensor.Uint8: 1, tensor.Int8: 1, tensor.Bool: 1, tensor.Uint16: 2, tensor.Int16: 2, tensor.Float16: 2,
 		tensor.BFloat16: 2, tensor.Uint32: 4, tensor.Int32: 4, tensor.Float32: 4, tensor.Uint64: 8, tensor.Int64: 8,
-		tensor.Float64: 8,
+		tensor.Float64: 8, tensor.Complex64: 8, tensor.Complex128: 16,
 	}
 	for d, size := range sizes {
 		found, err := tensor.ParseDType(d.String())

@@ -23,6 +23,8 @@ HEADER = (CAPI / "goloader.h").read_text()
 # The header's structs and the classes that stand for them.
 STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_error": _native.Error,
+    "gl_array": _native.Array,
+    "gl_rows": _native.Rows,
     "gl_source": _native.Source,
     "gl_tree": _native.Tree,
     "gl_files": _native.Files,
@@ -198,6 +200,7 @@ def test_the_major_version_is_the_headers(layout: dict[str, tuple[int, int]]) ->
         ("GL_BUG", _errors.BugError),
         ("GL_MEMORY", MemoryError),
         ("GL_SHAPE", _errors.StackError),
+        ("GL_RANGE", IndexError),
     ],
 )
 def test_an_error_has_the_class_that_its_name_promises(status: str, cls: type[Exception]) -> None:

@@ -120,6 +120,8 @@ def bits(batch: Any) -> Any:
         return type(batch).__name__, str(batch.dtype), tuple(batch.shape), batch.stride(), batch.requires_grad, raw
     if isinstance(batch, list | tuple):
         return type(batch).__name__, [bits(item) for item in batch]
+    if isinstance(batch, dict):
+        return type(batch).__name__, [(name, bits(item)) for name, item in batch.items()]
     return type(batch).__name__, batch
 
 

@@ -110,13 +110,13 @@ def test_the_json_has_pillows_limit_as_it_stands(photos: Path, monkeypatch: pyte
 
 def test_facts_of_a_plan(photos: Path) -> None:
     plan = planned(DataLoader(folder(photos), 4, num_workers=2, timeout=9, persistent_workers=True, in_order=False))
-    assert (plan.kind, plan.length, plan.files, plan.index) == ("folder", 23, 23, None)
-    assert (plan.dtype, plan.channels, plan.size, plan.shape) == ("float32", 3, (16, 16), (3, 16, 16))
+    assert (plan.kind, plan.length, plan.files, plan.samples.index) == ("folder", 23, 23, None)
+    assert (plan.dtype, plan.channels, plan.size, plan.shapes) == ("float32", 3, (16, 16), ((3, 16, 16), ()))
     assert plan.random
     assert plan.batched
     plain = planned(DataLoader(folder(photos, torch.nn.Identity()), 4))
     assert not plain.random
-    assert plain.size is plain.shape is None
+    assert plain.size is plain.shapes is None
     subset = planned(DataLoader(Subset(folder(photos), [5, 3]), 4))
     assert (subset.length, subset.files) == (2, 23)
     assert subset.resolve(np.array([0, -1])).tolist() == [5, 3]

@@ -100,6 +100,15 @@ def datasets_of(
     return lambda root: (make(image_folder(root)) for make in makers)
 
 
+def tensors(root: Path) -> Iterator[data.Dataset[Any]]:
+    one = data.TensorDataset(torch.zeros(4, 3, 2).transpose(1, 2), torch.zeros(4, dtype=torch.bfloat16))
+    yield one
+    yield data.ConcatDataset([one, data.Subset(one, [3, -1])])
+    yield data.StackDataset(one, one)
+    yield data.StackDataset(a=one, b=data.StackDataset(c=one))
+    yield data.random_split(one, [1, 3])[0]
+
+
 ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     (
         "datasets",
@@ -116,6 +125,11 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
             lambda folder: data.random_split(folder, [1, 3])[1],
             lambda folder: data.ConcatDataset([folder, folder]),
         ),
+    ),
+    (
+        "tensors",
+        "`TensorDataset` of any dtypes and strides, `StackDataset` (tuple or dict), `ConcatDataset`, `Subset` of them",
+        tensors,
     ),
     (
         "geometry, v1 and v2",

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from .explain import Explanation, Row
 from .lowered import Lowered, lower_neutral
 from .paths import IMG_EXTENSIONS, Paths, find_classes, find_samples, native_share
 from .refusal import Refusal
+from .rows import DIMENSIONS_MAX, Array, Field
+from .structure import Structure
 
 if TYPE_CHECKING:
-    from .datasets import Samples
+    from .datasets import Arrays, Images, Samples
 
 __all__ = [
     "IMG_EXTENSIONS",
@@ -48,12 +50,12 @@ class Plan:
 
     kind      where samples live: "folder" (image files) or "array" (rows of arrays)
     length    samples of the dataset
-    index     [length] int64, sample -> row of the source; None if they are the same
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     paths     of a folder: the files, each followed by a NUL; empty for arrays
     offsets   [files + 1] int64 into paths
     labels    [files] int64
-    arrays    of an array source, C-contiguous, a row a sample
+    fields    of an array source
+    structure of a sample, by numbers of fields; an image is field 0, its label field 1
     dtype     of an image, torch's name; "" for arrays
     channels  of an image
     size      (height, width) of every image; None if it depends on the image
@@ -64,14 +66,14 @@ class Plan:
 
     kind: Literal["folder", "array"]
     length: int
-    index: NDArray[np.int64] | None
     parts: tuple[tuple[int, Lowered | None], ...]
     world: probe.World | None
     rows: tuple[Row, ...]
     paths: bytes = b""
     offsets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
     labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    fields: tuple[Field, ...] = ()
+    structure: Structure = (0, 1)
     dtype: str = ""
     channels: int = 0
     size: T.Size | None = None
@@ -90,9 +92,16 @@ class Plan:
         return any(lowered is not None and lowered.random for _, lowered in self.parts)
 
     @property
-    def shape(self) -> tuple[int, int, int] | None:
-        """[channels, height, width] of every image; None if it depends on the image, and for arrays."""
-        return None if self.size is None else (self.channels, *self.size)
+    def dtypes(self) -> tuple[str, ...]:
+        """torch's dtype of each field."""
+        return tuple(field.torch or field.dtype for field in self.fields) or (self.dtype, "int64")
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """The shape of each field of one sample; None if it depends on the image."""
+        if self.fields:
+            return tuple(field.shape for field in self.fields)
+        return None if self.size is None else ((self.channels, *self.size), ())
 
     @property
     def explanation(self) -> Explanation:
@@ -104,9 +113,7 @@ class Plan:
         source: dict[str, Any] = {"kind": self.kind}
         output = rng = pillow = None
         if self.world is None:
-            source["fields"] = [
-                {"dtype": array.dtype.name, "shape": list(array.shape[1:])} for array in self.arrays.values()
-            ]
+            source["fields"] = [field.to_plan() for field in self.fields]
         else:
             output = {"dtype": self.dtype, "channels": self.channels}
             rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
@@ -125,21 +132,19 @@ class Plan:
         return json.dumps(plan, allow_nan=False).encode()
 
     def resolve(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the source for indices of the dataset, negative ones included.
+        """What the core calls the samples of these indices, negative ones included.
 
         Raises IndexError if one is out of range; `dataset[i]` then has the error that users of torch would see.
         """
-        if self.samples is not None:
-            return self.samples.resolve(indices)
-        if not ((indices >= -self.length) & (indices < self.length)).all():
-            raise IndexError(f"index out of range for {self.length} samples")
-        return np.where(indices < 0, indices + self.length, indices)
+        assert self.samples is not None  # make() gives them
+        return self.samples.resolve(indices)
 
     def unchanged(self, loader: Any) -> bool:
         """True if make(loader) would give this plan again: asked at each epoch, since a loader can be changed."""
         return (
             self.samples is not None
             and _check_loader(loader) is None
+            and (self.world is None or probe.check_pillow_plugins() is None)
             and self.batched == loader._auto_collation
             and self.samples.unchanged(loader.dataset)
         )
@@ -152,12 +157,36 @@ def make(loader: Any) -> Plan | Refusal:
         return refusal
     from . import datasets
 
-    world = probe.world()
-    if isinstance(world, Refusal):
-        return world
     samples = datasets.lower(loader.dataset)
     if isinstance(samples, Refusal):
         return samples
+    if isinstance(samples, datasets.Arrays):
+        return _make_tensors(loader, samples)
+    return _make_images(loader, cast("Images", samples))
+
+
+def _make_tensors(loader: Any, samples: Arrays) -> Plan | Refusal:
+    if not loader._auto_collation:
+        return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory")
+    return Plan(
+        kind="array",
+        length=samples.length,
+        parts=((samples.length, None),),
+        world=None,
+        rows=_rows(loader, samples, [_arrays_row(loader, samples)]),
+        fields=samples.fields,
+        structure=samples.structure,
+        samples=samples,
+    )
+
+
+def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
+    world = probe.world()
+    if isinstance(world, Refusal):
+        return world
+    refusal = probe.check_pillow_plugins()
+    if refusal is not None:
+        return refusal
     first = samples.parts[0].lowered
     for part in samples.parts[1:]:
         if (part.lowered.dtype, part.lowered.channels) != (first.dtype, first.channels):
@@ -176,13 +205,20 @@ def make(loader: Any) -> Plan | Refusal:
     return Plan(
         kind="folder",
         length=samples.length,
-        index=samples.index,
-        parts=tuple((len(part.samples), part.lowered) for part in samples.parts),
+        parts=tuple((len(part), part.lowered) for part in samples.parts),
         world=world,
-        rows=_rows(loader, samples),
+        rows=_rows(
+            loader,
+            samples,
+            [
+                _source_row(_source_name(loader, samples), samples.foreign),
+                *_transform_rows([part.lowered for part in samples.parts]),
+            ],
+        ),
         paths=samples.paths.blob,
         offsets=samples.paths.offsets,
         labels=samples.labels,
+        structure=samples.structure,
         dtype=first.dtype,
         channels=first.channels,
         size=sizes.pop() if len(sizes) == 1 else None,
@@ -237,7 +273,6 @@ def make_folder(
     return Plan(
         kind="folder",
         length=len(files),
-        index=None,
         parts=((len(files), lowered),),
         world=world,
         rows=(
@@ -258,8 +293,8 @@ def make_folder(
 def make_arrays(arrays: Mapping[str, NDArray[Any]] | Sequence[NDArray[Any]], *, batched: bool = True) -> Plan:
     """The plan of arrays of equal length: sample i is row i of each. A sequence names them 0, 1, ...
 
-    An array that is not C-contiguous and in native byte order is copied once. Raises ValueError for unequal lengths and
-    TypeError for a dtype that the core does not have.
+    Rows are read from the arrays' own memory, however it is laid out; an array in another byte order is copied once.
+    Raises ValueError for unequal lengths and TypeError for a dtype that the core does not have.
     """
     named = dict(arrays) if isinstance(arrays, Mapping) else {str(i): array for i, array in enumerate(arrays)}
     if not named:
@@ -267,11 +302,11 @@ def make_arrays(arrays: Mapping[str, NDArray[Any]] | Sequence[NDArray[Any]], *, 
     rows = {}
     for name, array in named.items():
         array = np.asarray(array)
-        if array.ndim == 0:
-            raise ValueError(f"array {name!r} has no rows")
         if array.dtype.name not in _ARRAY_DTYPES:
             raise TypeError(f"array {name!r} has dtype {array.dtype}, not one of {', '.join(_ARRAY_DTYPES)}")
-        rows[name] = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+        if not 1 <= array.ndim <= DIMENSIONS_MAX:
+            raise ValueError(f"array {name!r} has {array.ndim} dimensions, not 1 to {DIMENSIONS_MAX}")
+        rows[name] = np.asarray(array, array.dtype.newbyteorder("="))
     lengths = {name: len(array) for name, array in rows.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"arrays differ in length: {lengths}")
@@ -280,16 +315,19 @@ def make_arrays(arrays: Mapping[str, NDArray[Any]] | Sequence[NDArray[Any]], *, 
     return Plan(
         kind="array",
         length=count,
-        index=None,
         parts=((count, None),),
         world=None,
         rows=(Row("source", what, "Go"),),
-        arrays=rows,
+        fields=tuple(Field(array.dtype.name, array.shape[1:], (Array.of(array),)) for array in rows.values()),
+        structure=tuple(range(len(rows))),
         batched=batched,
     )
 
 
-_ARRAY_DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+_ARRAY_DTYPES = (
+    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
+    "complex64", "complex128",
+)  # fmt: skip
 
 
 def _check_loader(loader: Any) -> Refusal | None:
@@ -304,23 +342,26 @@ def _check_loader(loader: Any) -> Refusal | None:
         return Refusal("loader", "worker_init_fn", "it may reseed a worker, or change the worker's dataset")
     if get_worker_info() is not None:
         return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
-    return probe.check_pillow_plugins() or collate.check(loader)
+    return collate.check(loader)
 
 
-def _rows(loader: Any, samples: Samples) -> tuple[Row, ...]:
+def _rows(loader: Any, samples: Samples, stages: Sequence[Row]) -> tuple[Row, ...]:
     from . import samplers
 
-    kind = type(loader.dataset).__qualname__
-    kinds = sorted({type(part.dataset).__qualname__ for part in samples.parts})
-    over = "" if [kind] == kinds else f" over {', '.join(kinds)}"
     sampler, how = samplers.describe(loader)
     collate = "default_collate" if loader._auto_collation else "default_convert"
-    return (
-        Row("sampler", sampler, "Python", how),
-        _source_row(f"{kind}{over}, {samples.length} samples", samples.foreign),
-        *_transform_rows([part.lowered for part in samples.parts]),
-        Row("collate", collate, "Go"),
-    )
+    return Row("sampler", sampler, "Python", how), *stages, Row("collate", collate, "Go")
+
+
+def _source_name(loader: Any, samples: Samples) -> str:
+    kind = type(loader.dataset).__qualname__
+    over = "" if (kind,) == samples.kinds else f" over {', '.join(samples.kinds)}"
+    return f"{kind}{over}, {samples.length} samples"
+
+
+def _arrays_row(loader: Any, samples: Arrays) -> Row:
+    fields = ", ".join(f"{field.torch or field.dtype}{list(field.shape)}" for field in samples.fields)
+    return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go")
 
 
 def _source_row(what: str, foreign: float) -> Row:

@@ -14,9 +14,9 @@ __all__ = ["check"]
 
 
 def check(loader: Any) -> Refusal | None:
-    """None if `loader` makes [Tensor, Tensor] of (Tensor, int) samples as torch does by default, else the reason.
+    """None if `loader` puts tuples and dicts of tensors and ints together as torch does by default, else the reason.
 
-    With batch_size=None a sample is handed on as [Tensor, int]: default_convert makes lists of tuples.
+    With batch_size=None a sample is handed on as it is, but for tuples: default_convert makes lists of them.
     """
     batched = loader._auto_collation
     want, name = (
@@ -31,7 +31,8 @@ def check(loader: Any) -> Refusal | None:
         return Refusal("collate", name, "torch's own functions were replaced")
     if batched:
         for sample, function in (
-            ((torch.empty(0), 0), None),
+            ((), None),
+            ({}, None),
             (torch.empty(0), collate.collate_tensor_fn),
             (0, collate.collate_int_fn),
         ):

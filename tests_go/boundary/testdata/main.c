@@ -376,8 +376,11 @@ static void forks(void) {
 static void rows(void) {
     int32_t pairs[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
     uint8_t bytes[4] = {10, 20, 30, 40};
-    const void *arrays[] = {pairs, bytes};
-    gl_handle loader = opened(&(gl_source){.count = 4, .arrays = arrays}), run = started(loader, 1);
+    /* The pairs as two arrays, the second one from its end to its begin, and an index that puts them right. */
+    gl_array halves[] = {{pairs, 2, {8, 4}}, {pairs[3], 2, {-8, 4}}}, whole = {bytes, 4, {1}};
+    int64_t order[] = {0, 1, 3, 2};
+    gl_rows fields[] = {{halves, 2, order}, {&whole, 1, NULL}};
+    gl_handle loader = opened(&(gl_source){.count = 4, .rows = fields}), run = started(loader, 1);
     int64_t indices[] = {3, 0, 3};
     MUST(gl_submit(run, indices, 3, NULL, 0, &error));
     gl_batch batch;
@@ -414,11 +417,12 @@ static void rows(void) {
 /* shapes: an "array" source of one row, each field one byte. */
 static void shapes(void) {
     uint8_t byte = 1;
-    const void *arrays[SAMPLES_MAX];
+    gl_array array = {.data = &byte, .count = 1};
+    gl_rows fields[SAMPLES_MAX];
     for (int i = 0; i < SAMPLES_MAX; i++)
-        arrays[i] = &byte;
+        fields[i] = (gl_rows){&array, 1, NULL};
     gl_handle loader;
-    if (SAY(gl_open(plan, plan_bytes, &(gl_source){.count = 1, .arrays = arrays}, &loader, &error)) == GL_OK) {
+    if (SAY(gl_open(plan, plan_bytes, &(gl_source){.count = 1, .rows = fields}, &loader, &error)) == GL_OK) {
         gl_handle run = started(loader, 1);
         int64_t index = 0;
         MUST(gl_submit(run, &index, 1, NULL, 0, &error));

@@ -4,6 +4,8 @@ package sourcetest
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -153,6 +155,7 @@ func Rows(t *testing.T, open func(t *testing.T, n int, fields [][]byte) source.R
 		t.Run(name, func(t *testing.T) {
 			s := open(t, n, fields)
 			require.Equal(t, n, s.Len())
+			require.NoError(t, s.Check(samples))
 			for k, width := range widths {
 				var want []byte
 				for _, i := range samples {
@@ -165,6 +168,17 @@ func Rows(t *testing.T, open func(t *testing.T, n int, fields [][]byte) source.R
 				require.Equal(t, []byte{0xee, 0xee, 0xee}, got[len(want):])
 			}
 		})
+	}
+}
+
+// OutOfRange runs the law for samples that are not there: Check names them.
+func OutOfRange(t *testing.T, s source.Rows) {
+	t.Helper()
+	n := int64(s.Len())
+	for _, bad := range []int64{-1, n, n + 1, math.MinInt64, math.MaxInt64} {
+		samples := append(all(s.Len()), bad)
+		require.ErrorIs(t, s.Check(samples), source.ErrRange)
+		require.ErrorContains(t, s.Check(samples), fmt.Sprintf("index %d at position %d", bad, n))
 	}
 }
 

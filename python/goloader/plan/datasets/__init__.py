@@ -1,0 +1,72 @@
+"""Datasets, lowered: `lower(dataset)` says where its samples are and which of them each index means.
+
+    samples.py  what comes of it: Images (files and labels) or Arrays (rows of tensors)
+    tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
+    folders.py  torchvision's ImageFolder and DatasetFolder
+    tensors.py  torch's TensorDataset
+
+A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.utils.data import Subset, TensorDataset
+
+from ..refusal import Refusal, RefusalError
+from .folders import Folder, is_folder
+from .samples import Arrays, Images, Part, Samples
+from .tensors import Tensors
+from .tree import Leaves, Node, name_of, node
+
+__all__ = ["Arrays", "Images", "Part", "Samples", "fails_ahead", "lower"]
+
+# Share of files that only Pillow reads from which torch's worker processes are faster than one Pillow here.
+FOREIGN_SHARE_MAX = 0.05
+
+
+def lower(dataset: Any) -> Samples | Refusal:
+    """Where the samples of `dataset` are, or the reason why torch's own path has to load it."""
+    try:
+        leaves = Leaves(_leaf)
+        root = node(dataset, leaves)
+        images = [Part is column.spec for column in root.columns]
+        if not any(images):
+            kinds = sorted({type(leaf.dataset).__qualname__ for leaf in leaves.known.values()})
+            return Arrays(root, kinds)
+        if images != [True]:
+            return Refusal("source", name_of(dataset), "it puts images beside other fields")
+        samples = Images(root)
+    except RefusalError as refused:
+        return refused.refusal
+    if samples.foreign > FOREIGN_SHARE_MAX:
+        return Refusal(
+            "source",
+            name_of(dataset),
+            f"{samples.foreign:.0%} of its files are of kinds that only Pillow reads; torch's workers read in parallel",
+        )
+    return samples
+
+
+def _leaf(dataset: Any) -> Node:
+    if isinstance(dataset, TensorDataset):
+        return Tensors(dataset)
+    if is_folder(dataset):
+        return Folder(dataset)
+    kind = type(dataset)
+    raise RefusalError("source", name_of(dataset), f"goloader does not know {kind.__module__}.{kind.__qualname__}")
+
+
+def fails_ahead(dataset: Any, indices: Any) -> bool:
+    """True if `dataset` fails to look an index of the batch up before it loads the first sample.
+
+    A Subset of a Subset hands the whole batch down (Subset.__getitems__): all look-ups but the last come first.
+    """
+    while type(dataset) is Subset and type(dataset.dataset) is Subset:
+        try:
+            indices = [dataset.indices[i] for i in indices]
+        except Exception:  # whatever it is, the dataset raises it again
+            return True
+        dataset = dataset.dataset
+    return False

@@ -1,0 +1,148 @@
+"""A dataset as the core has it."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lowered import Lowered
+from ..paths import Paths, native_share
+from ..refusal import RefusalError
+from ..rows import FIELDS_MAX, Array, Field
+from .tree import NOWHERE, Indices, Node
+
+__all__ = ["Arrays", "Images", "Part", "Samples"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Files that share a transform: those of one image folder.
+
+    samples  its (path, label) tuples; ours, so that a later change of the dataset's own list is seen
+    labels   [samples] int64
+    """
+
+    dataset: Any
+    samples: list[tuple[Any, int]]
+    labels: NDArray[np.int64]
+    lowered: Lowered
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+
+class Samples:
+    """A dataset: what its samples look like, and which of them an index means.
+
+    length     len(dataset)
+    structure  of a sample
+    kinds      names of the datasets that hold the samples, for explain()
+    """
+
+    kinds: tuple[str, ...]
+
+    def __init__(self, root: Node) -> None:
+        self._root = root
+        self.length = root.length
+        self.structure = root.structure
+
+    def resolve(self, indices: Indices) -> Indices:
+        """What the core calls the samples of these indices of the dataset, negative ones included.
+
+        Raises IndexError if one is out of range: then `dataset[i]` has the error that torch's users would see.
+        """
+        if len(indices):
+            if indices.min() < 0:
+                indices = np.where(indices < 0, indices + self.length, indices)
+            if indices.min() < 0 or indices.max() >= self.length:
+                raise IndexError(f"index out of range for a dataset of {self.length}")
+        return indices
+
+    def unchanged(self, dataset: Any, indices: Indices | None = None) -> bool:
+        """True if `dataset` is still what was lowered: same objects, same lists, same transforms.
+
+        With `indices` only what these mean is looked at: cheap enough for every batch.
+        """
+        if indices is not None and len(indices):
+            indices = np.where(indices < 0, indices + self.length, indices)
+            indices = indices[(indices >= 0) & (indices < self.length)]
+        return self._root.unchanged(dataset, indices)
+
+
+class Images(Samples):
+    """Images with a label each.
+
+    parts    those with transforms of their own, each once
+    index    [length] int64, index of the dataset -> number of the file, counted through all parts; None if the same
+    paths    of all files
+    labels   [files] int64
+    foreign  share of the dataset's samples whose files only Pillow reads
+    """
+
+    def __init__(self, root: Node) -> None:
+        super().__init__(root)
+        (column,) = root.columns
+        self.parts: tuple[Part, ...] = column.pieces
+        self.index = column.index
+        self.paths = Paths.of([path for part in self.parts for path, _ in part.samples])
+        self.labels = np.concatenate([part.labels for part in self.parts])
+        self.foreign = 1.0 - native_share(self.paths.names, self.index)
+        self.kinds = tuple(sorted({type(part.dataset).__qualname__ for part in self.parts}))
+        self._ends = list(itertools.accumulate(map(len, self.parts)))
+
+    def _find(self, row: int) -> tuple[Part, int]:
+        number = bisect.bisect_right(self._ends, row)
+        part = self.parts[number]
+        return part, row - self._ends[number] + len(part)
+
+    def name(self, row: int) -> Any:
+        """The path of a file."""
+        part, at = self._find(row)
+        return part.samples[at][0]
+
+    def load(self, row: int) -> Any:
+        """The image as the dataset's own loader gives it: PIL, RGB."""
+        part, at = self._find(row)
+        return part.dataset.loader(part.samples[at][0])
+
+    def resolve(self, indices: Indices) -> Indices:
+        indices = super().resolve(indices)
+        if self.index is not None:
+            indices = self.index[indices]
+            if (indices == NOWHERE).any():
+                raise IndexError("a Subset lists an index that its dataset does not have")
+        return indices
+
+
+class Arrays(Samples):
+    """Rows of tensors.
+
+    fields  where each is
+    """
+
+    def __init__(self, root: Node, kinds: Sequence[str]) -> None:
+        super().__init__(root)
+        if len(root.columns) > FIELDS_MAX:
+            raise RefusalError("source", "TensorDataset", f"a sample has more than {FIELDS_MAX} tensors")
+        self.kinds = tuple(kinds)
+        self.fields = tuple(
+            Field(column.spec[0], column.spec[1], tuple(map(_array, column.pieces)), column.index, column.spec[2])
+            for column in root.columns
+        )
+
+    def hold(self) -> None:
+        """Keeps memory from being moved by resize_() while workers read it, as a dataset shared with processes is."""
+        for field in self.fields:
+            for array in field.arrays:
+                array.owner.hold()
+
+
+def _array(piece: Any) -> Array:
+    array: Array = piece.array
+    return array

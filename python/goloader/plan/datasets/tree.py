@@ -1,0 +1,328 @@
+"""The tree of a dataset: leaves that know where samples are, and Subset, ConcatDataset and StackDataset above them.
+
+A node says what a sample looks like (its structure), and for each field in it a Column: pieces of storage, and which
+row of them each index means. Indices are worked out once, as arrays. Each node knows how to tell whether its object is
+still the one that was lowered.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import ConcatDataset, Subset
+from torch.utils.data.dataset import StackDataset
+
+from ..refusal import RefusalError
+from ..structure import Structure, count, shifted
+from ..transforms import is_original
+
+__all__ = ["NOWHERE", "Column", "Leaves", "Node", "check_class", "name_of", "node"]
+
+Indices = NDArray[np.int64]
+
+# An index of a composed dataset whose own lookup would fail, as when a Subset lists samples that are not there.
+NOWHERE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Where one field of the samples is.
+
+    pieces  storage: objects with a length, their rows counted one after the other; each is in the list once
+    spec    what rows have in common; columns of different datasets can be joined only if it is equal
+    index   [samples] int64, index of the dataset -> row, NOWHERE for none; None if they are the same
+    """
+
+    pieces: tuple[Any, ...]
+    spec: Any
+    index: Indices | None = None
+
+
+class Node:
+    """A dataset of the tree."""
+
+    dataset: Any
+    length: int
+    structure: Structure
+    columns: tuple[Column, ...]
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        """True if `dataset` is still what was lowered, so that these indices (None: all) mean what they meant."""
+        raise NotImplementedError
+
+
+@dataclass
+class Leaves:
+    """How a dataset that is none of torch's containers becomes a node; each is made once."""
+
+    make: Callable[[Any], Node]
+    known: dict[int, Node] = field(default_factory=dict)
+
+    def node(self, dataset: Any) -> Node:
+        if id(dataset) not in self.known:
+            self.known[id(dataset)] = self.make(dataset)
+        return self.known[id(dataset)]
+
+
+def node(dataset: Any, leaves: Leaves) -> Node:
+    """The tree of `dataset`. Raises RefusalError."""
+    if type(dataset) is Subset:
+        return _Subset(dataset, leaves)
+    if type(dataset) is ConcatDataset:
+        return _Concat(dataset, leaves)
+    if type(dataset) is StackDataset:
+        return _Stack(dataset, leaves)
+    return leaves.node(dataset)
+
+
+class _Subset(Node):
+    def __init__(self, dataset: Subset[Any], leaves: Leaves) -> None:
+        _check_plain(dataset, ("dataset", "indices"))
+        self.dataset = dataset
+        self.inner = node(dataset.dataset, leaves)
+        self.given = _copy(dataset.indices)
+        at = _integers(dataset, dataset.indices)
+        self.length = len(at)
+        self.structure = self.inner.structure
+        inside = (at >= -self.inner.length) & (at < self.inner.length)
+        self.at = np.where(inside, np.where(at < 0, at + self.inner.length, at), NOWHERE)
+        self.columns = _indexed(self.inner.columns, self.at)
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        if dataset is not self.dataset or not _is_plain(dataset, ("dataset", "indices")):
+            return False
+        if at is None:
+            return _equal(dataset.indices, self.given) and self.inner.unchanged(dataset.dataset, None)
+        if len(dataset.indices) != self.length or not _equal_at(dataset.indices, self.given, at):
+            return False
+        inner = self.at[at]
+        return self.inner.unchanged(dataset.dataset, inner[inner != NOWHERE])
+
+
+def _indexed(columns: Sequence[Column], at: Indices) -> tuple[Column, ...]:
+    """Columns as seen through a list of indices; fields that share an index go on sharing one."""
+    made: dict[int, Indices] = {}
+    for column in columns:
+        if id(column.index) not in made:
+            index = at if column.index is None else np.full(len(at), NOWHERE, np.int64)
+            if column.index is not None:
+                inside = at != NOWHERE
+                index[inside] = column.index[at[inside]]
+            made[id(column.index)] = index
+    return tuple(Column(column.pieces, column.spec, made[id(column.index)]) for column in columns)
+
+
+class _Concat(Node):
+    def __init__(self, dataset: ConcatDataset[Any], leaves: Leaves) -> None:
+        _check_plain(dataset, ("datasets", "cumulative_sizes"))
+        self.dataset = dataset
+        self.inner = [node(each, leaves) for each in dataset.datasets]
+        self.sizes = list(itertools.accumulate(node.length for node in self.inner))
+        self.length = self.sizes[-1] if self.sizes else 0
+        if not self._fits(dataset):
+            raise RefusalError("source", "ConcatDataset", "a dataset in it has changed its length since")
+        first = self.inner[0]
+        for each in self.inner[1:]:
+            if each.structure != first.structure or any(
+                one.spec != other.spec for one, other in zip(each.columns, first.columns, strict=True)
+            ):
+                raise RefusalError(
+                    "source", "ConcatDataset", "samples of its datasets differ in fields, dtype or shape"
+                )
+        self.structure = first.structure
+        self.columns = tuple(
+            _joined([(each.columns[number], each.length) for each in self.inner])
+            for number in range(len(first.columns))
+        )
+
+    def _fits(self, dataset: ConcatDataset[Any]) -> bool:
+        """ConcatDataset looks its lengths up when it is built, and never again."""
+        return dataset.cumulative_sizes == self.sizes
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        if not (
+            dataset is self.dataset
+            and _is_plain(dataset, ("datasets", "cumulative_sizes"))
+            and len(dataset.datasets) == len(self.inner)
+            and self._fits(dataset)
+        ):
+            return False
+        starts = [0, *self.sizes]
+        return all(
+            inner.unchanged(each, None if at is None else at[(at >= start) & (at < end)] - start)
+            for inner, each, start, end in zip(self.inner, dataset.datasets, starts, self.sizes, strict=False)
+        )
+
+
+def _joined(columns: Sequence[tuple[Column, int]]) -> Column:
+    """One field of several datasets, one after the other. Storage that several of them share is in there once."""
+    starts: dict[int, int] = {}
+    pieces: list[Any] = []
+    end = 0
+    indices: list[Indices] = []
+    for column, length in columns:
+        own, moved, begin = [0], [], 0
+        for piece in column.pieces:
+            if id(piece) not in starts:
+                starts[id(piece)] = end
+                pieces.append(piece)
+                end += len(piece)
+            moved.append(starts[id(piece)] - begin)
+            begin += len(piece)
+            own.append(begin)
+        rows = np.arange(length, dtype=np.int64) if column.index is None else column.index
+        if any(moved):
+            piece_of = np.searchsorted(np.array(own[1:], np.int64), rows, side="right")
+            inside = rows != NOWHERE
+            rows = rows.copy()
+            rows[inside] += np.array(moved, np.int64)[piece_of[inside]]
+        indices.append(rows)
+    index = np.concatenate(indices)
+    same = end == len(index) and np.array_equal(index, np.arange(len(index)))
+    return Column(tuple(pieces), columns[0][0].spec, None if same else index)
+
+
+class _Stack(Node):
+    def __init__(self, dataset: StackDataset[Any], leaves: Leaves) -> None:
+        _check_plain(dataset, ("datasets", "_length"))
+        datasets = dataset.datasets
+        if type(datasets) not in (tuple, dict):
+            raise RefusalError("source", "StackDataset", f"its datasets are a {type(datasets).__name__}")
+        self.dataset = dataset
+        self.given = datasets
+        self.names = tuple(datasets) if isinstance(datasets, dict) else None
+        self.inner = [node(each, leaves) for each in self._datasets(dataset)]
+        self.length = dataset._length
+        if any(each.length != self.length for each in self.inner):
+            raise RefusalError("source", "StackDataset", "a dataset in it has changed its length since")
+        structures: list[Structure] = []
+        for each in self.inner:
+            structures.append(shifted(each.structure, sum(map(count, structures))))
+        self.structure = tuple(structures) if self.names is None else dict(zip(self.names, structures, strict=True))
+        self.columns = tuple(column for each in self.inner for column in each.columns)
+
+    def _datasets(self, dataset: Any) -> list[Any]:
+        return list(dataset.datasets if self.names is None else dataset.datasets.values())
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        return (
+            dataset is self.dataset
+            and _is_plain(dataset, ("datasets", "_length"))
+            and dataset.datasets is self.given
+            and dataset._length == self.length
+            and (self.names is None or tuple(dataset.datasets) == self.names)
+            and all(
+                inner.unchanged(each, at) and inner.length == self.length
+                for inner, each in zip(self.inner, self._datasets(dataset), strict=True)
+            )
+        )
+
+
+# Checks
+
+
+def check_class(dataset: Any, base: type, package: str, attributes: Sequence[str]) -> None:
+    """Raise RefusalError unless indexing `dataset` does what `base`, a class of `package`, was written to do.
+
+    A subclass is taken only if it changes nothing of what is done for an index. attributes are what base's code reads
+    of the object: each must be a plain attribute of it.
+    """
+    kind: Any = type(dataset)
+    name = name_of(dataset)
+    for method in ("__getitem__", "__len__"):
+        if getattr(kind, method) is not getattr(base, method) or not is_original(getattr(kind, method), package):
+            raise RefusalError("source", name, f"its class overrides {method}")
+        if method in vars(dataset):
+            raise RefusalError("source", name, f"it has a {method} of its own")
+    if hasattr(dataset, "__getitems__"):
+        raise RefusalError("source", name, "it has __getitems__")
+    if kind.__getattribute__ is not object.__getattribute__ or (
+        getattr(kind, "__getattr__", None) is not getattr(torch.utils.data.Dataset, "__getattr__", None)
+    ):
+        raise RefusalError("source", name, "its class overrides attribute access")
+    for attribute in attributes:
+        if attribute not in vars(dataset) or hasattr(type(getattr(kind, attribute, None)), "__set__"):
+            raise RefusalError("source", name, f"its {attribute} is computed")
+
+
+def _check_plain(dataset: Any, attributes: tuple[str, ...]) -> None:
+    if not _is_plain(dataset, attributes):
+        raise RefusalError("source", name_of(dataset), "its methods or attributes were replaced")
+
+
+def _is_plain(dataset: Any, attributes: tuple[str, ...]) -> bool:
+    """True for an unpatched container of torch's with nothing hung onto it that torch would call instead."""
+    methods = ("__getitem__", "__len__", *(("__getitems__",) if type(dataset) is not ConcatDataset else ()))
+    return (
+        all(is_original(getattr(type(dataset), method), "torch") for method in methods)
+        and not {"__getitem__", "__getitems__", "__len__"} & vars(dataset).keys()
+        and all(attribute in vars(dataset) for attribute in attributes)
+    )
+
+
+def _integers(dataset: Any, indices: Any) -> Indices:
+    """A Subset's indices as int64; refused where indexing with them may mean something else than with ints."""
+    name = name_of(dataset)
+    kinds: set[Any]
+    if isinstance(indices, torch.Tensor) and indices.ndim == 1 and indices.device.type == "cpu":
+        kinds = {indices.dtype}
+        values: Any = indices.numpy() if kinds <= {torch.int32, torch.int64} else None
+    elif type(indices) is np.ndarray and indices.ndim == 1:
+        kinds = {indices.dtype}
+        values = indices if kinds <= {np.dtype(np.int32), np.dtype(np.int64)} else None
+    elif type(indices) is range:
+        kinds = {range}
+        values = np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
+    elif type(indices) in (list, tuple):
+        kinds = set(map(type, indices))
+        values = indices if kinds <= {int, np.int32, np.int64} else None
+    else:
+        kinds = {type(indices).__name__}
+        values = None
+    if values is None:
+        raise RefusalError("source", name, f"its indices are of type {', '.join(sorted(map(_kind_name, kinds)))}")
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        raise RefusalError("source", name, "it has indices that do not fit an int64") from None
+
+
+def _kind_name(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
+def _copy(indices: Any) -> Any:
+    """What `_equal` compares with later; a range cannot change."""
+    if isinstance(indices, torch.Tensor):
+        return indices.clone()
+    return indices.copy() if isinstance(indices, list | np.ndarray) else indices
+
+
+def _equal(indices: Any, given: Any) -> bool:
+    if type(indices) is not type(given):
+        return False
+    if isinstance(given, torch.Tensor):
+        return indices.dtype == given.dtype and torch.equal(indices, given)
+    if isinstance(given, np.ndarray):
+        return indices.dtype == given.dtype and np.array_equal(indices, given)
+    return bool(indices == given)
+
+
+def _equal_at(indices: Any, given: Any, at: Indices) -> bool:
+    """_equal for some places of two lists of one length."""
+    if isinstance(given, torch.Tensor | np.ndarray):
+        return type(indices) is type(given) and _equal(indices[at], given[at])
+    return type(indices) is type(given) and all(indices[i] == given[i] for i in at.tolist())
+
+
+def name_of(dataset: Any) -> str:
+    root = getattr(dataset, "root", None)
+    kind = type(dataset).__qualname__
+    return f"{kind}({root!r})" if isinstance(root, str | os.PathLike) else kind

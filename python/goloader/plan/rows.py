@@ -1,0 +1,63 @@
+"""Fields whose samples are rows of arrays in memory, as the core takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field"]
+
+DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
+FIELDS_MAX = 16  # GL_FIELDS_MAX
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array in memory.
+
+    address  of its first item
+    shape    rows first
+    strides  bytes, one for each dimension; any sign
+    owner    what keeps the memory alive
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    owner: Any
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> Array:
+        return cls(array.__array_interface__["data"][0], array.shape, array.strides, array)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """One field of a sample.
+
+    dtype   of its items, one of core/tensor's names
+    shape   of a row
+    arrays  where the rows are, one array after the other
+    index   [samples] int64, sample -> row; None if they are the same
+    torch   torch's name of the dtype, where the core knows items of that size by another
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    arrays: tuple[Array, ...]
+    index: NDArray[np.int64] | None = None
+    torch: str = ""
+
+    @property
+    def spec(self) -> tuple[str, tuple[int, ...], str]:
+        """What rows of one field have in common."""
+        return self.dtype, self.shape, self.torch
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"dtype": self.dtype, "shape": list(self.shape)}

@@ -1,0 +1,39 @@
+"""What a sample looks like: containers, and in them numbers of fields.
+
+A structure is a field's number, a tuple of structures, or a dict of them by name: (0, 1) is an image and its label,
+{"x": 0, "y": (1, 2)} what a StackDataset of two datasets may give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Union
+
+__all__ = ["Structure", "collated", "count", "shifted"]
+
+Structure = Union[int, "tuple[Structure, ...]", "dict[Any, Structure]"]
+
+
+def count(structure: Structure) -> int:
+    """How many fields there are."""
+    if isinstance(structure, int):
+        return 1
+    return sum(map(count, structure.values() if isinstance(structure, dict) else structure))
+
+
+def shifted(structure: Structure, by: int) -> Structure:
+    """The same with other numbers: the first `by` fields are somebody else's."""
+    if isinstance(structure, int):
+        return structure + by
+    if isinstance(structure, dict):
+        return {name: shifted(each, by) for name, each in structure.items()}
+    return tuple(shifted(each, by) for each in structure)
+
+
+def collated(structure: Structure, fields: Sequence[Any]) -> Any:
+    """A batch of these fields as torch's default_collate puts it together: tuples become lists."""
+    if isinstance(structure, int):
+        return fields[structure]
+    if isinstance(structure, dict):
+        return {name: collated(each, fields) for name, each in structure.items()}
+    return [collated(each, fields) for each in structure]
