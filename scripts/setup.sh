@@ -2,7 +2,7 @@
 # Sets up everything that building and testing goloader needs: system libraries, Go, a virtual environment in .venv with the
 # named extras. Safe to run again.
 #
-#   scripts/setup.sh [EXTRA ...]    extras of pyproject.toml: test lint demo bench wheel
+#   scripts/setup.sh [EXTRA ...]    extras of pyproject.toml: test frameworks lint demo bench wheel
 set -eu
 cd "$(dirname "$0")/.."
 
