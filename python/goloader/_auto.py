@@ -22,7 +22,6 @@ import itertools
 import multiprocessing
 import random
 import time
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from torch.utils.data import get_worker_info
 from torch.utils.data._utils import worker
 from torch.utils.data.dataloader import _DatasetKind
 
+from ._beside import Beside
 from .plan import Refusal, Row
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _HANDOVER_S, _START_S = 0.5e-3, 20e-3
 # Of a trial: enough for a steady figure, little for somebody who waits for a prompt.
 _BATCHES, _BUDGET_S, _PATIENCE_S = 8, 0.25, 5.0
 
-_why: weakref.WeakKeyDictionary[DataLoader[Any], tuple[int, str]] = weakref.WeakKeyDictionary()
+_why: Beside[DataLoader[Any], tuple[int, str]] = Beside()
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def choose(loader: DataLoader[Any], decision: object, *, ahead: bool) -> None:
 
 def row(loader: DataLoader[Any], native: bool) -> Row | None:
     """For explain(): the number and its reason; None if it was not chosen here, or changed since."""
-    number, why = _why.get(loader, (-1, ""))
+    number, why = _why.get(loader) or (-1, "")
     if number != loader.num_workers:
         return None
     return Row("workers", f"num_workers={number}", "Go" if native else "Python", f"auto: {why}")

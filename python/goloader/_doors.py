@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _auto, _native, plan
+from ._beside import Beside
 from ._core import Core
 from .fallback import budget
 from .plan import Explanation, Plan, Refusal, Row
@@ -20,9 +20,9 @@ _FORKED = Refusal(
 )
 
 # Kept beside the loaders, so that these pickle and copy as torch's do.
-_plans: weakref.WeakKeyDictionary[DataLoader[Any], Plan] = weakref.WeakKeyDictionary()
-_cores: weakref.WeakKeyDictionary[DataLoader[Any], Core] = weakref.WeakKeyDictionary()
-_announced: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
+_plans: Beside[DataLoader[Any], Plan] = Beside()
+_cores: Beside[DataLoader[Any], Core] = Beside()
+_announced: Beside[DataLoader[Any], bool] = Beside()
 
 # Whether each loader prints its explain() table when its first epoch begins: install(explain=True).
 announcing = False
@@ -39,7 +39,7 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     if isinstance(decision, Plan):
         _plans[loader] = decision
     else:
-        _plans.pop(loader, None)
+        _plans.pop(loader)
     return decision
 
 
@@ -76,7 +76,7 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
 def announce(loader: DataLoader[Any]) -> None:
     """Prints the explain() table of a loader on stderr, once, if install() was asked for that."""
     if announcing and loader not in _announced:
-        _announced.add(loader)
+        _announced[loader] = True
         rank = os.environ.get("RANK")
         who = type(loader).__qualname__ + ("" if rank is None else f", rank {rank}")
         # In one piece: several ranks may write to one terminal.

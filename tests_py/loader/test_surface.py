@@ -16,6 +16,7 @@ from torch.utils import data
 from torchvision.datasets import ImageFolder
 
 import goloader
+from goloader import _doors
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
@@ -167,6 +168,33 @@ def test_a_subclass_with_an_iterator_of_its_own_keeps_it(dataset: ImageFolder) -
             return iter([1, 2])
 
     assert list(Mine(dataset)) == [1, 2]
+
+
+class Equal(goloader.DataLoader[Any]):
+    """Without a hash, as a class with an __eq__ is, and equal to everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("num_workers", [0, 2, "auto"])
+def test_a_subclass_may_say_what_is_equal(dataset: ImageFolder, num_workers: Any) -> None:
+    first, second = Equal(dataset, batch_size=5, num_workers=num_workers), Equal(dataset, batch_size=4)
+    own = Equal([1, 2, 3], num_workers=num_workers)
+    assert first.explain().native and second.explain().native and not own.explain().native
+    for _ in range(2):
+        assert [len(labels) for _, labels in first] == [5, 5, 5, 5, 4]
+        assert [len(labels) for _, labels in second] == [4] * 6
+        assert [int(batch) for batch in own] == [1, 2, 3]
+
+
+def test_what_is_kept_beside_a_loader_goes_with_it(dataset: ImageFolder) -> None:
+    loader = Equal(dataset)
+    list(loader)
+    kept = len(_doors._cores)
+    del loader
+    gc.collect()
+    assert len(_doors._cores) == kept - 1
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

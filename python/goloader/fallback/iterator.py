@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import torch
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
+from .._beside import Beside
 from . import budget
 from .parcel import Delivered
 from .slots import Slots
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .._loader import DataLoader
 
 # Kept beside the loaders from epoch to epoch, so that loaders pickle and copy as torch's do.
-_slots: weakref.WeakKeyDictionary[DataLoader[Any], Slots] = weakref.WeakKeyDictionary()
+_slots: Beside[DataLoader[Any], Slots] = Beside()
 
 # Who takes slots: the workers of one iterator.
 _owners = itertools.count(1)
