@@ -64,6 +64,7 @@ func go_open(text *C.char, n C.size_t, source *C.gl_source, out *C.gl_handle, er
 		return report(err, errOut)
 	}
 	*out = C.gl_handle(handles.put(loader))
+	warn(loader.Warnings(), errOut)
 	return C.GL_OK
 }
 
@@ -306,14 +307,19 @@ func go_reset(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 //export go_close
 func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	closer, err := get[interface{ Close() error }](&handles, int64(h))
+	closer, err := get[interface {
+		Close() error
+		Warnings() error
+	}](&handles, int64(h))
 	if err == nil {
 		err = closer.Close()
 	}
-	if err == nil {
-		handles.drop(int64(h))
+	if err != nil {
+		return report(err, errOut)
 	}
-	return report(err, errOut)
+	handles.drop(int64(h))
+	warn(closer.Warnings(), errOut)
+	return C.GL_OK
 }
 
 //export go_stats
@@ -323,14 +329,14 @@ func go_stats(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (stat
 	if err != nil {
 		return report(err, errOut)
 	}
-	return report(writeJSON(text, n, loader.Stats.Snapshot()), errOut)
+	return report(writeJSON(text, n, loader.Snapshot()), errOut)
 }
 
 //export go_live
 func go_live(text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	live := map[string]any{"handles": handles.count(), "worker_bytes": op.LiveBytes(), "workers": pipeline.Serving()}
-	for p := mem.Slots; p <= mem.Indexes; p++ {
+	for p := mem.Slots; p <= mem.Seek; p++ {
 		usage := mem.InUse(p)
 		live[p.String()+"_bytes"], live[p.String()+"_blocks"] = usage.Bytes, usage.Blocks
 	}

@@ -132,7 +132,8 @@ const char *gl_kernels(void);
 
 /* gl_open compiles a plan over a source.
  *   plan    JSON, plan_bytes long, not NUL-terminated; copied
- *   out     on GL_OK the loader, to be closed by gl_close */
+ *   out     on GL_OK the loader, to be closed by gl_close
+ *   err     on GL_OK a warning (a saved seek index that is damaged, say), or an empty text */
 gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, gl_handle *out, gl_error *err);
 
 /* An image folder to list. */
@@ -223,7 +224,9 @@ gl_status gl_reset(gl_handle run, gl_error *err);
  * child may call it.  Exactly once a lease. */
 void gl_release(void *lease);
 
-/* gl_close closes a run (waits for its workers, milliseconds) or a loader.  Leased batches stay readable. */
+/* gl_close closes a run (waits for its workers, milliseconds) or a loader.  Leased batches stay readable.  A seek index
+ * with a path is written, if there is enough that is new.
+ *   err     on GL_OK a warning (the seek index could not be written), or an empty text */
 gl_status gl_close(gl_handle handle, gl_error *err);
 
 /* gl_stats writes a loader's counters as JSON, NUL-terminated; GL_BAD_ARGUMENT if bytes are too few. */

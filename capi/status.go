@@ -59,6 +59,15 @@ func report(err error, out *C.gl_error) C.gl_status {
 	return C.GL_ERROR
 }
 
+// warn tells C of what went wrong in a call that did what it was for; an empty text if nothing did.
+func warn(warnings error, out *C.gl_error) {
+	text := ""
+	if warnings != nil {
+		text = warnings.Error()
+	}
+	say(out, text)
+}
+
 // say writes a text into the caller's buffer, cut to fit.
 func say(out *C.gl_error, text string) {
 	if out != nil {

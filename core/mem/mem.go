@@ -24,10 +24,11 @@ const (
 	Slots   Purpose = iota // finished batches, leased ones included
 	Files                  // encoded files between reading and decoding
 	Indexes                // paths and labels of a dataset
+	Seek                   // seek indexes of files, and a worker's copies of them
 	purposes
 )
 
-func (p Purpose) String() string { return [...]string{"slots", "files", "indexes"}[p] }
+func (p Purpose) String() string { return [...]string{"slots", "files", "indexes", "seek"}[p] }
 
 // counters live in C memory: a block outlives the run that mapped it, and is freed from C.
 var counters = (*[purposes]C.gl_counter)(C.calloc(C.size_t(purposes), C.sizeof_gl_counter))

@@ -201,6 +201,15 @@ func (j *Jobs) SetRaw(i int, data unsafe.Pointer, size int, image recipe.Size) {
 	j.SetBytes(i, nil, data, size, image)
 }
 
+// SetSeek lends job i memory for the seek index of its file: room bytes at data, the first size of them what an earlier
+// visit left there. With room 0 none is kept.
+func (j *Jobs) SetSeek(i int, data unsafe.Pointer, room, size int) {
+	j.c[i].seek = C.gl_seek{data: (*C.uint8_t)(data), room: C.size_t(room), size: C.size_t(size)}
+}
+
+// SeekSize is how many bytes of it the decoder left there.
+func (j *Jobs) SeekSize(i int) int { return int(j.c[i].seek.size) }
+
 // SetPasses copies the passes into job i. More than PassesMax make the job a BadJob.
 func (j *Jobs) SetPasses(i int, passes []Pass) {
 	job := &j.c[i]

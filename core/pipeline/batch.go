@@ -30,11 +30,14 @@ type sample struct {
 	state    sampleState
 	format   decode.Format
 	size     recipe.Size
-	from, to int      // its bytes in its span's buffer
-	steps    [2]int32 // its recipe in batch.steps
-	out      recipe.Size
-	pixels   mem.Block // what Pillow supplied, if it did
-	why      string    // unsized, refused
+	from, to int // its bytes in its span's buffer
+	stamp    source.Stamp
+	// seekBytes is what the job was lent of the file's seek index.
+	seekBytes int
+	steps     [2]int32 // its recipe in batch.steps
+	out       recipe.Size
+	pixels    mem.Block // what Pillow supplied, if it did
+	why       string    // unsized, refused
 }
 
 // span is a few neighbouring samples of a batch: what a worker takes at a time.

@@ -20,6 +20,7 @@ import (
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/seek"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
 )
@@ -72,13 +73,16 @@ type Loader struct {
 	parts  []part
 	random bool // any part draws
 	exps   draw.Answers
+	seek   *seek.Index // nil if no seek index is kept
 
 	mu      sync.Mutex
 	ring    *ring.Ring
 	workers []*op.Worker     // idle; decoder states and tables are kept between epochs
 	buffers []*source.Buffer // idle
 	runs    int
-	closed  bool
+	// warnings that nobody has taken yet
+	warnings []error
+	closed   bool
 }
 
 // Open compiles a plan over a source of files, which the loader then owns.
@@ -104,7 +108,65 @@ func Open(p *plan.Plan, files source.Files) (*Loader, error) {
 		l.free()
 		return nil, fmt.Errorf("the plan's parts have %d samples, the source %d", end, files.Len())
 	}
+	if err := l.openSeek(); err != nil {
+		l.free()
+		return nil, err
+	}
 	return l, nil
+}
+
+// openSeek makes the seek index that the plan asks for, and fills it from the last run's. What it cannot use is no
+// error, but a warning: without an index everything is the same, only slower.
+func (l *Loader) openSeek() error {
+	want := l.plan.SeekIndex
+	if want == nil {
+		return nil
+	}
+	index, err := seek.New(l.files.Len(), want.BytesMax)
+	if errors.Is(err, seek.ErrTooSmall) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.seek = index
+	if want.Path != "" {
+		if err := index.Load(want.Path, l.files.Name); err != nil {
+			l.warnings = append(l.warnings, fmt.Errorf("the saved seek index is not used: %w", err))
+		}
+	}
+	return nil
+}
+
+// saveSeek keeps the seek index for later runs, if the plan says where.
+func (l *Loader) saveSeek(all bool) {
+	if l.seek == nil || l.plan.SeekIndex.Path == "" {
+		return
+	}
+	if err := l.seek.Save(l.plan.SeekIndex.Path, l.files.Name, all); err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.warnings = append(l.warnings, fmt.Errorf("the seek index is not saved: %w", err))
+	}
+}
+
+// Warnings are what a user should know of that changes no batch; each is given once.
+func (l *Loader) Warnings() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := errors.Join(l.warnings...)
+	l.warnings = nil
+	return all
+}
+
+// Snapshot is the loader's counters at this moment.
+func (l *Loader) Snapshot() stats.Snapshot {
+	s := l.Stats.Snapshot()
+	if l.seek != nil {
+		usage := l.seek.Usage()
+		s.SeekEntries, s.SeekBytes = usage.Entries, usage.Bytes
+	}
+	return s
 }
 
 // OpenRows compiles a plan over a source of rows.
@@ -135,6 +197,16 @@ func (l *Loader) check(indices []int64) error {
 
 // Close frees what the loader holds; leased batches stay readable. All its runs must be closed.
 func (l *Loader) Close() error {
+	if err := l.retire(); err != nil {
+		return err
+	}
+	l.saveSeek(true)
+	l.free()
+	return nil
+}
+
+// retire makes sure that nobody uses the loader, now or later.
+func (l *Loader) retire() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -144,7 +216,6 @@ func (l *Loader) Close() error {
 		return fmt.Errorf("%d runs of this loader are open: %w", l.runs, ErrState)
 	}
 	l.closed = true
-	l.free()
 	return nil
 }
 
@@ -157,6 +228,9 @@ func (l *Loader) free() {
 	}
 	for _, p := range l.parts {
 		p.store.Close()
+	}
+	if l.seek != nil {
+		l.seek.Close()
 	}
 	if l.files != nil {
 		l.files.Close()

@@ -290,7 +290,11 @@ func (r *Run) Reset() error {
 	return nil
 }
 
-// Close stops the goroutines, waits for them (an image's time at most) and frees everything but leased slots.
+// Warnings are those of the loader.
+func (r *Run) Warnings() error { return r.loader.Warnings() }
+
+// Close stops the goroutines, waits for them (an image's time at most) and frees everything but leased slots. A seek
+// index that is kept on disk is written if much of it is new.
 func (r *Run) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -309,6 +313,7 @@ func (r *Run) Close() error {
 	}
 	r.batches, r.unused = nil, nil
 	_ = unix.Close(r.events)
+	r.loader.saveSeek(false)
 	r.loader.mu.Lock()
 	r.loader.runs--
 	r.loader.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/source"
@@ -22,6 +23,8 @@ type worker struct {
 	todo []*sample // the samples that jobs are for
 	// aside takes samples that have no place in their batch.
 	aside source.Buffer
+	// seeks has room for a seek index a job; it is not valid if none are kept.
+	seeks mem.Block
 }
 
 func newWorker(r *Run) (*worker, error) {
@@ -37,11 +40,20 @@ func newWorker(r *Run) (*worker, error) {
 		r.loader.putWorker(w.op)
 		return nil, err
 	}
+	if seek := r.loader.seek; seek != nil {
+		if w.seeks, err = mem.New(mem.Seek, w.jobs.Len()*seek.EntryMax()); err != nil {
+			w.close()
+			return nil, err
+		}
+	}
 	return w, nil
 }
 
 func (w *worker) close() {
 	w.aside.Free()
+	if w.seeks.Valid() {
+		w.seeks.Free()
+	}
 	if w.op != nil {
 		w.jobs.Close()
 		w.run.loader.putWorker(w.op)
@@ -64,10 +76,12 @@ func (w *worker) read(b *batch, sp *span) error {
 			continue
 		}
 		s.from = sp.buffer.Len()
-		if err := l.files.Read(int(s.index), sp.buffer); err != nil {
+		stamp, err := l.files.Read(int(s.index), sp.buffer)
+		if err != nil {
 			s.state, s.why = unsized, err.Error()
 			continue
 		}
+		s.stamp = stamp
 		s.to = sp.buffer.Len()
 		l.Stats.BytesRead.Add(int64(s.to - s.from))
 		header, err := decode.Probe(sp.buffer.Slice(s.from, s.to))
@@ -128,6 +142,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 		case op.Decoded:
 			s.state = finished
 			l.Stats.Samples.Add(1)
+			w.keepSeek(k, s)
 		case op.Refused:
 			s.state, s.why = refused, fmt.Sprintf("%s: %s", l.files.Name(int(s.index)), w.jobs.Why(k))
 		case op.NoMemory:
@@ -166,12 +181,46 @@ func (w *worker) setJob(k int, s *sample, buffer *source.Buffer, steps []recipe.
 	w.jobs.SetPasses(k, passes)
 	w.jobs.SetSample(k, dst, size, w.run.loader.parts[s.part].store)
 	if s.pixels.Valid() {
+		w.jobs.SetSeek(k, nil, 0, 0)
 		w.jobs.SetRaw(k, s.pixels.Data(), s.pixels.Size(), s.size)
 		return nil
 	}
+	w.lendSeek(k, s)
 	data := buffer.Slice(s.from, s.to)
 	w.jobs.SetBytes(k, decoders[s.format], unsafe.Pointer(unsafe.SliceData(data)), len(data), s.size)
 	return nil
+}
+
+// seekRoom is job k's memory for the seek index of its file.
+func (w *worker) seekRoom(k int) []byte {
+	n := w.run.loader.seek.EntryMax()
+	return w.seeks.Bytes()[k*n : (k+1)*n]
+}
+
+// lendSeek gives job k what is known of its file.
+func (w *worker) lendSeek(k int, s *sample) {
+	l := w.run.loader
+	if l.seek == nil || s.format != decode.JPEG {
+		w.jobs.SetSeek(k, nil, 0, 0)
+		return
+	}
+	room := w.seekRoom(k)
+	s.seekBytes = l.seek.Get(int(s.index), s.stamp, room)
+	if s.seekBytes > 0 {
+		l.Stats.SeekHits.Add(1)
+	}
+	w.jobs.SetSeek(k, unsafe.Pointer(unsafe.SliceData(room)), len(room), s.seekBytes)
+}
+
+// keepSeek keeps what job k has learned of its file.
+func (w *worker) keepSeek(k int, s *sample) {
+	l := w.run.loader
+	if l.seek == nil || s.format != decode.JPEG || s.pixels.Valid() {
+		return
+	}
+	if size := w.jobs.SeekSize(k); size != s.seekBytes {
+		l.seek.Put(int(s.index), s.stamp, w.seekRoom(k)[:size])
+	}
 }
 
 // copyRows gathers some rows of a batch, field by field.

@@ -41,8 +41,9 @@ func parse(n node) *Plan {
 		p.Output = output(f.get("output"))
 		p.RNG = randomness(f.get("rng"))
 		p.Pillow = pillow(f.get("pillow"))
+		p.SeekIndex = seekIndex(f.get("seek_index"))
 	} else {
-		for _, name := range []string{"output", "rng", "pillow"} {
+		for _, name := range []string{"output", "rng", "pillow", "seek_index"} {
 			if n := f.get(name); !n.isNull() {
 				n.fail("want null for an array source, got %s", n.kind())
 			}
@@ -127,6 +128,21 @@ func pillow(n node) Pillow {
 	}
 	f.done()
 	return p
+}
+
+func seekIndex(n node) *SeekIndex {
+	if n.isNull() {
+		return nil
+	}
+	f := n.object()
+	s := &SeekIndex{BytesMax: f.get("bytes_max").int(1, math.MaxInt64)}
+	if path := f.get("path"); !path.isNull() {
+		if s.Path = path.text(); s.Path == "" {
+			path.fail("want null or the path of a file")
+		}
+	}
+	f.done()
+	return s
 }
 
 func part(n node, plan *Plan) Part {

@@ -15,6 +15,14 @@ type Plan struct {
 	Output Output // of an image source
 	RNG    RNG    // of an image source
 	Pillow Pillow // of an image source
+	// SeekIndex limits what is kept of an image source's files from epoch to epoch; nil keeps nothing.
+	SeekIndex *SeekIndex
+}
+
+// SeekIndex says how much decoders may remember of where things are in files, and where that is kept between runs.
+type SeekIndex struct {
+	BytesMax int64
+	Path     string // of a file; empty: nowhere
 }
 
 // SourceKind says where samples come from.

@@ -11,11 +11,17 @@ var (
 	ErrRange = errors.New("index out of range")
 )
 
+// Stamp tells a version of a sample from another, as far as a storage can tell without looking at the bytes.
+type Stamp struct {
+	Bytes      int64
+	ModifiedNs int64 // since 1970; 0 where a storage keeps no times
+}
+
 // Files is a source whose samples are encoded files with a label each. Its methods may be called from any goroutine.
 type Files interface {
 	Len() int
-	// Read appends sample i's bytes to buf, whole.
-	Read(i int, buf *Buffer) error
+	// Read appends sample i's bytes to buf, whole, and says which version of the sample they are.
+	Read(i int, buf *Buffer) (Stamp, error)
 	Label(i int) int64
 	// Name is the sample's place for messages.
 	Name(i int) string

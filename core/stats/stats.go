@@ -18,6 +18,8 @@ type Loader struct {
 	BytesRead atomic.Int64
 	ReadNs    atomic.Int64 // reading files and their headers, all workers together
 	RunNs     atomic.Int64 // decoding and ops, all workers together
+
+	SeekHits atomic.Int64 // files of which a seek index was there
 }
 
 // Snapshot is a Loader's counters at one moment, by the names that reach Python.
@@ -30,6 +32,10 @@ type Snapshot struct {
 	BytesRead int64 `json:"bytes_read"`
 	ReadNs    int64 `json:"read_ns"`
 	RunNs     int64 `json:"run_ns"`
+
+	SeekHits    int64 `json:"seek_hits"`
+	SeekEntries int64 `json:"seek_entries"` // files that have a seek index now
+	SeekBytes   int64 `json:"seek_bytes"`   // memory of the seek index
 }
 
 // Snapshot reads the counters, each for itself.
@@ -37,6 +43,7 @@ func (l *Loader) Snapshot() Snapshot {
 	return Snapshot{
 		Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
 		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(), ReadNs: l.ReadNs.Load(), RunNs: l.RunNs.Load(),
+		SeekHits: l.SeekHits.Load(),
 	}
 }
 

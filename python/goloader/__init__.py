@@ -15,6 +15,7 @@ from ._errors import BugError, CoreError, ForkedError, LibraryError, PlanError
 from ._install import install, uninstall
 from ._numpy import NumpyLoader
 from .plan.explain import Explanation, Row
+from .seek_index import SeekIndex
 
 if TYPE_CHECKING:
     from torch.utils.data import (
@@ -73,6 +74,7 @@ __all__ = [
     "RandomSampler",
     "Row",
     "Sampler",
+    "SeekIndex",
     "SequentialSampler",
     "StackDataset",
     "Subset",

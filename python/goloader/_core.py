@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 import weakref
 from ctypes import byref, c_int32, c_int64
 from typing import Any, Protocol
@@ -58,6 +59,7 @@ class Core:
         handle, error = c_int64(), _native.Error()
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value
+        _warn(error)
         _close_with(self, self._lib, self._handle, plan.fields)
 
     def fits(self, plan: Plan) -> bool:
@@ -214,4 +216,12 @@ def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object)
 
 def _close(lib: _native.Library, handle: int, kept: object) -> None:
     # A status is of no use to anybody here: the handle is closed, or belongs to the parent of a fork.
-    lib.gl_close(handle, None)
+    error = _native.Error()
+    if lib.gl_close(handle, byref(error)) == _native.OK:
+        _warn(error)
+
+
+def _warn(error: _native.Error) -> None:
+    """What went wrong in a call that did what it was for."""
+    if error.text:
+        warnings.warn(error.text.decode(errors="replace"), RuntimeWarning, stacklevel=2)

@@ -13,6 +13,7 @@ from . import _auto, _cores, _doors
 from ._iterators import InlineIterator, PrefetchingIterator
 from .fallback import WorkerIterator
 from .plan import Explanation, Refusal
+from .seek_index import SeekIndex
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -28,6 +29,9 @@ class DataLoader(data.DataLoader[T_co]):
     each core that this process may use (affinity, cgroup quota, divided by the ranks of a node), or, for a dataset that
     runs in Python, draws no random numbers and is cheaper to load here than to hand on, 0. The number decides which
     random numbers a sample gets, as with torch: write it down to have the same batches on a machine with more cores.
+
+    seek_index=True remembers, in at most 512 MiB, where things are in JPEG files, so that later epochs decode crops
+    sooner; False remembers nothing; SeekIndex(bytes_max=..., path=...) sets a limit, and keeps it between runs.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class DataLoader(data.DataLoader[T_co]):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        seek_index: bool | SeekIndex = True,
     ) -> None:
         auto = isinstance(num_workers, str) and num_workers == "auto"
         super().__init__(
@@ -71,6 +76,8 @@ class DataLoader(data.DataLoader[T_co]):
             pin_memory_device=pin_memory_device,
             in_order=in_order,
         )
+        SeekIndex.of(seek_index)  # raises now what would else be raised by the first epoch
+        self.seek_index = seek_index
         if auto:
             _auto.choose(self, _doors.decide(self), ahead=prefetch_factor is not None)
 

@@ -16,6 +16,7 @@ from . import _native
 from . import transforms as T
 from ._core import Core, Rejected, Run
 from .plan import Explanation, make_arrays, make_folder
+from .seek_index import SeekIndex
 
 Batch = tuple[NDArray[Any], ...] | dict[str, NDArray[Any]]
 
@@ -33,6 +34,7 @@ class NumpyLoader:
     num_workers     goroutines, and random streams: results depend on it as torch's do
     prefetch_factor batches made ahead for each worker
     seed            of order and draws; None takes one from the system
+    seek_index      for a folder: what is remembered of its JPEG files from epoch to epoch, as DataLoader's
 
     Iterating gives (images [batch, channels, height, width], labels [batch] int64) for a folder, and for arrays a
     tuple, or a dict, of arrays [batch, ...].  With the same seed, number of workers and transforms, epoch for epoch,
@@ -51,6 +53,7 @@ class NumpyLoader:
         num_workers: int = 1,
         prefetch_factor: int = 2,
         seed: int | None = None,
+        seek_index: bool | SeekIndex = True,
     ) -> None:
         for name, value in (
             ("batch_size", batch_size),
@@ -60,7 +63,7 @@ class NumpyLoader:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
         if isinstance(source, (str, os.PathLike)):
-            self._plan = make_folder(source, transforms)
+            self._plan = make_folder(source, transforms, seek_index=SeekIndex.of(seek_index))
             self._names: list[str] | None = None
         else:
             if transforms:
@@ -69,6 +72,7 @@ class NumpyLoader:
             self._names = list(source) if isinstance(source, Mapping) else None
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
         self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
+        self.seek_index = seek_index
         self.seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
         self._core: Core | None = None
         self._epoch = 0

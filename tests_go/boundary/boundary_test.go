@@ -77,13 +77,13 @@ func folderPlan(n int) string {
 	}
 	return fmt.Sprintf(`{"version": 1, "source": {"kind": "folder"},
 		"parts": [{"count": %d, "transforms": [], "table": "%s"}], "output": {"dtype": "uint8", "channels": 3},
-		"rng": {"fma": true, "correctly_rounded_exp": false}, "pillow": {"pass_order": "shrink_first", "max_pixels": null}}`,
+		"rng": {"fma": true, "correctly_rounded_exp": false}, "pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": {"bytes_max": 1000000, "path": null}}`,
 		n, base64.StdEncoding.EncodeToString(table))
 }
 
 const arrayPlan = `{"version": 1, "source": {"kind": "array",
 	"fields": [{"dtype": "int32", "shape": [2]}, {"dtype": "uint8", "shape": []}]},
-	"parts": [{"count": 4, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null}`
+	"parts": [{"count": 4, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
 // photo writes a small PNG whose bytes are told by n, and returns its path and its planes.
 func photo(t *testing.T, n, width, height int) (path string, planes []byte) {
@@ -342,7 +342,7 @@ func TestAPlanThatDoesNotFitABatchIsRefused(t *testing.T) {
 	}
 	plan := func(fields ...string) string {
 		return fmt.Sprintf(`{"version": 1, "source": {"kind": "array", "fields": [%s]},
-			"parts": [{"count": 1, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null}`,
+			"parts": [{"count": 1, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null, "seek_index": null}`,
 			strings.Join(fields, ", "))
 	}
 	for name, c := range map[string]struct {

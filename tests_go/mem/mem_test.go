@@ -56,7 +56,7 @@ func TestABlockOfNothingIsStillABlock(t *testing.T) {
 
 func TestEachPurposeCountsItsOwn(t *testing.T) {
 	leakcheck.Check(t)
-	purposes := []mem.Purpose{mem.Slots, mem.Files, mem.Indexes}
+	purposes := []mem.Purpose{mem.Slots, mem.Files, mem.Indexes, mem.Seek}
 	names := map[string]bool{}
 	before := map[mem.Purpose]mem.Usage{}
 	for _, p := range purposes {

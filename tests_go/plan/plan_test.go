@@ -37,12 +37,13 @@ var images = `{"version": 1,
   {"count": 0, "transforms": [], "table": "` + table + `"}],
  "output": {"dtype": "float32", "channels": 3},
  "rng": {"fma": true, "correctly_rounded_exp": false},
- "pillow": {"pass_order": "tall_first", "max_pixels": 178956970}}`
+ "pillow": {"pass_order": "tall_first", "max_pixels": 178956970},
+ "seek_index": {"bytes_max": 1048576, "path": "/cache/index"}}`
 
 const arrays = `{"version": 1,
  "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4]}, {"dtype": "int64", "shape": []}]},
  "parts": [{"count": 7, "transforms": [], "table": ""}],
- "output": null, "rng": null, "pillow": null}`
+ "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
 func TestAnImagePlanIsReadWhole(t *testing.T) {
 	p, err := plan.Parse([]byte(images))
@@ -72,9 +73,10 @@ func TestAnImagePlanIsReadWhole(t *testing.T) {
 			}},
 			{Count: 0, Table: rgb},
 		},
-		Output: plan.Output{DType: tensor.Float32, Channels: 3},
-		RNG:    plan.RNG{FMA: true},
-		Pillow: plan.Pillow{PassOrder: plan.TallFirst, MaxPixels: 178956970},
+		Output:    plan.Output{DType: tensor.Float32, Channels: 3},
+		RNG:       plan.RNG{FMA: true},
+		Pillow:    plan.Pillow{PassOrder: plan.TallFirst, MaxPixels: 178956970},
+		SeekIndex: &plan.SeekIndex{BytesMax: 1 << 20, Path: "/cache/index"},
 	}, p)
 }
 
@@ -162,8 +164,11 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"fma": true`, `"fma": null`, "rng.fma: want true or false, got null"},
 		{`"tall_first"`, `""`, `pillow.pass_order: want "horizontal_first" or "tall_first" or "shrink_first", got ""`},
 		{`178956970`, `0`, "pillow.max_pixels: want an integer from 1 to 9223372036854775807, got 0"},
-		{`"max_pixels": 178956970}}`, `"max_pixels": 178956970}} 1`, "something follows the JSON value"},
-		{`"max_pixels": 178956970}}`, `"max_pixels": 178956970`, "pillow: not JSON: unexpected EOF"},
+		{`"path": "/cache/index"}}`, `"path": "/cache/index"}} 1`, "something follows the JSON value"},
+		{`"path": "/cache/index"}}`, `"path": "/cache/index"`, "seek_index: not JSON: unexpected EOF"},
+		{`"bytes_max": 1048576`, `"bytes_max": 0`,
+			"seek_index.bytes_max: want an integer from 1 to 9223372036854775807, got 0"},
+		{`"/cache/index"`, `""`, "seek_index.path: want null or the path of a file"},
 		{`"pillow"`, `"pi` + "\xff" + `low"`, "not UTF-8"},
 		{`"max_pixels": 178956970`, `"max_pixels": ` + strings.Repeat("[", 99),
 			"pillow.max_pixels" + strings.Repeat("[0]", 14) + ": nested more than 16 deep"},
@@ -178,6 +183,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"transforms": []`, `"transforms": [{"op": "grayscale", "channels": 3}]`,
 			"parts[0].transforms: want none for an array source"},
 		{`"table": ""`, `"table": "AAAA"`, "parts[0].table: want an empty string for an array source"},
+		{`"seek_index": null`, `"seek_index": {}`, "seek_index: want null for an array source, got an object"},
 		{`"rng": null`, `"rng": {}`, "rng: want null for an array source, got an object"},
 	})
 }

@@ -129,6 +129,7 @@ class Case:
             "output": {"dtype": "uint8", "channels": self.channels},
             "rng": {"fma": FUSED, "correctly_rounded_exp": False},
             "pillow": {"pass_order": "shrink_first", "max_pixels": None},
+            "seek_index": None,
         }
 
 

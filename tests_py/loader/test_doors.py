@@ -110,11 +110,11 @@ def test_a_subclass_that_changes_nothing_is_lowered(root: Path) -> None:
 def test_explain_has_a_line_a_stage_and_counts_what_was_delivered(dataset: ImageFolder) -> None:
     loader = goloader.DataLoader(dataset, batch_size=5, shuffle=True, num_workers=2)
     rows = list(loader.explain())
-    assert [row.stage for row in rows] == ["sampler", "source", *["transform"] * 4, "collate"]
-    assert [row.where for row in rows] == ["Python", *["Go"] * 6]
+    assert [row.stage for row in rows] == ["sampler", "source", "seek index", *["transform"] * 4, "collate"]
+    assert [row.where for row in rows] == ["Python", *["Go"] * 7]
     assert "RandomSampler" in rows[0].what
     assert "24" in rows[1].what
-    assert "RandomResizedCrop" in rows[2].what
+    assert "RandomResizedCrop" in rows[3].what
     for epoch in 1, 2:
         assert len(list(loader)) == 5
         assert f"{24 * epoch} samples in {5 * epoch} batches" in str(loader.explain())

@@ -77,7 +77,7 @@ def carried_out(plan: Plan, row: int) -> tuple[torch.Tensor, int]:
 def test_the_json_is_the_schemas(photos: Path) -> None:
     plan = planned(DataLoader(folder(photos), 4))
     parsed = json.loads(plan.to_json())
-    assert list(parsed) == ["version", "source", "parts", "output", "rng", "pillow"]
+    assert list(parsed) == ["version", "source", "parts", "output", "rng", "pillow", "seek_index"]
     assert parsed["version"] == 1
     assert parsed["source"] == {"kind": "folder"}
     assert parsed["output"] == {"dtype": "float32", "channels": 3}
@@ -99,6 +99,7 @@ def test_the_json_of_arrays() -> None:
         "output": None,
         "rng": None,
         "pillow": None,
+        "seek_index": None,
     }
 
 
@@ -217,6 +218,7 @@ def test_a_plan_explains_itself(photos: Path) -> None:
     assert [(row.stage, row.where) for row in explanation] == [
         ("sampler", "Python"),
         ("source", "Go"),
+        ("seek index", "Go"),
         ("transform", "Go"),
         ("transform", "Go"),
         ("transform", "Go"),

@@ -111,22 +111,24 @@ func (f *Folder) Name(i int) string { return string(f.paths[f.offsets[i] : f.off
 
 // Read appends the whole file to buf: open, fstat, read and close, and nothing on the Go heap. Anything that is not a
 // regular file is refused before it is read, since a pipe or a device could block for ever.
-func (f *Folder) Read(i int, buf *source.Buffer) error {
+func (f *Folder) Read(i int, buf *source.Buffer) (source.Stamp, error) {
 	fd, errno := open(&f.paths[f.offsets[i]])
 	if errno != 0 {
-		return f.unreadable(i, errno)
+		return source.Stamp{}, f.unreadable(i, errno)
 	}
-	err := f.readAll(i, fd, buf)
+	var stat syscall.Stat_t
+	err := syscall.Fstat(fd, &stat)
+	if err != nil {
+		err = f.unreadable(i, err)
+	} else {
+		err = f.readAll(i, fd, &stat, buf)
+	}
 	// A read-only descriptor has nothing to lose at close.
 	_ = syscall.Close(fd)
-	return err
+	return source.Stamp{Bytes: stat.Size, ModifiedNs: stat.Mtim.Nano()}, err
 }
 
-func (f *Folder) readAll(i, fd int, buf *source.Buffer) error {
-	var stat syscall.Stat_t
-	if err := syscall.Fstat(fd, &stat); err != nil {
-		return f.unreadable(i, err)
-	}
+func (f *Folder) readAll(i, fd int, stat *syscall.Stat_t, buf *source.Buffer) error {
 	if stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		return fmt.Errorf("%s is not a regular file: %w", f.Name(i), source.ErrUnreadable)
 	}

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import transforms as T
+from ..seek_index import SeekIndex
 from . import probe
 from .explain import Explanation, Row
 from .lowered import Lowered, lower_neutral
@@ -62,6 +63,7 @@ class Plan:
     batched   False for batch_size=None: a batch is then one sample
     rows      what explain() says
     classes   names of the class folders, for make_folder
+    seek_index  how much of a folder's files is remembered; None for nothing
     """
 
     kind: Literal["folder", "array"]
@@ -80,6 +82,7 @@ class Plan:
     batched: bool = True
     classes: tuple[str, ...] = ()
     samples: Samples | None = None
+    seek_index: SeekIndex | None = None
 
     @property
     def files(self) -> int:
@@ -111,13 +114,14 @@ class Plan:
     def to_json(self) -> bytes:
         """What gl_open takes, with Pillow's limit as it stands now."""
         source: dict[str, Any] = {"kind": self.kind}
-        output = rng = pillow = None
+        output = rng = pillow = seek_index = None
         if self.world is None:
             source["fields"] = [field.to_plan() for field in self.fields]
         else:
             output = {"dtype": self.dtype, "channels": self.channels}
             rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
             pillow = {"pass_order": self.world.pass_order, "max_pixels": probe.max_pixels()}
+            seek_index = None if self.seek_index is None else self.seek_index.to_plan()
         plan = {
             "version": _VERSION,
             "source": source,
@@ -128,6 +132,7 @@ class Plan:
             "output": output,
             "rng": rng,
             "pillow": pillow,
+            "seek_index": seek_index,
         }
         return json.dumps(plan, allow_nan=False).encode()
 
@@ -146,6 +151,7 @@ class Plan:
             and _check_loader(loader) is None
             and (self.world is None or probe.check_pillow_plugins() is None)
             and self.batched == loader._auto_collation
+            and self.seek_index == _seek_index(loader)
             and self.samples.unchanged(loader.dataset)
         )
 
@@ -177,6 +183,7 @@ def _make_tensors(loader: Any, samples: Arrays) -> Plan | Refusal:
         fields=samples.fields,
         structure=samples.structure,
         samples=samples,
+        seek_index=_seek_index(loader),
     )
 
 
@@ -212,6 +219,7 @@ def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
             samples,
             [
                 _source_row(_source_name(loader, samples), samples.foreign),
+                *_seek_rows(_seek_index(loader)),
                 *_transform_rows([part.lowered for part in samples.parts]),
             ],
         ),
@@ -224,7 +232,12 @@ def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
         size=sizes.pop() if len(sizes) == 1 else None,
         batched=batched,
         samples=samples,
+        seek_index=_seek_index(loader),
     )
+
+
+def _seek_index(loader: Any) -> SeekIndex | None:
+    return SeekIndex.of(getattr(loader, "seek_index", True))
 
 
 def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
@@ -254,6 +267,7 @@ def make_folder(
     *,
     allow_empty: bool = False,
     batched: bool = True,
+    seek_index: SeekIndex | None = None,
 ) -> Plan:
     """The plan of an image folder without torch: root/class/.../image, classes numbered in the order of their names.
 
@@ -277,6 +291,7 @@ def make_folder(
         world=world,
         rows=(
             _source_row(f"{len(files)} files in {os.fspath(root)}", 1.0 - native_share(paths.names, None)),
+            *_seek_rows(seek_index),
             *_transform_rows([lowered]),
         ),
         paths=paths.blob,
@@ -287,6 +302,7 @@ def make_folder(
         size=lowered.size,
         batched=batched,
         classes=tuple(classes),
+        seek_index=seek_index,
     )
 
 
@@ -367,6 +383,12 @@ def _arrays_row(loader: Any, samples: Arrays) -> Row:
 def _source_row(what: str, foreign: float) -> Row:
     why = f"{foreign:.1%} of the files are not JPEG or PNG: Pillow decodes them, one by one" if foreign else ""
     return Row("source", what, "Go", why)
+
+
+def _seek_rows(seek_index: SeekIndex | None) -> list[Row]:
+    if seek_index is None:
+        return []
+    return [Row("seek index", str(seek_index), "Go", "later epochs decode less of a JPEG around its crop")]
 
 
 def _transform_rows(parts: Sequence[Lowered]) -> list[Row]:

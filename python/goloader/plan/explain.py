@@ -44,10 +44,12 @@ class Explanation:
         if not stats["samples"]:
             return self
         text = f"{stats['samples']} samples in {stats['batches']} batches"
-        pillow = stats["pillow_samples"]
-        return Explanation(
-            [*self.rows, Row("so far", text, "Go", f"{pillow} of them decoded by Pillow" if pillow else "")]
-        )
+        notes = []
+        if pillow := stats["pillow_samples"]:
+            notes.append(f"{pillow} of them decoded by Pillow")
+        if entries := stats["seek_entries"]:
+            notes.append(f"{stats['seek_hits']} with the seek index: {entries} files, {stats['seek_bytes'] >> 10} KiB")
+        return Explanation([*self.rows, Row("so far", text, "Go", "; ".join(notes))])
 
     @property
     def native(self) -> bool:

@@ -45,7 +45,7 @@ func (f *Files) Reads(i int) int {
 }
 
 // Read implements source.Files.
-func (f *Files) Read(i int, buf *source.Buffer) error {
+func (f *Files) Read(i int, buf *source.Buffer) (source.Stamp, error) {
 	f.mu.Lock()
 	do := f.read[i]
 	f.mu.Unlock()
@@ -55,7 +55,7 @@ func (f *Files) Read(i int, buf *source.Buffer) error {
 		f.reads[i]++
 	}()
 	if do != nil {
-		return do(buf)
+		return source.Stamp{}, do(buf)
 	}
 	return f.Files.Read(i, buf)
 }
@@ -109,7 +109,8 @@ func NewGate(inner source.Files, i int) *Gate {
 func (g *Gate) Read(buf *source.Buffer) error {
 	g.once.Do(func() { close(g.arrived) })
 	<-g.open
-	return g.inner.Read(g.sample, buf)
+	_, err := g.inner.Read(g.sample, buf)
+	return err
 }
 
 // Arrived is closed once somebody waits at the gate.

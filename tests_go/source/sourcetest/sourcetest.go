@@ -64,7 +64,9 @@ func Files(t *testing.T, open func(t *testing.T, files []File) source.Files) {
 		defer buf.Free()
 		for _, i := range []int{6, 0, 3, 1, 3, 2, 5, 4, 0} {
 			buf.Reset(64 << 20)
-			require.NoError(t, s.Read(i, &buf))
+			stamp, err := s.Read(i, &buf)
+			require.NoError(t, err)
+			require.EqualValues(t, len(files[i].Bytes), stamp.Bytes)
 			require.True(t, bytes.Equal(files[i].Bytes, buf.Slice(0, buf.Len())), "sample %d", i)
 		}
 	})
@@ -74,7 +76,8 @@ func Files(t *testing.T, open func(t *testing.T, files []File) source.Files) {
 		var want []byte
 		for range 2 {
 			for i, f := range files {
-				require.NoError(t, s.Read(i, &buf))
+				_, err := s.Read(i, &buf)
+				require.NoError(t, err)
 				want = append(want, f.Bytes...)
 				require.Equal(t, len(want), buf.Len())
 			}
@@ -90,7 +93,7 @@ func Files(t *testing.T, open func(t *testing.T, files []File) source.Files) {
 				for k := range 20 {
 					i := (g + k) % len(files)
 					from := buf.Len()
-					if err := s.Read(i, &buf); err != nil {
+					if _, err := s.Read(i, &buf); err != nil {
 						t.Error(err)
 						return
 					}
@@ -129,7 +132,7 @@ func Unreadable(t *testing.T, s source.Files, i int) {
 	require.NoError(t, err)
 	copy(room, "first")
 	buf.Add(5)
-	err = s.Read(i, &buf)
+	_, err = s.Read(i, &buf)
 	require.ErrorIs(t, err, source.ErrUnreadable)
 	require.ErrorContains(t, err, s.Name(i))
 	require.Equal(t, "first", string(buf.Slice(0, buf.Len())))
