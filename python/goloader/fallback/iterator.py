@@ -83,19 +83,16 @@ class WorkerIterator(_MultiProcessingDataLoaderIter):
         try:
             return super()._get_data()  # type: ignore[no-untyped-call]
         except RuntimeError as error:
-            if self._timeout > 0 and str(error).startswith("DataLoader timed out"):
-                busy = [
-                    f"worker {number} (pid {worker.pid}), {self._board.read(number)}"
-                    for number, worker in enumerate(self._workers)
-                    if worker.is_alive()
-                ]
-                error.args = (f"{error}: {'; '.join(busy)}",)
+            if self._timeout > 0 and hasattr(error, "add_note"):  # Python 3.11
+                for number, worker in enumerate(self._workers):
+                    if worker.is_alive():
+                        error.add_note(f"goloader: worker {number} (pid {worker.pid}) {self._board.read(number)}")
             raise
 
     def _deaths(self) -> list[str]:
         """How workers died, and what each was doing."""
         return [
-            f"worker {number} (pid {worker.pid}) {_ending(worker.exitcode)} {self._board.read(number)}"
+            f"worker {number} (pid {worker.pid}) {_ending(worker.exitcode)} while it {self._board.read(number)}"
             for number, worker in enumerate(self._workers)
             if worker.exitcode
         ]

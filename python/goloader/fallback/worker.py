@@ -44,11 +44,11 @@ class Progress:
 
     def __str__(self) -> str:
         if self.batch is None:
-            return "while it had no batch to work on"
+            return "had no batch to work on"
         if self.position is None:
-            return f"while it worked on batch {self.batch}" + (f" (index {self.index})" if self.index else "")
+            return f"worked on batch {self.batch}" + (f" (index {self.index})" if self.index else "")
         named = f" (index {self.index})" if self.index else ""
-        return f"while it worked on batch {self.batch}, sample {self.position}{named}"
+        return f"worked on batch {self.batch}, sample {self.position}{named}"
 
 
 class Board:
