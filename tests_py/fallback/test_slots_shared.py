@@ -7,6 +7,7 @@ import os
 import random
 import resource
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +249,58 @@ def test_without_a_setting_the_limit_is_a_share_of_the_memory(monkeypatch: pytes
     monkeypatch.delenv("GOLOADER_SLOTS_BYTES_MAX", raising=False)
     assert 0 < budget.bytes_max() <= budget.memory_bytes() // 4
     assert budget.memory_bytes() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def lease(slots: Slots, value: int) -> Any:
+    slot = take(slots, MIB)
+    slot.array[:] = value
+    slots.send(slot.number)
+    number, sequence = slot.number, slot.sequence
+    del slot
+    return slots.lease(number, sequence, MIB)
+
+
+def test_what_a_forked_child_sees_is_not_overwritten_while_it_lives() -> None:
+    slots = Slots(64 * MIB)
+    batches = [lease(slots, 1), lease(slots, 2)]
+    ready, go = os.pipe(), os.pipe()
+    children = []
+    for _ in range(2):
+        pid = os.fork()
+        if not pid:
+            os.write(ready[1], b"x")
+            os.read(go[0], 1)
+            os._exit(not ((batches[0] == 1).all() and (batches[1] == 2).all()))
+        children.append(pid)
+    os.read(ready[0], 2)
+    before = len(os.listdir("/proc/self/fd"))
+    batches.clear()
+    for value in range(3, 20):
+        other = lease(slots, value)
+        del other
+    assert slots.usage()["held"] == 2
+    os.write(go[1], b"x")
+    assert os.waitstatus_to_exitcode(os.waitpid(-1, 0)[1]) == 0
+    other = lease(slots, 20)
+    del other
+    assert slots.usage()["held"] == 2
+    os.write(go[1], b"x")
+    assert os.waitstatus_to_exitcode(os.waitpid(-1, 0)[1]) == 0
+    slots.trim()
+    assert slots.usage()["held"] == 0
+    assert len(os.listdir("/proc/self/fd")) <= before
+    for descriptor in (*ready, *go):
+        os.close(descriptor)
+
+
+def test_a_lease_that_is_dropped_in_a_cycle_or_a_thread_is_released() -> None:
+    slots = Slots(64 * MIB)
+    cycle: list[Any] = [lease(slots, 1)]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    held = [lease(slots, 2)]
+    thread = threading.Thread(target=held.clear)
+    thread.start()
+    thread.join()
+    assert slots.usage()["held"] == 0

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import os
 import weakref
+from collections import deque
 from collections.abc import Callable
 from ctypes import byref, c_int32, c_void_p
 from multiprocessing import reduction
@@ -15,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from . import forks
 
 # The slots that this process made, by the key that comes back in a parcel.
 _made: weakref.WeakValueDictionary[int, Slots] = weakref.WeakValueDictionary()
 _keys = itertools.count(1)
+
+# All that this process has open.
+_opened: weakref.WeakSet[Slots] = weakref.WeakSet()
 
 # ctypes makes a class for every length of an array; one for all of them will do, since numpy looks at what it needs.
 _Memory = ctypes.c_uint8 * (1 << 56)
@@ -70,6 +75,10 @@ class Slots:
         # Leases hold this object, so nothing is unmapped that somebody reads. At exit the kernel is quicker.
         self._closer = weakref.finalize(self, _close, self._lib, opened, fd)
         self._closer.atexit = False
+        # Leases of this process with the forks that saw them; those that ended, but not for all children.
+        self._leases: dict[int, tuple[forks.Guard, ...]] = {}
+        self._parked: deque[tuple[int, tuple[forks.Guard, ...]]] = deque()
+        _opened.add(self)
 
     @staticmethod
     def made(key: int) -> Slots:
@@ -101,6 +110,7 @@ class Slots:
 
         Raises CoreError if it is not on its way any more.
         """
+        self._settle()
         slot, error = _native.Slot(), _native.Error()
         status = self._lib.gl_slot_lease(self._opened, number, sequence, size, byref(slot), byref(error))
         if self._lib.check(status, error) == _native.OK:
@@ -120,10 +130,12 @@ class Slots:
 
     def trim(self) -> None:
         """Begins an epoch: memory that the last one did not use is given back."""
+        self._settle()
         self._lib.gl_slots_trim(self._opened)
 
     def usage(self) -> dict[str, int]:
         """slots: that have memory; held: of these, not free; bytes: of all; bytes_max."""
+        self._settle()
         usage = _native.SlotsUsage()
         self._lib.gl_slots_count(self._opened, byref(usage))
         return {field[0]: getattr(usage, field[0]) for field in usage._fields_}
@@ -132,15 +144,46 @@ class Slots:
         # numpy's views of views go back to this array, which is the lease, and not to the memory below it.
         memory = _Memory.from_address(slot.data)
         array: NDArray[np.uint8] = np.ndarray((slot.bytes,), np.uint8, memoryview(memory))
-        weakref.finalize(array, _release, self._lib.gl_slot_release, self, self._opened, slot.lease).atexit = False
+        self._leases[slot.lease] = ()
+        weakref.finalize(array, self._release, slot.lease).atexit = False
         return array
 
+    def _release(self, lease: int) -> None:
+        guards = self._leases.pop(lease, ())
+        if guards:
+            self._parked.append((lease, guards))
+        else:
+            self._lib.gl_slot_release(self._opened, lease)
 
-def _release(release: Callable[[c_void_p, int], None], slots: Slots, opened: c_void_p, lease: int) -> None:
-    # `slots` is only held, so that they are closed after their leases.
-    release(opened, lease)
+    def _settle(self) -> None:
+        """Releases what waits for children that are gone."""
+        for _ in range(len(self._parked)):
+            lease, guards = self._parked.popleft()
+            if all(guard.gone() for guard in guards):
+                self._lib.gl_slot_release(self._opened, lease)
+            else:
+                self._parked.append((lease, guards))
 
 
 def _close(lib: _native.Library, opened: c_void_p, fd: int) -> None:
     lib.gl_slots_close(opened)
     os.close(fd)
+
+
+def _before_fork() -> None:
+    for slots in list(_opened):
+        for lease, guards in list(slots._leases.items()):
+            guard = forks.guard()
+            if guard not in guards:
+                slots._leases[lease] = (*guards, guard)
+
+
+def _after_fork_in_child() -> None:
+    # What the parent leased is the parent's to give back.
+    forks.forget()
+    for slots in list(_opened):
+        slots._leases.clear()
+        slots._parked.clear()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
