@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import _cores, _lease, _native
 from .plan import Plan
+from .plan.paths import Files
 from .plan.rows import Field
 
 # Ctrl-C that arrives just before a wait begins is heard when the wait ends.
@@ -49,11 +50,8 @@ class Core:
         self._lib = _native.library()
         self._text = text = plan.to_json()
         source = _native.Source(
-            plan.files,
-            plan.paths,
-            plan.offsets.ctypes.data,
-            plan.labels.ctypes.data,
-            0,
+            plan.count,
+            *_files(plan.files),
             (_native.Rows * max(len(plan.fields), 1))(*map(_rows, plan.fields)),
         )
         handle, error = c_int64(), _native.Error()
@@ -197,6 +195,15 @@ class Run:
 
     def _check(self, status: int) -> int:
         return self._lib.check(status, self._error)
+
+
+def _files(files: Files | None) -> tuple[Any, ...]:
+    """Members of a gl_source: a list in the core is shared, arrays are copied."""
+    if files is None:
+        return None, None, None, 0
+    if files.handle:
+        return None, None, None, files.handle
+    return files.paths.ctypes.data, files.offsets.ctypes.data, files.labels.ctypes.data, 0
 
 
 def _rows(field: Field) -> _native.Rows:

@@ -4,72 +4,51 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, c_char_p, c_int64
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from .plan.paths import IMG_EXTENSIONS, Files
 
 _WAIT_MS = 100
 
 
-class Files(Sequence[tuple[str, int]]):
-    """(path, class number) of each file of an image folder; what torchvision's ImageFolder keeps as a list of tuples.
+def list_files(
+    directory: str | os.PathLike[str],
+    class_to_idx: Mapping[str, int],
+    *,
+    allow_empty: bool = False,
+    index: str | os.PathLike[str] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Files:
+    """(path, class number) of every image under the class folders; see `walk`.
 
-    A tuple is made when it is asked for. 16 bytes a file beside the bytes of its path, in memory that no garbage
-    collector walks through and that worker processes share.
-
-    paths    [bytes] uint8: the paths, each followed by a NUL
-    offsets  [files + 1] int64: where in paths each begins, and its length at the end
-    labels   [files] int64
-    handle   of the list in the core; 0 if the arrays are all there is
+    torchvision.datasets.folder.make_dataset with extensions=IMG_EXTENSIONS. Raises FileNotFoundError if a class has no
+    image, unless allow_empty, and ValueError without classes.
     """
-
-    def __init__(
-        self, paths: NDArray[np.uint8], offsets: NDArray[np.int64], labels: NDArray[np.int64], handle: int = 0
-    ) -> None:
-        self.paths, self.offsets, self.labels, self.handle = paths, offsets, labels, handle
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[str, int]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[tuple[str, int]]: ...
-    def __getitem__(self, index: int | slice) -> tuple[str, int] | list[tuple[str, int]]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        label = int(self.labels[index])  # raises IndexError
-        return os.fsdecode(self.name(range(len(self))[index])), label
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return (self[i] for i in range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Files):
-            return np.array_equal(self.labels, other.labels) and np.array_equal(self.paths, other.paths)
-        if isinstance(other, list):
-            return len(self) == len(other) and all(mine == its for mine, its in zip(self, other, strict=True))
-        return NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} files>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Files, (self.paths.copy(), self.offsets.copy(), self.labels.copy())
-
-    def name(self, row: int) -> bytes:
-        """The path of a file as the kernel has it; row is not negative."""
-        return self.paths[self.offsets[row] : self.offsets[row + 1] - 1].tobytes()
+    if not class_to_idx:
+        raise ValueError("'class_to_index' must have at least one entry to collect any samples.")
+    classes = sorted(class_to_idx)
+    files = walk(os.path.expanduser(directory), classes, IMG_EXTENSIONS, index=index, progress=progress)
+    counts = np.bincount(files.labels, minlength=len(classes))
+    empty = [name for name, count in zip(classes, counts.tolist(), strict=True) if not count]
+    if empty and not allow_empty:
+        raise FileNotFoundError(
+            f"Found no valid file for the classes {', '.join(empty)}. "
+            f"Supported extensions are: {', '.join(IMG_EXTENSIONS)}"
+        )
+    numbers = np.array([class_to_idx[name] for name in classes], np.int64)
+    if (numbers == np.arange(len(classes))).all():
+        return files
+    labels = numbers[files.labels]
+    labels.flags.writeable = False
+    return Files(files.paths, files.offsets, labels)
 
 
 def walk(
@@ -87,7 +66,7 @@ def walk(
                 change that it had; a damaged or unwritable one is a warning
     progress    called about ten times a second with the number of files found
 
-    All cores list directories. Ctrl-C is heard within 0.1 s.
+    All cores list directories. Names sort by their code points, those of UTF-8. Ctrl-C is heard within 0.1 s.
     """
     lib, error = _native.library(), _native.Error()
     names = [os.fsencode(name) for name in classes]
@@ -134,8 +113,3 @@ def _view(owner: _Owner, address: int | None, count: int, dtype: type[np.generic
     view: NDArray[Any] = np.ndarray(count, dtype, buffer=memory)
     view.flags.writeable = False
     return view
-
-
-def ordered_as_here() -> bool:
-    """True if Python orders file names as `walk` does: by the code points of UTF-8."""
-    return sys.getfilesystemencoding() == "utf-8"

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from . import _native
 from . import transforms as T
 from ._core import Core, Rejected, Run
+from ._files import list_files
 from .plan import Explanation, make_arrays, make_folder
+from .plan.paths import Files, find_classes
 from .seek_index import SeekIndex
 
 Batch = tuple[NDArray[Any], ...] | dict[str, NDArray[Any]]
@@ -63,12 +65,16 @@ class NumpyLoader:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
         if isinstance(source, (str, os.PathLike)):
-            self._plan = make_folder(source, transforms, seek_index=SeekIndex.of(seek_index))
+            root = os.path.expanduser(source)  # as torchvision: a str stays a str, and shows in errors
+            classes, numbers = find_classes(root)
+            self._plan = make_folder(root, list_files(root, numbers), transforms, seek_index=SeekIndex.of(seek_index))
+            self._classes = tuple(classes)
             self._names: list[str] | None = None
         else:
             if transforms:
                 raise ValueError("transforms are for image folders")
             self._plan = make_arrays(source)
+            self._classes = ()
             self._names = list(source) if isinstance(source, Mapping) else None
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
         self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
@@ -80,7 +86,7 @@ class NumpyLoader:
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of a folder's classes; labels are their numbers."""
-        return self._plan.classes
+        return self._classes
 
     def __len__(self) -> int:
         full, rest = divmod(self._plan.length, self.batch_size)
@@ -102,7 +108,7 @@ class NumpyLoader:
         return self._batches(run, order)
 
     def _batches(self, run: Run, order: NDArray[np.int64]) -> Iterator[Batch]:
-        helper = _Helper(self._plan.paths, self._plan.offsets)
+        helper = _Helper(self._plan.files)
         waiting = deque(order[k * self.batch_size : (k + 1) * self.batch_size] for k in range(len(self)))
         under_way = 0
         try:
@@ -137,11 +143,12 @@ class NumpyLoader:
 class _Helper:
     """Answers the core's questions, with Pillow if it is there."""
 
-    def __init__(self, paths: bytes, offsets: NDArray[np.int64]) -> None:
-        self._paths, self._offsets = paths, offsets
+    def __init__(self, files: Files | None) -> None:
+        self._files = files
 
     def _path(self, row: int) -> str:
-        return os.fsdecode(self._paths[self._offsets[row] : self._offsets[row + 1] - 1])
+        assert self._files is not None  # nothing is asked about arrays
+        return os.fsdecode(self._files.name(row))
 
     def pixels(self, row: int) -> tuple[bytes, int, int]:
         path = self._path(row)

@@ -66,10 +66,8 @@ def check_all(dataset: Any) -> Samples:
                 samples.resolve(np.array([index]))
             continue
         row = int(samples.resolve(np.array([index]))[0])
-        begin, end = samples.paths.offsets[row : row + 2]
-        assert samples.paths.blob[begin : end - 1] == os.fsencode(want[0])
-        assert samples.paths.blob[end - 1 : end] == b"\0"
-        assert samples.labels[row] == want[1]
+        assert samples.files.name(row) == os.fsencode(want[0])
+        assert samples.files[row][1] == want[1]
     return samples
 
 
@@ -77,8 +75,7 @@ def test_image_folder(photos: Path) -> None:
     samples = check_all(folder(photos))
     assert samples.index is None
     assert samples.foreign == 0
-    assert samples.labels.dtype == samples.paths.offsets.dtype == np.int64
-    assert samples.paths.offsets[-1] == len(samples.paths.blob)
+    assert samples.files == folder(photos).samples
 
 
 def test_dataset_folder_with_torchvisions_loaders(photos: Path) -> None:

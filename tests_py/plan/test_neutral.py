@@ -13,11 +13,11 @@ import torch
 import torchvision.transforms as T
 from interpret import run
 from PIL import Image
-from torchvision.datasets import ImageFolder
 
 from goloader import transforms as G
-from goloader.plan import Plan, make_arrays, make_folder
+from goloader.plan import make_arrays, make_folder
 from goloader.plan.lowered import lower_neutral
+from goloader.plan.paths import Files
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -141,64 +141,11 @@ def test_arguments_of_a_wrong_type_are_errors() -> None:
 # Folders
 
 
-def check_folder(root: Path) -> Plan:
-    plan, reference = make_folder(root), ImageFolder(str(root))
-    names = plan.paths.split(b"\0")
-    assert names.pop() == b""
-    assert [
-        (name.decode(), label) for name, label in zip(names, plan.labels.tolist(), strict=True)
-    ] == reference.samples
-    assert list(plan.classes) == reference.classes
-    return plan
-
-
-def test_folders_are_walked_as_torchvision_walks_them(photos: Path, tmp_path: Path) -> None:
-    assert check_folder(photos).length == 23
-    for name in (
-        "b/z.JPG",
-        "b/a.jpeg",
-        "b/deep/er/x.png",
-        "b/deep/c.webp",
-        "B/1.bmp",
-        "a b/é.tiff",
-        "a b/skip.txt",
-        "b/.png",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / "file.jpg").touch()
-    (tmp_path / "linked").symlink_to(tmp_path / "b")
-    (tmp_path / "b" / "inner").symlink_to(tmp_path / "a b")
-    check_folder(tmp_path)
-
-
-def test_errors_of_folders_are_torchvisions(tmp_path: Path) -> None:
-    def both(root: Path) -> None:
-        errors = []
-        for make in (make_folder, ImageFolder):
-            with pytest.raises(FileNotFoundError) as error:
-                make(root)
-            errors.append(str(error.value))
-        assert errors[0] == errors[1]
-
-    both(tmp_path)
-    both(tmp_path / "missing")
-    for name in ("x", "y"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "x" / "note.txt").touch()
-    both(tmp_path)
-    (tmp_path / "x" / "a.png").touch()
-    both(tmp_path)
-    plan = make_folder(tmp_path, allow_empty=True)
-    assert plan.length == 1
-    assert plan.classes == ("x", "y")
-
-
 def test_a_folder_tells_of_files_for_pillow(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    for name in ("1.jpg", "2.bmp"):
-        (tmp_path / "a" / name).touch()
-    assert "50.0%" in str(make_folder(tmp_path).explanation)
+    files = Files.of([("a/1.jpg", 0), ("a/2.bmp", 0), ("a/3.JPeG", 1), ("jpg", 1)])
+    plan = make_folder(tmp_path, files)
+    assert (plan.length, plan.files) == (4, files)
+    assert "50.0%" in str(plan.explanation)
 
 
 # Arrays
@@ -207,7 +154,7 @@ def test_a_folder_tells_of_files_for_pillow(tmp_path: Path) -> None:
 def test_arrays() -> None:
     images, labels = np.arange(60, dtype=np.float32).reshape(5, 4, 3), np.arange(5)
     plan = make_arrays({"images": images[:, ::-1], "labels": labels.astype(">i8")})
-    assert (plan.kind, plan.length, plan.files, plan.random) == ("array", 5, 5, False)
+    assert (plan.kind, plan.length, plan.count, plan.random) == ("array", 5, 5, False)
     assert (plan.dtypes, plan.shapes) == (("float32", "int64"), ((4, 3), ()))
     first, second = (field.arrays[0] for field in plan.fields)
     assert (first.shape, first.strides) == ((5, 4, 3), (48, -12, 4))

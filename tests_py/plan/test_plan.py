@@ -19,6 +19,7 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
 from goloader.plan import Explanation, Plan, Refusal, Row, explain, make, make_arrays, make_folder
+from goloader.plan.paths import Files
 from goloader.plan.samplers import index_batches
 
 
@@ -63,13 +64,14 @@ def test_a_plan_carried_out_is_the_loader(photos: Path) -> None:
 
 
 def carried_out(plan: Plan, row: int) -> tuple[torch.Tensor, int]:
-    begin, end = plan.offsets[row : row + 2]
-    image = Image.open(plan.paths[begin : end - 1].decode()).convert("RGB")
+    assert plan.files is not None
+    path, label = plan.files[row]
+    image = Image.open(path).convert("RGB")
     first = 0
     for count, lowered in plan.parts:
         if row < first + count:
             assert lowered is not None
-            return run(lowered, image), int(plan.labels[row])
+            return run(lowered, image), label
         first += count
     raise AssertionError(row)
 
@@ -111,7 +113,7 @@ def test_the_json_has_pillows_limit_as_it_stands(photos: Path, monkeypatch: pyte
 
 def test_facts_of_a_plan(photos: Path) -> None:
     plan = planned(DataLoader(folder(photos), 4, num_workers=2, timeout=9, persistent_workers=True, in_order=False))
-    assert (plan.kind, plan.length, plan.files, plan.samples.index) == ("folder", 23, 23, None)
+    assert (plan.kind, plan.length, plan.count, plan.samples.index) == ("folder", 23, 23, None)
     assert (plan.dtype, plan.channels, plan.size, plan.shapes) == ("float32", 3, (16, 16), ((3, 16, 16), ()))
     assert plan.random
     assert plan.batched
@@ -119,7 +121,7 @@ def test_facts_of_a_plan(photos: Path) -> None:
     assert not plain.random
     assert plain.size is plain.shapes is None
     subset = planned(DataLoader(Subset(folder(photos), [5, 3]), 4))
-    assert (subset.length, subset.files) == (2, 23)
+    assert (subset.length, subset.count) == (2, 23)
     assert subset.resolve(np.array([0, -1])).tolist() == [5, 3]
 
 
@@ -193,7 +195,7 @@ def test_a_world_that_is_not_known_keeps_everything_with_torch(photos: Path, mon
     )
     assert refused(DataLoader(folder(photos), 2)).what == "Pillow 99"
     with pytest.raises(RuntimeError, match="Pillow 99"):
-        make_folder(photos)
+        make_folder(photos, Files.of([]))
 
 
 def test_unchanged(photos: Path) -> None:

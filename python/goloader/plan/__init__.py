@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..seek_index import SeekIndex
 from . import probe
 from .explain import Explanation, Row
 from .lowered import Lowered, lower_neutral
-from .paths import IMG_EXTENSIONS, Paths, find_classes, find_samples, native_share
+from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal
 from .rows import DIMENSIONS_MAX, Array, Field
 from .structure import Structure
@@ -52,9 +52,7 @@ class Plan:
     kind      where samples live: "folder" (image files) or "array" (rows of arrays)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
-    paths     of a folder: the files, each followed by a NUL; empty for arrays
-    offsets   [files + 1] int64 into paths
-    labels    [files] int64
+    files     of a folder, each once, however often or seldom the dataset lists them
     fields    of an array source
     structure of a sample, by numbers of fields; an image is field 0, its label field 1
     dtype     of an image, torch's name; "" for arrays
@@ -62,7 +60,6 @@ class Plan:
     size      (height, width) of every image; None if it depends on the image
     batched   False for batch_size=None: a batch is then one sample
     rows      what explain() says
-    classes   names of the class folders, for make_folder
     seek_index  how much of a folder's files is remembered; None for nothing
     """
 
@@ -71,22 +68,19 @@ class Plan:
     parts: tuple[tuple[int, Lowered | None], ...]
     world: probe.World | None
     rows: tuple[Row, ...]
-    paths: bytes = b""
-    offsets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
-    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    files: Files | None = None
     fields: tuple[Field, ...] = ()
     structure: Structure = (0, 1)
     dtype: str = ""
     channels: int = 0
     size: T.Size | None = None
     batched: bool = True
-    classes: tuple[str, ...] = ()
     samples: Samples | None = None
     seek_index: SeekIndex | None = None
 
     @property
-    def files(self) -> int:
-        """Rows of the source: files of a folder, each once, however often or seldom the dataset lists them."""
+    def count(self) -> int:
+        """Samples of the source: a folder's files, an array's samples."""
         return sum(count for count, _ in self.parts)
 
     @property
@@ -223,9 +217,7 @@ def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
                 *_transform_rows([part.lowered for part in samples.parts]),
             ],
         ),
-        paths=samples.paths.blob,
-        offsets=samples.paths.offsets,
-        labels=samples.labels,
+        files=samples.files,
         structure=samples.structure,
         dtype=first.dtype,
         channels=first.channels,
@@ -263,45 +255,36 @@ def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
 
 def make_folder(
     root: str | os.PathLike[str],
+    files: Files,
     transforms: Sequence[T.Geometry | T.ToArray | T.Normalize] = (),
     *,
-    allow_empty: bool = False,
     batched: bool = True,
     seek_index: SeekIndex | None = None,
 ) -> Plan:
-    """The plan of an image folder without torch: root/class/.../image, classes numbered in the order of their names.
+    """The plan of an image folder without torch; the files are those below root.
 
-    Classes, files and their order are those of torchvision's ImageFolder, and so are the errors: FileNotFoundError for
-    a folder without classes, or a class without images unless allow_empty. Without transforms images are [3, h, w]
-    uint8.
+    Without transforms images are [3, h, w] uint8.
     """
-    root = os.path.expanduser(root)  # as torchvision: a str stays a str, and shows in errors
-    classes, numbers = find_classes(root)
-    files = find_samples(root, numbers, allow_empty=allow_empty)
     lowered = lower_neutral(transforms)
     world = probe.world(torch=False)
     match world:
         case Refusal():
             raise RuntimeError(str(world))
-    paths = Paths.of([path for path, _ in files])
     return Plan(
         kind="folder",
         length=len(files),
         parts=((len(files), lowered),),
         world=world,
         rows=(
-            _source_row(f"{len(files)} files in {os.fspath(root)}", 1.0 - native_share(paths.names, None)),
+            _source_row(f"{len(files)} files in {os.fspath(root)}", 1.0 - files.native_share()),
             *_seek_rows(seek_index),
             *_transform_rows([lowered]),
         ),
-        paths=paths.blob,
-        offsets=paths.offsets,
-        labels=np.fromiter((label for _, label in files), np.int64, len(files)),
+        files=files,
         dtype=lowered.dtype,
         channels=lowered.channels,
         size=lowered.size,
         batched=batched,
-        classes=tuple(classes),
         seek_index=seek_index,
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from ..paths import Files
 from ..refusal import Refusal, RefusalError
 from ..transforms import lower as lower_transform
 from .samples import Part
@@ -33,11 +33,11 @@ class Folder(Node):
             raise RefusalError(lowered.stage, lowered.what, lowered.why)
         samples = _samples(dataset)
         try:
-            labels = np.fromiter((label for _, label in samples), np.int64, len(samples))
+            files = samples if isinstance(samples, Files) else Files.of(samples)
         except OverflowError:
             raise RefusalError("source", name_of(dataset), "it has labels that do not fit an int64") from None
         self.dataset = dataset
-        self.part = Part(dataset, samples, labels, lowered)
+        self.part = Part(dataset, samples, files, lowered)
         self.length = len(samples)
         self.columns = (Column((self.part,), Part),)
 
@@ -51,6 +51,8 @@ class Folder(Node):
         return self._same(dataset.samples, at) and lower_transform(dataset.transform) == self.part.lowered
 
     def _same(self, samples: Any, at: Indices | None) -> bool:
+        if isinstance(self.part.samples, Files):  # it never changes
+            return samples is self.part.samples
         if at is None:
             # Comparing a list with its copy looks at identities first: 10 ms for a million samples.
             return bool(list(samples) == self.part.samples)
@@ -72,8 +74,11 @@ def _check(dataset: Any) -> None:
         raise RefusalError("source", name, f"its loader, {_callable_name(dataset.loader)}, is not torchvision's")
 
 
-def _samples(dataset: Any) -> list[tuple[Any, int]]:
+def _samples(dataset: Any) -> Sequence[tuple[Any, int]]:
     """A copy of an image folder's list. Raises RefusalError if it holds anything but (path, int) tuples."""
+    if type(dataset.samples) is Files:
+        files: Files = dataset.samples
+        return files
     name = name_of(dataset)
     if type(dataset.samples) not in (list, tuple):
         raise RefusalError("source", name, f"its samples are a {type(dataset.samples).__name__}, not a list")

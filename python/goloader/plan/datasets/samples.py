@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..lowered import Lowered
-from ..paths import Paths, native_share
+from ..paths import Files
 from ..refusal import RefusalError
 from ..rows import FIELDS_MAX, Array, Field
 from .tree import NOWHERE, Indices, Node
@@ -25,12 +24,12 @@ class Part:
     """Files that share a transform: those of one image folder.
 
     samples  its (path, label) tuples; ours, so that a later change of the dataset's own list is seen
-    labels   [samples] int64
+    files    the same as the core takes them
     """
 
     dataset: Any
-    samples: list[tuple[Any, int]]
-    labels: NDArray[np.int64]
+    samples: Sequence[tuple[Any, int]]
+    files: Files
     lowered: Lowered
 
     def __len__(self) -> int:
@@ -80,8 +79,7 @@ class Images(Samples):
 
     parts    those with transforms of their own, each once
     index    [length] int64, index of the dataset -> number of the file, counted through all parts; None if the same
-    paths    of all files
-    labels   [files] int64
+    files    of all parts
     foreign  share of the dataset's samples whose files only Pillow reads
     """
 
@@ -90,9 +88,8 @@ class Images(Samples):
         (column,) = root.columns
         self.parts: tuple[Part, ...] = column.pieces
         self.index = column.index
-        self.paths = Paths.of([path for part in self.parts for path, _ in part.samples])
-        self.labels = np.concatenate([part.labels for part in self.parts])
-        self.foreign = 1.0 - native_share(self.paths.names, self.index)
+        self.files = Files.joined([part.files for part in self.parts])
+        self.foreign = 1.0 - self.files.native_share(self.index)
         self.kinds = tuple(sorted({type(part.dataset).__qualname__ for part in self.parts}))
         self._ends = list(itertools.accumulate(map(len, self.parts)))
 
