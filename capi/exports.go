@@ -10,6 +10,7 @@ import "C"
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"unsafe"
 
@@ -307,10 +308,7 @@ func go_reset(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 //export go_close
 func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	closer, err := get[interface {
-		Close() error
-		Warnings() error
-	}](&handles, int64(h))
+	closer, err := get[io.Closer](&handles, int64(h))
 	if err == nil {
 		err = closer.Close()
 	}
@@ -318,7 +316,9 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 		return report(err, errOut)
 	}
 	handles.drop(int64(h))
-	warn(closer.Warnings(), errOut)
+	if loader, ok := closer.(*pipeline.Loader); ok {
+		warn(loader.Warnings(), errOut)
+	}
 	return C.GL_OK
 }
 

@@ -269,7 +269,8 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 	a, _ := photo(t, 0, 3, 2)
 	lines := play(t, "stale", folderPlan(1), a)
 	forRun := []string{
-		"gl_submit", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_reset",
+		"gl_submit", "gl_submit_seeded", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set",
+		"gl_rng_get", "gl_position", "gl_resume", "gl_reset",
 	}
 	forLoader := []string{"gl_start", "gl_stats"}
 	requireAll := func(what string, names ...string) {
@@ -278,12 +279,13 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 			require.Equal(t, name+": -2", take(&lines), what)
 		}
 	}
-	every := append(append(slices.Clone(forLoader), forRun...), "gl_close")
+	forList := []string{"gl_files_wait"}
+	every := slices.Concat(forLoader, forRun, forList, []string{"gl_close"})
 	for range 5 {
 		requireAll("invented", every...)
 	}
-	requireAll("a loader as a run", forRun...)
-	requireAll("a run as a loader", forLoader...)
+	requireAll("a loader as a run", append(slices.Clone(forRun), forList...)...)
+	requireAll("a run as a loader", append(slices.Clone(forLoader), forList...)...)
 	requireAll("a closed run", every...)
 	requireAll("a closed loader", every...)
 	require.Equal(t, "gl_close(loader, &error) == GL_BAD_HANDLE: 1", take(&lines))
@@ -301,8 +303,9 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_submit", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set",
-		"gl_rng_get", "gl_reset", "gl_close", "gl_close", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_open", "gl_start", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded", "gl_next",
+		"gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
+		"gl_reset", "gl_close", "gl_close", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 	} {
 		line := take(&lines)
 		require.Regexp(t, "^"+name+`\(`, line)
@@ -332,6 +335,67 @@ func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
 	mt = rng.New(42)
 	require.Equal(t, fmt.Sprintf("seeds: %d skipped 1", mt.Random63()), take(&lines))
 	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestListsOfFilesCrossTheBoundary(t *testing.T) {
+	a, pa := photo(t, 0, 3, 2)
+	b, pb := photo(t, 1, 3, 2)
+	root := t.TempDir()
+	for class, from := range map[string]string{"a": a, "b": b} {
+		require.NoError(t, os.Mkdir(filepath.Join(root, class), 0o700))
+		require.NoError(t, os.Rename(from, filepath.Join(root, class, "image.png")))
+	}
+	lines := play(t, "folders", folderPlan(2), root)
+	require.Contains(t, take(&lines), "-3 -1 classes, 1 extensions: not a valid argument")
+	require.Equal(t, `listed: 0, 2 files, indexed 0, notice ""`, take(&lines))
+	require.Equal(t, "0 "+filepath.Join(root, "b", "image.png"), take(&lines))
+	require.Equal(t, "1 "+filepath.Join(root, "a", "image.png"), take(&lines))
+	requireBatch(t, &lines, 0, 3, 2, slices.Concat(pa, pb), 1, 0)
+	require.Equal(t, "missing: 0, 0 files", take(&lines), "as os.walk has it")
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestPositionsCrossTheBoundary(t *testing.T) {
+	a, pa := photo(t, 0, 3, 2)
+	b, pb := photo(t, 1, 3, 2)
+	lines := play(t, "positions", folderPlan(2), a, b)
+	require.Contains(t, take(&lines), "room for the positions of 1 streams, there are 2")
+	require.Equal(t, "gl_position(run, drawn, 2, &error): 0", take(&lines))
+	require.Equal(t, "drawn: 0 0", take(&lines), "the plan draws nothing")
+	require.Contains(t, take(&lines), "-3 1 batches were submitted before: not now")
+	require.Contains(t, take(&lines), "batch -1")
+	require.Contains(t, take(&lines), "positions of 1 streams, there are 2")
+	require.Equal(t, "gl_resume(run, 7, drawn, 2, &error): 0", take(&lines))
+	requireBatch(t, &lines, 7, 3, 2, slices.Concat(pa, pb), 100, 101)
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestSlotsCrossTheBoundary(t *testing.T) {
+	const gone = "-2 slots: the batch is gone"
+	lines := play(t, "slots", "")
+	for _, want := range []string{
+		"not slots: -3",
+		"gl_slot_take(ours, BYTES, OWNER, &slot): 0",
+		"slots 1 held 1 bytes 8192 of 24576",
+		"gl_slot_lease(theirs, slot.number, slot.sequence, BYTES, &leased, &error): 0",
+		"sent",
+		gone,
+		"slots 1 held 0 bytes 8192 of 24576",
+		": 0",
+		"the same slot: 1",
+		"gl_slot_copy(theirs, more[0].number, more[0].sequence, text, sizeof text, &error): 0",
+		"copied",
+		gone,
+		": 0", ": 0", ": 0", ": 1", // three slots fit
+		"slots 3 held 3 bytes 24576 of 24576",
+		"slots 3 held 0 bytes 24576 of 24576",
+		"slots 0 held 0 bytes 0 of 24576",
+	} {
+		require.Contains(t, take(&lines), want)
+	}
 	require.Empty(t, lines)
 }
 

@@ -63,8 +63,8 @@ def ours(root: Path, index: Path | None = None) -> Files:
 
 
 def settle(root: Path) -> None:
-    """Makes all directories as old as an index wants them."""
-    for directory, _, _ in os.walk(root):
+    """Makes all directories as old as an index wants them, those behind links too."""
+    for directory, _, _ in os.walk(root.parent):
         os.utime(directory, (time.time() - 60, time.time() - 60))
 
 

@@ -171,15 +171,16 @@ func (p *piece) copyRow(dst unsafe.Pointer, row int) {
 	p.copyDims(dst, src, p.dims)
 }
 
-// copyDims writes the items of some dimensions one after the other and returns the place behind them.
-func (p *piece) copyDims(dst, src unsafe.Pointer, dims []dim) unsafe.Pointer {
+// copyDims writes the items of some dimensions one after the other and returns their bytes. Places are reckoned from
+// the first item on: one step behind the last item, or before the first, may be outside the memory.
+func (p *piece) copyDims(dst, src unsafe.Pointer, dims []dim) int {
 	d := dims[0]
 	if len(dims) > 1 {
-		for range d.extent {
-			dst = p.copyDims(dst, src, dims[1:])
-			src = unsafe.Add(src, d.stride)
+		bytes := 0
+		for i := range d.extent {
+			bytes += p.copyDims(unsafe.Add(dst, bytes), unsafe.Add(src, i*d.stride), dims[1:])
 		}
-		return dst
+		return bytes
 	}
 	switch p.run {
 	case 1:
@@ -195,7 +196,7 @@ func (p *piece) copyDims(dst, src unsafe.Pointer, dims []dim) unsafe.Pointer {
 			copyRun(unsafe.Add(dst, i*p.run), unsafe.Add(src, i*d.stride), p.run)
 		}
 	}
-	return unsafe.Add(dst, d.extent*p.run)
+	return d.extent * p.run
 }
 
 // copyItems moves items that stand alone. They need not be aligned.

@@ -249,29 +249,38 @@ static void errors(void) {
 }
 
 /* handles: stale ones, invented ones, and ones of the other kind, in every function that takes one. */
-static void use_handle(const char *what, gl_handle handle, int as_loader, int as_run) {
+enum { LOADER = 1, RUN = 2, LIST = 4, ANY = 7 };
+
+static void use_handle(const char *what, gl_handle handle, int as) {
     gl_handle none;
     gl_batch batch;
     gl_ask ask;
-    int64_t index = 0;
+    gl_files list;
+    int64_t index = 0, drawn = 0;
+    uint64_t seed = 0;
     uint8_t state[STATE_BYTES] = {0};
     char json[1024];
     printf("%s\n", what);
-    if (as_loader) {
+    if (as & LOADER) {
         printf("gl_start: %d\n", gl_start(handle, &(gl_run_options){.streams = 1}, &none, &fd, &error));
         printf("gl_stats: %d\n", gl_stats(handle, json, sizeof json, &error));
     }
-    if (as_run) {
+    if (as & RUN) {
         printf("gl_submit: %d\n", gl_submit(handle, &index, 1, NULL, 0, &error));
+        printf("gl_submit_seeded: %d\n", gl_submit_seeded(handle, &index, &seed, 1, NULL, 0, &error));
         printf("gl_next: %d\n", gl_next(handle, &batch, &ask, &error));
         printf("gl_answer_pixels: %d\n", gl_answer_pixels(handle, state, 1, 1, &error));
         printf("gl_reject: %d\n", gl_reject(handle, &error));
         printf("gl_answer_exp: %d\n", gl_answer_exp(handle, 1.0f, 2.7182817f, &error));
         printf("gl_rng_set: %d\n", gl_rng_set(handle, state, sizeof state, &error));
         printf("gl_rng_get: %d\n", gl_rng_get(handle, state, sizeof state, &error));
+        printf("gl_position: %d\n", gl_position(handle, &drawn, 1, &error));
+        printf("gl_resume: %d\n", gl_resume(handle, 0, &drawn, 1, &error));
         printf("gl_reset: %d\n", gl_reset(handle, &error));
     }
-    if (as_loader && as_run)
+    if (as & LIST)
+        printf("gl_files_wait: %d\n", gl_files_wait(handle, 0, &list, &error));
+    if (as == ANY)
         printf("gl_close: %d\n", gl_close(handle, &error));
 }
 
@@ -279,13 +288,13 @@ static void stale(void) {
     gl_handle loader = opened(&files), run = started(loader, 1);
     gl_handle small[] = {0, 1, -1, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        use_handle("invented", small[i], 1, 1);
-    use_handle("a loader as a run", loader, 0, 1);
-    use_handle("a run as a loader", run, 1, 0);
+        use_handle("invented", small[i], ANY);
+    use_handle("a loader as a run", loader, RUN | LIST);
+    use_handle("a run as a loader", run, LOADER | LIST);
     MUST(gl_close(run, &error));
-    use_handle("a closed run", run, 1, 1);
+    use_handle("a closed run", run, ANY);
     MUST(gl_close(loader, &error));
-    use_handle("a closed loader", loader, 1, 1);
+    use_handle("a closed loader", loader, ANY);
     SAY(gl_close(loader, &error) == GL_BAD_HANDLE);
     /* The next objects have other numbers. */
     gl_handle again = opened(&files);
@@ -302,7 +311,10 @@ static void child(gl_handle loader, gl_handle run) {
     gl_handle none;
     gl_batch batch;
     gl_ask ask;
+    gl_tree tree = {.root = "."};
+    gl_files list;
     int64_t numbers[1] = {0};
+    uint64_t seed = 0;
     uint8_t state[STATE_BYTES] = {0};
     char json[1024];
     printf("gl_abi_version: %d\n", gl_abi_version() == GL_ABI_VERSION);
@@ -310,13 +322,18 @@ static void child(gl_handle loader, gl_handle run) {
     printf("gl_kernels: %d\n", gl_kernels() == NULL);
     SAY(gl_open(plan, plan_bytes, &files, &none, &error));
     SAY(gl_start(loader, &(gl_run_options){.streams = 1}, &none, &fd, &error));
+    SAY(gl_files_list(&tree, &none, &error));
+    SAY(gl_files_wait(loader, 0, &list, &error));
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
+    SAY(gl_submit_seeded(run, numbers, &seed, 1, NULL, 0, &error));
     SAY(gl_next(run, &batch, &ask, &error));
     SAY(gl_answer_pixels(run, state, 1, 1, &error));
     SAY(gl_reject(run, &error));
     SAY(gl_answer_exp(run, 1.0f, 2.7182817f, &error));
     SAY(gl_rng_set(run, state, sizeof state, &error));
     SAY(gl_rng_get(run, state, sizeof state, &error));
+    SAY(gl_position(run, numbers, 1, &error));
+    SAY(gl_resume(run, 0, numbers, 1, &error));
     SAY(gl_reset(run, &error));
     SAY(gl_close(run, &error));
     SAY(gl_close(loader, &error));
@@ -414,6 +431,121 @@ static void rows(void) {
     print_live();
 }
 
+/* folders: the first argument is a folder with the classes b and a, whose images are listed, then read. */
+static void folders(void) {
+    const char *classes[] = {"b", "a"}, *extensions[] = {".png"};
+    gl_tree tree = {.root = files.paths, .classes = classes, .nclasses = 2, .extensions = extensions, .nextensions = 1};
+    gl_handle list, loader, run, none;
+    gl_files found;
+    tree.nclasses = -1;
+    SAY(gl_files_list(&tree, &none, &error));
+    tree.nclasses = 2;
+    MUST(gl_files_list(&tree, &list, &error));
+    gl_status status;
+    while ((status = gl_files_wait(list, WAIT_MS, &found, &error)) == GL_EMPTY)
+        ;
+    printf("listed: %d, %lld files, indexed %d, notice \"%s\"\n", status, (long long)found.count, found.indexed,
+           found.notice);
+    for (int64_t i = 0; i < found.count; i++)
+        printf("%lld %s\n", (long long)found.labels[i], found.paths + found.offsets[i]);
+    loader = opened(&(gl_source){.count = found.count, .files = list});
+    MUST(gl_close(list, &error)); /* the loader goes on */
+    run = started(loader, 1);
+    int64_t indices[] = {1, 0};
+    MUST(gl_submit(run, indices, 2, NULL, 0, &error));
+    gl_batch batch;
+    gl_ask ask;
+    MUST(next(run, &batch, &ask));
+    print_batch(&batch);
+    gl_release(batch.lease);
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    tree.root = "/nonexistent";
+    MUST(gl_files_list(&tree, &list, &error));
+    while ((status = gl_files_wait(list, WAIT_MS, &found, &error)) == GL_EMPTY)
+        ;
+    printf("missing: %d, %lld files\n", status, (long long)found.count);
+    MUST(gl_close(list, &error));
+    print_live();
+}
+
+/* positions: a run goes on where another stood. */
+static void positions(void) {
+    gl_handle loader = opened(&files), run = started(loader, 2);
+    int64_t indices[] = {0, 1}, drawn[] = {-1, -1};
+    uint64_t seeds[] = {1, 2};
+    gl_batch batch;
+    gl_ask ask;
+    MUST(gl_submit_seeded(run, indices, seeds, 2, NULL, 0, &error));
+    MUST(next(run, &batch, &ask));
+    gl_release(batch.lease);
+    SAY(gl_position(run, drawn, 1, &error));
+    SAY(gl_position(run, drawn, 2, &error));
+    printf("drawn: %lld %lld\n", (long long)drawn[0], (long long)drawn[1]);
+    SAY(gl_resume(run, 1, drawn, 2, &error));
+    MUST(gl_close(run, &error));
+    run = started(loader, 2);
+    SAY(gl_resume(run, -1, drawn, 2, &error));
+    SAY(gl_resume(run, 7, drawn, 1, &error));
+    SAY(gl_resume(run, 7, drawn, 2, &error));
+    MUST(gl_submit(run, indices, 2, NULL, 0, &error));
+    MUST(next(run, &batch, &ask));
+    print_batch(&batch);
+    gl_release(batch.lease);
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+}
+
+static void print_usage(void *slots) {
+    gl_slots_usage usage;
+    gl_slots_count(slots, &usage);
+    printf("slots %lld held %lld bytes %lld of %lld\n", (long long)usage.slots, (long long)usage.held,
+           (long long)usage.bytes, (long long)usage.bytes_max);
+}
+
+/* slots: what this program sends, another opening of the file leases. */
+static void slots(void) {
+    enum { OWNER = 1, BYTES = 5000, BYTES_MAX = 3 * 8192 };
+    int32_t file;
+    void *ours, *theirs;
+    MUST(gl_slots_create(BYTES_MAX, &file, &ours, &error));
+    MUST(gl_slots_open(file, &theirs, &error));
+    printf("not slots: %d\n", gl_slots_open(0, &(void *){NULL}, &error));
+    gl_slot slot, leased, more[4];
+    SAY(gl_slot_take(ours, BYTES, OWNER, &slot));
+    gl_slot_fill(&slot, "sent", 5);
+    gl_slot_send(ours, slot.number);
+    gl_slot_release(ours, slot.lease);
+    print_usage(theirs);
+    SAY(gl_slot_lease(theirs, slot.number, slot.sequence, BYTES, &leased, &error));
+    printf("%s\n", (const char *)leased.data);
+    SAY(gl_slot_lease(theirs, slot.number, slot.sequence, BYTES, &leased, &error));
+    gl_slot_release(theirs, leased.lease);
+    gl_slot_release(theirs, leased.lease); /* of no effect */
+    print_usage(ours);
+    SAY(gl_slot_take(ours, BYTES, OWNER, &more[0]));
+    printf("the same slot: %d\n", more[0].number == slot.number && more[0].sequence != slot.sequence);
+    gl_slot_fill(&more[0], "copied", 7);
+    gl_slot_send(ours, more[0].number);
+    gl_slot_release(ours, more[0].lease);
+    char text[7];
+    SAY(gl_slot_copy(theirs, more[0].number, more[0].sequence, text, sizeof text, &error));
+    printf("%s\n", text);
+    SAY(gl_slot_copy(theirs, more[0].number, more[0].sequence, text, sizeof text, &error));
+    for (int i = 0; i < 4; i++)
+        SAY(gl_slot_take(ours, BYTES, OWNER, &more[i]));
+    print_usage(ours);
+    gl_slots_reclaim(theirs, OWNER);
+    print_usage(ours);
+    gl_slots_trim(theirs);
+    gl_slots_trim(theirs);
+    print_usage(ours);
+    gl_slots_close(theirs);
+    gl_slots_close(ours);
+    close(file);
+}
+
 /* shapes: an "array" source of one row, each field one byte. */
 static void shapes(void) {
     uint8_t byte = 1;
@@ -480,9 +612,9 @@ static void leaves(void) {
 static const struct {
     const char *name;
     void (*play)(void);
-} scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},
-                 {"stale", stale},     {"forks", forks},         {"rows", rows},
-                 {"shapes", shapes},   {"threads", threads},     {"leaves", leaves}};
+} scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},       {"stale", stale},
+                 {"forks", forks},     {"rows", rows},           {"shapes", shapes},       {"threads", threads},
+                 {"leaves", leaves},   {"folders", folders},     {"positions", positions}, {"slots", slots}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)
