@@ -63,6 +63,10 @@ bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
 	$(PYTHON) -m bench.image_folder --rounds $(ROUNDS)
 	$(PYTHON) -m bench.chart
 
+.PHONY: bench-jpeg
+bench-jpeg: .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside libjpeg-turbo and simplejpeg.
+	$(PYTHON) -m bench.jpeg
+
 .PHONY: wheel
 wheel: .venv/wheel.stamp ## Make a manylinux wheel with libjpeg-turbo and libdeflate inside, in dist/.
 	rm -rf build/wheel && mkdir -p build/wheel dist
