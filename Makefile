@@ -37,6 +37,10 @@ test-go: .venv/test-lint.stamp ## Run the Go tests with the race detector.
 test-py: build ## Run the Python tests.
 	$(PYTHON) -m pytest
 
+.PHONY: test-arm64
+test-arm64: build ## Compare NEON kernels with plain ones under qemu (gcc-aarch64-linux-gnu, qemu-user).
+	$(PYTHON) -m pytest -rs -k arm64 tests_py/kernels_jpeg_own/test_own_sets.py
+
 .PHONY: lint
 lint: .venv/test-lint.stamp ## Check formatting, style and types.
 	@test -z "$$(gofmt -l core capi tests_go)" || { gofmt -d core capi tests_go; exit 1; }

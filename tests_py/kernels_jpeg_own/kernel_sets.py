@@ -6,9 +6,12 @@ import platform
 from pathlib import Path
 
 
-def _cpu_flags() -> str:
+def _sets() -> list[str]:
+    if platform.machine() in ("aarch64", "arm64"):
+        return ["plain", "neon"]
     cpuinfo = Path("/proc/cpuinfo")
-    return cpuinfo.read_text() if cpuinfo.exists() and platform.machine() == "x86_64" else ""
+    flags = cpuinfo.read_text() if cpuinfo.exists() and platform.machine() == "x86_64" else ""
+    return ["plain"] + [name for name, flag in [("avx2", "avx2"), ("avx512", "avx512bw")] if flag in flags]
 
 
-SETS = ["plain", *(["avx2"] if "avx2" in _cpu_flags() else []), *(["avx512"] if "avx512bw" in _cpu_flags() else [])]
+SETS = _sets()

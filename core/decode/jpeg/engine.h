@@ -254,6 +254,14 @@ void gl_jpeg_colour_avx2(const uint8_t *y, const uint8_t *cb, const uint8_t *cr,
                          uint8_t *b);
 void gl_jpeg_colour_avx512(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int32_t n, uint8_t *r, uint8_t *g,
                            uint8_t *b);
+#elif defined(__aarch64__)
+int gl_jpeg_idct_neon(const int16_t *const block[4], const uint16_t quant[GL_JPEG_BLOCK], uint8_t *out,
+                      ptrdiff_t stride);
+void gl_jpeg_h2v1_neon(const uint8_t *near, int32_t n, uint8_t *out);
+void gl_jpeg_h2v2_neon(const uint8_t *near, const uint8_t *far, int32_t n, uint8_t *out);
+void gl_jpeg_h1v2_neon(const uint8_t *near, const uint8_t *far, int32_t bias, int32_t n, uint8_t *out);
+void gl_jpeg_colour_neon(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int32_t n, uint8_t *r, uint8_t *g,
+                         uint8_t *b);
 #endif
 
 /* ---- index.c: places to go on from */

@@ -37,11 +37,25 @@ static const gl_jpeg_kernels avx512 = {
 };
 #endif
 
+#if defined(__aarch64__)
+static const gl_jpeg_kernels neon = {
+    .name = "neon",
+    .scan = gl_jpeg_scan_plain, /* nothing in it is alike for eight values at once */
+    .idct = gl_jpeg_idct_neon,
+    .h2v1 = gl_jpeg_h2v1_neon,
+    .h2v2 = gl_jpeg_h2v2_neon,
+    .h1v2 = gl_jpeg_h1v2_neon,
+    .colour = gl_jpeg_colour_neon,
+};
+#endif
+
 /* Best first. */
 static const gl_jpeg_kernels *const known[] = {
 #if defined(__x86_64__)
     &avx512,
     &avx2,
+#elif defined(__aarch64__)
+    &neon,
 #endif
     &plain,
 };
