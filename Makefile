@@ -54,7 +54,7 @@ conformance: build .venv/test-conformance.stamp ## Run PyTorch's own tests of it
 	$(PYTHON) -m tests_py.torch_suite --tests "$(TESTS)" $(if $(JOBS),--jobs $(JOBS))
 
 .PHONY: fuzz
-fuzz: .venv/test-lint.stamp ## Run every Go fuzzer for FUZZ_TIME.
+fuzz: .venv/test-lint.stamp ## Run every fuzzer, Go and C, for FUZZ_TIME.
 	scripts/fuzz.sh $(FUZZ_TIME)
 
 .PHONY: demo

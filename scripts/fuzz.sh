@@ -1,7 +1,11 @@
 #!/bin/sh
-# Runs every Go fuzzer in turn for a time each.
+# Runs every fuzzer in turn for a time each: those in Go, then our JPEG engine in C against libjpeg.
 #
 #   scripts/fuzz.sh TIME    as 15s or 10m
+#
+# What is found is in testdata/fuzz beside a Go fuzzer, and in build/fuzz for the C one: crash-* there is a file that breaks
+# a law of compare.c, and corpus what reaches new code.  To keep it as a test: ./jpeg -merge=1 EMPTY corpus, and zip EMPTY
+# as tests_py/kernels_jpeg_own/corpus.zip.
 set -eu
 cd "$(dirname "$0")/.."
 grep -rlE '^func Fuzz' --include='*_test.go' core tests_go | xargs -n1 dirname | sort -u | while read -r folder; do
@@ -9,3 +13,29 @@ grep -rlE '^func Fuzz' --include='*_test.go' core tests_go | xargs -n1 dirname |
         go test "./$folder" -run '^$' -fuzz "^$name\$" -fuzztime "$1"
     done
 done
+
+case $1 in
+*h) seconds=$((${1%h} * 3600)) ;;
+*m) seconds=$((${1%m} * 60)) ;;
+*) seconds=${1%s} ;;
+esac
+tests=$PWD/tests_py/kernels_jpeg_own
+mkdir -p build/fuzz/corpus
+.venv/bin/python -m zipfile -e "$tests/corpus.zip" build/fuzz/corpus
+cp tests_go/decode/testdata/jpeg* build/fuzz/corpus
+build() { # COMPILER FLAGS: the program build/fuzz/jpeg
+    "$@" -std=gnu11 -g -O2 -fno-sanitize-recover=all "$tests/compare.c" core/decode/decodetest/collect.c core/decode/jpeg/*.c \
+        -ljpeg -o build/fuzz/jpeg
+}
+if command -v clang >/dev/null && build clang -DFUZZ -fsanitize=fuzzer,address,undefined 2>/dev/null; then
+    cd build/fuzz
+    ./jpeg -max_total_time="$seconds" -max_len=4096 -verbosity=0 -print_final_stats=1 corpus
+else
+    echo "no clang with libFuzzer: mutations by compare.c itself, which no coverage guides"
+    build cc -fsanitize=address,undefined
+    cd build/fuzz
+    end=$(($(date +%s) + seconds)) seed=$$
+    while [ "$(date +%s)" -lt "$end" ]; do
+        ./jpeg $((seed += 1)) 100 4 corpus/*
+    done
+fi

@@ -21,7 +21,10 @@
 #include "../../core/decode/jpeg/engine.h"
 #include "mutate.h"
 
-enum { PIXELS_MAX = 4 << 20 };
+enum {
+    PIXELS_MAX = 4 << 20,
+    MUTABLE = 64 /* bytes of a file that mutate.h can do something with */
+};
 
 typedef struct errors {
     struct jpeg_error_mgr base;
@@ -227,7 +230,7 @@ int main(int argc, char **argv) {
             return 1;
         }
         fclose(f);
-        for (int m = 0; m <= mutations; m++) {
+        for (int m = 0; m <= (size < MUTABLE ? 0 : mutations); m++) {
             /* Exactly as large as the file, for the sanitizers. */
             uint8_t *work = malloc(size + 64);
             memcpy(work, file, size);

@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import native
@@ -52,6 +53,18 @@ def files(built: ctypes.CDLL, tmp_path_factory: pytest.TempPathFactory) -> list[
             path.write_bytes(data)
             written.append(str(path))
     return written
+
+
+def test_what_fuzzing_found_stays_solved(compare: Path, tmp_path: Path) -> None:
+    """corpus.zip: small files that each take our decoder somewhere else, as libFuzzer found them."""
+    with zipfile.ZipFile(HERE / "corpus.zip") as corpus:
+        corpus.extractall(tmp_path)
+    files = sorted(str(path) for path in tmp_path.iterdir())
+    assert len(files) > 200
+    run = subprocess.run(
+        [str(compare), "1", "3", "4", *files], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.parametrize("kernels", SETS)
