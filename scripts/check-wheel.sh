@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs a wheel in a clean virtual environment, with no Go, no compiler and no system libjpeg in reach, and loads a batch.
+# Installs a wheel in a clean virtual environment, with no Go, no compiler and no system libjpeg in reach, loads a batch, and
+# runs a script by the command line.
 #
 #   scripts/check-wheel.sh WHEEL
 set -eu
@@ -34,3 +35,10 @@ ours = {path for path in opened if "pillow" not in path.lower()}
 assert ours and all("goloader.libs" in path for path in ours), opened
 print("wheel:", images.shape, images.dtype, "from", *sorted(pathlib.Path(path).name for path in ours))
 PYTHON
+
+# A torch without a DataLoader: what Python runs at its start is there, sees the import, and says that it cannot install.
+echo > torch.py
+echo 'import torch; print("done")' > script.py
+env -i PATH="$scratch/venv/bin" HOME="$scratch" python -m goloader run script.py > output 2> errors
+grep -qx done output && grep -q "goes on with torch's own DataLoader" errors || { cat output errors >&2; exit 1; }
+echo "wheel: python -m goloader run script.py"

@@ -46,3 +46,25 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", OPTIONS)
 def test_batches_and_losses_are_the_same(root: Path, name: str) -> None:
     training.same_with_both(lambda: epochs(root, **OPTIONS[name]))
+
+
+def test_a_loader_with_torchvision_s_transforms_is_native(root: Path) -> None:
+    def run() -> training.Seen:
+        dataset = timm.create_dataset("torch/image_folder", root=str(root), split="")
+        loader = timm.create_loader(
+            dataset,
+            input_size=(3, training.SIZE, training.SIZE),
+            batch_size=5,
+            is_training=True,
+            use_prefetcher=False,
+            num_workers=0,
+            persistent_workers=False,
+        )
+        dataset.transform = training.images(root).transform
+        seen = training.Seen(loaders=[loader])
+        for batch in loader:
+            seen.step(batch)
+        return seen
+
+    (loader,) = training.same_with_both(run).loaders
+    assert loader.explain().native, loader.explain()
