@@ -1,4 +1,7 @@
-"""A pytest plugin: a line of JSON for each test as it ends, so that a run that dies leaves what it had."""
+"""A pytest plugin: a line of JSON for each test as it ends, so that a run that dies leaves what it had.
+
+Refuses to run if the loaders that the tests would make are not those of GOLOADER_CONFORMANCE_LOADER's package.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,14 @@ from collections.abc import Iterator
 import pytest
 
 _FILE = os.environ["GOLOADER_CONFORMANCE_OUTCOMES"]
+
+
+def pytest_configure() -> None:
+    from torch.utils.data import DataLoader
+
+    made_by = type(DataLoader([0])).__module__
+    if made_by.partition(".")[0] != os.environ["GOLOADER_CONFORMANCE_LOADER"]:
+        raise pytest.UsageError(f"DataLoader makes a loader of {made_by}")
 
 
 def _note(**what: str) -> None:
