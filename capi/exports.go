@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/mem"
@@ -149,8 +150,13 @@ func go_start(h C.gl_handle, o *C.gl_run_options, out *C.gl_handle, outFD *C.int
 	if err != nil {
 		return report(err, errOut)
 	}
+	var seeds []uint64
+	if o.seeds != nil && o.streams > 0 {
+		seeds = slices.Clone(unsafe.Slice((*uint64)(o.seeds), o.streams))
+	}
 	run, err := loader.Start(pipeline.Options{
-		Workers: int(o.workers), Streams: int(o.streams), BaseSeed: uint64(o.base_seed), Span: int(o.run_length), Poison: o.poison != 0,
+		Workers: int(o.workers), Streams: int(o.streams), BaseSeed: uint64(o.base_seed), Seeds: seeds,
+		Span: int(o.run_length), Poison: o.poison != 0,
 	})
 	if err != nil {
 		return report(err, errOut)

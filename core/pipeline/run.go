@@ -25,11 +25,20 @@ const atOnceMax = 128 << 10
 
 // Options of a run.
 type Options struct {
-	Workers  int    // goroutines; 0: one a core
-	Streams  int    // random streams, at least 1; batch k draws from stream k mod Streams
-	BaseSeed uint64 // stream w starts with seed BaseSeed + w, as torch's worker w
-	Span     int    // most images a worker takes at a time; 0: by batch size and workers
-	Poison   bool   // overwrite returned slots
+	Workers  int      // goroutines; 0: one a core
+	Streams  int      // random streams, at least 1; batch k draws from stream k mod Streams
+	BaseSeed uint64   // stream w starts with seed BaseSeed + w, as torch's worker w, ...
+	Seeds    []uint64 // ... or with Seeds[w], where a worker was seeded anew; nil or one a stream
+	Span     int      // most images a worker takes at a time; 0: by batch size and workers
+	Poison   bool     // overwrite returned slots
+}
+
+// seed is what stream w starts with.
+func (o *Options) seed(w int) uint64 {
+	if o.Seeds != nil {
+		return o.Seeds[w]
+	}
+	return o.BaseSeed + uint64(w)
 }
 
 // Lease is a finished batch. Slot is the reader's until its release.
@@ -76,6 +85,9 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	if o.Streams < 1 {
 		return nil, fmt.Errorf("%d random streams", o.Streams)
 	}
+	if o.Seeds != nil && len(o.Seeds) != o.Streams {
+		return nil, fmt.Errorf("%d seeds for %d random streams", len(o.Seeds), o.Streams)
+	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.NumCPU()
 	}
@@ -87,7 +99,7 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	r.work.L, r.quiet.L = &r.mu, &r.mu
 	r.streams = make([]stream, o.Streams)
 	for w := range r.streams {
-		r.streams[w].mt.Seed(o.BaseSeed + uint64(w))
+		r.streams[w].mt.Seed(o.seed(w))
 	}
 	l.mu.Lock()
 	if l.closed {

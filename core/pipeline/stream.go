@@ -178,7 +178,7 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 	}
 	for w, n := range drawn {
 		st := &r.streams[w]
-		st.mt.Seed(r.options.BaseSeed + uint64(w))
+		st.mt.Seed(r.options.seed(w))
 		st.mt.Discard(n)
 		st.yielded = n
 	}

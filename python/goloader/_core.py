@@ -64,14 +64,18 @@ class Core:
         """True if this core is that plan, Pillow's settings of this moment included."""
         return self.plan is plan and self._text == plan.to_json()
 
-    def start(self, *, workers: int, streams: int, base_seed: int) -> Run:
-        """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core."""
+    def start(self, *, workers: int, streams: int, base_seed: int = 0, seeds: NDArray[np.uint64] | None = None) -> Run:
+        """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core.
+
+        Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64.
+        """
         allowed = _cores.allowed()
         options = _native.RunOptions(
             workers=min(workers or allowed, allowed),
             streams=streams,
             base_seed=base_seed,
             poison=os.environ.get("GOLOADER_POISON", "") not in ("", "0"),
+            seeds=None if seeds is None else seeds.ctypes.data,
         )
         return Run(self, self._lib, self._handle, options)
 

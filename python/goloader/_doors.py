@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import _auto, _native, plan
+from . import _auto, _init_fn, _native, plan
 from ._beside import Beside
 from ._core import Core
 from .fallback import budget
@@ -32,6 +32,9 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     """The plan of a loader, made anew if the loader or its dataset changed since the last epoch."""
     if not _native.available():
         return _FORKED
+    refused = _init_fn.refused(loader)
+    if refused is not None:
+        return refused
     known = _plans.get(loader)
     if known is not None and known.unchanged(loader):
         return known
@@ -69,6 +72,9 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     if ours and isinstance(decision, Refusal) and slotted(loader):
         made = f"made in {loader.num_workers} worker processes"
         rows = Explanation([*rows, Row("batches", made, "Python", "they come through shared slots")])
+    if isinstance(decision, Plan) and _init_fn.wanted(loader):
+        how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
+        rows = Explanation([Row("workers", "worker_init_fn", "Python", how), *rows])
     opened = _cores.get(loader)
     return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())
 

@@ -18,15 +18,16 @@ from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from . import _doors
+from . import _doors, _init_fn
 from ._core import Core, Rejected, Run
 from ._errors import StackError
-from .plan import Plan
+from .plan import Plan, Refusal
 from .plan.datasets import Arrays, Images, fails_ahead
 from .plan.samplers import Foreign, index_batches
 from .plan.structure import collated
 
 if TYPE_CHECKING:
+    from ._init_fn import Seeded
     from ._loader import DataLoader
 
 
@@ -254,16 +255,27 @@ class InlineIterator(_NativeIterator):
 class PrefetchingIterator(_NativeIterator):
     """num_workers>0: batches are made ahead; batch k draws from stream k mod num_workers, as torch's workers do."""
 
-    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+    def __init__(self, loader: DataLoader[Any], core: Core, seeded: Seeded | None = None) -> None:
         super().__init__(loader, core)
         self._prefetch_factor: int = loader.prefetch_factor or 0
         if self._prefetch_factor <= 0:
             raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        if seeded is not None and seeded.base_seed != self._base_seed:
+            # iter() of the sampler has drawn from the generator first.
+            again = _init_fn.run(loader, core.plan, int(self._base_seed))
+            if isinstance(again, Refusal):
+                raise RuntimeError(f"{again}, but with the base seed {seeded.base_seed} it did not")
+            seeded = again
         if isinstance(self._samples, Arrays):
             self._samples.hold()
         self._run: Run | None = core.start(
-            workers=self._num_workers, streams=self._num_workers, base_seed=int(self._base_seed)
+            workers=self._num_workers,
+            streams=self._num_workers,
+            base_seed=int(self._base_seed),
+            seeds=None if seeded is None else seeded.seeds,
         )
+        if seeded is not None:
+            self._run.resume(0, seeded.drawn)
         self._tasks: deque[_Task] = deque()
         self._received = 0
         self._reset(loader, first_iter=True)

@@ -9,10 +9,10 @@ import torch
 from torch.utils import data
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from . import _auto, _cores, _doors
+from . import _auto, _cores, _doors, _init_fn
 from ._iterators import InlineIterator, PrefetchingIterator
 from .fallback import WorkerIterator
-from .plan import Explanation, Refusal
+from .plan import Explanation, Plan, Refusal
 from .seek_index import SeekIndex
 
 T_co = TypeVar("T_co", covariant=True)
@@ -87,8 +87,10 @@ class DataLoader(data.DataLoader[T_co]):
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         _doors.announce(self)
-        decision = _doors.decide(self)
-        if isinstance(decision, Refusal):
+        decision, seeded = _doors.decide(self), None
+        if isinstance(decision, Plan) and _init_fn.wanted(self):
+            seeded = _init_fn.ahead(self, decision)
+        if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
             if not _doors.slotted(self):
                 return super()._get_iterator()
             self.check_worker_number_rationality()
@@ -97,4 +99,4 @@ class DataLoader(data.DataLoader[T_co]):
         if self.num_workers == 0:
             return InlineIterator(self, core)
         self.check_worker_number_rationality()
-        return PrefetchingIterator(self, core)
+        return PrefetchingIterator(self, core, seeded)

@@ -113,6 +113,7 @@ class RunOptions(Structure):
         ("base_seed", c_uint64),
         ("run_length", c_int32),
         ("poison", c_int32),
+        ("seeds", c_void_p),
     ]
 
 

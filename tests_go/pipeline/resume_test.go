@@ -9,6 +9,7 @@ import (
 
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 )
 
@@ -28,6 +29,12 @@ func TestARunGoesOnWhereAnotherStood(t *testing.T) {
 				}
 				batches := randomBatches(random, n, count, 6)
 				m := newModel(p, photos, o.Streams, o.BaseSeed)
+				if random.IntN(2) == 0 {
+					for w := range o.Streams {
+						o.Seeds = append(o.Seeds, random.Uint64())
+						m.streams[w] = rng.New(o.Seeds[w])
+					}
+				}
 				want := []outcome{}
 				for _, indices := range batches {
 					want = append(want, m.batch(indices))

@@ -219,6 +219,10 @@ def seed_others(worker_id: int) -> None:
     random.seed(seed)
 
 
+def seed_by_drawing(worker_id: int) -> None:
+    np.random.seed(int(torch.randint(2**31, ())))
+
+
 def change_dataset(worker_id: int) -> None:
     info = data.get_worker_info()
     inner: Any = getattr(info.dataset, "inner", info.dataset)
@@ -229,15 +233,17 @@ def fail(worker_id: int) -> None:
     raise ValueError(f"not in worker {worker_id}")
 
 
-@argument("worker_init_fn", "runs in each worker, behind the seeds: may reseed it, or change its dataset", native=False)
+@argument("worker_init_fn", "runs in each worker, behind the seeds, and may seed anew")
 def worker_init_fn(kind: Kind, world: World) -> Any:
-    functions = (reseed, seed_others, change_dataset)
-    return runs(kind, world, *({"batch_size": 5, "worker_init_fn": lambda f=f: f} for f in functions), workers=(2,))
+    functions = (reseed, seed_others, seed_by_drawing)
+    variants = [{"batch_size": 5, "worker_init_fn": lambda f=f: f} for f in functions]
+    found = runs(kind, world, *variants, {**variants[0], "persistent_workers": lambda: True}, workers=(2,))
+    return found + runs(kind, world, {"worker_init_fn": lambda: fail, "batch_size": 5}, workers=(0,))
 
 
-@argument("worker_init_fn", "is not called", case="without workers")
-def worker_init_fn_alone(kind: Kind, world: World) -> Any:
-    return runs(kind, world, {"worker_init_fn": lambda: fail, "batch_size": 5}, workers=(0,))
+@argument("worker_init_fn", "changes the worker's copy", case="that changes the dataset", native=False)
+def worker_init_fn_changes(kind: Kind, world: World) -> Any:
+    return runs(kind, world, {"batch_size": 5, "worker_init_fn": lambda: change_dataset}, workers=(2,))
 
 
 @argument("multiprocessing_context", "a start method or a context; torch's errors for anything else")

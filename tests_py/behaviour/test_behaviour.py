@@ -41,8 +41,9 @@ def watched() -> Iterator[tuple[table.Kind, set[bool]]]:
 
     class DataLoader(goloader.DataLoader[Any]):
         def __iter__(self) -> Any:
+            iterator = super().__iter__()
             native.add(self.explain().native)
-            return super().__iter__()
+            return iterator
 
     yield DataLoader, native
 

@@ -73,7 +73,6 @@ REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
         lambda root: ImageFolder(root, T.Compose([T.ColorJitter(0.5), *TO_TENSOR])), {}, "ColorJitter", "not known",
     ),
     "own collate_fn": (with_attribute(), {"collate_fn": own_collate}, "own_collate", "only torch's default_collate"),
-    "worker_init_fn": (with_attribute(), {"num_workers": 1, "worker_init_fn": id}, "worker_init_fn", "reseed"),
     "__getitems__": (with_attribute(__getitems__=None), {}, "ImageFolder", "__getitems__"),
 }  # fmt: skip
 

@@ -158,7 +158,9 @@ def test_loaders_that_stay_with_torch(photos: Path) -> None:
     dataset = folder(photos)
     assert refused(DataLoader(Stream(), 2)).stage == "source"
     assert refused(DataLoader([1, 2], 2)).stage == "source"
-    assert "worker_init_fn" in str(refused(DataLoader(dataset, 2, num_workers=1, worker_init_fn=print)))
+    spawning = {"num_workers": 1, "multiprocessing_context": "spawn"}
+    assert "worker_init_fn" in str(refused(DataLoader(dataset, 2, worker_init_fn=print, **spawning)))
+    planned(DataLoader(dataset, 2, num_workers=1, worker_init_fn=print))
     planned(DataLoader(dataset, 2, worker_init_fn=print))
     assert refused(DataLoader(dataset, 2, collate_fn=list)).stage == "collate"
     assert refused(DataLoader(dataset, 2, collate_fn=lambda batch: default_collate(batch))).stage == "collate"
@@ -239,7 +241,7 @@ def test_a_refusal_explains_itself(photos: Path) -> None:
         (DataLoader(folder(photos), 2, collate_fn=list), "collate"),
         (DataLoader([1, 2], 2), "source"),
         (DataLoader(Stream(), 2), "source"),
-        (DataLoader(folder(photos), 2, num_workers=1, worker_init_fn=print), "loader"),
+        (DataLoader(folder(photos), 2, False, None, None, 1, None, False, False, 0, print, "spawn"), "loader"),
     ):
         refusal = refused(loader)
         explanation = explain(loader, refusal)

@@ -2,7 +2,7 @@
 
 The law: every test that passes with torch's class passes with ours. So each test runs below `python -m goloader run`;
 one that does not pass runs again with nothing beside it, since some of these tests are races against the clock; and one
-that still does not pass runs with torch's class. If it passes there, that is a failure of ours, and the exit status is 1.
+that still does not pass runs with torch's class. If it passes there, ours is at fault, and the exit status is 1.
 
     make conformance                                       all, as many at a time as there are cores
     make conformance TESTS='test_len or TestStackDataset'  some, as pytest's -k selects them

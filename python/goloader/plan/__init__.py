@@ -8,6 +8,7 @@ torchvision; `goloader.plan.samplers` (index_batches) needs torch.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -147,6 +148,17 @@ class Plan:
             and self.batched == loader._auto_collation
             and self.seek_index == _seek_index(loader)
             and self.samples.unchanged(loader.dataset)
+        )
+
+    def loads_the_same(self, loader: Any) -> bool:
+        """True if a worker process of the loader would make this plan's batches, as things stand in it."""
+        from . import collate
+
+        return (
+            self.samples is not None
+            and self.samples.unchanged(loader.dataset)
+            and (self.world is None or probe.check_pillow_plugins() is None)
+            and collate.check(loader) is None
         )
 
 
@@ -337,11 +349,16 @@ def _check_loader(loader: Any) -> Refusal | None:
 
     if loader._dataset_kind != 0 or isinstance(loader.dataset, IterableDataset):
         return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code")
-    if loader.worker_init_fn is not None and loader.num_workers > 0:
-        return Refusal("loader", "worker_init_fn", "it may reseed a worker, or change the worker's dataset")
+    if loader.worker_init_fn is not None and loader.num_workers > 0 and not _forks(loader):
+        return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker")
     if get_worker_info() is not None:
         return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
     return collate.check(loader)
+
+
+def _forks(loader: Any) -> bool:
+    context = loader.multiprocessing_context or multiprocessing
+    return not multiprocessing.current_process().daemon and context.get_start_method() == "fork"
 
 
 def _rows(loader: Any, samples: Samples, stages: Sequence[Row]) -> tuple[Row, ...]:

@@ -73,6 +73,10 @@ class Samples:
             indices = indices[(indices >= 0) & (indices < self.length)]
         return self._root.unchanged(dataset, indices)
 
+    def versions(self) -> tuple[int, ...]:
+        """Numbers that grow when torch writes into the memory that samples are read from."""
+        return ()
+
 
 class Images(Samples):
     """Images with a label each.
@@ -132,6 +136,9 @@ class Arrays(Samples):
             Field(column.spec[0], column.spec[1], tuple(map(_array, column.pieces)), column.index, column.spec[2])
             for column in root.columns
         )
+
+    def versions(self) -> tuple[int, ...]:
+        return tuple(array.owner.given._version for field in self.fields for array in field.arrays)
 
     def hold(self) -> None:
         """Keeps memory from being moved by resize_() while workers read it, as a dataset shared with processes is."""
