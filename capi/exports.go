@@ -24,6 +24,7 @@ import (
 	"github.com/goloader/goloader/core/sampler"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/source/folder"
+	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -99,6 +100,13 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		}
 		return pipeline.Open(p, list.Files().Share())
 	}
+	if p.Source.Kind == plan.Pixels {
+		images, err := pixels.New(images(p.Parts, source), unsafe.Slice((*int64)(source.labels), n))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errArgument, err)
+		}
+		return pipeline.Open(p, images)
+	}
 	offsets := unsafe.Slice((*int64)(source.offsets), n+1)
 	if offsets[n] < 0 {
 		return nil, fmt.Errorf("%d bytes of paths: %w", offsets[n], errArgument)
@@ -120,14 +128,28 @@ func arrayFields(specs []tensor.Spec, source *C.gl_source) []array.Field {
 			fields[i].Index = unsafe.Slice((*int64)(rows.index), int(source.count))
 		}
 		for _, a := range unsafe.Slice(rows.arrays, int(rows.narrays)) {
-			made := array.Array{Data: a.data, Rows: int(a.count)}
-			for k := range len(specs[i].Shape) + 1 {
-				made.Strides = append(made.Strides, int(a.stride[k]))
-			}
-			fields[i].Arrays = append(fields[i].Arrays, made)
+			fields[i].Arrays = append(fields[i].Arrays, arrayOf(a, specs[i].Shape))
 		}
 	}
 	return fields
+}
+
+func arrayOf(a C.gl_array, row tensor.Shape) array.Array {
+	made := array.Array{Data: a.data, Rows: int(a.count)}
+	for k := range len(row) + 1 {
+		made.Strides = append(made.Strides, int(a.stride[k]))
+	}
+	return made
+}
+
+// images is what a gl_source says of each part's images.
+func images(parts []plan.Part, source *C.gl_source) []pixels.Images {
+	made := make([]pixels.Images, len(parts))
+	for i, rows := range unsafe.Slice(source.rows, len(parts)) {
+		shape := parts[i].Image.Shape()
+		made[i] = pixels.Images{Shape: shape, Array: arrayOf(*rows.arrays, shape)}
+	}
+	return made
 }
 
 // fits says whether a batch of rows can be described by a gl_batch.

@@ -76,7 +76,8 @@ typedef struct gl_source {
     const int64_t *labels;
     /* "folder", instead of these three: a list made by gl_files_list, shared and not copied.  0: none. */
     gl_handle files;
-    /* "array": one a field. */
+    /* "array": one a field.  "pixels": one a part, each of one array of images (uint8) and no index; and labels, which
+     * are then kept as the arrays are. */
     const gl_rows *rows;
 } gl_source;
 

@@ -53,6 +53,9 @@ type transform interface {
 func Compile(part plan.Part, r plan.RNG) (*Program, error) {
 	p := &Program{}
 	channels := uint8(3)
+	if part.Image != nil {
+		channels = uint8(part.Image.Channels())
+	}
 	for i, t := range part.Transforms {
 		made, err := compile(t, r, &channels)
 		if err != nil {

@@ -196,9 +196,20 @@ func (j *Jobs) SetBytes(i int, decoder, data unsafe.Pointer, size int, image rec
 	job.width, job.height = C.int32_t(image.Width), C.int32_t(image.Height)
 }
 
-// SetRaw makes job i take an image that is decoded already: size bytes of interleaved RGB at data, no gaps.
-func (j *Jobs) SetRaw(i int, data unsafe.Pointer, size int, image recipe.Size) {
+// Layout says how pixels that are decoded already lie in memory.
+type Layout int32
+
+// The layouts, all without gaps.
+const (
+	Interleaved Layout = C.GL_RAW_RGB    // [height, width, 3]
+	Planar      Layout = C.GL_RAW_PLANAR // [3, height, width]
+	Flat        Layout = C.GL_RAW_GREY   // [height, width]: grey, one plane
+)
+
+// SetRaw makes job i take an image that is decoded already: size bytes at data.
+func (j *Jobs) SetRaw(i int, layout Layout, data unsafe.Pointer, size int, image recipe.Size) {
 	j.SetBytes(i, nil, data, size, image)
+	j.c[i].raw = C.int32_t(layout)
 }
 
 // SetSeek lends job i memory for the seek index of its file: room bytes at data, the first size of them what an earlier

@@ -53,11 +53,19 @@ typedef struct gl_store {
     const void *table; /* channels x 256 elements, the caller's */
 } gl_store;
 
+/* How pixels that are decoded already lie in data, without gaps. */
+enum {
+    GL_RAW_RGB = 0,    /* [height, width, 3] */
+    GL_RAW_PLANAR = 1, /* [3, height, width] */
+    GL_RAW_GREY = 2    /* [height, width]; such an image has one plane */
+};
+
 typedef struct gl_job {
-    const gl_decoder *decoder; /* NULL: data is raw RGB, width * height * 3 bytes, interleaved */
+    const gl_decoder *decoder; /* NULL: data is raw pixels, as `raw` says */
     const uint8_t *data;
     size_t size;
     int32_t width, height; /* of the image in data */
+    int32_t raw;           /* without a decoder: GL_RAW_RGB, ... */
     gl_seek seek;          /* the file's seek index (decoder.h); room 0: none is kept */
     int32_t npass;
     int32_t status;  /* out: GL_DECODED, GL_REFUSED, GL_NO_MEMORY, GL_CANCELLED or GL_BAD_JOB */

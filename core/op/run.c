@@ -157,13 +157,19 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
     return NULL;
 }
 
+static shape shape_in_data(const gl_job *job) {
+    return (shape){job->decoder == NULL && job->raw == GL_RAW_GREY ? 1 : 3, job->width, job->height};
+}
+
 /* What is wrong with a job, or NULL. */
 static const char *check_job(const gl_job *job) {
-    shape image = {3, job->width, job->height};
+    shape image = shape_in_data(job);
     if (!is_size(image.width, image.height))
         return "the image is empty or has more than 2^31 - 1 pixels";
-    if (job->decoder == NULL && job->size != (size_t)image.width * (size_t)image.height * 3)
-        return "raw pixels are not width * height * 3 bytes";
+    if (job->decoder == NULL && (job->raw < GL_RAW_RGB || job->raw > GL_RAW_GREY))
+        return "no such layout of raw pixels";
+    if (job->decoder == NULL && job->size != (size_t)image.width * (size_t)image.height * (size_t)image.planes)
+        return "raw pixels are not a byte for each";
     if (job->npass < 1 || job->npass > GL_PASSES_MAX)
         return "no passes, or too many";
     for (int32_t i = 0; i < job->npass; i++) {
@@ -241,10 +247,6 @@ static int begin_pass(turn *t, shape in) {
     }
 }
 
-static shape shape_in_file(const gl_job *job) {
-    return (shape){3, job->width, job->height};
-}
-
 static void take(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
     if (y != stage->rows_taken || rows < 1 || rows > stage->want.height - y)
         return; /* a decoder out of step: rows_taken will fall short */
@@ -256,7 +258,7 @@ static void take(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const 
 static void start(turn *t) {
     gl_shelf_fill(&t->worker->shelf, t->job->store);
     t->is_started = 1;
-    if (begin_pass(t, shape_in_file(t->job)) != 0)
+    if (begin_pass(t, shape_in_data(t->job)) != 0)
         t->stage.no_memory = 1;
 }
 
@@ -271,6 +273,7 @@ static void strip(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const p
 static int decode_raw(gl_worker *worker, const gl_job *job, turn *t) {
     const gl_window want = t->stage.want;
     const ptrdiff_t stride = gl_stride(want.width);
+    const int grey = job->raw == GL_RAW_GREY;
     if (gl_planes_grow(&worker->strip, 3, want.width, GL_BATCH) != 0)
         return GL_NO_MEMORY;
     uint8_t *const planes[3] = {worker->strip.data, worker->strip.data + GL_BATCH * stride,
@@ -278,11 +281,17 @@ static int decode_raw(gl_worker *worker, const gl_job *job, turn *t) {
     for (int32_t y = 0; y < want.height; y += GL_BATCH) {
         const int32_t rows = want.height - y < GL_BATCH ? want.height - y : GL_BATCH;
         for (int32_t i = 0; i < rows; i++) {
-            const uint8_t *row = job->data + ((size_t)(want.y + y + i) * (size_t)job->width + (size_t)want.x) * 3;
-            worker->kernels->split(row, (size_t)want.width, planes[0] + i * stride, planes[1] + i * stride,
-                                   planes[2] + i * stride);
+            const size_t pixel = (size_t)(want.y + y + i) * (size_t)job->width + (size_t)want.x;
+            if (job->raw == GL_RAW_RGB) {
+                worker->kernels->split(job->data + 3 * pixel, (size_t)want.width, planes[0] + i * stride,
+                                       planes[1] + i * stride, planes[2] + i * stride);
+                continue;
+            }
+            const size_t plane = (size_t)job->width * (size_t)job->height;
+            for (int32_t p = 0; p < (grey ? 1 : 3); p++)
+                memcpy(planes[p] + i * stride, job->data + (size_t)p * plane + pixel, (size_t)want.width);
         }
-        const uint8_t *const strips[3] = {planes[0], planes[1], planes[2]};
+        const uint8_t *const strips[3] = {planes[0], planes[grey ? 0 : 1], planes[grey ? 0 : 2]};
         strip(&t->stage.sink, y, rows, strips, stride);
     }
     return GL_DECODED;
@@ -322,7 +331,7 @@ static int begin_turn(turn *t, gl_worker *worker, gl_job *job) {
         return 0;
     }
     *t = (turn){.worker = worker, .job = job};
-    if (begin_pass(t, shape_in_file(job)) != 0) {
+    if (begin_pass(t, shape_in_data(job)) != 0) {
         t->job = NULL;
         job->status = GL_NO_MEMORY;
         return 0;

@@ -43,6 +43,12 @@ var decoders = map[decode.Format]unsafe.Pointer{
 	decode.PNG:  png.Decoder(),
 }
 
+var layouts = map[plan.Layout]op.Layout{
+	plan.Interleaved: op.Interleaved,
+	plan.Planar:      op.Planar,
+	plan.Flat:        op.Flat,
+}
+
 var passOrders = map[plan.PassOrder]op.PassOrder{
 	plan.HorizontalFirst: op.HorizontalFirst,
 	plan.TallFirst:       op.TallFirst,
@@ -61,6 +67,7 @@ type part struct {
 	end     int64 // first sample behind it
 	program *draw.Program
 	store   *op.Store
+	image   *plan.Image // nil for files
 }
 
 // Loader is a compiled plan over a source. Its methods may be called from any goroutine.
@@ -101,7 +108,7 @@ func Open(p *plan.Plan, files source.Files) (*Loader, error) {
 			return nil, fmt.Errorf("part %d: %w", i, err)
 		}
 		end += int64(pp.Count)
-		l.parts = append(l.parts, part{end: end, program: program, store: store})
+		l.parts = append(l.parts, part{end: end, program: program, store: store, image: pp.Image})
 		l.random = l.random || program.Random()
 	}
 	if end != int64(files.Len()) {

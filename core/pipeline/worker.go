@@ -84,6 +84,10 @@ func (w *worker) read(b *batch, sp *span) error {
 		s.stamp = stamp
 		s.to = sp.buffer.Len()
 		l.Stats.BytesRead.Add(int64(s.to - s.from))
+		if image := l.parts[s.part].image; image != nil {
+			s.state, s.size = sized, recipe.Size{Width: image.Size.Width, Height: image.Size.Height}
+			continue
+		}
 		header, err := decode.Probe(sp.buffer.Slice(s.from, s.to))
 		size := recipe.Size{Width: header.Width, Height: header.Height}
 		switch {
@@ -122,7 +126,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 			continue // in front of a stall
 		}
 		*(*int64)(unsafe.Add(b.slot.Data(), labels.Offset+8*i)) = l.files.Label(int(s.index))
-		if !s.pixels.Valid() && !Native(s.format) {
+		if !s.pixels.Valid() && l.parts[s.part].image == nil && !Native(s.format) {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
 			continue
 		}
@@ -182,11 +186,15 @@ func (w *worker) setJob(k int, s *sample, buffer *source.Buffer, steps []recipe.
 	w.jobs.SetSample(k, dst, size, w.run.loader.parts[s.part].store)
 	if s.pixels.Valid() {
 		w.jobs.SetSeek(k, nil, 0, 0)
-		w.jobs.SetRaw(k, s.pixels.Data(), s.pixels.Size(), s.size)
+		w.jobs.SetRaw(k, op.Interleaved, s.pixels.Data(), s.pixels.Size(), s.size)
 		return nil
 	}
 	w.lendSeek(k, s)
 	data := buffer.Slice(s.from, s.to)
+	if image := w.run.loader.parts[s.part].image; image != nil {
+		w.jobs.SetRaw(k, layouts[image.Layout], unsafe.Pointer(unsafe.SliceData(data)), len(data), s.size)
+		return nil
+	}
 	w.jobs.SetBytes(k, decoders[s.format], unsafe.Pointer(unsafe.SliceData(data)), len(data), s.size)
 	return nil
 }

@@ -37,17 +37,19 @@ func parse(n node) *Plan {
 		v.fail("want %d, got %s: the library and the Python package do not belong together", Version, v.kind())
 	}
 	p := &Plan{Source: source(f.get("source"))}
-	if images := p.Source.Kind == Folder; images {
+	if images := p.Source.Kind != Array; images {
 		p.Output = output(f.get("output"))
 		p.RNG = randomness(f.get("rng"))
 		p.Pillow = pillow(f.get("pillow"))
-		p.SeekIndex = seekIndex(f.get("seek_index"))
 	} else {
-		for _, name := range []string{"output", "rng", "pillow", "seek_index"} {
-			if n := f.get(name); !n.isNull() {
-				n.fail("want null for an array source, got %s", n.kind())
-			}
+		for _, name := range []string{"output", "rng", "pillow"} {
+			f.get(name).null(p.Source.Kind)
 		}
+	}
+	if index := f.get("seek_index"); p.Source.Kind == Folder {
+		p.SeekIndex = seekIndex(index)
+	} else {
+		index.null(p.Source.Kind)
 	}
 	total := int64(0)
 	for _, n := range f.get("parts").list() {
@@ -61,9 +63,16 @@ func parse(n node) *Plan {
 	return p
 }
 
+// null refuses what a source of that kind has no use for.
+func (n node) null(kind SourceKind) {
+	if !n.isNull() {
+		n.fail("want null for a source of kind %q, got %s", string(kind), n.kind())
+	}
+}
+
 func source(n node) Source {
 	f := n.object()
-	s := Source{Kind: oneOf(f.get("kind"), Folder, Array)}
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Pixels, Array)}
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
@@ -149,6 +158,9 @@ func part(n node, plan *Plan) Part {
 	f := n.object()
 	p := Part{Count: f.get("count").int(0, math.MaxInt64)}
 	transforms, table := f.get("transforms"), f.get("table")
+	if plan.Source.Kind == Pixels {
+		p.Image = image(f.get("image"))
+	}
 	f.done()
 	if plan.Source.Kind == Array {
 		if len(transforms.list()) != 0 {
@@ -160,6 +172,9 @@ func part(n node, plan *Plan) Part {
 		return p
 	}
 	channels := 3 // as torchvision's image loader leaves them
+	if p.Image != nil {
+		channels = p.Image.Channels()
+	}
 	for _, n := range transforms.list() {
 		t := transform(n, channels)
 		if grey, ok := t.(Grayscale); ok {
@@ -178,6 +193,13 @@ func part(n node, plan *Plan) Part {
 		table.fail("%d bytes, want %d: %d x 256 items of %s", len(p.Table), want, channels, plan.Output.DType)
 	}
 	return p
+}
+
+func image(n node) *Image {
+	f := n.object()
+	i := &Image{Layout: oneOf(f.get("layout"), Interleaved, Planar, Flat), Size: heightWidth(f.get("size"))}
+	f.done()
+	return i
 }
 
 func transform(n node, channels int) Transform {

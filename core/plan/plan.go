@@ -31,6 +31,7 @@ type SourceKind string
 // The kinds of source.
 const (
 	Folder SourceKind = "folder" // image files
+	Pixels SourceKind = "pixels" // images in memory
 	Array  SourceKind = "array"  // rows of arrays, handed over as they are
 )
 
@@ -47,6 +48,44 @@ type Part struct {
 	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian. Empty
 	// for an array source.
 	Table []byte
+	Image *Image // Pixels: what its images are
+}
+
+// Layout says how the bytes of an image in memory follow each other.
+type Layout string
+
+// The layouts.
+const (
+	Interleaved Layout = "interleaved" // [height, width, 3]
+	Planar      Layout = "planar"      // [3, height, width]
+	Flat        Layout = "flat"        // [height, width]: grey
+)
+
+// Image says what the images of a part in memory are.
+type Image struct {
+	Layout Layout
+	Size   HeightWidth
+}
+
+// Channels is 1 for grey images, else 3.
+func (i Image) Channels() int {
+	if i.Layout == Flat {
+		return 1
+	}
+	return 3
+}
+
+// Shape is one image's as it lies in memory.
+func (i Image) Shape() tensor.Shape {
+	height, width := int(i.Size.Height), int(i.Size.Width)
+	switch i.Layout {
+	case Flat:
+		return tensor.Shape{height, width}
+	case Planar:
+		return tensor.Shape{3, height, width}
+	default:
+		return tensor.Shape{height, width, 3}
+	}
 }
 
 // Output is what a finished image is stored as: [Channels, height, width] of DType.

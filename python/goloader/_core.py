@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 import warnings
 import weakref
+from collections.abc import Sequence
 from ctypes import byref, c_int32, c_int64
 from typing import Any, Protocol
 
@@ -14,8 +16,7 @@ from numpy.typing import NDArray
 
 from . import _cores, _lease, _native
 from .plan import Plan
-from .plan.paths import Files
-from .plan.rows import Field
+from .plan.rows import Array
 
 # Ctrl-C that arrives just before a wait begins is heard when the wait ends.
 _WAIT_MS = 100
@@ -51,14 +52,14 @@ class Core:
         self._text = text = plan.to_json()
         source = _native.Source(
             plan.count,
-            *_files(plan.files),
-            (_native.Rows * max(len(plan.fields), 1))(*map(_rows, plan.fields)),
+            *_listed(plan),
+            _rows(plan),
         )
         handle, error = c_int64(), _native.Error()
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value
         _warn(error)
-        _close_with(self, self._lib, self._handle, plan.fields)
+        _close_with(self, self._lib, self._handle, plan)
 
     def fits(self, plan: Plan) -> bool:
         """True if this core is that plan, Pillow's settings of this moment included."""
@@ -201,21 +202,32 @@ class Run:
         return self._lib.check(status, self._error)
 
 
-def _files(files: Files | None) -> tuple[Any, ...]:
-    """Members of a gl_source: a list in the core is shared, arrays are copied."""
+def _listed(plan: Plan) -> tuple[Any, ...]:
+    """Members of a gl_source: files, which are shared if the core has the list and else copied, or labels of pixels."""
+    files = plan.files
     if files is None:
-        return None, None, None, 0
+        return None, None, None if plan.labels is None else plan.labels.ctypes.data, 0
     if files.handle:
         return None, None, None, files.handle
     return files.paths.ctypes.data, files.offsets.ctypes.data, files.labels.ctypes.data, 0
 
 
-def _rows(field: Field) -> _native.Rows:
-    arrays = (_native.Array * max(len(field.arrays), 1))()
-    for slot, array in zip(arrays, field.arrays, strict=False):
+def _rows(plan: Plan) -> ctypes.Array[_native.Rows]:
+    """Of each field, or of each part of images in memory."""
+    each = [(field.arrays, field.index) for field in plan.fields] or [((part.array,), None) for part in plan.pixels]
+    made = (_native.Rows * max(len(each), 1))()
+    for rows, (arrays, index) in zip(made, each, strict=False):
+        rows.arrays, rows.narrays = _arrays(arrays), len(arrays)
+        rows.index = None if index is None else index.ctypes.data
+    return made
+
+
+def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
+    made = (_native.Array * max(len(arrays), 1))()
+    for slot, array in zip(made, arrays, strict=False):
         slot.data, slot.count = array.address, len(array)
         slot.stride[: len(array.strides)] = array.strides
-    return _native.Rows(arrays, len(field.arrays), None if field.index is None else field.index.ctypes.data)
+    return made
 
 
 def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object) -> weakref.finalize[..., Any]:

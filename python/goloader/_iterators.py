@@ -266,8 +266,7 @@ class PrefetchingIterator(_NativeIterator):
             if isinstance(again, Refusal):
                 raise RuntimeError(f"{again}, but with the base seed {seeded.base_seed} it did not")
             seeded = again
-        if isinstance(self._samples, Arrays):
-            self._samples.hold()
+        self._samples.hold()
         self._run: Run | None = core.start(
             workers=self._num_workers,
             streams=self._num_workers,

@@ -68,7 +68,7 @@ func (r *rig) identity(channels int) *op.Store {
 // set makes job i take pixels through passes to a new sample of size bytes.
 func (r *rig) set(i int, pixels picture, passes []op.Pass, size int, store *op.Store) []byte {
 	raw, sample := pixels.interleaved(), make([]byte, size)
-	r.jobs.SetRaw(i, r.address(raw), len(raw), pixels.size)
+	r.jobs.SetRaw(i, op.Interleaved, r.address(raw), len(raw), pixels.size)
 	r.jobs.SetPasses(i, passes)
 	r.jobs.SetSample(i, r.address(sample), len(sample), store)
 	return sample
@@ -318,7 +318,7 @@ func BenchmarkRunRRC(b *testing.B) {
 	bytes := 3 * 4 * int(size.Width) * int(size.Height)
 	raw, samples := start.interleaved(), make([]byte, slots*bytes)
 	for i := range slots {
-		r.jobs.SetRaw(i, r.address(raw), len(raw), start.size)
+		r.jobs.SetRaw(i, op.Interleaved, r.address(raw), len(raw), start.size)
 		r.jobs.SetPasses(i, passes)
 		r.jobs.SetSample(i, r.address(samples[i*bytes:]), bytes, store)
 	}

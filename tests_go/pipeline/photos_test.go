@@ -267,6 +267,6 @@ func apply(table []byte, channels, itemsize int, s recipe.Size, rgb []byte, step
 	defer block.Free()
 	copy(block.Bytes(), rgb)
 	return carryOut(table, channels, itemsize, s, steps, func(jobs *op.Jobs) {
-		jobs.SetRaw(0, unsafe.Pointer(&block.Bytes()[0]), len(rgb), s)
+		jobs.SetRaw(0, op.Interleaved, unsafe.Pointer(&block.Bytes()[0]), len(rgb), s)
 	})
 }

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -80,6 +81,30 @@ func TestAnImagePlanIsReadWhole(t *testing.T) {
 	}, p)
 }
 
+func TestAPlanOfImagesInMemoryIsReadWhole(t *testing.T) {
+	for layout, shape := range map[plan.Layout]tensor.Shape{
+		plan.Flat: {4, 5}, plan.Interleaved: {4, 5, 3}, plan.Planar: {3, 4, 5},
+	} {
+		image := plan.Image{Layout: layout, Size: plan.HeightWidth{Height: 4, Width: 5}}
+		channels := image.Channels()
+		zeros := base64.StdEncoding.EncodeToString(make([]byte, channels*256))
+		text := fmt.Sprintf(`{"version": 1, "source": {"kind": "pixels"},
+ "output": {"dtype": "uint8", "channels": %d}, "rng": {"fma": true, "correctly_rounded_exp": false},
+ "pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": null,
+ "parts": [{"count": 2, "transforms": [], "table": %q, "image": {"layout": %q, "size": [4, 5]}}]}`, channels, zeros, layout)
+		p, err := plan.Parse([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, &image, p.Parts[0].Image)
+		require.Equal(t, shape, image.Shape())
+		refuse(t, text, []spoiled{
+			{`"size": [4, 5]`, `"size": [4, 0]`, "parts[0].image.size[1]: want an integer from 1 to 1048576, got 0"},
+			{string(layout), "square", `parts[0].image.layout: want "interleaved" or "planar" or "flat", got "square"`},
+			{`, "image": {`, `, "picture": {`, "parts[0].image: missing"},
+			{`"seek_index": null`, `"seek_index": {}`, `seek_index: want null for a source of kind "pixels", got an object`},
+		})
+	}
+}
+
 func TestAnArrayPlanIsReadWhole(t *testing.T) {
 	p, err := plan.Parse([]byte(arrays))
 	require.NoError(t, err)
@@ -113,7 +138,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"version": 1,`, ``, "version: missing"},
 		{`"version": 1,`, `"version": 1, "more": 3,`, "more: unknown field"},
 		{`"version": 1,`, `"version": 1, "version": 1,`, "version: given twice"},
-		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "array", got "folders"`},
+		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pixels" or "array", got "folders"`},
 		{`"kind": "folder"`, `"kind": "folder", "fields": []`, "source.fields: unknown field"},
 		{`"count": 10`, `"count": -1`, "parts[0].count: want an integer from 0 to 9223372036854775807, got -1"},
 		{`"count": 10`, `"count": 1.0`, "parts[0].count: want an integer from 0 to 9223372036854775807, got 1.0"},
@@ -183,8 +208,8 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"transforms": []`, `"transforms": [{"op": "grayscale", "channels": 3}]`,
 			"parts[0].transforms: want none for an array source"},
 		{`"table": ""`, `"table": "AAAA"`, "parts[0].table: want an empty string for an array source"},
-		{`"seek_index": null`, `"seek_index": {}`, "seek_index: want null for an array source, got an object"},
-		{`"rng": null`, `"rng": {}`, "rng: want null for an array source, got an object"},
+		{`"seek_index": null`, `"seek_index": {}`, `seek_index: want null for a source of kind "array", got an object`},
+		{`"rng": null`, `"rng": {}`, `rng: want null for a source of kind "array", got an object`},
 	})
 }
 

@@ -71,6 +71,7 @@ class Job(ctypes.Structure):
         ("size", ctypes.c_size_t),
         ("width", ctypes.c_int32),
         ("height", ctypes.c_int32),
+        ("raw", ctypes.c_int32),
         ("seek", Seek),
         ("npass", ctypes.c_int32),
         ("status", ctypes.c_int32),

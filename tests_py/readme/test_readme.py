@@ -109,6 +109,27 @@ def tensors(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.random_split(one, [1, 3])[0]
 
 
+def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
+    """As their constructors leave them, without their files."""
+
+    def made(kind: Any, **attributes: Any) -> Any:
+        dataset = kind.__new__(kind)
+        vars(dataset).update(transform=v1.Compose(TAIL), target_transform=None, **attributes)
+        return dataset
+
+    grey, labels = np.zeros((4, 8, 8), np.uint8), [0, 1, 2, 3]
+    tensor = torch.from_numpy(grey)
+    for kind in datasets.MNIST, datasets.FashionMNIST, datasets.KMNIST, datasets.EMNIST:
+        yield made(kind, data=tensor, targets=torch.tensor(labels))
+    yield made(datasets.QMNIST, data=tensor, targets=torch.zeros(4, 8).int(), compat=True)
+    yield made(datasets.USPS, data=grey, targets=labels)
+    for kind in datasets.CIFAR10, datasets.CIFAR100:
+        yield made(kind, data=np.zeros((4, 8, 8, 3), np.uint8), targets=labels)
+    for kind in datasets.SVHN, datasets.STL10:
+        yield made(kind, data=np.zeros((4, 3, 8, 8), np.uint8), labels=np.array(labels))
+    yield data.ConcatDataset([data.Subset(made(datasets.USPS, data=grey, targets=labels), [1])] * 2)
+
+
 ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     (
         "datasets",
@@ -130,6 +151,12 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "tensors",
         "`TensorDataset` of any dtypes and strides, `StackDataset` (tuple or dict), `ConcatDataset`, `Subset` of them",
         tensors,
+    ),
+    (
+        "images in memory",
+        "`MNIST`, `FashionMNIST`, `KMNIST`, `EMNIST`, `QMNIST`, `USPS`, `CIFAR10`, `CIFAR100`, `SVHN`, `STL10`, "
+        "`Subset` and `ConcatDataset` of them",
+        pictures,
     ),
     (
         "geometry, v1 and v2",

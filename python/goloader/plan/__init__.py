@@ -24,7 +24,7 @@ from .explain import Explanation, Row
 from .lowered import Lowered, lower_neutral
 from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal
-from .rows import DIMENSIONS_MAX, Array, Field
+from .rows import DIMENSIONS_MAX, Array, Field, Pixels
 from .structure import Structure
 
 if TYPE_CHECKING:
@@ -50,10 +50,12 @@ _VERSION = 1  # core/plan.Version
 class Plan:
     """A run as data.
 
-    kind      where samples live: "folder" (image files) or "array" (rows of arrays)
+    kind      where samples live: "folder" (image files), "pixels" (images in memory) or "array" (rows of arrays)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
+    pixels    of each part, if they are in memory
+    labels    of them, [images] int64
     fields    of an array source
     structure of a sample, by numbers of fields; an image is field 0, its label field 1
     dtype     of an image, torch's name; "" for arrays
@@ -64,12 +66,14 @@ class Plan:
     seek_index  how much of a folder's files is remembered; None for nothing
     """
 
-    kind: Literal["folder", "array"]
+    kind: Literal["folder", "pixels", "array"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     world: probe.World | None
     rows: tuple[Row, ...]
     files: Files | None = None
+    pixels: tuple[Pixels, ...] = ()
+    labels: NDArray[np.int64] | None = None
     fields: tuple[Field, ...] = ()
     structure: Structure = (0, 1)
     dtype: str = ""
@@ -116,14 +120,18 @@ class Plan:
             output = {"dtype": self.dtype, "channels": self.channels}
             rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
             pillow = {"pass_order": self.world.pass_order, "max_pixels": probe.max_pixels()}
-            seek_index = None if self.seek_index is None else self.seek_index.to_plan()
+            if self.kind == "folder" and self.seek_index is not None:
+                seek_index = self.seek_index.to_plan()
+        parts = [
+            {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
+            for count, lowered in self.parts
+        ]
+        for part, pixels in zip(parts, self.pixels, strict=False):
+            part["image"] = pixels.to_plan()
         plan = {
             "version": _VERSION,
             "source": source,
-            "parts": [
-                {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
-                for count, lowered in self.parts
-            ],
+            "parts": parts,
             "output": output,
             "rng": rng,
             "pillow": pillow,
@@ -216,16 +224,18 @@ def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
                 return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
     sizes = {part.lowered.size for part in samples.parts}
     return Plan(
-        kind="folder",
+        kind="pixels" if samples.in_memory else "folder",
         length=samples.length,
         parts=tuple((len(part), part.lowered) for part in samples.parts),
+        pixels=samples.pixels,
+        labels=samples.labels,
         world=world,
         rows=_rows(
             loader,
             samples,
             [
                 _source_row(_source_name(loader, samples), samples.foreign),
-                *_seek_rows(_seek_index(loader)),
+                *([] if samples.in_memory else _seek_rows(_seek_index(loader))),
                 *_transform_rows([part.lowered for part in samples.parts]),
             ],
         ),

@@ -75,9 +75,8 @@ class Lowered:
         }
 
 
-def walk(steps: Iterable[T.Geometry]) -> tuple[int, T.Size | None]:
-    """Channels and size after `steps` on an RGB image of any size. Raises RefusalError if they need too many passes."""
-    channels: int = 3
+def walk(steps: Iterable[T.Geometry], channels: int = 3) -> tuple[int, T.Size | None]:
+    """Channels and size after `steps` on an image of any size. Raises RefusalError if they need too many passes."""
     size: T.Size | None = None
     passes = 0
     for step in steps:

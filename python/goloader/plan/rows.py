@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field"]
+__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels"]
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
 FIELDS_MAX = 16  # GL_FIELDS_MAX
@@ -35,6 +35,27 @@ class Array:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """Images of one size in an array of uint8.
+
+    array   an image a row
+    layout  of a row: "flat" [height, width], "interleaved" [height, width, 3], "planar" [3, height, width]
+    size    (height, width)
+    """
+
+    array: Array
+    layout: str
+    size: tuple[int, int]
+
+    @property
+    def channels(self) -> int:
+        return 1 if self.layout == "flat" else 3
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"layout": self.layout, "size": list(self.size)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """torchvision's transforms, v1 and v2, lowered: `lower(transform)` says what they are, or why they stay with torch.
 
 A transform is known by its exact class, and only while it is what its class says: a subclass, a hook, an attribute of
-the object that hides a method, a patched method are all refused. Everything here is about what the object does to an
-RGB PIL image, which is what ImageFolder's loader gives.
+the object that hides a method, a patched method are all refused. Everything here is about what the object does to a
+PIL image: RGB, which is what ImageFolder's loader gives, or grey (mode L), as MNIST's are.
 
 The rest, from the step that makes a tensor on, becomes a table: the user's own objects are run, once, on an image that
 holds all 256 bytes.
@@ -40,10 +40,10 @@ _METHODS = (
 )
 
 
-def lower(transform: Any) -> Lowered | Refusal:
-    """What `transform` does to an RGB PIL image, or the reason why it is not lowered."""
+def lower(transform: Any, channels: int = 3) -> Lowered | Refusal:
+    """What `transform` does to a PIL image of 1 (mode L) or 3 (RGB) channels, or the reason why it is not lowered."""
     try:
-        return _lower(transform)
+        return _lower(transform, channels)
     except RefusalError as refused:
         return refused.refusal
 
@@ -55,7 +55,7 @@ def is_original(function: Any, *packages: str) -> bool:
     return module.partition(".")[0] in packages
 
 
-def _lower(transform: Any) -> Lowered:
+def _lower(transform: Any, channels: int) -> Lowered:
     if transform is None:
         raise RefusalError(
             "transform", "transform=None", "samples would be PIL images, which no collate function takes"
@@ -73,7 +73,7 @@ def _lower(transform: Any) -> Lowered:
     names: list[str] = []
     notes: list[str] = []
     tail: list[Any] = []
-    channels = 3
+    begin = channels
     for each in _flat(transform):
         kind, name = type(each), _name(each)
         names.append(name)
@@ -103,7 +103,7 @@ def _lower(transform: Any) -> Lowered:
     table = _table(tuple(tail), channels)
     if table.channels != channels:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
-    _, size = walk(steps)
+    _, size = walk(steps, begin)
     return Lowered(
         steps=tuple(steps),
         dtype=table.dtype,

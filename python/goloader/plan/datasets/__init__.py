@@ -3,6 +3,7 @@
     samples.py  what comes of it: Images (files and labels) or Arrays (rows of tensors)
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
     folders.py  torchvision's ImageFolder and DatasetFolder
+    pictures.py torchvision's datasets of images in memory
     tensors.py  torch's TensorDataset
 
 A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index.
@@ -16,11 +17,12 @@ from torch.utils.data import Subset, TensorDataset
 
 from ..refusal import Refusal, RefusalError
 from .folders import Folder, is_folder
+from .pictures import Pictures, PixelPart, kind_of
 from .samples import Arrays, Images, Part, Samples
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
 
-__all__ = ["Arrays", "Images", "Part", "Samples", "fails_ahead", "lower"]
+__all__ = ["Arrays", "Images", "Part", "PixelPart", "Samples", "fails_ahead", "lower"]
 
 # Share of files that only Pillow reads from which torch's worker processes are faster than one Pillow here.
 FOREIGN_SHARE_MAX = 0.05
@@ -31,7 +33,7 @@ def lower(dataset: Any) -> Samples | Refusal:
     try:
         leaves = Leaves(_leaf)
         root = node(dataset, leaves)
-        images = [Part is column.spec for column in root.columns]
+        images = [column.spec in (Part, PixelPart) for column in root.columns]
         if not any(images):
             kinds = sorted({type(leaf.dataset).__qualname__ for leaf in leaves.known.values()})
             return Arrays(root, kinds)
@@ -54,6 +56,9 @@ def _leaf(dataset: Any) -> Node:
         return Tensors(dataset)
     if is_folder(dataset):
         return Folder(dataset)
+    picture = kind_of(dataset)
+    if picture is not None:
+        return Pictures(dataset, picture)
     kind = type(dataset)
     raise RefusalError("source", name_of(dataset), f"goloader does not know {kind.__module__}.{kind.__qualname__}")
 

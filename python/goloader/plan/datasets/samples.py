@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..lowered import Lowered
 from ..paths import Files
 from ..refusal import RefusalError
-from ..rows import FIELDS_MAX, Array, Field
+from ..rows import FIELDS_MAX, Array, Field, Pixels
+from .pictures import PixelPart
+from .tensors import Tensor
 from .tree import NOWHERE, Indices, Node
 
 __all__ = ["Arrays", "Images", "Part", "Samples"]
@@ -63,6 +66,9 @@ class Samples:
                 raise IndexError(f"index out of range for a dataset of {self.length}")
         return indices
 
+    def hold(self) -> None:
+        """Keeps memory from being moved by resize_() while workers read it, as a dataset shared with processes is."""
+
     def unchanged(self, dataset: Any, indices: Indices | None = None) -> bool:
         """True if `dataset` is still what was lowered: same objects, same lists, same transforms.
 
@@ -82,34 +88,54 @@ class Images(Samples):
     """Images with a label each.
 
     parts    those with transforms of their own, each once
-    index    [length] int64, index of the dataset -> number of the file, counted through all parts; None if the same
-    files    of all parts
+    index    [length] int64, index of the dataset -> number of the image, counted through all parts; None if the same
+    files    of all parts; None for images in memory
+    pixels   of each part, and
+    labels   [images] int64 of all parts; () and None for files
     foreign  share of the dataset's samples whose files only Pillow reads
     """
 
     def __init__(self, root: Node) -> None:
         super().__init__(root)
         (column,) = root.columns
-        self.parts: tuple[Part, ...] = column.pieces
+        self.parts: tuple[Part | PixelPart, ...] = column.pieces
         self.index = column.index
-        self.files = Files.joined([part.files for part in self.parts])
-        self.foreign = 1.0 - self.files.native_share(self.index)
+        self.files: Files | None = None
+        self.pixels: tuple[Pixels, ...] = ()
+        self.labels: NDArray[np.int64] | None = None
+        if column.spec is PixelPart:
+            self.pixels = tuple(part.pixels for part in column.pieces)
+            self.labels = np.concatenate([part.labels for part in column.pieces])
+            self.foreign = 0.0
+        else:
+            self.files = Files.joined([part.files for part in column.pieces])
+            self.foreign = 1.0 - self.files.native_share(self.index)
         self.kinds = tuple(sorted({type(part.dataset).__qualname__ for part in self.parts}))
         self._ends = list(itertools.accumulate(map(len, self.parts)))
 
-    def _find(self, row: int) -> tuple[Part, int]:
+    @property
+    def in_memory(self) -> bool:
+        return self.labels is not None
+
+    def hold(self) -> None:
+        for part in self.parts:
+            if isinstance(part, PixelPart):
+                hold(part.pixels.array)
+
+    def _find(self, row: int) -> tuple[Part | PixelPart, int]:
         number = bisect.bisect_right(self._ends, row)
         part = self.parts[number]
         return part, row - self._ends[number] + len(part)
 
     def name(self, row: int) -> Any:
-        """The path of a file."""
+        """The path of a file, the place of an image in memory."""
         part, at = self._find(row)
-        return part.samples[at][0]
+        return part.samples[at][0] if isinstance(part, Part) else f"image {at}"
 
     def load(self, row: int) -> Any:
         """The image as the dataset's own loader gives it: PIL, RGB."""
         part, at = self._find(row)
+        assert isinstance(part, Part)
         return part.dataset.loader(part.samples[at][0])
 
     def resolve(self, indices: Indices) -> Indices:
@@ -141,10 +167,15 @@ class Arrays(Samples):
         return tuple(array.owner.given._version for field in self.fields for array in field.arrays)
 
     def hold(self) -> None:
-        """Keeps memory from being moved by resize_() while workers read it, as a dataset shared with processes is."""
         for field in self.fields:
             for array in field.arrays:
-                array.owner.hold()
+                hold(array)
+
+
+def hold(array: Array) -> None:
+    """numpy itself refuses to resize an array that somebody else refers to."""
+    if isinstance(array.owner, Tensor):
+        array.owner.hold()
 
 
 def _array(piece: Any) -> Array:

@@ -23,7 +23,7 @@ from ..refusal import RefusalError
 from ..structure import Structure, count, shifted
 from ..transforms import is_original
 
-__all__ = ["NOWHERE", "Column", "Leaves", "Node", "check_class", "name_of", "node"]
+__all__ = ["NOWHERE", "Column", "Leaves", "Node", "check_class", "copied", "equal", "equal_at", "name_of", "node"]
 
 Indices = NDArray[np.int64]
 
@@ -87,7 +87,7 @@ class _Subset(Node):
         _check_plain(dataset, ("dataset", "indices"))
         self.dataset = dataset
         self.inner = node(dataset.dataset, leaves)
-        self.given = _copy(dataset.indices)
+        self.given = copied(dataset.indices)
         at = _integers(dataset, dataset.indices)
         self.length = len(at)
         self.structure = self.inner.structure
@@ -99,8 +99,8 @@ class _Subset(Node):
         if dataset is not self.dataset or not _is_plain(dataset, ("dataset", "indices")):
             return False
         if at is None:
-            return _equal(dataset.indices, self.given) and self.inner.unchanged(dataset.dataset, None)
-        if len(dataset.indices) != self.length or not _equal_at(dataset.indices, self.given, at):
+            return equal(dataset.indices, self.given) and self.inner.unchanged(dataset.dataset, None)
+        if len(dataset.indices) != self.length or not equal_at(dataset.indices, self.given, at):
             return False
         inner = self.at[at]
         return self.inner.unchanged(dataset.dataset, inner[inner != NOWHERE])
@@ -298,14 +298,14 @@ def _kind_name(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
-def _copy(indices: Any) -> Any:
-    """What `_equal` compares with later; a range cannot change."""
+def copied(indices: Any) -> Any:
+    """What `equal` compares with later; a range cannot change."""
     if isinstance(indices, torch.Tensor):
         return indices.clone()
     return indices.copy() if isinstance(indices, list | np.ndarray) else indices
 
 
-def _equal(indices: Any, given: Any) -> bool:
+def equal(indices: Any, given: Any) -> bool:
     if type(indices) is not type(given):
         return False
     if isinstance(given, torch.Tensor):
@@ -315,10 +315,10 @@ def _equal(indices: Any, given: Any) -> bool:
     return bool(indices == given)
 
 
-def _equal_at(indices: Any, given: Any, at: Indices) -> bool:
-    """_equal for some places of two lists of one length."""
+def equal_at(indices: Any, given: Any, at: Indices) -> bool:
+    """equal for some places of two lists of one length."""
     if isinstance(given, torch.Tensor | np.ndarray):
-        return type(indices) is type(given) and _equal(indices[at], given[at])
+        return type(indices) is type(given) and equal(indices[at], given[at])
     return type(indices) is type(given) and all(indices[i] == given[i] for i in at.tolist())
 
 
