@@ -64,6 +64,7 @@ def all_kinds() -> dict[str, Callable[[Any], Any]]:
             transform=t,
             train=True,
         ),
+        "SEMEION": lambda t: made(datasets.SEMEION, data=noise(23, 16, 16), labels=targets, transform=t),
         "USPS": lambda t: made(datasets.USPS, data=noise(23, 16, 16), targets=labels(23), transform=t),
         "CIFAR10": lambda t: cifar(t),
         "CIFAR100": lambda t: cifar(t, kind=datasets.CIFAR100),

@@ -109,20 +109,45 @@ def tensors(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.random_split(one, [1, 3])[0]
 
 
+def made(kind: Any, **attributes: Any) -> Any:
+    """A dataset of torchvision's as its constructor leaves it, without its files."""
+    dataset = kind.__new__(kind)
+    datasets.VisionDataset.__init__(dataset, "nowhere", transform=v1.Compose(TAIL))
+    vars(dataset).update(attributes)
+    return dataset
+
+
+def files_with_a_label(root: Path) -> Iterator[data.Dataset[Any]]:
+    files, labels = ["0.jpg", "1.jpg"], [1, 0]
+    pairs, loader = list(zip(files, labels, strict=True)), datasets.folder.default_loader  # type: ignore[attr-defined]
+    for kind in datasets.ImageNet, datasets.EuroSAT, datasets.Country211:
+        yield made(kind, samples=pairs, loader=loader)
+    for kind in datasets.Food101, datasets.Flowers102, datasets.FGVCAircraft, datasets.SUN397, datasets.DTD:
+        yield made(kind, _image_files=files, _labels=labels, loader=loader)
+    for kind in datasets.Imagenette, datasets.StanfordCars, datasets.RenderedSST2:
+        yield made(kind, _samples=pairs, loader=loader)
+    yield made(datasets.Places365, imgs=pairs, loader=loader)
+    yield made(
+        datasets.OxfordIIITPet, _images=files, _labels=labels, _bin_labels=labels, _target_types=["binary-category"]
+    )
+    yield made(datasets.LFWPeople, data=files, targets=labels, _loader=loader)
+    yield made(datasets.Omniglot, target_folder="", _characters=["a", "b"], _flat_character_images=pairs, loader=None)
+    for first in v1.Grayscale(3), v2.RGB():
+        any_mode = {"transform": v1.Compose([first, *TAIL]), "categories": ["a", "b"], "index": [1, 1], "y": labels}
+        yield made(datasets.Caltech101, **any_mode, target_type=["category"])
+        yield made(datasets.Caltech256, **any_mode)
+        index = {"all_categories": ["a", "b"], "categories_map": [{}, {}], "index": [(0, "0.jpg"), (1, "1.jpg")]}
+        yield made(datasets.INaturalist, **any_mode | index, target_type=["full"], loader=None)
+
+
 def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
-    """As their constructors leave them, without their files."""
-
-    def made(kind: Any, **attributes: Any) -> Any:
-        dataset = kind.__new__(kind)
-        vars(dataset).update(transform=v1.Compose(TAIL), target_transform=None, **attributes)
-        return dataset
-
     grey, labels = np.zeros((4, 8, 8), np.uint8), [0, 1, 2, 3]
     tensor = torch.from_numpy(grey)
     for kind in datasets.MNIST, datasets.FashionMNIST, datasets.KMNIST, datasets.EMNIST:
         yield made(kind, data=tensor, targets=torch.tensor(labels))
     yield made(datasets.QMNIST, data=tensor, targets=torch.zeros(4, 8).int(), compat=True)
     yield made(datasets.USPS, data=grey, targets=labels)
+    yield made(datasets.SEMEION, data=grey, labels=np.array(labels))
     for kind in datasets.CIFAR10, datasets.CIFAR100:
         yield made(kind, data=np.zeros((4, 8, 8, 3), np.uint8), targets=labels)
     for kind in datasets.SVHN, datasets.STL10:
@@ -153,9 +178,16 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         tensors,
     ),
     (
+        "files with a label",
+        "`ImageNet`, `Imagenette`, `Places365`, `Food101`, `Flowers102`, `OxfordIIITPet` (classes), `StanfordCars`, "
+        "`FGVCAircraft`, `SUN397`, `DTD`, `EuroSAT`, `Country211`, `RenderedSST2`, `LFWPeople`, `Omniglot`; "
+        "`Caltech101`, `Caltech256`, `INaturalist` behind `Grayscale` or `v2.RGB`",
+        files_with_a_label,
+    ),
+    (
         "images in memory",
-        "`MNIST`, `FashionMNIST`, `KMNIST`, `EMNIST`, `QMNIST`, `USPS`, `CIFAR10`, `CIFAR100`, `SVHN`, `STL10`, "
-        "`Subset` and `ConcatDataset` of them",
+        "`MNIST`, `FashionMNIST`, `KMNIST`, `EMNIST`, `QMNIST`, `USPS`, `SEMEION`, `CIFAR10`, `CIFAR100`, `SVHN`, "
+        "`STL10`, `Subset` and `ConcatDataset` of them",
         pictures,
     ),
     (

@@ -40,8 +40,11 @@ _METHODS = (
 )
 
 
-def lower(transform: Any, channels: int = 3) -> Lowered | Refusal:
-    """What `transform` does to a PIL image of 1 (mode L) or 3 (RGB) channels, or the reason why it is not lowered."""
+def lower(transform: Any, channels: int | None = 3) -> Lowered | Refusal:
+    """What `transform` does to a PIL image of 1 (mode L) or 3 (RGB) channels, or the reason why it is not lowered.
+
+    With None images come in the mode of their file, and a transform is lowered only if it begins by settling it.
+    """
     try:
         return _lower(transform, channels)
     except RefusalError as refused:
@@ -55,7 +58,7 @@ def is_original(function: Any, *packages: str) -> bool:
     return module.partition(".")[0] in packages
 
 
-def _lower(transform: Any, channels: int) -> Lowered:
+def _lower(transform: Any, channels: int | None) -> Lowered:
     if transform is None:
         raise RefusalError(
             "transform", "transform=None", "samples would be PIL images, which no collate function takes"
@@ -69,16 +72,22 @@ def _lower(transform: Any, channels: int) -> Lowered:
 
     geometry = _geometry()
     makers, after, passive, nothing = _classes()
+    settling = _settling()
     steps: list[T.Geometry] = []
     names: list[str] = []
     notes: list[str] = []
     tail: list[Any] = []
-    begin = channels
+    settled = channels is not None
+    begin = channels = 3 if channels is None else channels
     for each in _flat(transform):
         kind, name = type(each), _name(each)
         names.append(name)
         if kind in nothing:
             continue
+        if not settled and kind not in settling:
+            why = "images come in the mode of their file; Grayscale or v2.RGB in front would settle it"
+            raise RefusalError("transform", name, why)
+        settled = True
         if tail:
             if kind in geometry:
                 raise RefusalError("transform", name, "geometry on tensors is another arithmetic than on PIL images")
@@ -202,6 +211,8 @@ def _geometry() -> dict[type, _Lowering]:
                 module.Pad: partial(_pad, api),
                 module.Grayscale: _grayscale,
             }
+    if v2 is not None:
+        table[v2.RGB] = _rgb
     return table
 
 
@@ -221,6 +232,17 @@ def _classes() -> tuple[set[type], set[type], set[type], set[type]]:
         passive |= {v2.ToDtype, v2.ToPureTensor}
         nothing |= {v2.Identity}
     return makers, after, passive, nothing
+
+
+def _settling() -> set[type]:
+    """Classes that make of an image in any mode what they make of it in RGB."""
+    v1, v2 = _modules()
+    settling: set[type] = set()
+    if v1 is not None:
+        settling |= {v1.Grayscale}
+    if v2 is not None:
+        settling |= {v2.Grayscale, v2.RGB}
+    return settling
 
 
 # Geometry: one function for each class. `each` is the object, `channels` those of the image it gets.
@@ -313,6 +335,10 @@ def _pad(api: T.Api, each: Any, channels: int) -> T.Geometry:
 def _grayscale(each: Any, channels: int) -> T.Geometry | None:
     step = T.Grayscale(each.num_output_channels)
     return None if channels == step.num_output_channels == 1 else step
+
+
+def _rgb(each: Any, channels: int) -> T.Geometry | None:
+    return None if channels == 3 else T.Grayscale(3)
 
 
 # Arguments

@@ -2,7 +2,7 @@
 
     samples.py  what comes of it: Images (files and labels) or Arrays (rows of tensors)
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
-    folders.py  torchvision's ImageFolder and DatasetFolder
+    files.py    torchvision's ImageFolder, and its other datasets of image files
     pictures.py torchvision's datasets of images in memory
     tensors.py  torch's TensorDataset
 
@@ -16,8 +16,8 @@ from typing import Any
 from torch.utils.data import Subset, TensorDataset
 
 from ..refusal import Refusal, RefusalError
-from .folders import Folder, is_folder
-from .pictures import Pictures, PixelPart, kind_of
+from . import files, pictures
+from .pictures import PixelPart
 from .samples import Arrays, Images, Part, Samples
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
@@ -54,11 +54,12 @@ def lower(dataset: Any) -> Samples | Refusal:
 def _leaf(dataset: Any) -> Node:
     if isinstance(dataset, TensorDataset):
         return Tensors(dataset)
-    if is_folder(dataset):
-        return Folder(dataset)
-    picture = kind_of(dataset)
-    if picture is not None:
-        return Pictures(dataset, picture)
+    of_files = files.kind_of(dataset)
+    if of_files is not None:
+        return files.ImageFiles(dataset, of_files)
+    in_memory = pictures.kind_of(dataset)
+    if in_memory is not None:
+        return pictures.Pictures(dataset, in_memory)
     kind = type(dataset)
     raise RefusalError("source", name_of(dataset), f"goloader does not know {kind.__module__}.{kind.__qualname__}")
 

@@ -1,4 +1,4 @@
-"""torchvision's datasets of images in memory: MNIST and its kin, CIFAR, SVHN, STL10, USPS."""
+"""torchvision's datasets of images in memory: MNIST and its kin, CIFAR, SEMEION, SVHN, STL10, USPS."""
 
 from __future__ import annotations
 
@@ -91,6 +91,7 @@ _KINDS = (
     Kind("mnist", "QMNIST", "nyx", "targets", _first_of_each),
     Kind("usps", "USPS", "nyx", "targets", _whole_numbers),
     Kind("cifar", "CIFAR10", "nyxc", "targets", _ints),  # CIFAR100 too
+    Kind("semeion", "SEMEION", "nyx", "labels", _whole_numbers),
     Kind("svhn", "SVHN", "ncyx", "labels", _whole_numbers),
     Kind("stl10", "STL10", "ncyx", "labels", _whole_numbers),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +28,14 @@ class Part:
 
     samples  its (path, label) tuples; ours, so that a later change of the dataset's own list is seen
     files    the same as the core takes them
+    load     opens a path as the dataset does; the image is RGB
     """
 
     dataset: Any
     samples: Sequence[tuple[Any, int]]
     files: Files
     lowered: Lowered
+    load: Callable[[Any], Any]
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -133,10 +135,10 @@ class Images(Samples):
         return part.samples[at][0] if isinstance(part, Part) else f"image {at}"
 
     def load(self, row: int) -> Any:
-        """The image as the dataset's own loader gives it: PIL, RGB."""
+        """The image of a file by Pillow, RGB."""
         part, at = self._find(row)
         assert isinstance(part, Part)
-        return part.dataset.loader(part.samples[at][0])
+        return part.load(part.samples[at][0])
 
     def resolve(self, indices: Indices) -> Indices:
         indices = super().resolve(indices)

@@ -1,0 +1,279 @@
+"""torchvision's datasets of image files with a label each: image folders, and those that keep a list of their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from ...transforms import Grayscale
+from ..lowered import Lowered
+from ..paths import Files
+from ..refusal import Refusal, RefusalError
+from ..transforms import is_original
+from ..transforms import lower as lower_transform
+from .samples import Part
+from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
+
+__all__ = ["ImageFiles", "Kind", "kind_of"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A class whose dataset[i] is (transform(image of a file), label).
+
+    module, name  of the class in torchvision.datasets; subclasses that change nothing of that are meant too
+    lists         attributes with an item a sample
+    samples       (dataset, *lists) -> a (path, label) tuple a sample
+    reads         attributes that `samples` reads besides
+    loader        attribute with the function that opens a file; "" if the class has none
+    mode          of an image without such a function: "RGB", "L", or "file": that of its file
+    joint         transforms are called by way of its attribute `transforms`
+    why_not       dataset -> why it is not lowered, or ""
+    """
+
+    module: str
+    name: str
+    lists: tuple[str, ...]
+    samples: Callable[..., Sequence[tuple[Any, Any]]]
+    reads: tuple[str, ...] = ()
+    loader: str = "loader"
+    mode: Literal["", "RGB", "L", "file"] = ""
+    joint: bool = False
+    why_not: Callable[[Any], str] = lambda dataset: ""
+
+    @property
+    def base(self) -> Any:
+        """The class, None while nobody imported it."""
+        return getattr(sys.modules.get(f"torchvision.datasets.{self.module}"), self.name, None)
+
+
+def _pairs(dataset: Any, samples: Any) -> Any:
+    return samples
+
+
+def _zipped(dataset: Any, files: Any, labels: Any) -> list[tuple[Any, Any]]:
+    if len(files) != len(labels):
+        raise RefusalError("source", name_of(dataset), f"it has {len(labels)} labels for {len(files)} files")
+    return list(zip(files, labels, strict=True))
+
+
+def _pet(dataset: Any, files: Any, labels: Any, binary: Any) -> list[tuple[Any, Any]]:
+    return _zipped(dataset, files, binary if dataset._target_types == ["binary-category"] else labels)
+
+
+def _why_not_pet(dataset: Any) -> str:
+    one = dataset._target_types in (["category"], ["binary-category"])
+    return "" if one else f"its targets are {', '.join(dataset._target_types) or 'none'}"
+
+
+def _caltech101(dataset: Any, numbers: Any, labels: Any) -> list[tuple[Any, Any]]:
+    folders = [os.path.join(dataset.root, "101_ObjectCategories", name) for name in dataset.categories]
+    return [
+        (os.path.join(folders[label], f"image_{number:04d}.jpg"), label)
+        for number, label in _zipped(dataset, numbers, labels)
+    ]
+
+
+def _why_not_caltech101(dataset: Any) -> str:
+    if find_spec("scipy") is None:
+        return "it imports scipy for each sample, which is not installed"
+    return "" if dataset.target_type == ["category"] else f"its targets are {', '.join(dataset.target_type)}"
+
+
+def _caltech256(dataset: Any, numbers: Any, labels: Any) -> list[tuple[Any, Any]]:
+    folders = [os.path.join(dataset.root, "256_ObjectCategories", name) for name in dataset.categories]
+    return [
+        (os.path.join(folders[label], f"{label + 1:03d}_{number:04d}.jpg"), label)
+        for number, label in _zipped(dataset, numbers, labels)
+    ]
+
+
+def _inaturalist(dataset: Any, index: Any) -> list[tuple[Any, Any]]:
+    (target,) = dataset.target_type
+    labels = [number if target == "full" else of[target] for number, of in enumerate(dataset.categories_map)]
+    folders = [os.path.join(dataset.root, name) for name in dataset.all_categories]
+    return [(os.path.join(folders[category], name), labels[category]) for category, name in index]
+
+
+def _why_not_inaturalist(dataset: Any) -> str:
+    return "" if len(dataset.target_type) == 1 else f"its targets are {', '.join(dataset.target_type) or 'none'}"
+
+
+def _omniglot(dataset: Any, images: Any) -> list[tuple[Any, Any]]:
+    folders = [os.path.join(dataset.target_folder, name) for name in dataset._characters]
+    return [(os.path.join(folders[label], name), label) for name, label in images]
+
+
+_FILES_AND_LABELS = ("_image_files", "_labels")
+
+_KINDS = (
+    Kind("folder", "DatasetFolder", ("samples",), _pairs),  # ImageFolder, ImageNet, Country211 too
+    Kind("eurosat", "EuroSAT", ("samples",), _pairs),
+    Kind("caltech", "Caltech101", ("index", "y"), _caltech101, ("root", "categories", "target_type"), loader="",
+         mode="file", why_not=_why_not_caltech101),
+    Kind("caltech", "Caltech256", ("index", "y"), _caltech256, ("root", "categories"), loader="", mode="file"),
+    Kind("dtd", "DTD", _FILES_AND_LABELS, _zipped),
+    Kind("fgvc_aircraft", "FGVCAircraft", _FILES_AND_LABELS, _zipped),
+    Kind("flowers102", "Flowers102", _FILES_AND_LABELS, _zipped),
+    Kind("food101", "Food101", _FILES_AND_LABELS, _zipped),
+    Kind("imagenette", "Imagenette", ("_samples",), _pairs),
+    Kind("inaturalist", "INaturalist", ("index",), _inaturalist,
+         ("root", "all_categories", "categories_map", "target_type"), mode="file", why_not=_why_not_inaturalist),
+    Kind("lfw", "LFWPeople", ("data", "targets"), _zipped, loader="_loader"),
+    Kind("omniglot", "Omniglot", ("_flat_character_images",), _omniglot, ("target_folder", "_characters"), mode="L"),
+    Kind("oxford_iiit_pet", "OxfordIIITPet", ("_images", "_labels", "_bin_labels"), _pet, ("_target_types",),
+         loader="", mode="RGB", joint=True, why_not=_why_not_pet),
+    Kind("places365", "Places365", ("imgs",), _pairs, joint=True),
+    Kind("rendered_sst2", "RenderedSST2", ("_samples",), _pairs),
+    Kind("stanford_cars", "StanfordCars", ("_samples",), _pairs),
+    Kind("sun397", "SUN397", _FILES_AND_LABELS, _zipped),
+)  # fmt: skip
+
+
+def kind_of(dataset: Any) -> Kind | None:
+    """Which of these classes `dataset` is of; the one nearest to its own."""
+    for parent in type(dataset).__mro__:
+        for kind in _KINDS:
+            if parent is kind.base:
+                return kind
+    return None
+
+
+class ImageFiles(Node):
+    """A dataset of image files."""
+
+    structure = (0, 1)
+
+    def __init__(self, dataset: Any, kind: Kind) -> None:
+        self.dataset, self._kind = dataset, kind
+        self._check()
+        samples = _samples(dataset, kind)
+        try:
+            files = samples if isinstance(samples, Files) else Files.of(samples)
+        except OverflowError:
+            raise RefusalError("source", name_of(dataset), "it has labels that do not fit an int64") from None
+        self._lists = tuple(_kept(getattr(dataset, name)) for name in kind.lists)
+        self._reads = tuple(copied(getattr(dataset, name)) for name in kind.reads)
+        self.part = Part(dataset, samples, files, self._lowered(), self._opener())
+        self.length = len(samples)
+        self.columns = (Column((self.part,), Part),)
+
+    def _check(self) -> None:
+        """Raise RefusalError unless dataset[i] is what its class was written to make of an index."""
+        dataset, kind = self.dataset, self._kind
+        transforms = "transforms" if kind.joint else "transform"
+        attributes = (*kind.lists, *kind.reads, transforms, *filter(None, [kind.loader]))
+        check_class(dataset, kind.base, "torchvision", attributes)
+        if _transforms(dataset, kind)[1] is not None:
+            raise RefusalError("source", name_of(dataset), "it has a target_transform")
+        why_not = kind.why_not(dataset)
+        if why_not:
+            raise RefusalError("source", name_of(dataset), why_not)
+        self._opener()
+
+    def _opener(self) -> Callable[[Any], Any]:
+        """What opens a file, as the dataset does, but for the mode, which is RGB."""
+        dataset, kind = self.dataset, self._kind
+        loader: Callable[[Any], Any] | None = getattr(dataset, kind.loader) if kind.loader else None
+        if loader is None and kind.mode:
+            return _open
+        folder = sys.modules["torchvision.datasets.folder"]
+        if loader is None or loader not in (folder.default_loader, folder.pil_loader):
+            raise RefusalError(
+                "source", name_of(dataset), f"its loader, {_callable_name(loader)}, is not torchvision's"
+            )
+        if loader is folder.default_loader:
+            backend = sys.modules["torchvision"].get_image_backend()
+            if backend != "PIL":
+                raise RefusalError("source", name_of(dataset), f"torchvision's image backend is {backend}")
+        return loader
+
+    def _lowered(self) -> Lowered:
+        """What becomes of an image in mode RGB."""
+        transform, _ = _transforms(self.dataset, self._kind)
+        mode = "RGB" if self._opener() is not _open else self._kind.mode
+        lowered = lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode])
+        if isinstance(lowered, Refusal):
+            raise RefusalError(lowered.stage, lowered.what, lowered.why)
+        return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        if dataset is not self.dataset:
+            return False
+        try:
+            self._check()
+            lowered = self._lowered()
+        except RefusalError:
+            return False
+        return (
+            lowered == self.part.lowered
+            and all(equal(getattr(dataset, name), was) for name, was in zip(self._kind.reads, self._reads, strict=True))
+            and all(
+                _same(getattr(dataset, name), was, at) for name, was in zip(self._kind.lists, self._lists, strict=True)
+            )
+        )
+
+
+def _open(path: Any) -> Any:
+    from PIL import Image
+
+    return Image.open(path).convert("RGB")
+
+
+def _transforms(dataset: Any, kind: Kind) -> tuple[Any, Any]:
+    """What is done to an image, and to its label."""
+    if not kind.joint:
+        return dataset.transform, dataset.target_transform
+    if dataset.transforms is None:
+        return None, None
+    standard = sys.modules["torchvision.datasets.vision"].StandardTransform
+    if type(dataset.transforms) is not standard or not is_original(standard.__call__, "torchvision"):
+        raise RefusalError("transform", type(dataset.transforms).__qualname__, "it takes image and label together")
+    return dataset.transforms.transform, dataset.transforms.target_transform
+
+
+def _kept(samples: Any) -> Any:
+    return samples if isinstance(samples, Files) else copied(samples)
+
+
+def _same(samples: Any, was: Any, at: Indices | None) -> bool:
+    if isinstance(was, Files):  # it never changes
+        return samples is was
+    if at is None:
+        # Comparing a list with its copy looks at identities first: 10 ms for a million samples.
+        return equal(samples, was)
+    return len(samples) == len(was) and equal_at(samples, was, at)
+
+
+def _samples(dataset: Any, kind: Kind) -> Sequence[tuple[Any, int]]:
+    """A copy of a dataset's list. Raises RefusalError if it holds anything but (path, int) tuples."""
+    name = name_of(dataset)
+    lists = [getattr(dataset, attribute) for attribute in kind.lists]
+    if type(lists[0]) is Files:
+        files: Files = lists[0]
+        return files
+    for attribute, values in zip(kind.lists, lists, strict=True):
+        if type(values) not in (list, tuple):
+            raise RefusalError("source", name, f"its {attribute} are a {type(values).__name__}, not a list")
+    try:
+        samples: list[Any] = list(kind.samples(dataset, *lists))
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise RefusalError("source", name, f"{type(error).__name__} in its list of files: {error}") from None
+    # A tuple cannot change unseen, as a list within the list could.
+    if set(map(type, samples)) - {tuple} or set(map(len, samples)) - {2}:
+        raise RefusalError("source", name, "its samples are not all (path, label) tuples")
+    labels = {type(label) for _, label in samples} - {int}
+    if labels:
+        raise RefusalError("source", name, f"it has labels of type {labels.pop().__name__}, not int")
+    for kind_of_path in {type(path) for path, _ in samples}:
+        if not issubclass(kind_of_path, str | bytes | os.PathLike):
+            raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}")
+    return samples
+
+
+def _callable_name(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
