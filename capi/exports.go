@@ -80,6 +80,9 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		return nil, fmt.Errorf("a source of %d samples: %w", source.count, errArgument)
 	}
 	n := int(source.count)
+	if p.Source.Kind == plan.Recipe {
+		return pipeline.OpenRecipes(p), nil
+	}
 	if p.Source.Kind == plan.Array {
 		if err := fits(p.Source.Fields); err != nil {
 			return nil, err
@@ -215,6 +218,14 @@ func go_submit_seeded(h C.gl_handle, indices *C.int64_t, seeds *C.uint64_t, n C.
 			of = unsafe.Slice((*uint64)(seeds), int(n))
 		}
 		return run.SubmitSeeded(unsafe.Slice((*int64)(indices), int(n)), of, lent, int(lentBytes))
+	})
+}
+
+//export go_submit_recipes
+func go_submit_recipes(h C.gl_handle, message *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		return run.SubmitRecipes(unsafe.Slice((*byte)(unsafe.Pointer(message)), int(n)), C.GL_FIELDS_MAX)
 	})
 }
 

@@ -1,8 +1,8 @@
 /* goloader.h: the C ABI of goloader's Go core, and the whole of it.
  *
  * A plan (core/plan, JSON) and a source are opened once as a loader; a loader is started as a run; a run is fed batches
- * of indices and answers with finished batches, in the order they were submitted.  Only indices and leases cross per
- * batch, never samples.
+ * of indices, or of recipes if the plan has no source, and answers with finished batches, in the order they were
+ * submitted.  Only indices or recipes, and leases, cross per batch, never pixels.
  *
  * Rules for all functions
  * - They return a gl_status: GL_OK, another non-negative one that is news and not an error, or a negative error with
@@ -109,7 +109,7 @@ typedef struct gl_ask {
     int32_t kind;
     int32_t position; /* of the sample in its batch */
     int64_t sequence; /* of the batch */
-    int64_t index;    /* of the sample in the source */
+    int64_t index;    /* of the sample in the source, or of the image in its message */
     float x;
     char reason[GL_REASON_BYTES]; /* why core cannot do it itself */
 } gl_ask;
@@ -186,6 +186,14 @@ gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent
  *   seeds       n seeds, copied */
 gl_status gl_submit_seeded(gl_handle run, const int64_t *indices, const uint64_t *seeds, int64_t n, void *lent,
                            int64_t lent_bytes, gl_error *err);
+
+/* gl_submit_recipes asks for one more batch of a loader whose plan has no source (source.kind "recipe").
+ *   message     the batch's recipes in wire form (core/recipe/batch.go says how it is laid out): where the bytes of each
+ *               image are, its steps with every number known, and the fields that the finished images fill, at most
+ *               GL_FIELDS_MAX; copied.  GL_BAD_ARGUMENT if it is not well formed
+ * The batch's fields are the message's, in its order, without labels.  GL_ASK_PIXELS names images by their number in the
+ * message; an answer of another size than the recipe's is refused. */
+gl_status gl_submit_recipes(gl_handle run, const uint8_t *message, size_t bytes, gl_error *err);
 
 /* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_IDLE_RUN, GL_ASK and *ask, or the
  * batch's error and batch->sequence, after which the next call goes on with the next batch. */

@@ -16,6 +16,7 @@ import (
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/source"
 )
 
@@ -34,6 +35,7 @@ var kinds = []struct {
 	{pipeline.ErrClosed, C.GL_BAD_HANDLE},
 	{errArgument, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrState, C.GL_BAD_ARGUMENT},
+	{recipe.ErrWire, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrShape, C.GL_SHAPE},
 	{source.ErrRange, C.GL_RANGE},
 	{pipeline.ErrBug, C.GL_BUG},

@@ -98,6 +98,9 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	if err != nil {
 		return err
 	}
+	if known := b.samples[b.ask.Position].size; b.recipes != nil && size != known {
+		return fmt.Errorf("%v pixels for a recipe that is about %v: %w", size, known, ErrState)
+	}
 	pixels, err := mem.New(mem.Files, len(rgb))
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const (
 
 // sample is one sample of a batch on its way.
 type sample struct {
-	index    int64 // in the source
+	index    int64 // in the source; of recipes, in the batch's images
 	part     int32
 	state    sampleState
 	format   decode.Format
@@ -47,6 +47,14 @@ type span struct {
 	buffer *source.Buffer // between reading and running
 }
 
+// file is a sample's bytes as they were read; nil if Pillow supplied its pixels, after which they may be gone.
+func (sp *span) file(s *sample) []byte {
+	if s.pixels.Valid() {
+		return nil
+	}
+	return sp.buffer.Slice(s.from, s.to)
+}
+
 type phase uint8
 
 const (
@@ -65,6 +73,7 @@ type batch struct {
 	samples  []sample
 	indices  []int64 // rows only
 	spans    []span
+	recipes  *recipes // what the batch brought along, if it did
 	steps    []recipe.Step
 
 	seeds  []uint64    // of the samples' own generators; nil if they draw from the stream
@@ -98,8 +107,13 @@ func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n 
 			b.samples = append(b.samples, sample{index: index, part: l.part(index)})
 		}
 	}
-	for lo := 0; lo < len(indices); lo += n {
-		b.spans = append(b.spans, span{lo: lo, hi: min(lo+n, len(indices))})
+	b.cut(len(indices), n)
+}
+
+// cut makes spans of at most n samples.
+func (b *batch) cut(count, n int) {
+	for lo := 0; lo < count; lo += n {
+		b.spans = append(b.spans, span{lo: lo, hi: min(lo+n, count)})
 	}
 	b.left = len(b.spans)
 }
@@ -173,6 +187,10 @@ func (b *batch) drop(l *Loader) {
 			s.pixels = mem.Block{}
 		}
 	}
+	if b.recipes != nil {
+		b.recipes.free()
+		b.recipes = nil
+	}
 }
 
 func (b *batch) dropSlot() {
@@ -207,19 +225,26 @@ func (l *Loader) imageBytes(size recipe.Size) int {
 
 // layout says where the fields of a batch of n samples lie and how many bytes they take.
 func (l *Loader) layout(n int, out recipe.Size) (fields []Field, size int) {
-	add := func(spec tensor.Spec) {
+	if l.rows != nil {
+		specs := make([]tensor.Spec, len(l.plan.Source.Fields))
+		for i, f := range l.plan.Source.Fields {
+			specs[i] = tensor.Spec{DType: f.DType, Shape: append(tensor.Shape{n}, f.Shape...)}
+		}
+		return place(specs...)
+	}
+	return place(
+		tensor.Spec{DType: l.plan.Output.DType, Shape: tensor.Shape{n, l.plan.Output.Channels, int(out.Height), int(out.Width)}},
+		tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}},
+	)
+}
+
+// place puts arrays one after the other.
+func place(specs ...tensor.Spec) (fields []Field, size int) {
+	for _, spec := range specs {
 		size = align(size)
 		fields = append(fields, Field{size, spec})
 		size += spec.Bytes()
 	}
-	if l.rows != nil {
-		for _, f := range l.plan.Source.Fields {
-			add(tensor.Spec{DType: f.DType, Shape: append(tensor.Shape{n}, f.Shape...)})
-		}
-		return fields, size
-	}
-	add(tensor.Spec{DType: l.plan.Output.DType, Shape: tensor.Shape{n, l.plan.Output.Channels, int(out.Height), int(out.Width)}})
-	add(tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}})
 	return fields, size
 }
 

@@ -75,10 +75,10 @@ type Loader struct {
 	Stats stats.Loader
 
 	plan   *plan.Plan
-	files  source.Files // nil for rows
-	rows   source.Rows  // nil for files
-	parts  []part
-	random bool // any part draws
+	files  source.Files // nil but for images of a plan
+	rows   source.Rows  // nil but for rows
+	parts  []part       // empty but for images of a plan
+	random bool         // any part draws
 	exps   draw.Answers
 	seek   *seek.Index // nil if no seek index is kept
 
@@ -181,18 +181,30 @@ func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
 	return &Loader{plan: p, rows: rows, ring: ring.New(slotsHeld)}
 }
 
-// Len is the number of samples in the source.
+// OpenRecipes compiles a plan without a source: every batch brings its recipes along (Run.SubmitRecipes).
+func OpenRecipes(p *plan.Plan) *Loader {
+	return &Loader{plan: p, ring: ring.New(slotsHeld)}
+}
+
+// Len is the number of samples in the source; 0 if there is none.
 func (l *Loader) Len() int {
-	if l.rows != nil {
+	switch {
+	case l.rows != nil:
 		return l.rows.Len()
+	case l.files != nil:
+		return l.files.Len()
+	default:
+		return 0
 	}
-	return l.files.Len()
 }
 
 // check refuses samples that are not there.
 func (l *Loader) check(indices []int64) error {
 	if l.rows != nil {
 		return l.rows.Check(indices)
+	}
+	if l.files == nil {
+		return fmt.Errorf("indices for a loader without a source: %w", ErrState)
 	}
 	for k, i := range indices {
 		if i < 0 || i >= int64(l.files.Len()) {
@@ -252,6 +264,14 @@ func (l *Loader) part(index int64) int32 {
 		return 0
 	}
 	return int32(sort.Search(len(l.parts), func(i int) bool { return index < l.parts[i].end }))
+}
+
+// image is how a sample's pixels lie in the source; nil if it is a file to be decoded.
+func (l *Loader) image(s *sample) *plan.Image {
+	if len(l.parts) == 0 {
+		return nil // recipes
+	}
+	return l.parts[s.part].image
 }
 
 func (l *Loader) takeWorker() (*op.Worker, error) {

@@ -147,7 +147,7 @@ func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer,
 		return ErrClosed
 	}
 	b := r.take()
-	b.setUp(r.loader, r.sequence, &r.streams[r.sequence%int64(len(r.streams))], indices, r.spanLength(len(indices)))
+	b.setUp(r.loader, r.sequence, r.streamOf(r.sequence), indices, r.spanLength(len(indices)))
 	b.seeds = slices.Clone(seeds)
 	if lent != nil {
 		slot, err := ring.Lend(lent, lentBytes)
@@ -156,11 +156,23 @@ func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer,
 		}
 		b.lent = slot
 	}
+	r.put(b)
+	return nil
+}
+
+func (r *Run) streamOf(sequence int64) *stream { return &r.streams[sequence%int64(len(r.streams))] }
+
+// put lets a batch that was set up begin.
+func (r *Run) put(b *batch) {
 	r.sequence++
 	r.batches = append(r.batches, b)
 	r.loader.ring.Expect(len(r.batches) + slotsHeld)
 	err := r.broken
-	if err == nil && r.loader.rows != nil && len(indices) > 0 {
+	switch {
+	case err != nil:
+	case b.recipes != nil:
+		err = b.reserve(r.loader, b.bytes)
+	case len(b.indices) > 0:
 		err = r.placeRows(b)
 	}
 	if err != nil {
@@ -171,7 +183,6 @@ func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer,
 		r.start()
 		r.work.Broadcast()
 	}
-	return nil
 }
 
 // placeRows gives a batch of rows its slot, and fills it if that is quickly done.
@@ -256,6 +267,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 func (r *Run) lease(b *batch) Lease {
 	fields, size := b.fields, b.bytes
 	switch {
+	case b.recipes != nil:
 	case len(b.samples) > 0:
 		fields, size = r.loader.layout(len(b.samples), b.out)
 	case len(b.indices) == 0:

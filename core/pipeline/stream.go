@@ -76,7 +76,7 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 		st.mt, st.needsExp, st.exp = before, true, need.X
 		return false
 	case errors.As(err, &no):
-		if !s.pixels.Valid() && r.loader.parts[s.part].image == nil {
+		if !s.pixels.Valid() && r.loader.image(s) == nil {
 			// torchvision only sees an image that could be decoded, and of the size that Pillow gives it.
 			st.mt = before
 			b.stall = Ask{Kind: AskPixels, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}

@@ -67,6 +67,9 @@ func (w *worker) read(b *batch, sp *span) error {
 	if sp.buffer == nil {
 		sp.buffer = l.takeBuffer()
 	}
+	if b.recipes != nil {
+		return w.readSources(b, sp)
+	}
 	for i := sp.lo; i < sp.hi; i++ {
 		if atomic.LoadInt32(&w.run.cancel) != 0 {
 			return ErrClosed
@@ -84,7 +87,7 @@ func (w *worker) read(b *batch, sp *span) error {
 		s.stamp = stamp
 		s.to = sp.buffer.Len()
 		l.Stats.BytesRead.Add(int64(s.to - s.from))
-		if image := l.parts[s.part].image; image != nil {
+		if image := l.image(s); image != nil {
 			s.state, s.size = sized, recipe.Size{Width: image.Size.Width, Height: image.Size.Height}
 			continue
 		}
@@ -112,6 +115,9 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 		l.copyRows(b, sp.lo, sp.hi)
 		return nil
 	}
+	if b.recipes != nil {
+		return w.carryOutRecipes(b, sp)
+	}
 	fields, _ := l.layout(len(b.samples), b.out)
 	images, labels := fields[0], fields[1]
 	each := images.Spec.Bytes() / len(b.samples)
@@ -126,7 +132,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 			continue // in front of a stall
 		}
 		*(*int64)(unsafe.Add(b.slot.Data(), labels.Offset+8*i)) = l.files.Label(int(s.index))
-		if !s.pixels.Valid() && l.parts[s.part].image == nil && !Native(s.format) {
+		if !s.pixels.Valid() && l.image(s) == nil && !Native(s.format) {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
 			continue
 		}
@@ -135,11 +141,17 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 			// No batch comes of this, but if the file is damaged that is the error to report.
 			dst, size = aside, l.imageBytes(s.out)
 		}
-		if err := w.setJob(len(w.todo), s, sp.buffer, steps, dst, size); err != nil {
+		w.jobs.SetSample(len(w.todo), dst, size, l.parts[s.part].store)
+		if err := w.setJob(s, sp.file(s), steps[s.steps[0]:s.steps[1]]); err != nil {
 			return fmt.Errorf("sample %d: %w", s.index, err)
 		}
-		w.todo = append(w.todo, s)
 	}
+	return w.finish(func(s *sample) string { return l.files.Name(int(s.index)) })
+}
+
+// finish runs the jobs of a span.
+func (w *worker) finish(name func(*sample) string) error {
+	l := w.run.loader
 	w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
 	for k, s := range w.todo {
 		switch status := w.jobs.Status(k); status {
@@ -148,9 +160,9 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 			l.Stats.Samples.Add(1)
 			w.keepSeek(k, s)
 		case op.Refused:
-			s.state, s.why = refused, fmt.Sprintf("%s: %s", l.files.Name(int(s.index)), w.jobs.Why(k))
+			s.state, s.why = refused, fmt.Sprintf("%s: %s", name(s), w.jobs.Why(k))
 		case op.NoMemory:
-			return fmt.Errorf("sample %d: %s: %w", s.index, l.files.Name(int(s.index)), op.ErrNoMemory)
+			return fmt.Errorf("sample %d: %s: %w", s.index, name(s), op.ErrNoMemory)
 		case op.Cancelled:
 			return ErrClosed
 		default:
@@ -175,27 +187,31 @@ func (w *worker) placeAside(b *batch, sp *span) (unsafe.Pointer, error) {
 	return unsafe.Pointer(unsafe.SliceData(room)), err
 }
 
-// setJob describes one sample's work to C.
-func (w *worker) setJob(k int, s *sample, buffer *source.Buffer, steps []recipe.Step, dst unsafe.Pointer, size int) error {
-	passes, _, err := op.Fuse(w.fuse[:0], s.size, steps[s.steps[0]:s.steps[1]])
+// setJob describes one sample's work to C, but for where it goes, and puts it on the list.
+func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
+	passes, out, err := op.Fuse(w.fuse[:0], s.size, steps)
 	if err != nil {
 		return err
 	}
+	if out != s.out {
+		return fmt.Errorf("its steps make %v pixels, not %v", out, s.out)
+	}
+	k := len(w.todo)
 	w.fuse = passes
 	w.jobs.SetPasses(k, passes)
-	w.jobs.SetSample(k, dst, size, w.run.loader.parts[s.part].store)
 	if s.pixels.Valid() {
 		w.jobs.SetSeek(k, nil, 0, 0)
 		w.jobs.SetRaw(k, op.Interleaved, s.pixels.Data(), s.pixels.Size(), s.size)
-		return nil
+	} else {
+		w.lendSeek(k, s)
+		data := unsafe.Pointer(unsafe.SliceData(file))
+		if image := w.run.loader.image(s); image != nil {
+			w.jobs.SetRaw(k, layouts[image.Layout], data, len(file), s.size)
+		} else {
+			w.jobs.SetBytes(k, decoders[s.format], data, len(file), s.size)
+		}
 	}
-	w.lendSeek(k, s)
-	data := buffer.Slice(s.from, s.to)
-	if image := w.run.loader.parts[s.part].image; image != nil {
-		w.jobs.SetRaw(k, layouts[image.Layout], unsafe.Pointer(unsafe.SliceData(data)), len(data), s.size)
-		return nil
-	}
-	w.jobs.SetBytes(k, decoders[s.format], unsafe.Pointer(unsafe.SliceData(data)), len(data), s.size)
+	w.todo = append(w.todo, s)
 	return nil
 }
 

@@ -37,22 +37,30 @@ func parse(n node) *Plan {
 		v.fail("want %d, got %s: the library and the Python package do not belong together", Version, v.kind())
 	}
 	p := &Plan{Source: source(f.get("source"))}
-	if images := p.Source.Kind != Array; images {
+	kind := p.Source.Kind
+	if kind == Folder || kind == Pixels {
 		p.Output = output(f.get("output"))
 		p.RNG = randomness(f.get("rng"))
-		p.Pillow = pillow(f.get("pillow"))
 	} else {
-		for _, name := range []string{"output", "rng", "pillow"} {
-			f.get(name).null(p.Source.Kind)
-		}
+		f.get("output").null(kind)
+		f.get("rng").null(kind)
 	}
-	if index := f.get("seek_index"); p.Source.Kind == Folder {
+	if kind == Array {
+		f.get("pillow").null(kind)
+	} else {
+		p.Pillow = pillow(f.get("pillow"))
+	}
+	if index := f.get("seek_index"); kind == Folder {
 		p.SeekIndex = seekIndex(index)
 	} else {
-		index.null(p.Source.Kind)
+		index.null(kind)
 	}
 	total := int64(0)
-	for _, n := range f.get("parts").list() {
+	parts := f.get("parts")
+	if kind == Recipe && len(parts.list()) != 0 {
+		parts.fail("want none since the source is of kind recipe")
+	}
+	for _, n := range parts.list() {
 		part := part(n, p)
 		if total += part.Count; total < 0 {
 			n.fail("more samples than an int64 counts")
@@ -72,7 +80,7 @@ func (n node) null(kind SourceKind) {
 
 func source(n node) Source {
 	f := n.object()
-	s := Source{Kind: oneOf(f.get("kind"), Folder, Pixels, Array)}
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Pixels, Array, Recipe)}
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {

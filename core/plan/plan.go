@@ -14,7 +14,7 @@ type Plan struct {
 	Parts  []Part
 	Output Output // of an image source
 	RNG    RNG    // of an image source
-	Pillow Pillow // of an image source
+	Pillow Pillow // of an image source, and of recipes
 	// SeekIndex limits what is kept of an image source's files from epoch to epoch; nil keeps nothing.
 	SeekIndex *SeekIndex
 }
@@ -33,6 +33,7 @@ const (
 	Folder SourceKind = "folder" // image files
 	Pixels SourceKind = "pixels" // images in memory
 	Array  SourceKind = "array"  // rows of arrays, handed over as they are
+	Recipe SourceKind = "recipe" // none: every batch brings its recipes along
 )
 
 // Source says what samples are.

@@ -26,7 +26,10 @@ class Helper(Protocol):
     """What the core cannot know and asks for."""
 
     def pixels(self, row: int) -> tuple[bytes, int, int]:
-        """(RGB interleaved, width, height) of a file that Pillow has to decode; raises what the dataset would raise."""
+        """(RGB interleaved, width, height) of a file that Pillow has to decode; raises what the dataset would raise.
+
+        `row` is the source's, or an image's number in its batch of recipes.
+        """
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
         """The error that the dataset raises for a sample whose transforms refuse it."""
@@ -119,6 +122,10 @@ class Run:
                     self._handle, rows.ctypes.data, seeds.ctypes.data, len(rows), *lent, byref(self._error)
                 )
             )
+
+    def submit_recipes(self, message: bytes) -> None:
+        """Asks for one more batch of a plan without a source, in wire form (core/recipe/batch.go)."""
+        self._check(self._lib.gl_submit_recipes(self._handle, message, len(message), byref(self._error)))
 
     def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
         """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.

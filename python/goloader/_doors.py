@@ -6,11 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
 from . import _auto, _init_fn, _native, plan
 from ._beside import Beside
 from ._core import Core
 from .fallback import budget
 from .plan import Explanation, Plan, Refusal, Row
+from .trace import door
 
 if TYPE_CHECKING:
     from ._loader import DataLoader
@@ -54,6 +57,15 @@ def core(loader: DataLoader[Any], decision: Plan) -> Core:
     return opened
 
 
+def traced(loader: DataLoader[Any], iterator: _BaseDataLoaderIter) -> _BaseDataLoaderIter:
+    """torch's iterator, with its fetcher behind door 2 where the loader may take that."""
+    if loader.num_workers == 0 and _native.available():
+        # torch's name for what calls the dataset and the collate_fn.
+        inline: Any = iterator
+        inline._dataset_fetcher = door.fetcher(loader, inline._dataset_fetcher)
+    return iterator
+
+
 def slotted(loader: DataLoader[Any]) -> bool:
     """True if batches of a loader that stays in Python come from worker processes through slots."""
     return loader.num_workers > 0 and budget.bytes_max() > 0
@@ -75,6 +87,10 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     if isinstance(decision, Plan) and _init_fn.wanted(loader):
         how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
         rows = Explanation([Row("workers", "worker_init_fn", "Python", how), *rows])
+    if isinstance(decision, Refusal):
+        why = door.refusal(loader) if _native.available() else _FORKED
+        trace = [Row("trace", why.what, "Python", why.why)] if why is not None else door.record(loader).rows()
+        return Explanation([*rows, *trace])
     opened = _cores.get(loader)
     return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())
 

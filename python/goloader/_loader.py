@@ -32,7 +32,15 @@ class DataLoader(data.DataLoader[T_co]):
 
     seek_index=True remembers, in at most 512 MiB, where things are in JPEG files, so that later epochs decode crops
     sooner; False remembers nothing; SeekIndex(bytes_max=..., path=...) sets a limit, and keeps it between runs.
+
+    trace=True lets a dataset of your own run with stand-ins for the images it opens, whose pixels then come from Go,
+    where that is known to give the same batches; False never does, and GOLOADER_TRACE=0 in the environment stops it for
+    all loaders.
     """
+
+    # A loader has these among its own attributes only where they are not the default: then it has torch's.
+    seek_index: bool | SeekIndex = True
+    trace: bool = True
 
     def __init__(
         self,
@@ -55,6 +63,7 @@ class DataLoader(data.DataLoader[T_co]):
         pin_memory_device: str = "",
         in_order: bool = True,
         seek_index: bool | SeekIndex = True,
+        trace: bool = True,
     ) -> None:
         auto = isinstance(num_workers, str) and num_workers == "auto"
         super().__init__(
@@ -77,7 +86,10 @@ class DataLoader(data.DataLoader[T_co]):
             in_order=in_order,
         )
         SeekIndex.of(seek_index)  # raises now what would else be raised by the first epoch
-        self.seek_index = seek_index
+        if seek_index is not True:
+            self.seek_index = seek_index
+        if trace is not True:
+            self.trace = trace
         if auto:
             _auto.choose(self, _doors.decide(self), ahead=prefetch_factor is not None)
 
@@ -92,7 +104,7 @@ class DataLoader(data.DataLoader[T_co]):
             seeded = _init_fn.ahead(self, decision)
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
             if not _doors.slotted(self):
-                return super()._get_iterator()
+                return _doors.traced(self, super()._get_iterator())
             self.check_worker_number_rationality()
             return WorkerIterator(self)
         core = _doors.core(self, decision)

@@ -152,6 +152,7 @@ _SHORT = {
     "gl_start": (c_int32, [c_int64, POINTER(RunOptions), POINTER(c_int64), POINTER(c_int32), POINTER(Error)]),
     "gl_submit": (c_int32, [c_int64, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_submit_seeded": (c_int32, [c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
+    "gl_submit_recipes": (c_int32, [c_int64, c_char_p, c_size_t, POINTER(Error)]),
     "gl_next": (c_int32, [c_int64, POINTER(Batch), POINTER(Ask), POINTER(Error)]),
     "gl_answer_exp": (c_int32, [c_int64, c_float, c_float, POINTER(Error)]),
     "gl_rng_set": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),

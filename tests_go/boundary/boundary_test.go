@@ -5,6 +5,7 @@ package boundary_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -21,8 +22,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/sampler"
+	"github.com/goloader/goloader/core/tensor"
 )
 
 const header = "../../capi/goloader.h"
@@ -269,8 +272,8 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 	a, _ := photo(t, 0, 3, 2)
 	lines := play(t, "stale", folderPlan(1), a)
 	forRun := []string{
-		"gl_submit", "gl_submit_seeded", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set",
-		"gl_rng_get", "gl_position", "gl_resume", "gl_reset",
+		"gl_submit", "gl_submit_seeded", "gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp",
+		"gl_rng_set", "gl_rng_get", "gl_position", "gl_resume", "gl_reset",
 	}
 	forLoader := []string{"gl_start", "gl_stats"}
 	requireAll := func(what string, names ...string) {
@@ -303,8 +306,8 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded", "gl_next",
-		"gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
+		"gl_open", "gl_start", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
+		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
 		"gl_reset", "gl_close", "gl_close", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 	} {
 		line := take(&lines)
@@ -334,6 +337,61 @@ func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
 	require.Equal(t, "permutation: "+strings.Trim(fmt.Sprint(sampler.Permutation(&mt, 5)), "[]"), take(&lines))
 	mt = rng.New(42)
 	require.Equal(t, fmt.Sprintf("seeds: %d skipped 1", mt.Random63()), take(&lines))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+// recipePlan has no source: batches bring their recipes along.
+const recipePlan = `{"version": 1, "source": {"kind": "recipe"}, "parts": [], "output": null, "rng": null,
+	"pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": null}`
+
+// message is the wire form (core/recipe) of one field with the images of some paths, as they are.
+func message(t *testing.T, width, height int, paths ...string) []byte {
+	t.Helper()
+	var sources, images, body []byte
+	u32 := func(dst *[]byte, values ...int) {
+		for _, v := range values {
+			*dst = binary.LittleEndian.AppendUint32(*dst, uint32(v))
+		}
+	}
+	for range 3 {
+		for v := range 256 {
+			body = append(body, byte(v))
+		}
+	}
+	for i, path := range paths {
+		u32(&sources, int(recipe.Path), width, height, len(body), len(path)+1)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		sources = binary.LittleEndian.AppendUint64(sources, uint64(info.Size()))
+		sources = binary.LittleEndian.AppendUint64(sources, uint64(info.ModTime().UnixNano()))
+		u32(&images, i, 0, 0, 0)
+		body = append(body, path+"\x00"...)
+	}
+	whole := []byte("GLB1")
+	u32(&whole, 1, len(paths), len(paths), 0, len(body))
+	u32(&whole, len(paths), int(tensor.Uint8), 3, height, width, 0, 3*256)
+	return slices.Concat(whole, sources, images, body)
+}
+
+func TestRecipesCrossTheBoundary(t *testing.T) {
+	a, pa := photo(t, 0, 2, 2)
+	b, pb := photo(t, 1, 2, 2)
+	strange := write(t, "strange.image", []byte("a format that only Pillow knows"))
+	lines := play(t, "recipes", recipePlan,
+		write(t, "1", message(t, 2, 2, a, b)), write(t, "2", message(t, 2, 2, b)), write(t, "3", message(t, 2, 2, strange, a)))
+	require.Contains(t, take(&lines), "-3 indices for a loader without a source: not now")
+	require.Contains(t, take(&lines), "-3 not a batch of recipes: it ends early: 4 bytes are left where 24 are needed")
+	requireImages := func(sequence, n int, planes []byte) {
+		require.Equal(t, fmt.Sprint("sequence: ", sequence), take(&lines))
+		require.Equal(t, fmt.Sprintf("uint8[%d, 3, 2, 2]: %x", n, planes), take(&lines))
+	}
+	requireImages(0, 2, slices.Concat(pa, pb))
+	requireImages(1, 1, pb)
+	require.Equal(t, "ask: 1 index 0", take(&lines))
+	require.Contains(t, take(&lines), "strange.image: not an image format")
+	require.Contains(t, take(&lines), "-3 4x1 pixels for a recipe that is about 2x2: not now")
+	requireImages(2, 2, slices.Concat([]byte{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12}, pa))
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }

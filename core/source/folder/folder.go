@@ -5,17 +5,12 @@ package folder
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/source"
 )
-
-// fileMax bounds one sample. A larger file is left to Pillow, which may well read it in pieces.
-const fileMax = 1 << 30
 
 // Folder is a list of files with their labels. It implements source.Files.
 type Folder struct {
@@ -109,67 +104,7 @@ func (f *Folder) Label(i int) int64 { return f.labels[i] }
 // Name is a file's path.
 func (f *Folder) Name(i int) string { return string(f.paths[f.offsets[i] : f.offsets[i+1]-1]) }
 
-// Read appends the whole file to buf: open, fstat, read and close, and nothing on the Go heap. Anything that is not a
-// regular file is refused before it is read, since a pipe or a device could block for ever.
+// Read appends the whole file to buf.
 func (f *Folder) Read(i int, buf *source.Buffer) (source.Stamp, error) {
-	fd, errno := open(&f.paths[f.offsets[i]])
-	if errno != 0 {
-		return source.Stamp{}, f.unreadable(i, errno)
-	}
-	var stat syscall.Stat_t
-	err := syscall.Fstat(fd, &stat)
-	if err != nil {
-		err = f.unreadable(i, err)
-	} else {
-		err = f.readAll(i, fd, &stat, buf)
-	}
-	// A read-only descriptor has nothing to lose at close.
-	_ = syscall.Close(fd)
-	return source.Stamp{Bytes: stat.Size, ModifiedNs: stat.Mtim.Nano()}, err
-}
-
-func (f *Folder) readAll(i, fd int, stat *syscall.Stat_t, buf *source.Buffer) error {
-	if stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return fmt.Errorf("%s is not a regular file: %w", f.Name(i), source.ErrUnreadable)
-	}
-	if stat.Size > fileMax {
-		return fmt.Errorf("%s has %d bytes, more than %d: %w", f.Name(i), stat.Size, int64(fileMax), source.ErrUnreadable)
-	}
-	room, err := buf.Room(int(stat.Size))
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name(i), err)
-	}
-	got := 0
-	for got < len(room) {
-		n, err := syscall.Read(fd, room[got:])
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil {
-			return f.unreadable(i, err)
-		}
-		if n == 0 {
-			break // cut while it was read: the decoder will say what is missing
-		}
-		got += n
-	}
-	buf.Add(got)
-	return nil
-}
-
-func (f *Folder) unreadable(i int, err error) error {
-	return fmt.Errorf("%s: %w: %w", f.Name(i), source.ErrUnreadable, err)
-}
-
-// open is openat without the copy of the path that package syscall makes. O_NONBLOCK keeps a named pipe from waiting
-// for its writer.
-func open(path *byte) (int, syscall.Errno) {
-	const atFDCWD = math.MaxUint64 - 99 // AT_FDCWD is -100
-	for {
-		fd, _, errno := syscall.Syscall6(syscall.SYS_OPENAT, atFDCWD, uintptr(unsafe.Pointer(path)),
-			syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0, 0, 0)
-		if errno != syscall.EINTR {
-			return int(fd), errno
-		}
-	}
+	return source.ReadFile(f.paths[f.offsets[i]:f.offsets[i+1]], buf)
 }

@@ -41,6 +41,7 @@ __all__ = [
     "make",
     "make_arrays",
     "make_folder",
+    "make_recipes",
 ]
 
 _VERSION = 1  # core/plan.Version
@@ -50,7 +51,8 @@ _VERSION = 1  # core/plan.Version
 class Plan:
     """A run as data.
 
-    kind      where samples live: "folder" (image files), "pixels" (images in memory) or "array" (rows of arrays)
+    kind      where samples live: "folder" (image files), "pixels" (images in memory), "array" (rows of arrays), or
+              "recipe" (batches bring theirs)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
@@ -66,7 +68,7 @@ class Plan:
     seek_index  how much of a folder's files is remembered; None for nothing
     """
 
-    kind: Literal["folder", "pixels", "array"]
+    kind: Literal["folder", "pixels", "array", "recipe"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     world: probe.World | None
@@ -114,12 +116,14 @@ class Plan:
         """What gl_open takes, with Pillow's limit as it stands now."""
         source: dict[str, Any] = {"kind": self.kind}
         output = rng = pillow = seek_index = None
-        if self.world is None:
+        if self.kind == "array":
             source["fields"] = [field.to_plan() for field in self.fields]
         else:
-            output = {"dtype": self.dtype, "channels": self.channels}
-            rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
+            assert self.world is not None  # images have one
             pillow = {"pass_order": self.world.pass_order, "max_pixels": probe.max_pixels()}
+            if self.kind != "recipe":
+                output = {"dtype": self.dtype, "channels": self.channels}
+                rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
             if self.kind == "folder" and self.seek_index is not None:
                 seek_index = self.seek_index.to_plan()
         parts = [
@@ -343,6 +347,14 @@ def make_arrays(arrays: Mapping[str, NDArray[Any]] | Sequence[NDArray[Any]], *, 
         structure=tuple(range(len(rows))),
         batched=batched,
     )
+
+
+def make_recipes() -> Plan | Refusal:
+    """The plan whose batches bring their recipes along, or the reason why the core cannot carry out any here."""
+    world = probe.world()
+    if isinstance(world, Refusal):
+        return world
+    return probe.check_pillow_plugins() or Plan(kind="recipe", length=0, parts=(), world=world, rows=())
 
 
 _ARRAY_DTYPES = (

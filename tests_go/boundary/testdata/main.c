@@ -268,6 +268,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
     if (as & RUN) {
         printf("gl_submit: %d\n", gl_submit(handle, &index, 1, NULL, 0, &error));
         printf("gl_submit_seeded: %d\n", gl_submit_seeded(handle, &index, &seed, 1, NULL, 0, &error));
+        printf("gl_submit_recipes: %d\n", gl_submit_recipes(handle, state, 0, &error));
         printf("gl_next: %d\n", gl_next(handle, &batch, &ask, &error));
         printf("gl_answer_pixels: %d\n", gl_answer_pixels(handle, state, 1, 1, &error));
         printf("gl_reject: %d\n", gl_reject(handle, &error));
@@ -326,6 +327,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_files_wait(loader, 0, &list, &error));
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
     SAY(gl_submit_seeded(run, numbers, &seed, 1, NULL, 0, &error));
+    SAY(gl_submit_recipes(run, state, 0, &error));
     SAY(gl_next(run, &batch, &ask, &error));
     SAY(gl_answer_pixels(run, state, 1, 1, &error));
     SAY(gl_reject(run, &error));
@@ -569,6 +571,41 @@ static void shapes(void) {
     print_live();
 }
 
+/* recipes: the files hold messages for a plan without a source, the third one for which Pillow is asked. */
+static void recipes(void) {
+    gl_handle loader = opened(&(gl_source){0}), run = started(loader, 1);
+    int64_t index = 0;
+    SAY(gl_submit(run, &index, 1, NULL, 0, &error));
+    SAY(gl_submit_recipes(run, (const uint8_t *)"GLB1", 4, &error));
+    for (int64_t i = 0; i < files.count; i++) {
+        static uint8_t message[1 << 16];
+        FILE *file = fopen(files.paths + files.offsets[i], "rb");
+        if (!file) {
+            perror(files.paths + files.offsets[i]);
+            exit(1);
+        }
+        size_t bytes = fread(message, 1, sizeof message, file);
+        fclose(file);
+        MUST(gl_submit_recipes(run, message, bytes, &error));
+        memset(message, 0xFF, sizeof message); /* it was copied */
+        gl_batch batch;
+        gl_ask ask;
+        gl_status status;
+        while ((status = next(run, &batch, &ask)) == GL_ASK) {
+            printf("ask: %d index %lld\nreason: %s\n", ask.kind, (long long)ask.index, ask.reason);
+            uint8_t rgb[3 * 2 * 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+            SAY(gl_answer_pixels(run, rgb, 4, 1, &error));
+            MUST(gl_answer_pixels(run, rgb, 2, 2, &error));
+        }
+        MUST(status);
+        print_batch(&batch);
+        gl_release(batch.lease);
+    }
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+}
+
 static void *release_later(void *lease) {
     gl_release(lease);
     return NULL;
@@ -612,9 +649,10 @@ static void leaves(void) {
 static const struct {
     const char *name;
     void (*play)(void);
-} scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},       {"stale", stale},
-                 {"forks", forks},     {"rows", rows},           {"shapes", shapes},       {"threads", threads},
-                 {"leaves", leaves},   {"folders", folders},     {"positions", positions}, {"slots", slots}};
+} scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},   {"stale", stale},
+                 {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
+                 {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
+                 {"slots", slots}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)

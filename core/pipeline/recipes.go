@@ -1,0 +1,186 @@
+package pipeline
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/op"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/tensor"
+)
+
+// recipes is what a batch brought along: it has nothing to draw, and a field for each stack of images.
+type recipes struct {
+	memory mem.Block // the wire form: paths and files are read from here
+	batch  *recipe.Batch
+	stores []*op.Store // a field each
+}
+
+// newRecipes copies a batch from its wire form.
+func (l *Loader) newRecipes(message []byte) (r *recipes, err error) {
+	r = &recipes{}
+	defer func() {
+		if err != nil {
+			r.free()
+		}
+	}()
+	if r.memory, err = mem.New(mem.Files, len(message)); err != nil {
+		return r, err
+	}
+	copied := r.memory.Bytes()[:copy(r.memory.Bytes(), message)]
+	if r.batch, err = recipe.Read(copied); err != nil {
+		return r, err
+	}
+	for i, f := range r.batch.Fields {
+		store, err := op.NewStore(f.Channels, f.DType.Size(), f.Table)
+		if err != nil {
+			return r, fmt.Errorf("field %d: %w", i, err)
+		}
+		r.stores = append(r.stores, store)
+	}
+	return r, nil
+}
+
+func (r *recipes) free() {
+	for _, store := range r.stores {
+		store.Close()
+	}
+	if r.memory.Valid() {
+		r.memory.Free()
+	}
+	*r = recipes{}
+}
+
+// origin is where a sample's bytes are.
+func (r *recipes) origin(s *sample) recipe.Origin {
+	return r.batch.Sources[r.batch.Images[s.index].Source]
+}
+
+// SubmitRecipes asks for one more batch of a loader without a source, in wire form (core/recipe), which is copied. Its
+// fields are those of the message, at most fieldsMax; a question about pixels names an image by its place in the message.
+func (r *Run) SubmitRecipes(message []byte, fieldsMax int) error {
+	l := r.loader
+	if l.files != nil || l.rows != nil {
+		return fmt.Errorf("recipes for a loader with a source: %w", ErrState)
+	}
+	made, err := l.newRecipes(message)
+	if err != nil {
+		return err
+	}
+	if n := len(made.batch.Fields); n > fieldsMax {
+		made.free()
+		return fmt.Errorf("%w: %d fields, at most %d are possible", recipe.ErrWire, n, fieldsMax)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		made.free()
+		return ErrClosed
+	}
+	b := r.take()
+	b.setUpRecipes(r.sequence, r.streamOf(r.sequence), made, r.spanLength(len(made.batch.Images)))
+	r.put(b)
+	return nil
+}
+
+// setUpRecipes cuts a batch into spans of at most n images.
+func (b *batch) setUpRecipes(sequence int64, st *stream, made *recipes, n int) {
+	*b = batch{
+		sequence: sequence, stream: st, recipes: made, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
+		indices: b.indices[:0], drawn: len(made.batch.Images),
+	}
+	specs := make([]tensor.Spec, len(made.batch.Fields))
+	for i, f := range made.batch.Fields {
+		specs[i] = f.Spec()
+	}
+	b.fields, b.bytes = place(specs...)
+	for i, m := range made.batch.Images {
+		b.samples = append(b.samples, sample{
+			index: int64(i), size: made.batch.Sources[m.Source].Size, out: made.batch.Fields[m.Field].Size,
+		})
+	}
+	b.cut(len(b.samples), n)
+}
+
+// readSources reads the files of a span, those of neighbours that share one only once.
+func (w *worker) readSources(b *batch, sp *span) error {
+	l := w.run.loader
+	for i := sp.lo; i < sp.hi; i++ {
+		if atomic.LoadInt32(&w.run.cancel) != 0 {
+			return ErrClosed
+		}
+		s := &b.samples[i]
+		if s.pixels.Valid() {
+			continue
+		}
+		origin := b.recipes.origin(s)
+		var data []byte
+		switch {
+		case origin.Kind == recipe.Bytes:
+			data = origin.Data
+		case i > sp.lo && b.recipes.batch.Images[i].Source == b.recipes.batch.Images[i-1].Source && b.samples[i-1].to > 0:
+			s.from, s.to = b.samples[i-1].from, b.samples[i-1].to
+			data = sp.buffer.Slice(s.from, s.to)
+		default:
+			from := sp.buffer.Len()
+			stamp, err := source.ReadFile(origin.Data, sp.buffer)
+			if err == nil && stamp != (source.Stamp{Bytes: origin.FileBytes, ModifiedNs: origin.ModifiedNs}) {
+				err = fmt.Errorf("%s was changed since it was opened", origin.Name())
+			}
+			if err != nil {
+				s.state, s.why = unsized, err.Error()
+				continue
+			}
+			s.from, s.to = from, sp.buffer.Len()
+			l.Stats.BytesRead.Add(int64(s.to - s.from))
+			data = sp.buffer.Slice(s.from, s.to)
+		}
+		header, err := decode.Probe(data)
+		size := recipe.Size{Width: header.Width, Height: header.Height}
+		switch {
+		case err != nil:
+			s.state, s.why = unsized, fmt.Sprintf("%s: %v", origin.Name(), err)
+		case size != s.size:
+			s.state, s.why = unsized, fmt.Sprintf("%s: it has %v pixels now, %v when it was opened", origin.Name(), size, s.size)
+		default:
+			s.state, s.format = sized, header.Format
+		}
+	}
+	return nil
+}
+
+// carryOutRecipes makes the images of a span. What cannot be read, or is not what the recipe says, is left to Pillow.
+func (w *worker) carryOutRecipes(b *batch, sp *span) error {
+	r := b.recipes
+	w.todo = w.todo[:0]
+	for i := sp.lo; i < sp.hi; i++ {
+		s := &b.samples[i]
+		if s.state == unsized {
+			s.state = refused
+		}
+		if s.state != sized {
+			continue
+		}
+		m := r.batch.Images[i]
+		origin := r.origin(s)
+		if !s.pixels.Valid() && !Native(s.format) {
+			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", origin.Name(), s.format)
+			continue
+		}
+		field := b.fields[m.Field]
+		each := field.Spec.Bytes() / field.Spec.Shape[0]
+		w.jobs.SetSample(len(w.todo), unsafe.Add(b.slot.Data(), field.Offset+each*m.Place), each, r.stores[m.Field])
+		file := origin.Data
+		if origin.Kind == recipe.Path {
+			file = sp.file(s)
+		}
+		if err := w.setJob(s, file, r.batch.StepsOf(i)); err != nil {
+			return fmt.Errorf("image %d, %s: %w", i, origin.Name(), err)
+		}
+	}
+	return w.finish(func(s *sample) string { return r.origin(s).Name() })
+}

@@ -1,0 +1,272 @@
+package recipe
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/goloader/goloader/core/tensor"
+)
+
+// ErrWire says that bytes are not a batch in wire form.
+var ErrWire = errors.New("not a batch of recipes")
+
+// Batch is recipes for a batch: images, each for a place in a field. It is read from its wire form, which is little
+// endian, packed, and what the Python package writes (goloader/trace/wire.py):
+//
+//	magic                          uint32
+//	fields sources images steps    uint32 each: how many
+//	body                           uint32: bytes of body
+//	fields    28 bytes each        count, dtype, channels, height, width, table, table_bytes
+//	sources   36 bytes each        kind, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
+//	images    16 bytes each        source, field, first step, steps
+//	steps     32 bytes each        kind, filter, mode, channels (uint8), fill (4 uint8), left, top, right, bottom, width, height
+//	body                           paths, files and tables; the offsets above count from its first byte
+//
+// Numbers without a type are uint32. The images of a field fill its places in the order in which they are listed.
+type Batch struct {
+	Fields  []Field
+	Sources []Origin
+	Images  []Image
+	Steps   []Step
+}
+
+// Field is one array of the batch: Count images of equal shape, one after the other.
+type Field struct {
+	Count    int
+	DType    tensor.DType
+	Channels int
+	Size     Size
+	Table    []byte // what a finished pixel becomes: Channels rows of 256 items of DType
+}
+
+// Spec is the array's shape and dtype.
+func (f Field) Spec() tensor.Spec {
+	shape := tensor.Shape{f.Count, f.Channels, int(f.Size.Height), int(f.Size.Width)}
+	return tensor.Spec{DType: f.DType, Shape: shape}
+}
+
+// OriginKind says where an image's bytes are.
+type OriginKind uint32
+
+// The kinds of origin.
+const (
+	Path  OriginKind = iota // Data is a path, with the NUL that ends it
+	Bytes                   // Data is the encoded file
+)
+
+// Origin is where an image comes from.
+type Origin struct {
+	Kind OriginKind
+	Size Size // as its header said when the recipe was written
+	Data []byte
+
+	FileBytes, ModifiedNs int64 // of a path, when the recipe was written
+}
+
+// Image is the work for one image: Steps of the batch's, over a source, into a place of a field.
+type Image struct {
+	Source, Field, Place int
+	First, Count         int // of its steps
+}
+
+const (
+	wireMagic   = 0x31424c47 // "GLB1"
+	headerBytes = 6 * 4
+	fieldBytes  = 7 * 4
+	sourceBytes = 5*4 + 2*8
+	imageBytes  = 4 * 4
+	stepBytes   = 8 + 6*4
+)
+
+// Read reads a batch from its wire form. Paths, files and tables stay views of data.
+func Read(data []byte) (*Batch, error) {
+	r := reader{data: data}
+	header := r.take(headerBytes)
+	if r.err == nil && header.u32(0) != wireMagic {
+		r.fail("it begins with %#x", header.u32(0))
+	}
+	counts := [4]int{}
+	for i := range counts {
+		counts[i] = header.int(4 + 4*i)
+	}
+	fields, sources := r.rows(counts[0], fieldBytes), r.rows(counts[1], sourceBytes)
+	images, steps := r.rows(counts[2], imageBytes), r.rows(counts[3], stepBytes)
+	body := r.take(header.int(20))
+	if r.err == nil && len(r.data) != 0 {
+		r.fail("%d bytes follow its end", len(r.data))
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	b := &Batch{
+		Fields: make([]Field, counts[0]), Sources: make([]Origin, counts[1]),
+		Images: make([]Image, counts[2]), Steps: make([]Step, counts[3]),
+	}
+	for i := range b.Fields {
+		row := fields[i*fieldBytes:]
+		b.Fields[i] = Field{
+			Count: row.int(0), DType: tensor.DType(min(row.u32(4), math.MaxUint8)), Channels: row.int(8),
+			Size: row.size(16, 12), Table: r.slice(body, row.int(20), row.int(24)),
+		}
+	}
+	for i := range b.Sources {
+		row := sources[i*sourceBytes:]
+		b.Sources[i] = Origin{
+			Kind: OriginKind(row.u32(0)), Size: row.size(4, 8), Data: r.slice(body, row.int(12), row.int(16)),
+			FileBytes: row.i64(20), ModifiedNs: row.i64(28),
+		}
+	}
+	for i := range b.Images {
+		row := images[i*imageBytes:]
+		b.Images[i] = Image{Source: row.int(0), Field: row.int(4), First: row.int(8), Count: row.int(12)}
+	}
+	for i := range b.Steps {
+		row := steps[i*stepBytes:]
+		b.Steps[i] = Step{
+			Kind: Kind(row[0]), Filter: Filter(row[1]), Mode: PadMode(row[2]), Channels: row[3],
+			Fill: [3]uint8(row[4:7]), Left: row.i32(8), Top: row.i32(12), Right: row.i32(16), Bottom: row.i32(20),
+			Width: row.i32(24), Height: row.i32(28),
+		}
+	}
+	if r.err == nil {
+		r.err = b.check()
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return b, nil
+}
+
+// check refuses what does not belong together, and gives images their places. What steps make of an image is checked by
+// whoever carries them out.
+func (b *Batch) check() error {
+	total := 0
+	for i, f := range b.Fields {
+		if f.Count < 1 || f.Size.Width < 1 || f.Size.Height < 1 || (f.Channels != 1 && f.Channels != 3) {
+			return fmt.Errorf("%w: field %d has %d images of %d channels, %v pixels", ErrWire, i, f.Count, f.Channels, f.Size)
+		}
+		if err := f.Spec().Check(); err != nil {
+			return fmt.Errorf("%w: field %d: %w", ErrWire, i, err)
+		}
+		if want := f.Channels * 256 * f.DType.Size(); len(f.Table) != want {
+			return fmt.Errorf("%w: field %d has a table of %d bytes, want %d", ErrWire, i, len(f.Table), want)
+		}
+		total += f.Count
+	}
+	if total != len(b.Images) {
+		return fmt.Errorf("%w: %d images for %d places", ErrWire, len(b.Images), total)
+	}
+	for i, s := range b.Sources {
+		switch {
+		case s.Kind > Bytes:
+			return fmt.Errorf("%w: source %d is of no known kind, %d", ErrWire, i, s.Kind)
+		case s.Size.Width < 1 || s.Size.Height < 1:
+			return fmt.Errorf("%w: source %d has %v pixels", ErrWire, i, s.Size)
+		case s.Kind == Path && (len(s.Data) < 2 || indexNUL(s.Data) != len(s.Data)-1):
+			return fmt.Errorf("%w: the path of source %d does not end in its only NUL", ErrWire, i)
+		}
+	}
+	filled := make([]int, len(b.Fields))
+	for i := range b.Images {
+		m := &b.Images[i]
+		if m.Source >= len(b.Sources) || m.Field >= len(b.Fields) || m.First+m.Count > len(b.Steps) {
+			return fmt.Errorf("%w: image %d: no source %d, field %d or steps %d to %d",
+				ErrWire, i, m.Source, m.Field, m.First, m.First+m.Count)
+		}
+		m.Place = filled[m.Field]
+		if filled[m.Field]++; m.Place >= b.Fields[m.Field].Count {
+			return fmt.Errorf("%w: field %d has more images than places", ErrWire, m.Field)
+		}
+		if planes := planesAfter(b.StepsOf(i)); planes != b.Fields[m.Field].Channels {
+			return fmt.Errorf("%w: image %d ends with %d channels, field %d has %d",
+				ErrWire, i, planes, m.Field, b.Fields[m.Field].Channels)
+		}
+	}
+	return nil
+}
+
+// planesAfter is how many channels steps leave of an RGB image.
+func planesAfter(steps []Step) int {
+	planes := 3
+	for _, s := range steps {
+		if s.Kind == Grayscale {
+			planes = int(s.Channels)
+		}
+	}
+	return planes
+}
+
+// StepsOf are the steps of an image.
+func (b *Batch) StepsOf(i int) []Step {
+	m := b.Images[i]
+	return b.Steps[m.First : m.First+m.Count]
+}
+
+// Name is a source's place for messages.
+func (o Origin) Name() string {
+	if o.Kind == Path {
+		return string(o.Data[:len(o.Data)-1])
+	}
+	return fmt.Sprintf("%d bytes in memory", len(o.Data))
+}
+
+func indexNUL(data []byte) int {
+	for i, c := range data {
+		if c == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// row is the bytes of one entry. Counts and offsets fit an int on every machine, since they are at most 2^32 - 1.
+type row []byte
+
+func (r row) u32(at int) uint32 {
+	if len(r) < at+4 {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(r[at:])
+}
+
+func (r row) int(at int) int     { return int(r.u32(at)) }
+func (r row) i32(at int) int32   { return int32(r.u32(at)) }
+func (r row) i64(at int) int64   { return int64(r.u32(at)) | int64(r.u32(at+4))<<32 }
+func (r row) size(w, h int) Size { return Size{Width: r.i32(w), Height: r.i32(h)} }
+
+// reader takes a message apart; its first failure sticks.
+type reader struct {
+	data []byte
+	err  error
+}
+
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: "+format, append([]any{ErrWire}, args...)...)
+	}
+}
+
+func (r *reader) take(n int) row {
+	if r.err != nil {
+		return nil
+	}
+	if n > len(r.data) {
+		r.fail("it ends early: %d bytes are left where %d are needed", len(r.data), n)
+		return nil
+	}
+	taken := r.data[:n]
+	r.data = r.data[n:]
+	return taken
+}
+
+func (r *reader) rows(count, bytes int) row { return r.take(count * bytes) }
+
+func (r *reader) slice(body row, at, n int) []byte {
+	if at+n > len(body) {
+		r.fail("bytes %d to %d of a body of %d", at, at+n, len(body))
+		return nil
+	}
+	return body[at : at+n : at+n]
+}

@@ -1,0 +1,81 @@
+"""What the tail of a pipeline makes of every byte: run once, by the very code that the table replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .lowered import ITEMSIZES
+from .refusal import RefusalError
+
+__all__ = ["Table", "run_tail"]
+
+
+class Table:
+    """What a tail makes of every byte."""
+
+    def __init__(self, out: torch.Tensor) -> None:
+        self.dtype = str(out.dtype).removeprefix("torch.")
+        self.channels = out.shape[0]
+        self.data = _bytes(out).tobytes()
+        self.tensor = type(out).__name__
+        self.contiguous = True
+        self.sample = out[:1, :1, :1].as_subclass(type(out))
+
+
+def run_tail(tail: Sequence[Callable[[Any], Any]], channels: int, names: str) -> Table:
+    """The table of functions that are called one after the other, from a PIL image of 1 or 3 channels to a tensor.
+
+    Raises RefusalError, in which `names` is what they are called, if they are no function of each byte by itself.
+    """
+
+    def run(pixels: NDArray[np.uint8]) -> torch.Tensor:
+        """The tail on one image; pixels is [height, width, channels]."""
+        from PIL import Image
+
+        out: Any = Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels)
+        with torch.enable_grad():
+            for each in tail:
+                out = each(out)
+        if not isinstance(out, torch.Tensor) or out.ndim != 3 or out.shape[0] not in (1, 3):
+            raise RefusalError("transform", names, "it does not make an image tensor of 1 or 3 channels")
+        if out.shape[1:] != pixels.shape[:2]:
+            raise RefusalError("transform", names, f"it changes the image's size to {tuple(out.shape[1:])}")
+        if out.layout != torch.strided or out.device.type != "cpu" or out.requires_grad:
+            raise RefusalError(
+                "transform", names, "it makes a tensor that is not plain CPU memory, or that has a gradient"
+            )
+        return out
+
+    grey = np.arange(256, dtype=np.uint8)[None, :, None]
+    out = run(np.repeat(grey, channels, axis=2))
+    if str(out.dtype).removeprefix("torch.") not in ITEMSIZES:
+        raise RefusalError("transform", names, f"goloader has no {out.dtype}")
+    table = Table(out)
+    known = _bytes(out)
+
+    # One byte must become the same bits wherever it stands: in a vector loop, in the few elements left behind one, in
+    # any row and channel. Five pixels are fewer than any vector; the last image differs in each channel.
+    rng = np.random.default_rng(0)
+    strips = [np.repeat(grey[:, at : at + 5], channels, axis=2) for at in range(0, 256, 5)]
+    for pixels in (*strips, rng.integers(0, 256, (6, 43, channels), dtype=np.uint8)):
+        out = run(pixels)
+        planes = pixels.transpose(2, 0, 1)
+        if planes.shape[0] != table.channels:
+            planes = np.repeat(planes, table.channels, axis=0)
+        want = np.stack([known[channel, 0][planes[channel]] for channel in range(table.channels)])
+        if not np.array_equal(_bytes(out), want):
+            raise RefusalError("transform", names, "what it makes of a pixel depends on where the pixel stands")
+    table.contiguous = out.is_contiguous()
+    return table
+
+
+def _bytes(out: torch.Tensor) -> NDArray[np.uint8]:
+    """[channels, height, width, itemsize]: the bits, which compare where numbers (NaN, -0.0) do not."""
+    plain = out.as_subclass(torch.Tensor).detach().contiguous()
+    flat: NDArray[np.uint8] = plain.reshape(-1).view(torch.uint8).numpy()
+    return flat.reshape(*plain.shape, plain.element_size())

@@ -1,0 +1,24 @@
+"""Door 2: a user's own Dataset, untouched, whose pixels come from goroutines.
+
+The dataset's code runs as ever, but what it opens with PIL.Image.open are stand-ins: they know their size and record
+what is done to them. A leaf of the batch of which everything is recorded becomes a recipe, which the core carries out;
+at anything else a stand-in becomes the real image or tensor, at torch's speed.
+
+    switch.py    whether this thread records
+    hooks/       the functions behind which stand-ins are made, one library a file, by version
+    header.py    size and mode of a file
+    recipe.py    what was done to an image: Pillow's calls and the core's steps
+    image.py     the stand-in for a PIL image
+    tail.py      from image to tensor and on: a table of 256 entries a channel
+    tensor.py    the stand-in for a tensor
+    session.py   one batch while it is recorded
+    wire.py      a batch of recipes as bytes
+    native.py    the core, carrying them out
+    fetch.py     in front of torch's fetcher: record, make, and begin again where anything is in the way
+    state.py     attributes of a dataset, noted and put back
+    same.py      comparison, for the shadow check
+    rng.py       random generators, saved and put back
+    record.py    what is known about a loader's dataset, and what explain() says
+
+Importing this package imports neither torch nor Pillow.
+"""

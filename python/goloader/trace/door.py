@@ -1,0 +1,67 @@
+"""Whether a loader takes door 2, and its record, kept from epoch to epoch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import get_worker_info
+
+from .. import plan
+from .._beside import Beside
+from ..plan.refusal import Refusal
+from ..plan.transforms import is_original
+from . import hooks
+from .record import Record
+
+if TYPE_CHECKING:
+    from .._loader import DataLoader
+
+__all__ = ["fetcher", "record", "refusal"]
+
+# Kept beside the loaders, so that these pickle and copy as torch's do.
+_records: Beside[DataLoader[Any], Record] = Beside()
+
+
+def refusal(loader: DataLoader[Any]) -> Refusal | None:
+    """Why nothing of this loader may be recorded; None if it may be tried."""
+    if not loader.trace:
+        return Refusal("loader", "trace=False", "the loader was told so")
+    if os.environ.get("GOLOADER_TRACE", "1") == "0":
+        return Refusal("loader", "GOLOADER_TRACE=0", "the environment says so")
+    if loader.num_workers > 0:
+        return Refusal("loader", f"num_workers={loader.num_workers}", "datasets are traced with num_workers=0 only")
+    if loader._dataset_kind != 0:
+        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset cannot be run again")
+    if get_worker_info() is not None:
+        return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
+    if torch.get_default_device().type != "cpu":
+        return Refusal("loader", "torch.set_default_device", "tensors are made on another device")
+    if not is_original(torch.stack, "torch") and hasattr(torch.stack, "__globals__"):
+        return Refusal("loader", "torch.stack", "it was replaced")
+    if "PIL.Image" not in sys.modules:
+        return Refusal("trace", "Pillow", "nothing has imported it")
+    unknown = hooks.unknown_version()
+    if unknown is not None:
+        return unknown
+    made = plan.make_recipes()
+    return made if isinstance(made, Refusal) else None
+
+
+def record(loader: DataLoader[Any]) -> Record:
+    """What is known about a loader's dataset."""
+    known = _records.get(loader)
+    if known is None:
+        known = _records[loader] = Record()
+    return known
+
+
+def fetcher(loader: DataLoader[Any], inner: Any) -> Any:
+    """What fetches batches in place of torch's fetcher: that itself where nothing may be recorded."""
+    if not record(loader).on or refusal(loader) is not None:
+        return inner
+    from .fetch import Fetcher
+
+    return Fetcher(inner, record(loader))

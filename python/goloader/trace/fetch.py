@@ -1,0 +1,189 @@
+"""Stands in front of torch's fetcher, which calls the dataset and the collate_fn: batches are recorded, then made.
+
+A batch is the same as if it had been fetched without: where anything is in the way (an error of any kind, a file that
+cannot be decoded), the random generators go back to where the batch began and torch's fetcher runs again, alone. So the
+user's own code raises or handles its errors, at its own lines.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import hooks
+from .image import StandInImage
+from .image import become_real as image_becomes_real
+from .native import CoreNative
+from .record import CHECK_SAMPLES, Record, places
+from .rng import Generators, same_states
+from .same import difference
+from .session import Session, TroubleError
+from .state import State
+from .switch import recording
+from .tensor import StandInTensor, replace
+from .tensor import make as make_eagerly
+
+__all__ = ["Fetcher"]
+
+
+class Fetcher:
+    """Fetches batches in the process that uses them (num_workers=0).
+
+    inner   torch's fetcher of a map-style dataset
+    record  of the loader
+    """
+
+    def __init__(self, inner: Any, record: Record) -> None:
+        self._inner, self._record = inner, record
+        self._generators = Generators(inner.dataset, inner.collate_fn)
+        self._native: CoreNative | None = None
+        hooks.hold()
+        self._end = weakref.finalize(self, hooks.release)
+        self._end.atexit = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def fetch(self, indices: Any) -> Any:
+        """The batch of these indices, as torch's fetcher gives it; raises what that raises."""
+        record = self._record
+        if self._inner.auto_collation and hasattr(indices, "__next__"):
+            record.stop("trace", "a batch's indices are an iterator, which cannot be gone through again")
+        if not record.on:
+            self._end()
+            return self._inner.fetch(indices)
+        start = self._generators.save()
+        before = State(self._inner.dataset, self._inner.collate_fn) if record.due <= 0 else None
+        made = record if before is None else Record()
+        try:
+            batch = self._record_and_make(indices, made)
+        except Exception as error:
+            trouble: Exception | None = error
+        else:
+            if before is None or self._passes(indices, start, before, made):
+                return batch
+            trouble = None
+        self._generators.restore(start)
+        if before is not None:
+            before.restore()
+        return self._inner.fetch(indices) if trouble is None else self._again(indices, trouble)
+
+    def _again(self, indices: Any, trouble: Exception) -> Any:
+        """The batch without stand-ins, after `trouble` with them."""
+        try:
+            batch = self._inner.fetch(indices)
+        except Exception as error:
+            if type(error) is not type(trouble):
+                self._record.trouble(trouble)
+            raise
+        if isinstance(trouble, OSError):
+            self._record.undecoded(trouble)
+        else:
+            self._record.trouble(trouble)
+        return batch
+
+    def _passes(self, indices: Any, start: list[Any], before: State, made: Record) -> bool:
+        """Whether a batch that was just recorded may be used; `made` says what was.
+
+        Its first samples are run with and without stand-ins, from where the batch began, and a difference ends tracing.
+        Where no stand-in was made there is nothing to compare. State and generators are left as the batch left them.
+        """
+        record = self._record
+        if made.recorded:
+            end, after = self._generators.save(), State(self._inner.dataset, self._inner.collate_fn)
+            self._compare(indices, start, before, made)
+            after.restore()
+            self._generators.restore(end)
+            if not record.on or record.due <= 0:
+                return False
+        record.add(made)
+        return True
+
+    def _compare(self, indices: Any, start: list[Any], before: State, made: Record) -> None:
+        record, dataset = self._record, self._inner.dataset
+
+        def run(fetch: Callable[[Any], Any]) -> tuple[Any, float, list[Any]]:
+            few = _few(indices) if self._inner.auto_collation else indices
+            before.restore()
+            self._generators.restore(start)
+            begun = time.perf_counter()
+            batch = fetch(few)
+            return batch, time.perf_counter() - begun, self._generators.save()
+
+        try:
+            eager, eager_s, stands = run(self._inner.fetch)
+            changed = before.changed()
+            if changed is not None:
+                record.stop("trace", f"the dataset's attribute {changed!r} changes as samples are loaded")
+                return
+            traced, traced_s, stands_traced = run(lambda few: self._record_and_make(few, Record()))
+            found = difference(eager, traced)
+            if found is None and not same_states(stands, stands_traced):
+                found = "the random generators stand elsewhere"
+            if found is None:
+                record.passed(eager_s, traced_s)
+                return
+            again = run(self._inner.fetch)[0]
+            steady = difference(eager, again) is None
+        except Exception as error:  # of a user's type that cannot be compared, of a collate_fn that wants whole batches
+            record.failed(f"samples could not be compared: {type(error).__name__}: {error}")
+            return
+        if not steady:
+            record.stop("trace", "the dataset gives other samples each time, whatever its random state")
+            return
+        lines = ", ".join(f"{what} at {line}" for what, line in itertools.islice(made.reasons, 3))
+        record.stop(type(dataset).__qualname__, f"{found} when traced ({lines or 'all native'})", warn=True)
+
+    def _record_and_make(self, indices: Any, record: Record) -> Any:
+        if self._native is None:
+            self._native = CoreNative(workers=0)
+        session = Session(self._native)
+        try:
+            with recording(session):
+                batch = self._inner.fetch(indices)
+            leaves = finish(session, batch, self._native)
+        finally:
+            session.clear()
+        count = len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
+        record.count(count, leaves, session.reasons, session.recorded)
+        return batch
+
+
+def finish(session: Session, batch: Any, native: CoreNative) -> Counter[str]:
+    """Makes the stand-ins that a batch still refers to, wherever they are in it; says where and how many images."""
+    tensors: list[StandInTensor] = []
+    for each in session.living():
+        if type(each) is StandInTensor:
+            tensors.append(each)
+        elif type(each) is StandInImage:
+            session.became_real("a PIL image in the batch")
+            image_becomes_real(each, "", note=False)
+    # One image that lies in memory otherwise than the core lays it, or may be said to, is torch's matter.
+    by_torch = [each for each in tensors if len(each.shape) == 3 and (not each.tail.planar or 1 in each.shape[1:])]
+    by_core = [each for each in tensors if not any(each is other for other in by_torch)]
+    sizes = {id(each): len(each.images) for each in by_core}
+    leaves = places(batch, lambda value: sizes.get(id(value), 0))
+    for each in by_torch:
+        session.became_real("one tensor in the order of an image's bytes")
+        replace(each, make_eagerly(each))
+    if by_core:
+        for each, tensor in zip(by_core, native.run(by_core), strict=True):
+            replace(each, tensor)
+    if len(leaves) < len(by_core):
+        leaves["elsewhere in the batch"] += sum(sizes.values()) - sum(leaves.values())
+    return leaves
+
+
+def _few(indices: Any) -> Any:
+    """The first indices of a batch."""
+    if isinstance(indices, Mapping):
+        return dict(itertools.islice(indices.items(), CHECK_SAMPLES))
+    if isinstance(indices, (list, tuple)):
+        return indices[:CHECK_SAMPLES]
+    if isinstance(indices, set):
+        return set(itertools.islice(indices, CHECK_SAMPLES))
+    raise TroubleError(f"indices are a {type(indices).__name__}")

@@ -1,0 +1,140 @@
+"""Pillow: opening a file, and the functions of ImageOps that torchvision and datasets call."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from typing import Any
+
+from PIL import Image, ImageOps
+
+from .. import header, recipe, switch
+from ..image import StandInImage, become_real, derive, is_plain, opened
+from ..recipe import Source
+from .swap import Swap
+
+__all__ = ["record_border", "swaps"]
+
+_ORIENTATION = 0x0112
+
+
+def swaps() -> tuple[Swap, ...]:
+    """What is hooked of Pillow."""
+    return (
+        Swap(Image.open, _open),
+        Swap(ImageOps.expand, _expand),
+        Swap(ImageOps.exif_transpose, _exif_transpose),
+    )
+
+
+def _open(original: Callable[..., Any]) -> Callable[..., Any]:
+    def open(fp: Any, mode: Any, formats: Any) -> Any:
+        session = switch.current()
+        if session is not None:
+            source = _source(fp) if mode == "r" and formats is None else None
+            if source is not None:
+                return opened(source, session)
+            with switch.off():
+                image = original(fp, mode, formats)
+            session.became_real(f"Image.open of {_kind(fp, image)}")
+            return image
+        return original(fp, mode, formats)
+
+    return open
+
+
+def _kind(fp: Any, image: Image.Image) -> str:
+    if isinstance(fp, (str, bytes, os.PathLike, io.BufferedReader, io.BytesIO)):
+        return f"a {image.format} file of mode {image.mode}"
+    return type(fp).__name__
+
+
+def _source(fp: Any) -> Source | None:
+    """What the core can read; None for all else, and for errors: Pillow raises its own."""
+    kind = type(fp)
+    try:
+        if kind is io.BytesIO:
+            content = fp.getvalue()
+            found = header.probe(content)
+            return None if found is None or _too_large(found[0]) else Source(content, fp, *found)
+        if kind is io.BufferedReader:
+            path = os.fsencode(os.path.abspath(fp.name)) if isinstance(fp.name, (str, bytes)) else b""
+            number = fp.fileno()
+            if not path or not os.path.samestat(os.fstat(number), os.stat(path)):
+                return None
+            found, stamp = header.probe_file(number)
+        elif kind is str or kind is bytes or isinstance(fp, os.PathLike):
+            path = os.fsencode(fp)
+            if not path.startswith(b"/"):
+                path = os.path.abspath(path)
+            number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            try:
+                found, stamp = header.probe_file(number)
+            finally:
+                os.close(number)
+        else:
+            return None
+    except (OSError, ValueError):
+        return None
+    return None if found is None or _too_large(found[0]) else Source(path, fp, *found, stamp)
+
+
+def _too_large(size: tuple[int, int]) -> bool:
+    """Pillow warns of such an image, or raises."""
+    return Image.MAX_IMAGE_PIXELS is not None and size[0] * size[1] > Image.MAX_IMAGE_PIXELS
+
+
+def record_border(
+    image: Any, function: Callable[..., Any], arguments: tuple[Any, ...], sides: Any, mode: str, fill: Any
+) -> StandInImage | None:
+    """Records a border that `function(image, *arguments)` puts around a stand-in; None if the core has no such.
+
+    sides  (left, top, right, bottom), or what ImageOps and torchvision take for it
+    fill   an int or a tuple, as Pillow would get it; used by mode "constant"
+    """
+    if not is_plain(image):
+        return None
+    if type(sides) is int:
+        sides = (sides,) * 4
+    elif isinstance(sides, (tuple, list)) and len(sides) == 2:
+        sides = (*sides, *sides)
+    if not isinstance(sides, (tuple, list)) or len(sides) != 4:
+        return None
+    if not all(type(side) is int and 0 <= side < 1 << 20 for side in sides):
+        return None
+    channels = 3 if image.mode == "RGB" else 1
+    values = fill if isinstance(fill, tuple) else (fill,)
+    if mode != "constant" or values == (0,):
+        values = (0,) * channels
+    if len(values) != channels or not all(type(value) is int and 0 <= value <= 255 for value in values):
+        return None
+    left, top, right, bottom = sides
+    size = image.width + left + right, image.height + top + bottom
+    steps = (recipe.pad(left, top, right, bottom, mode, values),) if any(sides) else ()
+    return derive(image, function, arguments, steps, size, image.mode)
+
+
+def _expand(original: Callable[..., Any]) -> Callable[..., Any]:
+    def expand(image: Any, border: Any, fill: Any) -> Any:
+        if switch.current() is not None and type(image) is StandInImage:
+            sides = border if isinstance(border, (int, tuple)) else None
+            made = record_border(image, original, (border, fill), sides, "constant", fill)
+            if made is not None:
+                return made
+            become_real(image, "ImageOps.expand")
+        return original(image, border, fill)
+
+    return expand
+
+
+def _exif_transpose(original: Callable[..., Any]) -> Callable[..., Any]:
+    def exif_transpose(image: Any, *, in_place: bool) -> Any:
+        if switch.current() is not None and type(image) is StandInImage:
+            if image.__dict__["_recipe"].before is None and image.getexif().get(_ORIENTATION, 1) == 1:
+                made = image.copy()
+                return None if in_place else made
+            become_real(image, "ImageOps.exif_transpose")
+        return original(image, in_place=in_place)
+
+    return exif_transpose

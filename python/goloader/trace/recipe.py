@@ -1,0 +1,162 @@
+"""What was done to an image so far: where it comes from, the calls that Pillow would make, and the core's steps.
+
+A recipe can be carried out by the core, from its steps, or by Pillow itself, from its calls: an image that becomes real
+is made by the very functions that the user's code called.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from PIL import Image
+
+from . import switch
+from .session import TroubleError
+
+__all__ = ["STEPS_MAX", "Recipe", "Source", "crop", "flip_horizontal", "flip_vertical", "grayscale", "pad", "resize"]
+
+STEPS_MAX = 16  # each may be a pass, and core/op takes as many
+
+Size = tuple[int, int]  # width, height
+
+# A core/recipe.Step in wire form: kind, filter, mode, channels, fill, left, top, right, bottom, width, height.
+_STEP = struct.Struct("<4B4B6i")
+
+
+def crop(left: int, top: int, width: int, height: int) -> bytes:
+    """Keeps a rectangle that lies inside the image."""
+    return _STEP.pack(0, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)
+
+
+def resize(width: int, height: int, resample: int) -> bytes:
+    """Resamples by Pillow's filter number."""
+    return _STEP.pack(1, resample, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, width, height)
+
+
+def flip_horizontal() -> bytes:
+    """Mirrors left and right."""
+    return _STEP.pack(2, *(0,) * 13)
+
+
+def flip_vertical() -> bytes:
+    """Mirrors top and bottom."""
+    return _STEP.pack(3, *(0,) * 13)
+
+
+_PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
+
+
+def pad(left: int, top: int, right: int, bottom: int, mode: str, fill: tuple[int, ...] = (0,)) -> bytes:
+    """Adds a border; mode is torchvision's, fill a byte a channel or one for all."""
+    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
+    return _STEP.pack(4, 0, _PAD_MODES[mode], 0, red, green, blue, 0, left, top, right, bottom, 0, 0)
+
+
+def grayscale(channels: int) -> bytes:
+    """Luma, as 1 channel or 3 equal ones."""
+    return _STEP.pack(5, 0, 0, channels, *(0,) * 10)
+
+
+class Source:
+    """An image file that was opened: a path or bytes, and what its header says.
+
+    data    the path, absolute, or the whole file
+    opened  what the user gave to Image.open
+    stamp   of a path: the file's bytes, and when it was modified, in ns
+    """
+
+    __slots__ = ("data", "mode", "opened", "path", "size", "stamp")
+
+    def __init__(self, data: bytes, opened: Any, size: Size, mode: str, stamp: tuple[int, int] | None = None) -> None:
+        self.data, self.opened, self.size, self.mode = data, opened, size, mode
+        self.path = stamp is not None
+        self.stamp = stamp or (0, 0)
+
+    @property
+    def closed(self) -> bool:
+        """The user gave an open file and has closed it since."""
+        return bool(getattr(self.opened, "closed", False))
+
+    def open_as_given(self) -> Image.Image:
+        """The image as the user's own call would open it."""
+        self.verify()
+        with switch.off():
+            return Image.open(self.opened)
+
+    def load(self) -> Image.Image:
+        """The image, decoded; what the user gave may be closed meanwhile."""
+        self.verify()
+        with switch.off(), Image.open(self.data if self.path else io.BytesIO(self.data)) as image:
+            image.load()
+            return image
+
+    def verify(self) -> None:
+        """Raises TroubleError if the file is not the one that was opened: a user's image would be of that one."""
+        if self.path:
+            about = os.stat(self.data)
+            if (about.st_size, about.st_mtime_ns) != self.stamp:
+                raise TroubleError(f"{os.fsdecode(self.data)} was changed since it was opened")
+
+
+class Recipe:
+    """An image that nobody has made yet.
+
+    source   where it begins
+    before   the recipe that `call` goes on from; None at the source
+    call     (function, arguments), to be called with the image of `before`
+    steps    the core's, in wire form
+    size     (width, height) of the result
+    mode     Pillow's, of the result; other modes than RGB and L have no steps
+    """
+
+    __slots__ = ("_image", "before", "call", "followed", "mode", "size", "source", "steps")
+
+    def __init__(
+        self,
+        source: Source,
+        before: Recipe | None,
+        call: tuple[Callable[..., Any], tuple[Any, ...]] | None,
+        steps: tuple[bytes, ...],
+        size: Size,
+        mode: str,
+    ) -> None:
+        self.source, self.before, self.call = source, before, call
+        self.steps, self.size, self.mode = steps, size, mode
+        self.followed = False
+        self._image: Image.Image | None = None
+
+    @classmethod
+    def of(cls, source: Source) -> Recipe:
+        """The image as it is in its file; one of mode L is the core's RGB image without its colours."""
+        return cls(source, None, None, (grayscale(1),) if source.mode == "L" else (), source.size, source.mode)
+
+    def then(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], steps: tuple[bytes, ...], size: Size, mode: str
+    ) -> Recipe:
+        """What `function(image, *arguments)` makes of it."""
+        self.followed = True
+        return Recipe(self.source, self, (function, arguments), self.steps + steps, size, mode)
+
+    def carry_out(self) -> Image.Image:
+        """The image, made by Pillow; nobody may change it. Raises what Pillow raises."""
+        if self._image is None:
+            if self.before is None or self.call is None:
+                self._image = self.source.load()
+            else:
+                function, arguments = self.call
+                before = self.before.carry_out()
+                with switch.off():
+                    self._image = function(before, *arguments)
+        return self._image
+
+    def hand_over(self) -> Image.Image:
+        """The image, made by Pillow, for a user who may change it: recipes that go on from here must not see that."""
+        image = self.carry_out()
+        if self.followed:
+            return image.copy()
+        self._image = None
+        return image

@@ -1,0 +1,155 @@
+"""What is known about tracing one loader's dataset: whether it goes on, and what explain() says of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..plan.explain import Row
+from ..plan.refusal import Refusal
+
+__all__ = ["CHECK_EVERY", "Record"]
+
+# Samples between two shadow checks, and samples of one.
+CHECK_EVERY = 4096
+CHECK_SAMPLES = 8
+
+# A dataset for which nothing was native in as many samples goes on without stand-ins.
+_BARREN_SAMPLES = 64
+# Batches that had to be run again, since a stand-in was in the way, before tracing ends.
+_TROUBLES_MAX = 2
+# Batches that had to be run again since a file could not be decoded, before tracing ends, if it was 1 in as many.
+_DAMAGED_MAX = 8
+_DAMAGED_SHARE = 20
+# Checks that could not be made, before tracing ends.
+_ATTEMPTS_MAX = 3
+# Checks one after the other in which stand-ins took longer than eager code, before tracing ends, and samples between.
+_SLOWER_MAX = 3
+_SLOWER_CHECK_EVERY = 64
+
+
+@dataclass
+class Record:
+    """State of tracing for one dataset.
+
+    off        why nothing is recorded (any more)
+    due        samples until the next check
+    samples    recorded so far
+    batches    recorded so far
+    recorded   stand-ins made
+    leaves     place in the batch -> images that the core made for it
+    reasons    (what was done, line) -> how often that made a stand-in real
+    """
+
+    off: Refusal | None = None
+    due: int = 0
+    samples: int = 0
+    batches: int = 0
+    recorded: int = 0
+    troubles: int = 0
+    damaged: int = 0
+    attempts: int = 0
+    slower: int = 0
+    leaves: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def on(self) -> bool:
+        """True while batches are to be recorded."""
+        return self.off is None
+
+    @property
+    def state(self) -> str:
+        """ "native", "partly" or "Python": where the images' pixels come from."""
+        if self.off is not None or not self.leaves:
+            return "Python"
+        return "partly" if self.reasons else "native"
+
+    def stop(self, what: str, why: str, warn: bool = False) -> None:
+        """Ends tracing of this dataset."""
+        self.off = Refusal("source", what, why)
+        if warn:
+            warnings.warn(
+                f"goloader: {what}: {why}. This dataset now runs as torch runs it; "
+                "DataLoader(trace=False) does so from the start. Please report this.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def passed(self, eager_s: float, traced_s: float) -> None:
+        """A shadow check found no difference, and took so long in each way."""
+        self.attempts = 0
+        self.slower = self.slower + 1 if traced_s > eager_s else 0
+        self.due = _SLOWER_CHECK_EVERY if self.slower else CHECK_EVERY
+        if self.slower >= _SLOWER_MAX:
+            took = f"{traced_s * 1e3:.1f} ms with stand-ins, {eager_s * 1e3:.1f} ms without"
+            self.stop("trace", f"it gains nothing: samples took {took}")
+
+    def failed(self, why: str) -> None:
+        """A shadow check could not be made."""
+        self.attempts += 1
+        if self.attempts >= _ATTEMPTS_MAX:
+            self.stop("trace", why)
+
+    def count(self, samples: int, leaves: Counter[str], reasons: Counter[tuple[str, str]], recorded: int) -> None:
+        """A batch was recorded, with as many stand-ins."""
+        self.add(Record(samples=samples, batches=1, recorded=recorded, leaves=leaves, reasons=reasons))
+
+    def add(self, made: Record) -> None:
+        """The same, from a record of its own."""
+        self.samples += made.samples
+        self.batches += made.batches
+        self.recorded += made.recorded
+        self.due -= made.samples
+        self.leaves += made.leaves
+        for reason, times in made.reasons.items():
+            if reason in self.reasons or len(self.reasons) < 100:
+                self.reasons[reason] += times
+        if not self.leaves and self.samples >= _BARREN_SAMPLES:
+            first = next(iter(self.reasons), None)
+            self.stop("trace", "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel")
+
+    def trouble(self, error: BaseException) -> None:
+        """A batch had to be run again since a stand-in was in the way."""
+        self.troubles += 1
+        if self.troubles >= _TROUBLES_MAX:
+            self.stop("trace", f"a stand-in was in the way: {type(error).__name__}: {error}")
+
+    def undecoded(self, error: OSError) -> None:
+        """A batch had to be run again since a file could not be decoded, which may be the dataset's own matter."""
+        self.damaged += 1
+        if self.damaged >= _DAMAGED_MAX and self.damaged * _DAMAGED_SHARE > self.batches:
+            self.stop("trace", f"too many files cannot be decoded: {error}")
+
+    def rows(self) -> list[Row]:
+        """What explain() says."""
+        if self.off is not None and not self.leaves:
+            return [Row("trace", self.off.what, "Python", self.off.why)]
+        rows = []
+        if not self.samples:
+            rows.append(Row("trace", "not run yet", "Python", "what the dataset does shows as it runs"))
+        for place, count in self.leaves.items():
+            rows.append(Row("trace", f"{place}: {count} images", "Go"))
+        for (what, line), count in self.reasons.most_common(8):
+            rows.append(Row("trace", f"{what}, {count} times", "Python", f"at {line}"))
+        if self.off is not None:
+            rows.append(Row("trace", f"ended: {self.off.what}", "Python", self.off.why))
+        return rows
+
+
+def places(batch: Any, found: Any, at: str = "batch") -> Counter[str]:
+    """Where in a batch the objects are that `found` counts images of; 0 for others."""
+    images = found(batch)
+    if images:
+        return Counter({at: images})
+    pairs: Any = ()
+    if isinstance(batch, dict):
+        pairs = batch.items()
+    elif isinstance(batch, (list, tuple)):
+        pairs = enumerate(batch)
+    total: Counter[str] = Counter()
+    for key, value in pairs:
+        total += places(value, found, f"{at}[{key!r}]")
+    return total

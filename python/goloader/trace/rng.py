@@ -1,0 +1,87 @@
+"""The random generators that a dataset may draw from, saved and put back, so that a batch can be run again."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import torch
+
+__all__ = ["Generators", "same_states"]
+
+# A dataset is looked through no further.
+_OBJECTS_MAX = 5000
+_DEPTH_MAX = 8
+
+
+class Generators:
+    """The generators of this process, and those that are found among a dataset's attributes."""
+
+    def __init__(self, *roots: Any) -> None:
+        self._own: list[Any] = []
+        self._seen: set[int] = set()
+        for root in roots:
+            self._find(root, 0)
+        self._seen.clear()
+
+    def _find(self, value: Any, depth: int) -> None:
+        if depth > _DEPTH_MAX or id(value) in self._seen or len(self._seen) >= _OBJECTS_MAX:
+            return
+        if isinstance(value, (torch.Generator, np.random.Generator, np.random.RandomState, random.Random)):
+            self._seen.add(id(value))
+            self._own.append(value)
+        elif type(value) in (list, tuple, dict):
+            self._seen.add(id(value))
+            for item in list(value.values() if type(value) is dict else value)[:100]:
+                self._find(item, depth + 1)
+        elif hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor)):
+            self._seen.add(id(value))
+            for item in list(vars(value).values()):
+                self._find(item, depth + 1)
+
+    def save(self) -> list[Any]:
+        """What restore takes."""
+        return [torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False), *map(_state, self._own)]
+
+    def restore(self, states: list[Any]) -> None:
+        """Puts all generators where they were."""
+        torch.set_rng_state(states[0])
+        random.setstate(states[1])
+        np.random.set_state(states[2])
+        for generator, state in zip(self._own, states[3:], strict=True):
+            _set_state(generator, state)
+
+
+def same_states(one: list[Any], other: list[Any]) -> bool:
+    """Whether generators stood in the same place when each of these was saved."""
+    return all(map(_equal, one, other))
+
+
+def _state(generator: Any) -> Any:
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    return generator.get_state()
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif isinstance(generator, random.Random):
+        generator.setstate(state)
+    else:
+        generator.set_state(state)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return bool(one == other)

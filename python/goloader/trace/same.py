@@ -1,0 +1,67 @@
+"""Whether two batches are the same, bit for bit, and where they first differ."""
+
+from __future__ import annotations
+
+import collections.abc
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+__all__ = ["difference"]
+
+
+def difference(eager: Any, traced: Any, place: str = "the batch") -> str | None:
+    """What differs, for a person; None if nothing does. Unknown types are compared with ==, where they can.
+
+    Raises whatever a user's types raise on the way, RecursionError for what refers to itself.
+    """
+    if type(eager) is not type(traced):
+        return f"{place} is a {type(traced).__name__}, not a {type(eager).__name__}"
+    if isinstance(eager, torch.Tensor):
+        return _tensors(eager, traced, place)
+    if isinstance(eager, np.ndarray):
+        if (eager.dtype, eager.shape) != (traced.dtype, traced.shape):
+            return f"{place} is {traced.dtype}{traced.shape}, not {eager.dtype}{eager.shape}"
+        if eager.dtype == object:
+            return _items(enumerate(eager.flat), traced.flat, place)
+        return None if eager.tobytes() == traced.tobytes() else f"{place} has other values"
+    if isinstance(eager, Image.Image):
+        same = eager.mode == traced.mode and eager.size == traced.size and eager.tobytes() == traced.tobytes()
+        return None if same else f"{place} is another image"
+    if isinstance(eager, collections.abc.Mapping):
+        if list(eager) != list(traced):
+            return f"{place} has other keys"
+        return next((d for k in eager if (d := difference(eager[k], traced[k], f"{place}[{k!r}]"))), None)
+    if isinstance(eager, (list, tuple)):
+        if len(eager) != len(traced):
+            return f"{place} has {len(traced)} items, not {len(eager)}"
+        return _items(enumerate(eager), traced, place)
+    if isinstance(eager, float):
+        return None if eager.hex() == traced.hex() else f"{place} is {traced!r}, not {eager!r}"
+    if hasattr(eager, "__dict__") and "__eq__" not in vars(type(eager)) and not callable(eager):
+        return difference(vars(eager), vars(traced), place)
+    try:
+        return None if bool(eager == traced) else f"{place} is {traced!r}, not {eager!r}"
+    except Exception:  # nothing can be said of what refuses to be compared
+        return None
+
+
+def _items(eager: Any, traced: Any, place: str) -> str | None:
+    pairs = zip(eager, traced, strict=True)
+    return next((found for (at, one), other in pairs if (found := difference(one, other, f"{place}[{at}]"))), None)
+
+
+def _tensors(eager: torch.Tensor, traced: torch.Tensor, place: str) -> str | None:
+    mine, theirs = (
+        (tuple(each.shape), each.dtype, each.layout, each.requires_grad, each.device) for each in (traced, eager)
+    )
+    if mine != theirs:
+        return f"{place} is {mine[1]} {mine[0]}, not {theirs[1]} {theirs[0]}"
+    if eager.layout != torch.strided or eager.device.type != "cpu":
+        return None if torch.equal(eager, traced) else f"{place} has other values"
+    if eager.stride() != traced.stride():
+        return f"{place} has strides {traced.stride()}, not {eager.stride()}"
+    one, other = (each.detach().as_subclass(torch.Tensor).contiguous().view(-1) for each in (eager, traced))
+    return None if torch.equal(one.view(torch.uint8), other.view(torch.uint8)) else f"{place} has other values"

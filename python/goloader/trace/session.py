@@ -1,0 +1,96 @@
+"""One batch while it is recorded: its stand-ins, and what made some of them real."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from .tensor import StandInTensor
+
+__all__ = ["Native", "Session", "TroubleError", "user_line"]
+
+# Frames of these are never the user's.
+_LIBRARIES = ("/PIL/", "/torch/", "/torchvision/", "/numpy/", "/goloader/trace/")
+
+
+class TroubleError(RuntimeError):
+    """A stand-in cannot be right here; the batch is run again without any."""
+
+
+class Native:
+    """Whoever has the core at hand; worker processes have not."""
+
+    def run(self, tensors: list[StandInTensor]) -> list[torch.Tensor]:
+        """The tensors, made by the core, shaped as the stand-ins are."""
+        raise NotImplementedError
+
+
+class Session:
+    """One batch while it is recorded.
+
+    native    makes stacks real where a collate_fn touches them; None to make them as eager code would
+    reasons   (what was done, line of the user's code) -> how often that made a stand-in real
+    """
+
+    def __init__(self, native: Native | None = None) -> None:
+        self.native = native
+        self.reasons: Counter[tuple[str, str]] = Counter()
+        self.recorded = 0
+        self._living: list[Any] = []
+        self._prune_at = _PRUNE_MIN
+
+    def register(self, stand_in: Any) -> None:
+        """Remembers a stand-in, for those that are alive at the end of the batch."""
+        self.recorded += 1
+        self._living.append(stand_in)
+        if len(self._living) >= self._prune_at:
+            self.living()
+            self._prune_at = 2 * len(self._living) + _PRUNE_MIN
+
+    def living(self) -> list[Any]:
+        """The stand-ins that somebody else refers to; all others are forgotten."""
+        kept = self._living
+        self._living = [kept[i] for i in range(len(kept)) if sys.getrefcount(kept[i]) > _IDLE]
+        return self._living
+
+    def became_real(self, what: str) -> None:
+        """Notes what made a stand-in real."""
+        self.reasons[what, user_line()] += 1
+
+    def clear(self) -> None:
+        """Forgets all stand-ins."""
+        self._living = []
+
+
+_PRUNE_MIN = 32
+
+
+def _count_idle() -> int:
+    kept = [object()]
+    counts = [sys.getrefcount(kept[i]) for i in range(len(kept))]
+    return counts[0]
+
+
+# References to an object that only a list holds, counted as Session.living does: interpreters differ.
+_IDLE = _count_idle()
+
+
+def user_line() -> str:
+    """The innermost line that belongs to no library, as "file.py:12", and the transform that it called, if it did."""
+    frame = sys._getframe(1)
+    transform = ""
+    while frame is not None:
+        code = frame.f_code
+        if not transform and code.co_name in ("forward", "__call__"):
+            owner = frame.f_locals.get("self")
+            name = type(owner).__name__
+            if owner is not None and name not in ("Compose", "_Wrapped"):
+                transform = f" in {name}"
+        if not any(library in code.co_filename for library in _LIBRARIES) and not code.co_filename.startswith("<"):
+            return f"{code.co_filename.rpartition('/')[2]}:{frame.f_lineno}{transform}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "?"

@@ -1,0 +1,113 @@
+"""The plain state of a dataset and its collate_fn, noted and put back, so that a batch can be run twice.
+
+Random generators are rng.py's matter.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, OrderedDict, defaultdict, deque
+from typing import Any
+
+import torch
+
+__all__ = ["State"]
+
+_OBJECTS_MAX = 2000
+_DEPTH_MAX = 8
+# Longer containers are tables that were read from a file, hardly a note of what was loaded.
+_ITEMS_MAX = 100_000
+_ITEMS_WALKED = 100
+_SCALARS = (bool, int, float, str, bytes)
+_MISSING = object()
+_MAPPINGS = (dict, defaultdict, OrderedDict, Counter)
+
+
+class State:
+    """Attributes and containers of some objects and what they refer to, as they are now.
+
+    Only objects of torch's base classes and of the roots' own packages are looked into: what belongs to another library
+    (a pool of threads, a database) looks after itself.
+    """
+
+    def __init__(self, *roots: Any) -> None:
+        self._packages = {_package(root) for root in roots} - {"", "torch"}
+        self._seen: set[int] = set()
+        self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._containers: list[tuple[Any, Any]] = []
+        for root in roots:
+            self._note(root, 0)
+        self._seen.clear()
+
+    def _note(self, value: Any, depth: int) -> None:
+        if depth > _DEPTH_MAX or id(value) in self._seen or len(self._seen) >= _OBJECTS_MAX:
+            return
+        kind = type(value)
+        items: Any
+        if kind in (list, set, deque, *_MAPPINGS):
+            if len(value) > _ITEMS_MAX:
+                return
+            self._containers.append((value, value.copy()))
+            items = list(value.values() if kind in _MAPPINGS else value) if len(value) <= _ITEMS_WALKED else ()
+        elif kind is tuple:
+            items = value[:_ITEMS_WALKED]
+        elif self._owned(value):
+            attributes = vars(value)
+            self._attributes.append((attributes, dict(attributes)))
+            items = list(attributes.values())
+        else:
+            return
+        self._seen.add(id(value))
+        for item in items:
+            self._note(item, depth + 1)
+
+    def _owned(self, value: Any) -> bool:
+        if isinstance(value, (type, torch.Tensor)) or type(getattr(value, "__dict__", None)) is not dict:
+            return False
+        return isinstance(value, (torch.utils.data.Dataset, torch.nn.Module)) or _package(value) in self._packages
+
+    def changed(self) -> str | None:
+        """The name of a number or text among the attributes that is another now."""
+        for attributes, known in self._attributes:
+            for name, value in known.items():
+                if type(value) in _SCALARS and _differs(value, attributes.get(name, _MISSING)):
+                    return name
+        return None
+
+    def restore(self) -> None:
+        """Puts all back, but for what was None or missing: files that are opened at first use stay open."""
+        for attributes, known in self._attributes:
+            for name, value in known.items():
+                if value is not None or name not in attributes:
+                    attributes[name] = value
+        for container, known in self._containers:
+            kind = type(container)
+            if kind in _MAPPINGS:
+                same = len(container) == len(known) and all(container.get(key, _MISSING) is known[key] for key in known)
+            elif kind is set:
+                same = container == known
+            else:
+                same = len(container) == len(known) and all(map(_is, container, known))
+            if same:
+                continue
+            container.clear()
+            if kind in _MAPPINGS:
+                for key, value in known.items():
+                    container[key] = value
+            else:
+                (container.update if kind is set else container.extend)(known)
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _differs(one: Any, other: Any) -> bool:
+    return one is not other and (type(one) is not type(other) or one != other)
+
+
+def _package(value: Any) -> str:
+    """The top-level package of an object's class, or of a function; "" for the standard library's."""
+    owner = value if hasattr(value, "__qualname__") else type(value)
+    name = str(getattr(owner, "__module__", "")).partition(".")[0]
+    return "" if name in sys.stdlib_module_names else name

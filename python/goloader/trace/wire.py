@@ -1,0 +1,96 @@
+"""A batch of recipes as bytes, as core/recipe/batch.go reads them; it describes the layout."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from .recipe import Recipe, Source
+from .tail import Tail
+
+__all__ = ["FIELDS_MAX", "Field", "Message", "encode"]
+
+FIELDS_MAX = 16  # GL_FIELDS_MAX
+
+_MAGIC = 0x31424C47
+_HEADER = struct.Struct("<6I")
+_FIELD = struct.Struct("<7I")
+_SOURCE = struct.Struct("<5IQq")
+_IMAGE = struct.Struct("<4I")
+
+# core/tensor.DType by torch's types.
+DTYPES = {
+    torch.uint8: 1,
+    torch.int8: 2,
+    torch.int16: 4,
+    torch.int32: 6,
+    torch.int64: 8,
+    torch.float16: 9,
+    torch.bfloat16: 10,
+    torch.float32: 11,
+    torch.float64: 12,
+    torch.bool: 13,
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """Images of one size with one tail: an array [images, channels, height, width]."""
+
+    images: Sequence[Recipe]
+    tail: Tail
+
+
+@dataclass(frozen=True)
+class Message:
+    """A batch in wire form, and the sources of its images in their order."""
+
+    data: bytes
+    sources: tuple[Source, ...]
+
+
+def encode(fields: Sequence[Field]) -> Message:
+    """The message of at most FIELDS_MAX fields.
+
+    Images that share a place follow each other, so that crops of one photo read it once.
+    """
+    body: list[bytes] = []
+    at = 0
+
+    def put(data: bytes) -> tuple[int, int]:
+        nonlocal at
+        body.append(data)
+        at += len(data)
+        return at - len(data), len(data)
+
+    heads = []
+    for field in fields:
+        width, height = field.images[0].size
+        table = field.tail.table
+        heads.append(
+            _FIELD.pack(len(field.images), DTYPES[field.tail.dtype], table.channels, height, width, *put(table.data))
+        )
+    numbers: dict[int, int] = {}
+    sources: list[bytes] = []
+    images: list[bytes] = []
+    origins: list[Source] = []
+    steps: list[bytes] = []
+    for place in range(max(len(field.images) for field in fields)):
+        for number, field in enumerate(fields):
+            if place >= len(field.images):
+                continue
+            image = field.images[place]
+            source = image.source
+            known = numbers.get(id(source))
+            if known is None:
+                known = numbers[id(source)] = len(sources)
+                where = put(source.data + b"\0" if source.path else source.data)
+                sources.append(_SOURCE.pack(not source.path, *source.size, *where, *source.stamp))
+            images.append(_IMAGE.pack(known, number, len(steps), len(image.steps)))
+            steps += image.steps
+            origins.append(source)
+    header = _HEADER.pack(_MAGIC, len(heads), len(sources), len(images), len(steps), at)
+    return Message(b"".join((header, *heads, *sources, *images, *steps, *body)), tuple(origins))

@@ -1,0 +1,53 @@
+"""Every dataset of the gallery gives torch's batches, bit for bit, and its pixels come from where they must."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+import torch
+from torch.utils import data
+
+import goloader
+from goloader.trace import door
+from goloader.trace.same import difference
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = datasets.fill(tmp_path_factory.mktemp("gallery"))
+    for i in range(datasets.COUNT):
+        folder = made / "classes" / "ab"[i % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(made / "photos" / f"{i}.jpg", folder)
+    return made
+
+
+def seed(number: int) -> None:
+    torch.manual_seed(number)
+    random.seed(number)
+    np.random.seed(number)
+
+
+def epochs(loader: Any, count: int) -> tuple[list[Any], Any]:
+    """The batches of several epochs, and where the generators stand afterwards."""
+    seed(3)
+    batches = [batch for _ in range(count) for batch in loader]
+    return batches, (torch.rand(1).item(), random.random(), np.random.rand())
+
+
+@pytest.mark.parametrize("name", datasets.CASES)
+def test_batches_are_torch_s(root: Path, name: str) -> None:
+    case = datasets.CASES[name]
+    options = {"batch_size": 9, "shuffle": True} | case.options
+    want = epochs(data.DataLoader(case.make(root), **options), 4)
+    loader = goloader.DataLoader(case.make(root), **options)
+    got = epochs(loader, 4)
+    assert difference(want, got) is None
+    assert door.record(loader).state == case.state, loader.explain()
+    assert loader.explain().native == (case.state != "Python")

@@ -1,0 +1,428 @@
+"""Whatever goes wrong with stand-ins, a user gets torch's batches, errors and random numbers."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import io
+import os
+import random
+import subprocess
+import sys
+import time
+import warnings
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+import torch
+import torchvision.transforms as T
+import torchvision.transforms.functional as F
+from PIL import Image
+from torch.utils import data
+
+import goloader
+from goloader import _native
+from goloader.trace import door, hooks
+from goloader.trace import image as images
+from goloader.trace.native import CoreNative
+from goloader.trace.record import Record
+from goloader.trace.same import difference
+from goloader.trace.wire import DTYPES
+
+pytestmark = pytest.mark.timeout(90)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return datasets.fill(tmp_path_factory.mktemp("safety"))
+
+
+def seed() -> None:
+    torch.manual_seed(11)
+    random.seed(11)
+    np.random.seed(11)
+
+
+def run(loader: Any) -> tuple[list[Any], Any]:
+    """Batches and errors of two epochs, and where the generators stand afterwards."""
+    seed()
+    results: list[Any] = []
+    for _ in range(2):
+        iterator = iter(loader)
+        while True:
+            try:
+                results.append(next(iterator))
+            except StopIteration:
+                break
+            except Exception as error:
+                results.append((type(error).__name__, str(error)))
+    return results, (torch.rand(1).item(), random.random(), np.random.rand())
+
+
+def compare(dataset: Any, **options: Any) -> Any:
+    """Our loader, after its batches were compared with torch's. `dataset` makes one."""
+    options = {"batch_size": 5, "shuffle": True} | options
+    want = run(data.DataLoader(dataset(), **options))
+    loader = goloader.DataLoader(dataset(), **options)
+    got = run(loader)
+    assert difference(want, got) is None
+    return loader
+
+
+def test_a_wrong_step_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "_FLIPS", {0: ()})
+    transform = T.Compose([T.RandomHorizontalFlip(1.0), T.Resize((20, 20)), T.ToTensor()])
+    with pytest.warns(RuntimeWarning, match=r"Files: batch|Files: the batch\[0\] has other values when traced"):
+        loader = compare(lambda: datasets.Files(root, transform))
+    assert not door.record(loader).on
+    assert "has other values when traced" in str(loader.explain())
+
+
+def test_a_wrong_pixel_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = CoreNative.run
+
+    def wrong(self: Any, tensors: Any) -> Any:
+        made = right(self, tensors)
+        made[0].view(-1)[-1] += 1e-6
+        return made
+
+    monkeypatch.setattr(CoreNative, "run", wrong)
+    with pytest.warns(RuntimeWarning, match="has other values when traced"):
+        compare(lambda: datasets.Files(root, datasets.VAL))
+
+
+def test_a_wrong_draw_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = images.StandInImage.crop
+
+    def drawing(self: Any, box: Any = None) -> Any:
+        torch.rand(1)
+        return right(self, box)
+
+    monkeypatch.setattr(images.StandInImage, "crop", drawing)
+    with pytest.warns(RuntimeWarning, match="when traced"):
+        compare(lambda: datasets.Files(root, datasets.TRAIN))
+
+
+def test_checks_come_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goloader.trace.record.CHECK_EVERY", 10)
+    checked: list[int] = []
+    right = Record.passed
+    monkeypatch.setattr(Record, "passed", lambda self, *_: (checked.append(self.samples), right(self, 2.0, 1.0))[1])
+    loader = compare(lambda: datasets.Files(root, datasets.TRAIN))
+    assert len(checked) > 2 and door.record(loader).state == "native"
+
+
+class Damaged(datasets.Files):
+    """Pictures 3 and 7 have an intact header and end, and damage in between."""
+
+    def __init__(self, root: Path, kind: str, careful: bool) -> None:
+        super().__init__(root)
+        self.kind, self.careful = kind, careful
+        self.content = {i: Path(self.path(i, *kind.split("/"))).read_bytes() for i in range(datasets.COUNT)}
+        for i in (3, 7):
+            broken = bytearray(self.content[i])
+            for at in range(len(broken) // 2, len(broken) // 2 + 40):
+                broken[at] ^= 0x55
+            self.content[i] = bytes(broken)
+
+    def __getitem__(self, i: int) -> Any:
+        try:
+            image = Image.open(io.BytesIO(self.content[i])).convert("RGB")
+        except OSError:
+            if not self.careful:
+                raise
+            return self[random.randrange(3)]
+        left = random.randrange(5)
+        return F.to_tensor(image.crop((left, 0, left + 30, 30))), i
+
+
+@pytest.mark.parametrize("careful", [True, False])
+@pytest.mark.parametrize("kind", ["photos/jpg", "png/png"])
+def test_a_file_with_damage_inside_raises_where_it_is_decoded(root: Path, kind: str, careful: bool) -> None:
+    loader = compare(lambda: Damaged(root, kind, careful))
+    assert door.record(loader).state == "native"
+
+
+class Vanishing(datasets.Files):
+    """A picture is gone after it was opened."""
+
+    def __getitem__(self, i: int) -> Any:
+        path = Path(self.path(i) + ".copy")
+        path.write_bytes(Path(self.path(i)).read_bytes())
+        image = Image.open(path).convert("RGB")
+        path.unlink()
+        return F.to_tensor(image.resize((9, 9))), i
+
+
+def test_a_file_that_vanishes_is_read_in_time(root: Path) -> None:
+    compare(lambda: Vanishing(root))
+
+
+class Counting(datasets.Files):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.calls = 0
+
+    def __getitem__(self, i: int) -> Any:
+        self.calls += 1
+        return F.to_tensor(Image.open(self.path(i)).resize((9, 9))), self.calls
+
+
+def test_a_dataset_that_counts_its_samples_counts_as_with_torch(root: Path) -> None:
+    loader = compare(lambda: Counting(root))
+    assert "'calls' changes" in str(loader.explain())
+
+
+class Noting(datasets.Files):
+    """Notes what it loads in containers, which its samples show."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.seen: list[int] = []
+        self.counts = collections.Counter[int]()
+        self.file: Any = None
+        self.opened = [0]
+
+    def __getitem__(self, i: int) -> Any:
+        if self.file is None:
+            self.file = open(self.path(0), "rb")  # noqa: SIM115, as many do
+            self.opened[0] += 1
+        self.seen.append(i)
+        self.counts[i % 3] += 1
+        return F.to_tensor(Image.open(self.path(i)).resize((9, 9))), len(self.seen), self.counts[i % 3]
+
+
+def test_a_dataset_that_notes_its_samples_notes_each_once(root: Path) -> None:
+    made: list[Noting] = []
+
+    def make() -> Noting:
+        made.append(Noting(root))
+        return made[-1]
+
+    loader = compare(make)
+    assert door.record(loader).state == "native"
+    theirs, ours = made
+    assert ours.seen == theirs.seen and ours.counts == theirs.counts and ours.opened == theirs.opened == [1]
+    for each in made:
+        each.file.close()
+
+
+class Calls(datasets.Files):
+    """Tells somebody outside of itself what it loads."""
+
+    calls: list[int]
+
+    def __getitem__(self, i: int) -> Any:
+        type(self).calls.append(i)
+        return torch.tensor([i])
+
+
+def test_a_dataset_without_images_is_asked_for_each_sample_once(root: Path) -> None:
+    Calls.calls = []
+    loader = goloader.DataLoader(Calls(root), 7)
+    assert torch.equal(torch.cat(list(loader)), torch.arange(datasets.COUNT)[:, None])
+    assert Calls.calls == list(range(datasets.COUNT))
+
+
+def test_without_pillow_nothing_is_imported_for_this() -> None:
+    program = """
+import sys, goloader
+assert len(list(goloader.DataLoader(list(range(9)), collate_fn=list))) == 9
+class Own:
+    def __len__(self): return 9
+    def __getitem__(self, i): return i
+loader = goloader.DataLoader(Own(), 3)
+assert [batch.tolist() for batch in loader] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+assert "nothing has imported it" in str(loader.explain())
+from PIL import Image
+assert [batch.tolist() for batch in loader] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+assert not any(name.startswith("torchvision") for name in sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+class Slow(datasets.Files):
+    """Stand-ins cost more here than they save."""
+
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.path(i)).resize((4, 4))
+        if type(image) is images.StandInImage:
+            time.sleep(0.02)
+        return F.to_tensor(image), i
+
+
+def test_stand_ins_that_save_no_time_are_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goloader.trace.record._SLOWER_MAX", 3)
+    monkeypatch.setattr("goloader.trace.record._SLOWER_CHECK_EVERY", 5)
+    loader = compare(lambda: Slow(root))
+    assert not door.record(loader).on and "it gains nothing" in str(loader.explain())
+
+
+class Knotted:
+    """Refers to itself, and refuses to be compared."""
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.x, self.own = x, self
+
+
+def test_samples_that_cannot_be_compared_end_tracing(root: Path) -> None:
+    loader = goloader.DataLoader(
+        datasets.Files(root, datasets.VAL), 3, collate_fn=lambda samples: Knotted(torch.stack([x for x, _ in samples]))
+    )
+    want = data.DataLoader(datasets.Files(root, datasets.VAL), 3)
+    for ours, theirs in zip(loader, want, strict=True):
+        assert difference(theirs[0], ours.x) is None
+    assert "could not be compared" in str(loader.explain())
+
+
+class Iterators:
+    """A batch sampler whose batches can be gone through once."""
+
+    def __iter__(self) -> Iterator[Iterator[int]]:
+        return map(iter, [[1, 2], [3], [4, 5]])
+
+
+def test_indices_that_can_be_gone_through_once(root: Path) -> None:
+    compare(lambda: datasets.Files(root, datasets.VAL), batch_sampler=Iterators(), shuffle=False, batch_size=1)
+
+
+class Overwriting(datasets.Files):
+    """Each picture goes through the same file, as frames of a video do."""
+
+    def __getitem__(self, i: int) -> Any:
+        path = Path(f"{self.root}/frame.jpg")
+        path.write_bytes(Path(self.path(7 * (i % 3))).read_bytes())
+        image = Image.open(path)
+        os.utime(path, ns=(i, i))
+        return F.to_tensor(image.resize((9, 9))), i
+
+
+def test_a_file_that_is_written_again_is_not_taken_for_the_one_before(root: Path) -> None:
+    loader = compare(lambda: Overwriting(root))
+    assert not door.record(loader).on
+
+
+class Watched(datasets.Files):
+    """Holds its tensor by a weak reference too, so that it cannot become another object."""
+
+    def __getitem__(self, i: int) -> Any:
+        x = F.to_tensor(Image.open(self.path(i)).resize((9, 9)))
+        self.watched = weakref.ref(x)
+        return x.abs(), i
+
+
+def test_a_stand_in_that_is_in_the_way_gives_way(root: Path) -> None:
+    loader = compare(lambda: Watched(root))
+    assert not door.record(loader).on
+    assert "in the way" in str(loader.explain())
+
+
+def raising(samples: Any) -> Any:
+    raise KeyError("no such field")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"collate_fn": raising},
+        {"batch_size": 21},
+        {"batch_size": 50},
+        {"drop_last": True},
+        {"batch_size": None},
+        {"sampler": [3, 1, 4, 900], "shuffle": False},
+        {"batch_sampler": [[1, 2], [3, "x"], [4]], "shuffle": False, "batch_size": 1},
+        {"batch_sampler": [(1, 2), {3: 1, 4: 1}, {5}, []], "shuffle": False, "batch_size": 1},
+    ],
+)
+def test_errors_and_odd_batches_are_torch_s(root: Path, options: dict[str, Any]) -> None:
+    compare(lambda: datasets.Files(root, datasets.TRAIN), **options)
+
+
+def test_samples_of_different_sizes_fail_as_with_torch(root: Path) -> None:
+    compare(lambda: datasets.Files(root, T.ToTensor()))
+
+
+def test_a_default_dtype_counts(root: Path) -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        compare(lambda: datasets.Files(root, datasets.VAL))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    loader = compare(lambda: datasets.Files(root, datasets.VAL))
+    assert door.record(loader).state == "native"
+
+
+@pytest.mark.parametrize("how", ["argument", "environment", "version", "worker"])
+def test_tracing_can_be_off(root: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {}
+    if how == "argument":
+        options["trace"] = False
+    elif how == "environment":
+        monkeypatch.setenv("GOLOADER_TRACE", "0")
+    elif how == "version":
+        unknown = dataclasses.replace(hooks._LIBRARIES[1], first=(99, 0), behind=(100, 0))
+        monkeypatch.setattr(hooks, "_LIBRARIES", (unknown,))
+    else:
+        monkeypatch.setattr(door, "get_worker_info", lambda: 1)
+    monkeypatch.setattr(CoreNative, "run", lambda *_: pytest.fail("the core was asked"))
+    loader = goloader.DataLoader(datasets.Files(root, datasets.TRAIN), 4, **options)
+    assert loader.trace is (how != "argument")
+    seed()
+    got = list(loader)
+    seed()
+    assert difference(list(data.DataLoader(datasets.Files(root, datasets.TRAIN), 4)), got) is None
+    row = loader.explain().rows[-1]
+    assert (row.stage, row.where) == ("trace", "Python") and not loader.explain().native
+
+
+def test_ctrl_c_leaves_a_loader_that_goes_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = goloader.DataLoader(datasets.Files(root, datasets.VAL), 4)
+    want = list(loader)
+    right = CoreNative.receive
+    iterator = iter(loader)
+    assert difference(want[0], next(iterator)) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(CoreNative, "receive", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            next(iterator)
+    assert CoreNative.receive is right
+    assert difference(want[2:], list(iterator)) is None
+
+
+def test_batches_are_kept_as_they_are(root: Path) -> None:
+    loader = goloader.DataLoader(datasets.Files(root, T.Compose([T.Resize((90, 90)), T.ToTensor()])), 8)
+    for _ in range(3):
+        kept = list(loader)
+    again = list(data.DataLoader(datasets.Files(root, T.Compose([T.Resize((90, 90)), T.ToTensor()])), 8))
+    for _ in loader:
+        pass
+    assert difference(again, kept) is None
+    assert type(kept[0][0]) is torch.Tensor
+
+
+def test_nothing_is_hooked_when_no_loader_runs(root: Path) -> None:
+    loader = goloader.DataLoader(datasets.Files(root, datasets.VAL), 4)
+    code = Image.open.__code__
+    iterator = iter(loader)
+    next(iterator)
+    assert Image.open.__code__ is not code
+    del iterator
+    assert Image.open.__code__ is code
+
+
+def test_dtypes_have_the_core_s_numbers() -> None:
+    lib = _native.library()
+    assert {str(dtype).removeprefix("torch."): number for dtype, number in DTYPES.items()} == {
+        _native.dtype_name(lib, number): number for number in DTYPES.values()
+    }
+
+
+def test_no_warnings_where_nothing_is_wrong(root: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare(lambda: datasets.Files(root, datasets.TRAIN))
