@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import random
 from io import BytesIO
 from typing import Any
 
@@ -85,6 +87,51 @@ def test_state_goes_from_image_to_image(alone: native.Decoder, library: ctypes.C
         if rng.random() < 0.3:
             alone.decode(data[: len(data) // 2], size)
         laws.check(alone, data, size, laws.boxes(rng, *size, 1))
+
+
+def _any_file(pick: random.Random, rng: np.random.Generator, library: ctypes.CDLL) -> tuple[bytes, tuple[int, int]]:
+    """Any kind that is ours, of any quality and of any size from 1x1 on."""
+    colour, sampling = OURS[pick.choice(list(OURS))]
+    size = pick.choice([1, 8, 16, pick.randint(1, 90)]), pick.choice([1, 8, 16, pick.randint(1, 90)])
+    restarts = pick.choice([{}, {}, {"restart_rows": 1}, {"restart_blocks": pick.randint(1, 5)}])
+    pixels = laws.picture(rng, *size, 1 if colour == GREY else 3)
+    data = make_jpeg.jpeg(library, pixels, colour, sampling, quality=pick.randint(5, 100), **restarts)
+    assert data is not None
+    if pick.random() < 0.3:
+        out = BytesIO()
+        Image.open(BytesIO(data)).save(out, "JPEG", quality=pick.randint(5, 100), optimize=True)
+        data = out.getvalue()
+    return data, size
+
+
+def test_damaged_files_of_any_kind_equal_pillow_where_both_take_them(
+    jpeg: native.Decoder, library: ctypes.CDLL
+) -> None:
+    """What we decode, Pillow decodes to the same; with a seek index, made anew or by the windows before.
+
+    GOLOADER_TEST_MUTATIONS=100000 tries as many files.
+    """
+    files = int(os.environ.get("GOLOADER_TEST_MUTATIONS", "2000"))
+    pick, rng = random.Random(files), np.random.default_rng(files)
+    decoded = damaged = 0
+    while damaged < files:
+        data, size = _any_file(pick, rng, library)
+        laws.check(jpeg, data, size, laws.boxes(rng, *size, 1))
+        seek = native.Seek(pick.choice([4096, 300]))
+        for _ in range(20):
+            damaged += 1
+            changed = laws._mutated(pick, data)
+            want = native.pillow(changed)
+            # A header that now tells of another size is one to believe.
+            now = size if want is None else (want.shape[1], want.shape[0])
+            for x, y, w, h in laws.boxes(rng, *now, 1):
+                got = jpeg.decode(changed, now, (x, y, w, h), seek)
+                if got is not None:
+                    decoded += 1
+                    assert want is not None, f"Pillow refuses what we decode: {changed.hex()}"
+                    np.testing.assert_array_equal(got, want[y : y + h, x : x + w], f"{x, y, w, h}: {changed.hex()}")
+    assert decoded > files // 3  # the law would hold for a decoder that refuses everything
+    print(f"{damaged} damaged files, {decoded} windows decoded, none differs")
 
 
 def _not_ours(library: ctypes.CDLL) -> dict[str, bytes]:
