@@ -123,29 +123,34 @@ func (b *batch) spanOf(position int) *span {
 	return &b.spans[position/(b.spans[0].hi-b.spans[0].lo)]
 }
 
-// next finds a span that a worker can take.
-func (b *batch) next(rows bool) *span {
+// runnable finds a span that is read and drawn.
+func (b *batch) runnable(rows bool) *span {
 	if b.held || b.left == 0 {
 		return nil
 	}
-	var unreadSpan *span
 	for i := range b.spans {
-		switch sp := &b.spans[i]; sp.phase {
-		case ready:
-			if b.drawn >= sp.hi {
-				return sp
-			}
-		case waiting:
-			if rows {
-				sp.phase = ready
-				return sp
-			}
-			if unreadSpan == nil {
-				unreadSpan = sp
-			}
+		sp := &b.spans[i]
+		if rows && sp.phase == waiting {
+			sp.phase = ready // there is nothing to read
+		}
+		if sp.phase == ready && (rows || b.drawn >= sp.hi) {
+			return sp
 		}
 	}
-	return unreadSpan
+	return nil
+}
+
+// unread finds a span that nobody has read.
+func (b *batch) unread() *span {
+	if b.held || b.left == 0 {
+		return nil
+	}
+	for i := range b.spans {
+		if sp := &b.spans[i]; sp.phase == waiting {
+			return sp
+		}
+	}
+	return nil
 }
 
 // complete reports whether no span is left to do.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
@@ -31,6 +32,9 @@ type Options struct {
 	Seeds    []uint64 // ... or with Seeds[w], where a worker was seeded anew; nil or one a stream
 	Span     int      // most images a worker takes at a time; 0: by batch size and workers
 	Poison   bool     // overwrite returned slots
+
+	ReadAhead  int  // bytes of files that are read ahead from a slow source, about; 0: readAheadMax
+	SlowSource bool // take the source for slow whatever it does, for tests
 }
 
 // seed is what stream w starts with.
@@ -74,6 +78,7 @@ type Run struct {
 	unused   []*batch  // for reuse
 	streams  []stream
 	sequence int64
+	readers  readers
 	started  bool // workers serve
 	closed   bool
 	broken   error // workers could not be started: every batch fails with this
@@ -90,6 +95,9 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.NumCPU()
+	}
+	if o.ReadAhead <= 0 {
+		o.ReadAhead = readAheadMax
 	}
 	events, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -121,6 +129,9 @@ func (r *Run) start() {
 	r.started = true
 	for range r.options.Workers {
 		r.group.Go(r.serve)
+	}
+	if r.loader.files != nil {
+		r.decideOnReaders()
 	}
 }
 
@@ -344,8 +355,12 @@ func (r *Run) Close() error {
 	return nil
 }
 
-// announce makes the event descriptor readable if Next has news. Called with the lock held after each change.
+// announce makes the event descriptor readable if Next has news, and wakes readers, who may go on now. Called with the lock
+// held after each change.
 func (r *Run) announce() {
+	if r.readers.slow {
+		r.work.Broadcast()
+	}
 	news := len(r.batches) > 0 && r.batches[0].busy == 0 && (r.batches[0].stall.Kind != 0 || r.batches[0].complete())
 	for i := range r.streams {
 		news = news || r.streams[i].needsExp
@@ -400,35 +415,66 @@ func (r *Run) serve() error {
 			r.work.Wait()
 			continue
 		}
-		b.busy++
 		if sp.phase == waiting {
-			sp.phase = reading
-			r.mu.Unlock()
-			err := guard(func() error { return w.read(b, sp) })
-			r.mu.Lock()
-			b.busy--
-			r.finishRead(b, sp, err)
+			r.readSpan(w, b, sp)
 		} else {
-			sp.phase = running
-			steps := b.steps
-			r.mu.Unlock()
-			err := guard(func() error { return w.carryOut(b, sp, steps) })
-			r.mu.Lock()
-			b.busy--
-			r.finishRun(b, sp, err)
-		}
-		r.announce()
-		if b.busy == 0 {
-			r.quiet.Broadcast()
+			r.runSpan(w, b, sp)
 		}
 	}
 	return nil
 }
 
-// pick finds the earliest span to take.
+// readSpan reads a span's files, without the lock meanwhile.
+func (r *Run) readSpan(w *worker, b *batch, sp *span) {
+	b.busy++
+	sp.phase = reading
+	r.mu.Unlock()
+	start := time.Now()
+	err := guard(func() error { return w.read(b, sp) })
+	took := time.Since(start)
+	r.mu.Lock()
+	b.busy--
+	if err == nil {
+		r.tookRead(sp.hi-sp.lo, sp.buffer.Len(), took)
+	}
+	r.finishRead(b, sp, err)
+	r.putDown(b)
+}
+
+// runSpan makes a span's samples, without the lock meanwhile.
+func (r *Run) runSpan(w *worker, b *batch, sp *span) {
+	b.busy++
+	sp.phase = running
+	steps := b.steps
+	r.mu.Unlock()
+	start := time.Now()
+	err := guard(func() error { return w.carryOut(b, sp, steps) })
+	took := time.Since(start)
+	r.mu.Lock()
+	b.busy--
+	r.tookRun(sp.hi-sp.lo, took)
+	r.finishRun(b, sp, err)
+	r.putDown(b)
+}
+
+// putDown tells everybody who waits for it that a batch's span is no longer in hand.
+func (r *Run) putDown(b *batch) {
+	r.announce()
+	if b.busy == 0 {
+		r.quiet.Broadcast()
+	}
+}
+
+// pick finds the earliest span that a worker can take.
 func (r *Run) pick() (*batch, *span) {
 	for _, b := range r.batches {
-		if sp := b.next(r.loader.rows != nil); sp != nil {
+		if sp := b.runnable(r.loader.rows != nil); sp != nil {
+			return b, sp
+		}
+		if r.readers.slow {
+			continue
+		}
+		if sp := b.unread(); sp != nil {
 			return b, sp
 		}
 	}

@@ -125,7 +125,8 @@ func TestAnySequenceOfCallsDoesWhatTheModelDoes(t *testing.T) {
 			for range 3 {
 				o := pipeline.Options{
 					Workers: 1 + random.IntN(4), Streams: 1 + random.IntN(3), BaseSeed: random.Uint64(), Span: random.IntN(5),
-					Poison: random.IntN(2) == 0,
+					Poison:     random.IntN(2) == 0,
+					SlowSource: random.IntN(3) == 0, ReadAhead: random.IntN(3) * 1000,
 				}
 				u := &user{rig: start(t, l, p, photos, o), random: random, model: newModel(p, photos, o.Streams, o.BaseSeed)}
 				u.do("start %+v", o)

@@ -52,6 +52,7 @@ func TestTuningNeverChangesBatches(t *testing.T) {
 					ahead := 1 + random.IntN(2*len(batches))
 					o := pipeline.Options{
 						Workers: 1 + random.IntN(6), Streams: streams, BaseSeed: seed, Span: random.IntN(20), Poison: random.IntN(2) == 0,
+						SlowSource: random.IntN(3) == 0, ReadAhead: random.IntN(3) * 1000,
 					}
 					about := fmt.Sprintf("%+v, %d ahead", o, ahead)
 					r := start(t, l, p, photos, o)
