@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch.utils.data import Dataset, TensorDataset
 
@@ -50,6 +51,26 @@ def case(title: str, *, target: float, same_bits: bool = True, **options: Any) -
 @case("TensorDataset, float32 [60000, 1, 28, 28] and labels", batch_size=256, target=8)
 def tensors(scratch: Path) -> Dataset[Any]:
     return TensorDataset(torch.rand(60_000, 1, 28, 28), torch.randint(10, (60_000,)))
+
+
+class Own(Dataset[Any]):
+    """A class such as people write, of numpy arrays and a list."""
+
+    def __init__(self) -> None:
+        noise = np.random.default_rng(0)
+        self.features = noise.random((60_000, 28, 28), np.float32)
+        self.labels = noise.integers(0, 10, 60_000).tolist()
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.features[index], self.labels[index]
+
+
+@case("a class of one's own: numpy float32 [60000, 28, 28] and a list of labels", batch_size=256, target=8)
+def own_class(scratch: Path) -> Dataset[Any]:
+    return Own()
 
 
 @case("short epochs: TensorDataset of 512", batch_size=64, target=1)

@@ -399,7 +399,7 @@ def _source_name(loader: Any, samples: Samples) -> str:
 
 def _arrays_row(loader: Any, samples: Arrays) -> Row:
     fields = ", ".join(f"{field.torch or field.dtype}{list(field.shape)}" for field in samples.fields)
-    return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go")
+    return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go", "; ".join(samples.notes))
 
 
 def _source_row(what: str, foreign: float) -> Row:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data._utils import collate
 
 from .refusal import Refusal
 from .transforms import is_original
 
-__all__ = ["check"]
+__all__ = ["check", "collates_plainly"]
 
 
 def check(loader: Any) -> Refusal | None:
@@ -39,6 +40,17 @@ def check(loader: Any) -> Refusal | None:
             if _registered(sample) is not function:
                 return Refusal("collate", name, f"default_collate_fn_map was changed for {type(sample).__name__}")
     return None
+
+
+def collates_plainly(sample: Any) -> bool:
+    """True if torch's own function makes a batch of samples like this one: a number, or something of numpy's."""
+    if isinstance(sample, np.ndarray):
+        plain: Any = collate.collate_numpy_array_fn
+    elif isinstance(sample, np.generic):
+        plain = collate.collate_numpy_scalar_fn
+    else:
+        plain = collate.collate_float_fn if isinstance(sample, float) else collate.collate_int_fn
+    return _registered(sample) is plain and is_original(plain, "torch")
 
 
 def _registered(sample: Any) -> Any:

@@ -1,12 +1,14 @@
 """Datasets, lowered: `lower(dataset)` says where its samples are and which of them each index means.
 
-    samples.py  what comes of it: Images (files and labels) or Arrays (rows of tensors)
+    samples.py  what comes of it: Images (files and labels) or Arrays (rows of arrays)
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
     files.py    torchvision's ImageFolder, and its other datasets of image files
     pictures.py torchvision's datasets of images in memory
     tensors.py  torch's TensorDataset
+    gather.py   classes of the user's own that only take rows of tensors, arrays and lists
 
-A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index.
+A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index; a class of
+the user's own, if its bytecode says so.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from torch.utils.data import Subset, TensorDataset
 
 from ..refusal import Refusal, RefusalError
 from . import files, pictures
+from .gather import Gather
 from .pictures import PixelPart
 from .samples import Arrays, Images, Part, Samples
 from .tensors import Tensors
@@ -35,8 +38,7 @@ def lower(dataset: Any) -> Samples | Refusal:
         root = node(dataset, leaves)
         images = [column.spec in (Part, PixelPart) for column in root.columns]
         if not any(images):
-            kinds = sorted({type(leaf.dataset).__qualname__ for leaf in leaves.known.values()})
-            return Arrays(root, kinds)
+            return Arrays(root, list(leaves.known.values()))
         if images != [True]:
             return Refusal("source", name_of(dataset), "it puts images beside other fields")
         samples = Images(root)
@@ -60,8 +62,7 @@ def _leaf(dataset: Any) -> Node:
     in_memory = pictures.kind_of(dataset)
     if in_memory is not None:
         return pictures.Pictures(dataset, in_memory)
-    kind = type(dataset)
-    raise RefusalError("source", name_of(dataset), f"goloader does not know {kind.__module__}.{kind.__qualname__}")
+    return Gather(dataset)
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

@@ -150,16 +150,18 @@ class Images(Samples):
 
 
 class Arrays(Samples):
-    """Rows of tensors.
+    """Rows of arrays.
 
     fields  where each is
+    notes   what explain() says of the datasets that hold them
     """
 
-    def __init__(self, root: Node, kinds: Sequence[str]) -> None:
+    def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root)
         if len(root.columns) > FIELDS_MAX:
             raise RefusalError("source", "TensorDataset", f"a sample has more than {FIELDS_MAX} tensors")
-        self.kinds = tuple(kinds)
+        self.kinds = tuple(sorted({type(leaf.dataset).__qualname__ for leaf in leaves}))
+        self.notes = tuple(sorted({leaf.note for leaf in leaves if leaf.note}))
         self.fields = tuple(
             Field(column.spec[0], column.spec[1], tuple(map(_array, column.pieces)), column.index, column.spec[2])
             for column in root.columns

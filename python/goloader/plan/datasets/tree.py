@@ -46,7 +46,12 @@ class Column:
 
 
 class Node:
-    """A dataset of the tree."""
+    """A dataset of the tree.
+
+    note  what explain() says of it, if anything
+    """
+
+    note = ""
 
     dataset: Any
     length: int
