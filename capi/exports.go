@@ -355,8 +355,8 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 		return report(err, errOut)
 	}
 	handles.drop(int64(h))
-	if loader, ok := closer.(*pipeline.Loader); ok {
-		warn(loader.Warnings(), errOut)
+	if told, ok := closer.(interface{ Warnings() error }); ok { // a run or a loader
+		warn(told.Warnings(), errOut)
 	}
 	return C.GL_OK
 }

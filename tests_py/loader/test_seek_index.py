@@ -50,7 +50,9 @@ def epochs(loader: Any, n: int = 3) -> Iterator[torch.Tensor]:
 
 
 def stats(loader: DataLoader[Any]) -> dict[str, int]:
-    return _doors._cores[loader].stats()
+    core = _doors._cores.get(loader)
+    assert core is not None
+    return core.stats()
 
 
 @pytest.mark.parametrize("bytes_max", [1, 200 * FILES, 1 << 20])
