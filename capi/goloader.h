@@ -252,6 +252,26 @@ gl_status gl_permutation(uint64_t seed, int64_t *out, int64_t n, gl_error *err);
  * torch.empty((), dtype=torch.int64).random_(), after leaving out the first `skip`. */
 gl_status gl_seeds(uint64_t seed, int64_t skip, int64_t *out, int64_t n, gl_error *err);
 
+/* gl_weighted_open makes a sampler that draws indices with given weights, by an alias table of 8 bytes an index; gl_draw
+ * draws, gl_close closes it.
+ *   weights  n, finite and not negative, float64 if `wide`, else float32; read, not kept */
+gl_status gl_weighted_open(const void *weights, int32_t wide, int64_t n, gl_handle *out, gl_error *err);
+
+/* gl_balanced_open makes a sampler that draws each class as often as any other, and in a class each index.
+ *   labels   n, the class of each index; read, not kept */
+gl_status gl_balanced_open(const int64_t *labels, int64_t n, gl_handle *out, gl_error *err);
+
+/* gl_draw writes draws number first, first + step, ... of a sampler and a seed: they depend on nothing else. */
+gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step, int64_t *out, int64_t n,
+                  gl_error *err);
+
+/* gl_mix writes the next n draws from several sources, numbered through all of them: at any time each was drawn from as
+ * often as its weight says, to within 1, and through its samples in random order.
+ *   lengths, weights  of `sources` sources
+ *   drawn             how often each was drawn from before, and after; with the seed, all that has to be kept */
+gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,
+                 int64_t *out, int64_t n, gl_error *err);
+
 /* Slots: memory that one process fills and another reads, for batches made by worker processes.
  *
  * One anonymous file (memfd) holds a table and the bytes of all slots; it has no name, so nothing is left when the last

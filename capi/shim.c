@@ -161,6 +161,28 @@ gl_status gl_permutation(uint64_t seed, int64_t *out, int64_t n, gl_error *err) 
     return go_permutation(seed, out, n, err);
 }
 
+gl_status gl_weighted_open(const void *weights, int32_t wide, int64_t n, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_weighted_open((void *)weights, wide, n, out, err);
+}
+
+gl_status gl_balanced_open(const int64_t *labels, int64_t n, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_balanced_open((int64_t *)labels, n, out, err);
+}
+
+gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step, int64_t *out, int64_t n,
+                  gl_error *err) {
+    ENTER(err);
+    return go_draw(sampler, seed, first, step, out, n, err);
+}
+
+gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,
+                 int64_t *out, int64_t n, gl_error *err) {
+    ENTER(err);
+    return go_mix(seed, (int64_t *)lengths, (double *)weights, drawn, sources, out, n, err);
+}
+
 gl_status gl_seeds(uint64_t seed, int64_t skip, int64_t *out, int64_t n, gl_error *err) {
     ENTER(err);
     return go_seeds(seed, skip, out, n, err);

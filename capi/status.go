@@ -17,6 +17,7 @@ import (
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/sampler"
 	"github.com/goloader/goloader/core/source"
 )
 
@@ -34,6 +35,9 @@ var kinds = []struct {
 	{errHandle, C.GL_BAD_HANDLE},
 	{pipeline.ErrClosed, C.GL_BAD_HANDLE},
 	{errArgument, C.GL_BAD_ARGUMENT},
+	{sampler.ErrWeights, C.GL_BAD_ARGUMENT},
+	{sampler.ErrLabels, C.GL_BAD_ARGUMENT},
+	{sampler.ErrSources, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrState, C.GL_BAD_ARGUMENT},
 	{recipe.ErrWire, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrShape, C.GL_SHAPE},

@@ -309,6 +309,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 		"gl_open", "gl_start", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
 		"gl_reset", "gl_close", "gl_close", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
 	} {
 		line := take(&lines)
 		require.Regexp(t, "^"+name+`\(`, line)
@@ -337,6 +338,20 @@ func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
 	require.Equal(t, "permutation: "+strings.Trim(fmt.Sprint(sampler.Permutation(&mt, 5)), "[]"), take(&lines))
 	mt = rng.New(42)
 	require.Equal(t, fmt.Sprintf("seeds: %d skipped 1", mt.Random63()), take(&lines))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestSamplersCrossTheBoundary(t *testing.T) {
+	lines := play(t, "samplers", arrayPlan)
+	for _, want := range []string{
+		": -3 weight 0 is -1: ", ": -3 -1 weights: ", ": -3 balanced sampler: 0 labels: ", ": -3 -1 labels: ",
+		"weighted: 0 0", "numbered: 1",
+		": -3 1 draws from -1 on, every 1: ", ": -3 1 draws from 0 on, every 0: ", ": -3 -1 draws from 0 on, every 1: ",
+		": -2 ", "mixed: 6 2", ": -3 -1 draws from 2 sources: ", ": -3 source 1 has 0 samples: ",
+	} {
+		require.Contains(t, take(&lines), want)
+	}
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }

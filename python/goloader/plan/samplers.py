@@ -28,6 +28,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
+from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from .transforms import is_original
 
 __all__ = ["Foreign", "Indices", "describe", "index_batches"]
@@ -72,6 +73,8 @@ def describe(loader: Any) -> tuple[str, str]:
     if type(sampler) is BatchSampler:
         sampler = sampler.sampler
         names.append(type(sampler).__name__)
+    if isinstance(sampler, NumberedSampler):
+        return " over ".join(names), "its draws are made in Go"
     known = _known(sampler) is not None
     return " over ".join(names), "torch's draws, as arrays" if known else "its own code, an int at a time"
 
@@ -147,6 +150,8 @@ def _known(sampler: Any) -> _Streams | None:
         DistributedSampler: _distributed,
     }
     kind = type(sampler)
+    if kind in (WeightedSampler, BalancedSampler, MixtureSampler):
+        return _numbered
     if kind not in streams or not is_original(kind.__iter__, "torch") or not is_original(kind.__len__, "torch"):
         return None
     return streams[kind]
@@ -211,6 +216,17 @@ def _weighted(sampler: WeightedRandomSampler) -> _Stream:
         )
 
     return _Stream(arrays())
+
+
+def _numbered(sampler: NumberedSampler) -> _Stream:
+    def taken(batch: Indices) -> Indices:
+        sampler.take(len(batch))
+        return batch
+
+    def arrays() -> Iterator[Indices]:
+        yield from sampler.arrays()
+
+    return _Stream(arrays(), taken)
 
 
 def _distributed(sampler: DistributedSampler[Any]) -> _Stream:

@@ -343,6 +343,11 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_live(json, sizeof json, &error));
     SAY(gl_permutation(1, numbers, 1, &error));
     SAY(gl_seeds(1, 0, numbers, 1, &error));
+    double weight = 1;
+    SAY(gl_weighted_open(&weight, 1, 1, &none, &error));
+    SAY(gl_balanced_open(numbers, 1, &none, &error));
+    SAY(gl_draw(loader, 1, 0, 1, numbers, 1, &error));
+    SAY(gl_mix(1, numbers, &weight, numbers, 1, numbers, 1, &error));
     printf("without a place for the text: %d\n", gl_close(loader, NULL));
     int pipes[2];
     if (pipe(pipes) || write(pipes[1], "12345678", 8) != 8)
@@ -499,6 +504,45 @@ static void positions(void) {
     print_live();
 }
 
+/* samplers: weighted, balanced and mixed draws. */
+static void samplers(void) {
+    gl_handle wide, narrow, balanced, none;
+    double weights[] = {1, 0, 3}, bad[] = {-1};
+    float same[] = {1, 0, 3};
+    int64_t labels[] = {5, 6, 5}, drawn[2][100], numbers[8];
+    SAY(gl_weighted_open(bad, 1, 1, &none, &error));
+    SAY(gl_weighted_open(weights, 1, -1, &none, &error));
+    SAY(gl_balanced_open(labels, 0, &none, &error));
+    SAY(gl_balanced_open(labels, -1, &none, &error));
+    MUST(gl_weighted_open(weights, 1, 3, &wide, &error));
+    MUST(gl_weighted_open(same, 0, 3, &narrow, &error));
+    MUST(gl_balanced_open(labels, 3, &balanced, &error));
+    MUST(gl_draw(wide, 7, 0, 1, drawn[0], 100, &error));
+    MUST(gl_draw(narrow, 7, 0, 1, drawn[1], 100, &error));
+    int second = 0;
+    for (int i = 0; i < 100; i++)
+        second += drawn[0][i] == 1;
+    printf("weighted: %d %d\n", memcmp(drawn[0], drawn[1], sizeof drawn[0]), second);
+    MUST(gl_draw(balanced, 7, 0, 1, drawn[0], 100, &error));
+    MUST(gl_draw(balanced, 7, 10, 9, numbers, 8, &error));
+    printf("numbered: %d\n", numbers[2] == drawn[0][28]);
+    SAY(gl_draw(balanced, 7, -1, 1, numbers, 1, &error));
+    SAY(gl_draw(balanced, 7, 0, 0, numbers, 1, &error));
+    SAY(gl_draw(balanced, 7, 0, 1, numbers, -1, &error));
+    MUST(gl_close(wide, &error));
+    MUST(gl_close(narrow, &error));
+    MUST(gl_close(balanced, &error));
+    SAY(gl_draw(wide, 7, 0, 1, numbers, 1, &error));
+    int64_t lengths[] = {4, 2}, counts[] = {0, 0};
+    double shares[] = {3, 1};
+    MUST(gl_mix(7, lengths, shares, counts, 2, numbers, 8, &error));
+    printf("mixed: %lld %lld\n", (long long)counts[0], (long long)counts[1]);
+    SAY(gl_mix(7, lengths, shares, counts, 2, numbers, -1, &error));
+    lengths[1] = 0;
+    SAY(gl_mix(7, lengths, shares, counts, 2, numbers, 1, &error));
+    print_live();
+}
+
 static void print_usage(void *slots) {
     gl_slots_usage usage;
     gl_slots_count(slots, &usage);
@@ -652,7 +696,7 @@ static const struct {
 } scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},   {"stale", stale},
                  {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
                  {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
-                 {"slots", slots}};
+                 {"slots", slots},     {"samplers", samplers}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)
