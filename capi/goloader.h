@@ -300,7 +300,8 @@ typedef struct gl_slots_usage {
 /* gl_slots_create makes an anonymous file for slots of bytes_max bytes together.
  *   out_fd  close-on-exec, to be closed by the caller after gl_slots_close; another process gets at it by fork or by
  *           passing it over a socket, and calls gl_slots_open
- *   out     for the functions below, to be closed by gl_slots_close */
+ *   out     for the functions below, to be closed by gl_slots_close
+ * GL_MEMORY if the system gives no such file, or none that is long enough (RLIMIT_FSIZE). */
 gl_status gl_slots_create(int64_t bytes_max, int32_t *out_fd, void **out, gl_error *err);
 
 /* gl_slots_open opens the file of another process. */
@@ -312,7 +313,8 @@ void gl_slots_close(void *slots);
 /* gl_slot_take takes a free slot of at least `bytes` > 0 bytes, new or used before, 4,096-aligned.
  *   owner   > 0, for gl_slots_reclaim
  *   out     on GL_OK the slot, held until gl_slot_release(out->lease)
- * GL_EMPTY if that would need more than bytes_max or more slots than there are, or the process may map no more. */
+ * GL_EMPTY if that would need more than bytes_max, a longer file or more slots than there are, or the process may map
+ * no more. */
 gl_status gl_slot_take(void *slots, int64_t bytes, int32_t owner, gl_slot *out);
 
 /* gl_slot_fill copies `bytes` bytes to the start of a slot. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,8 +26,9 @@ enum {
     MAGIC = 0x676c736c /* "glsl", then the layout's version */
 };
 
-/* So far into a sparse file no program will come: at 10 GB/s of new extents it lasts for seven years. */
-static const int64_t FILE_BYTES = (int64_t)1 << 61;
+/* So far into a sparse file no program will come: at 10 GB/s of new extents it lasts for seven years.  Less where files
+ * are limited (ulimit -f): extents are used again, so that only batches that grow come to the end of it. */
+static const int64_t FILE_BYTES_MAX = (int64_t)1 << 61;
 
 /* A slot may be this many times larger than what it is taken for, unless there is no memory for another. */
 enum { OVERSIZE_MAX = 2 };
@@ -44,10 +46,11 @@ typedef struct entry {
 typedef struct table {
     uint64_t magic;
     int64_t bytes_max;
+    int64_t file_bytes;
     _Atomic int64_t end;   /* of the last extent */
     _Atomic int64_t count; /* slots that ever had memory */
     _Atomic int64_t epoch;
-    int64_t unused[3];
+    int64_t unused[2];
     entry slots[SLOTS];
 } table;
 
@@ -187,7 +190,7 @@ static int claim_fitting(slots *all, int64_t bytes, int64_t bytes_most, int32_t 
 /* claim_new claims a slot and gives it an extent of `bytes`; -1 if there is no room. */
 static int claim_new(slots *all, int64_t bytes, int32_t owner) {
     table *shared = all->table;
-    if (!make_room(all, bytes, owner))
+    if (bytes > shared->file_bytes - atomic_load(&shared->end) || !make_room(all, bytes, owner))
         return -1;
     for (int small = 0; small < 2; small++) /* first one without memory, then one with too little */
         for (int i = 0; i < SLOTS; i++) {
@@ -202,9 +205,10 @@ static int claim_new(slots *all, int64_t bytes, int32_t owner) {
             int64_t count = atomic_load(&shared->count);
             while (count <= i && !atomic_compare_exchange_weak(&shared->count, &count, i + 1))
                 ;
-            atomic_store(&slot->offset, atomic_fetch_add(&shared->end, bytes));
+            int64_t offset = atomic_fetch_add(&shared->end, bytes);
+            atomic_store(&slot->offset, offset);
             atomic_store(&slot->bytes, bytes);
-            if (total_bytes(shared) <= shared->bytes_max)
+            if (total_bytes(shared) <= shared->bytes_max && bytes <= shared->file_bytes - offset)
                 return i;
             /* Another process was as quick. */
             empty(all, slot);
@@ -260,11 +264,24 @@ static gl_status open_file(int fd, void **out, gl_error *err) {
     return GL_OK;
 }
 
+/* file_bytes_allowed is how long this process may make a file; beyond it a signal would come. */
+static int64_t file_bytes_allowed(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= (rlim_t)FILE_BYTES_MAX)
+        return FILE_BYTES_MAX;
+    return (int64_t)limit.rlim_cur & ~(int64_t)(PAGE - 1);
+}
+
 gl_status gl_slots_create(int64_t bytes_max, int32_t *out_fd, void **out, gl_error *err) {
+    int64_t file_bytes = file_bytes_allowed();
+    if (file_bytes <= (int64_t)sizeof(table)) {
+        errno = EFBIG;
+        return fail(err, GL_MEMORY, "a file of slots");
+    }
     int fd = memfd_create("goloader-slots", MFD_CLOEXEC);
     if (fd < 0)
         return fail(err, GL_MEMORY, "memfd_create");
-    if (ftruncate(fd, FILE_BYTES) < 0) {
+    if (ftruncate(fd, file_bytes) < 0) {
         gl_status status = fail(err, GL_MEMORY, "ftruncate");
         close(fd);
         return status;
@@ -277,6 +294,7 @@ gl_status gl_slots_create(int64_t bytes_max, int32_t *out_fd, void **out, gl_err
     table *shared = ((slots *)*out)->table;
     shared->magic = MAGIC;
     shared->bytes_max = bytes_max;
+    shared->file_bytes = file_bytes;
     atomic_init(&shared->end, page_aligned(sizeof *shared));
     *out_fd = fd;
     return GL_OK;
@@ -287,15 +305,18 @@ gl_status gl_slots_open(int32_t fd, void **out, gl_error *err) {
     if (fstat(fd, &file) < 0)
         return fail(err, GL_BAD_ARGUMENT, "fstat");
     errno = EINVAL;
-    if (file.st_size != FILE_BYTES)
+    if (file.st_size <= (int64_t)sizeof(table))
         return fail(err, GL_BAD_ARGUMENT, "not a file of slots");
     gl_status status = open_file(fd, out, err);
-    if (status == GL_OK && ((slots *)*out)->table->magic != MAGIC) {
+    if (status != GL_OK)
+        return status;
+    table *shared = ((slots *)*out)->table;
+    if (shared->magic != MAGIC || shared->file_bytes != file.st_size) {
         gl_slots_close(*out);
         errno = EINVAL;
         return fail(err, GL_BAD_ARGUMENT, "not a file of slots");
     }
-    return status;
+    return GL_OK;
 }
 
 void gl_slots_close(void *opened) {

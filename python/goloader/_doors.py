@@ -11,7 +11,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from . import _auto, _init_fn, _native, plan
 from ._beside import Beside
 from ._core import Core
-from .fallback import budget
+from .fallback import without_slots
 from .plan import Explanation, Plan, Refusal, Row
 from .trace import door
 
@@ -68,7 +68,7 @@ def traced(loader: DataLoader[Any], iterator: _BaseDataLoaderIter) -> _BaseDataL
 
 def slotted(loader: DataLoader[Any]) -> bool:
     """True if batches of a loader that stays in Python come from worker processes through slots."""
-    return loader.num_workers > 0 and budget.bytes_max() > 0
+    return loader.num_workers > 0 and without_slots(loader) is None
 
 
 def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
@@ -81,9 +81,10 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
     if chosen is not None:
         rows = Explanation([chosen, *rows])
-    if ours and isinstance(decision, Refusal) and slotted(loader):
-        made = f"made in {loader.num_workers} worker processes"
-        rows = Explanation([*rows, Row("batches", made, "Python", "they come through shared slots")])
+    if ours and isinstance(decision, Refusal) and loader.num_workers > 0:
+        made, refused = f"made in {loader.num_workers} worker processes", without_slots(loader)
+        how = "they come through shared slots" if refused is None else f"they come torch's way: {refused}"
+        rows = Explanation([*rows, Row("batches", made, "Python", how)])
     if isinstance(decision, Plan) and _init_fn.wanted(loader):
         how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
         rows = Explanation([Row("workers", "worker_init_fn", "Python", how), *rows])

@@ -10,6 +10,6 @@ budget.py     how much memory slots may take
 
 from __future__ import annotations
 
-from .iterator import WorkerIterator
+from .iterator import WorkerIterator, without_slots
 
-__all__ = ["WorkerIterator"]
+__all__ = ["WorkerIterator", "without_slots"]

@@ -29,11 +29,22 @@ _owners = itertools.count(1)
 
 
 def slots_of(loader: DataLoader[Any]) -> Slots:
-    """The slots of a loader, made at its first epoch with workers."""
+    """The slots of a loader, made when they are first asked for. Raises MemoryError if there cannot be any."""
     known = _slots.get(loader)
     if known is None:
         known = _slots[loader] = Slots(budget.bytes_max())
     return known
+
+
+def without_slots(loader: DataLoader[Any]) -> str | None:
+    """Why all batches of a loader's worker processes go torch's way; None if they come through slots."""
+    if budget.bytes_max() == 0:
+        return "GOLOADER_SLOTS_BYTES_MAX is 0"
+    try:
+        slots_of(loader)
+    except MemoryError as error:
+        return f"no memory to share, {error}"
+    return None
 
 
 class WorkerIterator(_MultiProcessingDataLoaderIter):
