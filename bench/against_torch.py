@@ -6,9 +6,10 @@ What: samples a second of whole epochs, iter() included, over the datasets of be
 maps, tokens, and classes that Python runs. Batches are dropped as they come.
 
 How: a process a case. It compares the first epoch of both loaders byte for byte, then runs them in turn: ours with the
-workers of --workers, torch's with 0, as many and twice as many, all with persistent workers and all after one epoch
-that is not timed. A turn is whole epochs for at least --seconds; rounds go forwards and backwards. Ratios are taken
-inside a round over torch's best of that case, their median is shown.
+workers of --workers, torch's with 0, as many and twice as many (only as many where the way home from workers is what
+is timed), with persistent workers unless the case says otherwise, and all after one epoch that is not timed. A turn is
+whole epochs for at least --seconds; rounds go forwards and backwards. Ratios are taken inside a round over torch's best
+of that case, their median is shown.
 
 How to read: 'x best' is ours over torch's best number of workers, 'x same' over torch with as many workers as ours.
 'GB/s' are the bytes of our batches a second; 'memcpy' is a copy by one core, measured in the same process.
@@ -97,10 +98,10 @@ def measure(case: Case, workers: int, rounds: int, seconds: float) -> dict[str, 
         dataset = case.make(Path(scratch))
 
         def loader(kind: Any, count: int) -> Any:
-            return kind(dataset, num_workers=count, persistent_workers=count > 0, **case.options)
+            return kind(dataset, num_workers=count, **{"persistent_workers": count > 0, **case.options})
 
         loaders = {"goloader": loader(goloader.DataLoader, workers)}
-        for count in (0, workers, 2 * workers):
+        for count in (workers,) if case.way_home else (0, workers, 2 * workers):
             loaders[f"torch, {count}"] = loader(DataLoader, count)
         print(loaders["goloader"].explain(), file=sys.stderr)
         same = f"torch, {workers}"

@@ -1,4 +1,4 @@
-"""The cases of bench/against_torch.py: datasets that are read, not decoded, and short ones.
+"""The cases of bench/against_torch.py: datasets that are read, not decoded, short ones, and ways home from workers.
 
 A case is a function that makes a dataset in a folder that it may fill, and what a DataLoader takes besides it. What it
 writes is made again at each start: it is small, or cheap.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from torch.utils.data import Dataset, TensorDataset
+from torch.utils.data import Dataset, TensorDataset, default_collate
 
 Make: TypeAlias = Callable[[Path], Any]
 
@@ -25,6 +25,8 @@ class Case:
     options     for both DataLoaders
     target      how many times the samples a second of torch's best it is to have
     same_bits   False if torch's own batches differ from run to run
+    way_home    the dataset costs nothing, and what is timed is how batches come from worker processes: torch's loader
+                has as many workers as ours
     """
 
     name: str
@@ -33,16 +35,20 @@ class Case:
     options: dict[str, Any]
     target: float
     same_bits: bool = True
+    way_home: bool = False
 
 
 CASES: dict[str, Case] = {}
 
 
-def case(title: str, *, target: float, same_bits: bool = True, **options: Any) -> Callable[[Make], Make]:
+def case(
+    title: str, *, target: float, same_bits: bool = True, way_home: bool = False, **options: Any
+) -> Callable[[Make], Make]:
     """Adds the decorated function as a case of its name."""
 
     def add(make: Make) -> Make:
-        CASES[make.__name__] = Case(make.__name__, title, make, {"shuffle": True, **options}, target, same_bits)
+        all_options = {"shuffle": True, **options}
+        CASES[make.__name__] = Case(make.__name__, title, make, all_options, target, same_bits, way_home)
         return make
 
     return add
@@ -76,3 +82,94 @@ def own_class(scratch: Path) -> Dataset[Any]:
 @case("short epochs: TensorDataset of 512", batch_size=64, target=1)
 def short_epochs(scratch: Path) -> Dataset[Any]:
     return TensorDataset(torch.rand(512, 32), torch.randint(10, (512,)))
+
+
+class Sample(NamedTuple):
+    image: torch.Tensor
+    box: tuple[float, float]
+
+
+class Made(Dataset[Any]):
+    """A class of the user's that does next to nothing: `length` times what `make` gives."""
+
+    def __init__(self, length: int, make: Callable[[int], Any]) -> None:
+        self.length, self.make = length, make
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        return self.make(index)
+
+
+# The same in every process that imports this.
+IMAGE = torch.linspace(0, 1, 3 * 224 * 224).reshape(3, 224, 224)
+SMALL = torch.linspace(0, 1, 3 * 32 * 32).reshape(3, 32, 32)
+IDS = np.arange(1000)
+
+
+def image(index: int) -> Any:
+    return IMAGE
+
+
+def numbers(index: int) -> Any:
+    return index / 3, index
+
+
+def nested(index: int) -> Any:
+    return {"sample": Sample(SMALL, (0.5, index)), "more": [SMALL, {"name": str(index), "ids": IDS}]}
+
+
+def padded(samples: list[Any]) -> Any:
+    """As collate functions for text do it: the longest sample decides."""
+    longest = max(number % 50 for _, number in samples) + 1
+    ids = torch.zeros(len(samples), longest, dtype=torch.int64)
+    for row, (_, number) in zip(ids, samples, strict=True):
+        row[: number % 50] = number
+    return {"ids": ids, "mask": ids != 0, "plain": default_collate(samples)}
+
+
+@case("own class: float32 [3, 224, 224]", batch_size=64, target=3, way_home=True)
+def worker_images(scratch: Path) -> Dataset[Any]:
+    return Made(64 * 24, image)
+
+
+@case("own class: a float and an int", batch_size=64, target=1, way_home=True)
+def worker_numbers(scratch: Path) -> Dataset[Any]:
+    return Made(64 * 400, numbers)
+
+
+@case("own class: dicts, namedtuples, lists, strings, arrays", batch_size=64, target=1, way_home=True)
+def worker_nested(scratch: Path) -> Dataset[Any]:
+    return Made(64 * 100, nested)
+
+
+@case("own collate_fn: padded text", batch_size=64, collate_fn=padded, target=1, way_home=True)
+def worker_collate(scratch: Path) -> Dataset[Any]:
+    return Made(64 * 200, numbers)
+
+
+@case("own class: single samples, unbatched", batch_size=None, target=1, way_home=True)
+def worker_unbatched(scratch: Path) -> Dataset[Any]:
+    return Made(4000, nested)
+
+
+@case("workers started for each epoch (fork)", batch_size=64, persistent_workers=False, target=1, way_home=True)
+def worker_fork(scratch: Path) -> Dataset[Any]:
+    return Made(64 * 4, nested)
+
+
+@case(
+    "workers started for each epoch (forkserver)", batch_size=64, persistent_workers=False,
+    multiprocessing_context="forkserver", target=1, way_home=True,
+)  # fmt: skip
+def worker_forkserver(scratch: Path) -> Dataset[Any]:
+    return Made(64 * 4, nested)
+
+
+@case(
+    "workers started for each epoch (spawn)", batch_size=64, persistent_workers=False,
+    multiprocessing_context="spawn", target=1, way_home=True,
+)  # fmt: skip
+def worker_spawn(scratch: Path) -> Dataset[Any]:
+    return Made(64 * 4, nested)
