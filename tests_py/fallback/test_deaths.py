@@ -99,7 +99,7 @@ def test_after_a_death_the_loader_goes_on_with_its_slots(tmp_path: Path) -> None
     assert torch.equal(torch.cat(batches), torch.stack([image(index) for index in range(8)]))
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 @pytest.mark.parametrize("whom", ["parent", "workers", "all"])
 def test_nothing_is_left_after_a_kill(script: Script, method: str, whom: str) -> None:
     before = set(os.listdir("/dev/shm"))

@@ -11,6 +11,9 @@ pytestmark = pytest.mark.timeout(120)
 
 Script = Callable[..., str]
 
+SLOTS = "they come through shared slots"
+NO_MEMORY = "[True] they come torch's way: no memory to share, slots: "
+
 # What a program prints of an epoch: its iterator, how its batches came, whether they are right.
 EPOCH = """
     import resource, sys, torch
@@ -52,20 +55,25 @@ REFUSE = """
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_files_too_short_for_slots(script: Script, method: str) -> None:
     said = script(f"{EPOCH}{LIMITS}\n    limit(100_000); epoch({method!r})")
-    assert said.startswith("[True] they come torch's way: no memory to share, slots: a file of slots: File too large")
+    assert said.startswith(f"{NO_MEMORY}a file of slots: File too large")
 
 
 def test_a_limit_that_leaves_room_for_some_slots(script: Script) -> None:
     """Batches are 32 KB, and all are kept: no slot is used twice."""
     said = script(f"{EPOCH}{LIMITS}\n    limit(1 << 20); kept = epoch('fork', 200); kept = epoch('fork')")
-    assert said.splitlines() == ["[False, True] they come through shared slots", "[False] they come through shared slots"]
+    assert said.splitlines() == [
+        "[False, True] they come through shared slots",
+        "[False] they come through shared slots",
+    ]
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 def test_a_system_without_anonymous_files(script: Script, method: str) -> None:
     number = {"x86_64": 319, "aarch64": 279}[platform.machine()]
     said = script(f"{EPOCH}{REFUSE}\n    refuse_memfd_create({number}); epoch({method!r})")
-    assert said.startswith("[True] they come torch's way: no memory to share, slots: memfd_create: Operation not permitted")
+    assert said.startswith(
+        "[True] they come torch's way: no memory to share, slots: memfd_create: Operation not permitted"
+    )
 
 
 def test_slots_that_are_turned_off(script: Script) -> None:
@@ -75,4 +83,7 @@ def test_slots_that_are_turned_off(script: Script) -> None:
 
 def test_kept_batches_beyond_the_limit_go_torch_s_way_and_slots_come_back(script: Script) -> None:
     said = script(f"{EPOCH}\n    kept = epoch('fork', 200); del kept; epoch('fork')", GOLOADER_SLOTS_BYTES_MAX="500K")
-    assert said.splitlines() == ["[False, True] they come through shared slots", "[False] they come through shared slots"]
+    assert said.splitlines() == [
+        "[False, True] they come through shared slots",
+        "[False] they come through shared slots",
+    ]

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import torch
-from samples import COLLATES, REFUSED, SAMPLES, Bulk, Drawn, Failing, Mapped, Stream, see
+from samples import COLLATES, REFUSED, SAMPLES, Bulk, Drawn, Failing, Mapped, Record, Stream, see
 from torch.utils import data
+from torch.utils.data._utils import collate
 
 import goloader
 from goloader.fallback import WorkerIterator
@@ -122,6 +123,35 @@ def test_out_of_order_batches_are_the_same_ones() -> None:
         return sorted((see(batch) for batch in loader), key=str)
 
     assert batches(goloader.DataLoader) == batches(data.DataLoader)
+
+
+def collate_records(batch: list[Record], *, collate_fn_map: Any = None) -> Any:
+    return Record(torch.stack([record.image for record in batch]), ",".join(record.name for record in batch))
+
+
+def collate_padded(batch: list[torch.Tensor], *, collate_fn_map: Any = None) -> Any:
+    return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True, padding_value=-1)
+
+
+@pytest.mark.parametrize(("kind", "of", "function"), [
+    ("dataclass", Record, collate_records), ("shapes", torch.Tensor, collate_padded),
+    ("tuple", torch.Tensor, collate_padded), ("nested", (int, str), lambda batch, **_: tuple(batch)),
+])  # fmt: skip
+def test_default_collate_extended_by_the_user_is_used(
+    kind: str, of: Any, function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(collate.default_collate_fn_map, of, function)
+    batches = same(dataset=Mapped(kind), batch_size=4, num_workers=2)
+    assert not any("Error" in str(batch[0]) for batch in batches[:-1])
+
+
+def extend_in_worker(worker_id: int) -> None:
+    collate.default_collate_fn_map[torch.Tensor] = collate_padded
+
+
+def test_default_collate_extended_in_a_worker_is_used() -> None:
+    batches = same(dataset=Mapped("shapes"), batch_size=4, num_workers=1, worker_init_fn=extend_in_worker)
+    assert not any("Error" in str(batch[0]) for batch in batches[:-1])
 
 
 def test_what_is_shared_within_a_batch_stays_shared() -> None:

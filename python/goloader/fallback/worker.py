@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import mmap
+import multiprocessing
 import os
+import queue
 import struct
 import weakref
 from collections.abc import Callable, Iterator
@@ -112,8 +114,9 @@ class Worker:
         whole = hasattr(dataset, "__getitems__")
         del dataset
         collate.install(lambda shape, dtype: packer.empty(shape, dtype) if progress.collating else None)
-        arguments["index_queue"] = _IndexQueue(arguments["index_queue"], progress, whole)
-        arguments["data_queue"] = _DataQueue(arguments["data_queue"], self, packer, progress, worker)
+        data_queue = arguments["data_queue"]
+        arguments["index_queue"] = _IndexQueue(arguments["index_queue"], progress, whole, data_queue.cancel_join_thread)
+        arguments["data_queue"] = _DataQueue(data_queue, self, packer, progress, worker)
         self.began(arguments)
         loop(**arguments)
 
@@ -166,13 +169,25 @@ class _Samples(list[Any]):
 
 
 class _IndexQueue:
-    """What torch's loop gets its tasks from."""
+    """What torch's loop gets its tasks from.
 
-    def __init__(self, queue: Any, note: _Note, whole: bool) -> None:
-        self._queue, self._note, self._whole = queue, note, whole
+    Ends the worker when the process that wants its batches is gone: torch's loop looks for the parent in the system's
+    sense, and that of a worker from a fork server is the server, which lives as long as its workers do.
+    """
+
+    def __init__(self, tasks: Any, note: _Note, whole: bool, leave: Callable[[], None]) -> None:
+        """`leave` lets the worker end with batches that nobody took."""
+        self._tasks, self._note, self._whole, self._leave = tasks, note, whole, leave
 
     def get(self, timeout: float) -> Any:
-        task = self._queue.get(timeout=timeout)
+        try:
+            task = self._tasks.get(timeout=timeout)
+        except queue.Empty:
+            parent = multiprocessing.parent_process()
+            if parent is not None and not parent.is_alive():
+                self._leave()
+                raise SystemExit from None
+            raise
         return self._begin(*task) if type(task) is tuple else task
 
     def _begin(self, batch: int, index: Any) -> tuple[int, Any]:
