@@ -277,6 +277,8 @@ class PrefetchingIterator(_NativeIterator):
             self._run.resume(0, seeded.drawn)
         self._tasks: deque[_Task] = deque()
         self._received = 0
+        # Who looks for torch's processes here finds that there are none.
+        self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:

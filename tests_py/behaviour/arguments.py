@@ -144,7 +144,7 @@ def stacked(samples: list[Any]) -> Any:
     return {"images": torch.stack([image for image, _ in samples]), "count": len(samples), "p": random.random()}
 
 
-@argument("collate_fn", "gets the list of samples, runs in the worker, returns what it likes", native=False)
+@argument("collate_fn", "gets the list of samples, runs in the worker, returns what it likes", native=None)
 def collate_fn(kind: Kind, world: World) -> Any:
     variants = ({"batch_size": 5, "collate_fn": lambda f=f: f} for f in (lambda samples: len(samples), tuple))
     random.seed(4)

@@ -58,7 +58,7 @@ class Law:
     says         what holds
     observe      everything a user sees of it, for a class of loader in a world; equal for both classes
     doors        the datasets it is tried with
-    native       native datasets run in Go with such arguments
+    native       native datasets run in Go with such arguments; None: as far as explain() says
     differs      what is different in ours, ...
     differs_for  ... for which datasets, ...
     instead      ... and what is seen then, given what torch's class shows
@@ -69,7 +69,7 @@ class Law:
     says: str
     observe: Callable[[Kind, World], Any]
     doors: tuple[Door, ...]
-    native: bool
+    native: bool | None
     case: str = ""
     differs: str = ""
     differs_for: tuple[Door, ...] = ("native",)

@@ -56,7 +56,7 @@ def test_law(law: Law, door: Door, root: Path, tmp_path: Path, watched: tuple[ta
     world = World(door, root, tmp_path)
     ours, native = watched
     theirs, found = law.observe(data.DataLoader, world), law.observe(ours, world)
-    if door == "native":
+    if door == "native" and law.native is not None:
         assert native <= {law.native}, f"native datasets run in {'Go' if True in native else 'Python'} too"
     if law.differs and door in law.differs_for:
         assert found == law.instead(theirs)

@@ -386,7 +386,7 @@ def kept(kind: Kind, world: World) -> Any:
 )
 def processes(kind: Kind, world: World) -> Any:
     iterator = iter(kind(world.dataset(), batch_size=5, num_workers=2))
-    return len(getattr(iterator, "_workers", ())), len(list(iterator))
+    return len(iterator._workers), len(list(iterator))
 
 
 @behaviour(
