@@ -253,6 +253,32 @@ def test_a_change_is_seen_when_torch_sees_it(change: Any, num_workers: int) -> N
     )
 
 
+def seeds(worker: int) -> None:
+    torch.manual_seed(worker)
+
+
+def fills(worker: int) -> None:
+    info = data.get_worker_info()
+    assert info is not None
+    vars(info.dataset)["scores"][3] = worker
+
+
+def relabels(worker: int) -> None:
+    info = data.get_worker_info()
+    assert info is not None
+    vars(info.dataset)["labels"][3] = 100 + worker
+
+
+@pytest.mark.parametrize(("function", "native"), [(seeds, True), (fills, False), (relabels, False)])
+def test_what_a_worker_init_fn_changes_is_seen(function: Any, native: bool) -> None:
+    dataset = Everything()
+    loader = goloader.DataLoader(dataset, batch_size=4, num_workers=2, worker_init_fn=function)
+    assert [bits(batch) for batch in loader] == [
+        bits(batch) for batch in data.DataLoader(dataset, batch_size=4, num_workers=2, worker_init_fn=function)
+    ]
+    assert loader.explain().native == native
+
+
 @WORKERS
 def test_another_method_is_seen(num_workers: int) -> None:
     def events(loader_kind: Any) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import mmap
 import operator
+import zlib
 from types import FunctionType, GetSetDescriptorType
 from typing import Any
 
@@ -174,6 +175,11 @@ class _NumpyArray:
     def unchanged(self, array: Any) -> bool:
         return array is self.given and _layout(array) == self._layout
 
+    def version(self) -> int:
+        """Another number once the items were changed: numpy keeps none, so they are all looked at."""
+        items: Any = np.ascontiguousarray(self.given).reshape(-1).view(np.uint8)
+        return zlib.crc32(items)
+
     def hold(self) -> None:
         """Nothing to do: ndarray.resize() refuses an array that somebody else refers to."""
 
@@ -199,6 +205,10 @@ class _Numbers:
         if at is None:
             return all(map(operator.is_, numbers, self._numbers))
         return all(numbers[i] is self._numbers[i] for i in at.tolist())
+
+    def version(self) -> int:
+        """Always 0: `unchanged` sees a change of a list."""
+        return 0
 
     def hold(self) -> None:
         """Nothing to do: the array is ours."""

@@ -168,7 +168,7 @@ class Arrays(Samples):
         )
 
     def versions(self) -> tuple[int, ...]:
-        return tuple(array.owner.given._version for field in self.fields for array in field.arrays)
+        return tuple(array.owner.version() for field in self.fields for array in field.arrays)
 
     def hold(self) -> None:
         for field in self.fields:

@@ -68,6 +68,10 @@ class Tensor:
             and not tensor.requires_grad
         )
 
+    def version(self) -> int:
+        """Another number once the items were changed."""
+        return int(self.given._version)
+
     def hold(self) -> None:
         # A storage with an array over it refuses resize_().
         torch.empty(0, dtype=torch.uint8).set_(self._alias.untyped_storage()).numpy()
