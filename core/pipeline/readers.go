@@ -75,6 +75,7 @@ func (r *Run) serveReads() error {
 		r.readers.reading++
 		r.readSpan(w, b, sp)
 		r.readers.reading--
+		r.loader.Stats.ReadAhead.Add(int64(sp.hi - sp.lo))
 	}
 	r.readers.serving--
 	r.work.Broadcast() // workers may have to read again

@@ -19,6 +19,8 @@ type Loader struct {
 	ReadNs    atomic.Int64 // reading files and their headers, all workers together
 	RunNs     atomic.Int64 // decoding and ops, all workers together
 
+	ReadAhead atomic.Int64 // files read by goroutines that only read, since their storage is slow
+
 	SeekHits atomic.Int64 // files of which a seek index was there
 }
 
@@ -33,6 +35,8 @@ type Snapshot struct {
 	ReadNs    int64 `json:"read_ns"`
 	RunNs     int64 `json:"run_ns"`
 
+	ReadAhead int64 `json:"read_ahead"`
+
 	SeekHits    int64 `json:"seek_hits"`
 	SeekEntries int64 `json:"seek_entries"` // files that have a seek index now
 	SeekBytes   int64 `json:"seek_bytes"`   // memory of the seek index
@@ -43,7 +47,7 @@ func (l *Loader) Snapshot() Snapshot {
 	return Snapshot{
 		Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
 		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(), ReadNs: l.ReadNs.Load(), RunNs: l.RunNs.Load(),
-		SeekHits: l.SeekHits.Load(),
+		ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
 	}
 }
 

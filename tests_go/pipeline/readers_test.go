@@ -48,7 +48,8 @@ func TestASlowSourceIsReadAtMorePlacesThanThereAreWorkers(t *testing.T) {
 	for i := range n {
 		files.OnRead(i, together.at(i))
 	}
-	r := start(t, openLoader(t, p, files), p, photos, pipeline.Options{Workers: 2, Streams: 1, Span: 1, SlowSource: true})
+	l := openLoader(t, p, files)
+	r := start(t, l, p, photos, pipeline.Options{Workers: 2, Streams: 1, Span: 1, SlowSource: true})
 	m := newModel(p, photos, 1, 0)
 	batches := [][]int64{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}, {12, 13, 14, 15}}
 	for k, got := range r.epoch(batches, len(batches), nil) {
@@ -59,6 +60,7 @@ func TestASlowSourceIsReadAtMorePlacesThanThereAreWorkers(t *testing.T) {
 	default:
 		t.Fatalf("%d readings at once", together.there.Load())
 	}
+	require.EqualValues(t, n, l.Stats.ReadAhead.Load())
 }
 
 // Readings that take 3 ms bring readers, quick ones let them go.

@@ -47,6 +47,8 @@ class Explanation:
         notes = []
         if pillow := stats["pillow_samples"]:
             notes.append(f"{pillow} of them decoded by Pillow")
+        if ahead := stats["read_ahead"]:
+            notes.append(f"{ahead} of them read ahead by more threads, since reading is slow")
         if entries := stats["seek_entries"]:
             notes.append(f"{stats['seek_hits']} with the seek index: {entries} files, {stats['seek_bytes'] >> 10} KiB")
         return Explanation([*self.rows, Row("so far", text, "Go", "; ".join(notes))])
