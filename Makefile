@@ -50,8 +50,8 @@ lint: .venv/test-lint.stamp ## Check formatting, style and types.
 	$(PYTHON) -m mypy
 
 .PHONY: conformance
-conformance: build .venv/test-conformance.stamp ## Run PyTorch's own tests of its DataLoader with ours (TESTS='test_len or ...', JOBS=2).
-	$(PYTHON) -m tests_py.torch_suite --tests "$(TESTS)" $(if $(JOBS),--jobs $(JOBS))
+conformance: build .venv/test-conformance.stamp ## Run PyTorch's and torchdata's own tests of their loaders with ours (TESTS='test_len or ...', SUITE=stateful, JOBS=2).
+	$(PYTHON) -m tests_py.torch_suite --tests "$(TESTS)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SUITE),--suite $(SUITE))
 
 .PHONY: fuzz
 fuzz: .venv/test-lint.stamp ## Run every fuzzer, Go and C, for FUZZ_TIME.

@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import transforms
-from ._errors import BugError, CoreError, ForkedError, LibraryError, PlanError
+from ._errors import BugError, CoreError, ForkedError, LibraryError, PlanError, StateError
 from ._install import install, uninstall
 from ._numpy import NumpyLoader
 from .plan.explain import Explanation, Row
 from .seek_index import SeekIndex
+from .state.protocol import Stateful
 
 if TYPE_CHECKING:
     from torch.utils.data import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     )
 
     from ._loader import DataLoader
+    from ._stateful import StatefulDataLoader
 
 __all__ = [
     "BatchSampler",
@@ -77,6 +79,9 @@ __all__ = [
     "SeekIndex",
     "SequentialSampler",
     "StackDataset",
+    "StateError",
+    "Stateful",
+    "StatefulDataLoader",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
@@ -104,6 +109,10 @@ def __getattr__(name: str) -> Any:
         from ._loader import DataLoader
 
         return DataLoader
+    if name == "StatefulDataLoader":
+        from ._stateful import StatefulDataLoader
+
+        return StatefulDataLoader
     if name in __all__ or _newly_in_torch(name):
         from torch.utils import data
 

@@ -7,6 +7,7 @@ RuntimeError                what users of torch's DataLoader already catch
   LibraryError              the core's library is missing or does not fit
 ValueError
   PlanError                 a plan or an argument was refused
+  StateError                a state does not fit the loader that is to go on from it; also an AssertionError
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ class StackError(CoreError):
 
 class PlanError(ValueError):
     """The core refused a plan or an argument."""
+
+
+class StateError(ValueError, AssertionError):
+    """A state does not fit the loader that is to go on from it. torchdata raises AssertionError for that."""
 
 
 # goloader.h's gl_status -> class; what is not listed is a CoreError.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from ._loader import DataLoader
+    from .state.ledger import Record
 
 # Draws after seeding that are recognised: a seed or two for other libraries need a few.
 _DRAWN_MAX = 256
@@ -77,6 +78,13 @@ def ahead(loader: DataLoader[Any], plan: Plan) -> Seeded | Refusal:
     finally:
         generator.set_state(state)
     return run(loader, plan, base_seed)
+
+
+def again(loader: DataLoader[Any], plan: Plan, resumed: Record) -> Seeded | Refusal:
+    """What the function did for the epoch that is gone on with; it runs only if the state does not say."""
+    if resumed.seeds is None or resumed.streams is None or len(resumed.seeds) != loader.num_workers:
+        return run(loader, plan, resumed.base_seed)
+    return Seeded(resumed.base_seed, resumed.seeds, resumed.streams)
 
 
 def run(loader: DataLoader[Any], plan: Plan, base_seed: int) -> Seeded | Refusal:

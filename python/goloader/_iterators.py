@@ -16,32 +16,23 @@ import torch
 from numpy.typing import NDArray
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
-from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import _doors, _init_fn
 from ._core import Core, Rejected, Run
-from ._errors import StackError
+from ._errors import StackError, StateError
 from .plan import Plan, Refusal
 from .plan.datasets import Arrays, Images, fails_ahead
-from .plan.samplers import Foreign, index_batches
+from .plan.samplers import Foreign
 from .plan.structure import collated
+from .state import book
+from .state.iterator import ResumableIterator
+from .state.order import Mark
+from .state.seeded import SeededFetcher, key, keys
 
 if TYPE_CHECKING:
     from ._init_fn import Seeded
     from ._loader import DataLoader
-
-
-class _Batches:
-    """What torch calls the index sampler, giving arrays of indices in place of lists where that is the same."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
-
-    def __iter__(self) -> Iterator[NDArray[np.int64] | Foreign]:
-        return index_batches(self._loader)
-
-    def __len__(self) -> int:
-        return len(self._loader._index_sampler)
+    from .state.ledger import Record
 
 
 @dataclass(frozen=True)
@@ -53,12 +44,14 @@ class _Task:
     complete  the core got all of them; not so if one is not an index of the dataset.  torch's workers then load, and
               draw for, the samples before it and fail; so do we
     lent      page-locked memory for it
+    mark      the place in the order behind it
     """
 
     indices: Any
     batched: bool
     complete: bool
     lent: torch.Tensor | None
+    mark: Mark
 
     def at(self, position: int) -> Any:
         # A batch may be a set or a dict as well as a list.
@@ -74,14 +67,16 @@ class _Lost(Exception):
         self.error = error
 
 
-class _NativeIterator(_BaseDataLoaderIter):
-    """An iterator over batches from the core. _BaseDataLoaderIter makes its draws, so they are torch's own."""
+class _NativeIterator(ResumableIterator):
+    """An iterator over batches from the core. torch's base class makes its draws, so they are torch's own."""
+
+    _arrays = True
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
-        self._batches = _Batches(loader)
+        _check_streams(book.of(loader).resumed, loader, core.plan)
         super().__init__(loader)
         self._use(core)
-        self._fetcher = _utils.fetch._MapDatasetFetcher(
+        self._fetcher = (SeededFetcher if self._rng == "sample" else _utils.fetch._MapDatasetFetcher)(
             self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
 
@@ -91,27 +86,30 @@ class _NativeIterator(_BaseDataLoaderIter):
         self._samples = core.plan.samples
         self._dtypes = [_dtype(name) for name in core.plan.dtypes]
 
-    @property
-    def _index_sampler(self) -> Any:
-        return self._batches
-
-    @_index_sampler.setter
-    def _index_sampler(self, sampler: Any) -> None:
-        """torch's constructor assigns the loader's; ours stands in front of it."""
-
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
         return batch
 
     def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
+        mark = self._sampler_iter.mark()
         rows, indices, complete = self._rows(batch)
         lent = self._pinned(len(rows))
+        seeds = self._seeds(batch, indices, len(rows)) if self._plan.random and self._rng == "sample" else None
         try:
-            run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()))
+            run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()), seeds)
         except IndexError:  # as of a Subset that lists a sample which is not there
             complete, lent = False, None
             run.submit(rows[:0])
-        return _Task(indices, self._auto_collation, complete, lent)
+        return _Task(indices, self._auto_collation, complete, lent, mark)
+
+    def _seeds(self, batch: NDArray[np.int64] | Foreign, indices: Any, count: int) -> NDArray[np.uint64]:
+        """A seed for each of the first `count` samples of a batch."""
+        seed, epoch = self._ledger.rng, self._ledger.epoch
+        assert seed is not None
+        if isinstance(batch, np.ndarray) and batch.size == count:
+            return keys(seed, epoch, batch)
+        first = itertools.islice(indices if self._auto_collation else [indices], count)
+        return np.array([key(seed, epoch, index) for index in first], np.uint64)
 
     def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any, bool]:
         """The source's rows of a batch as far as it has indices of the dataset, the batch, and if that is all."""
@@ -187,10 +185,15 @@ class _NativeIterator(_BaseDataLoaderIter):
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
         try:
             with torch.random.fork_rng(devices=()):
-                batch = self._fetcher.fetch(task.indices)
+                batch = self._ask_dataset(task.indices)
         except Exception as error:
             raise _Lost(error) from None
         return self._pin(batch)
+
+    def _ask_dataset(self, indices: Any) -> Any:
+        if isinstance(self._fetcher, SeededFetcher):
+            self._fetcher.begin(self._ledger.rng, self._ledger.epoch)
+        return self._fetcher.fetch(indices)
 
     def _pin(self, batch: Any) -> Any:
         # What is page-locked already stays where it is.
@@ -213,7 +216,7 @@ class InlineIterator(_NativeIterator):
             self._adapt(self._run)
         if self._run is None:
             return self._as_torch(batch)
-        if not self._plan.random:
+        if not self._plan.random or self._rng == "sample":
             return self._make(self._run, batch)
         state = torch.get_rng_state()
         self._run.set_rng(state.data_ptr(), state.numel())
@@ -249,7 +252,7 @@ class InlineIterator(_NativeIterator):
 
     def _as_torch(self, batch: NDArray[np.int64] | Foreign) -> Any:
         """What torch's iterator does."""
-        return self._pin(self._fetcher.fetch(batch.tolist() if isinstance(batch, np.ndarray) else batch.value))
+        return self._pin(self._ask_dataset(batch.tolist() if isinstance(batch, np.ndarray) else batch.value))
 
 
 class PrefetchingIterator(_NativeIterator):
@@ -273,6 +276,7 @@ class PrefetchingIterator(_NativeIterator):
             base_seed=int(self._base_seed),
             seeds=None if seeded is None else seeded.seeds,
         )
+        self._stream_seeds = None if seeded is None else seeded.seeds
         if seeded is not None:
             self._run.resume(0, seeded.drawn)
         self._tasks: deque[_Task] = deque()
@@ -282,6 +286,7 @@ class PrefetchingIterator(_NativeIterator):
         self._reset(loader, first_iter=True)
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        resumed = self._resumed
         super()._reset(loader, first_iter)
         if self._run is None:
             raise RuntimeError("this iterator was closed")
@@ -291,7 +296,18 @@ class PrefetchingIterator(_NativeIterator):
                 self._receive(self._run, self._tasks[0])
             self._tasks.popleft()
         self._run.reset()
+        if self._plan.random and self._rng != "sample":
+            self._ledger.streams, self._ledger.seeds = np.zeros(self._num_workers, np.int64), self._stream_seeds
         self._received = 0
+        if resumed is not None:
+            streams = resumed.streams if self._ledger.streams is not None else None
+            if streams is None or len(streams) != self._num_workers:
+                streams = np.zeros(self._num_workers, np.int64)
+            self._received = 0 if resumed.order is None else int(resumed.order["batches"])
+            self._run.resume(self._received, streams)
+            if resumed.finished:
+                return  # the next epoch begins with another _reset
+        self._mark(self._sampler_iter.mark())
         for _ in range(self._prefetch_factor * self._num_workers):
             self._try_put_index()
 
@@ -323,8 +339,14 @@ class PrefetchingIterator(_NativeIterator):
         self._advance()
         return batch
 
+    def _mark(self, mark: Mark) -> None:
+        """Writes down how far this epoch is for its user."""
+        self._ledger.mark = mark
+        if self._ledger.streams is not None and self._run is not None:
+            self._run.position(self._ledger.streams)
+
     def _advance(self) -> None:
-        self._tasks.popleft()
+        self._mark(self._tasks.popleft().mark)
         self._received += 1
         self._try_put_index()
 
@@ -334,6 +356,21 @@ class PrefetchingIterator(_NativeIterator):
             self._run.close()
         self._run = None
         self._tasks.clear()
+
+
+def _check_streams(resumed: Record | None, loader: DataLoader[Any], plan: Plan) -> None:
+    """Raises StateError if a resumed epoch would need random streams that its state does not have."""
+    if resumed is None or not plan.random or loader.rng == "sample":
+        return
+    if resumed.num_workers == loader.num_workers and (resumed.streams is not None or loader.num_workers == 0):
+        return
+    begun = resumed.order is None or resumed.order["batches"] > 0 or resumed.streams is None or resumed.streams.any()
+    if begun or resumed.seeds is not None or loader.num_workers == 0:
+        raise StateError(
+            f"the state is of an epoch with num_workers={resumed.num_workers}, whose transforms draw from a generator "
+            f"for each worker: it goes on with as many only, not with {loader.num_workers}. With rng='sample' draws do "
+            "not depend on workers"
+        )
 
 
 class _Helper:

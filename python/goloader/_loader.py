@@ -7,13 +7,17 @@ from typing import Any, Literal, TypeVar
 
 import torch
 from torch.utils import data
-from torch.utils.data.dataloader import _BaseDataLoaderIter
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
 from . import _auto, _cores, _doors, _init_fn
+from ._errors import StateError
 from ._iterators import InlineIterator, PrefetchingIterator
-from .fallback import WorkerIterator
+from .fallback import without_slots
 from .plan import Explanation, Plan, Refusal
 from .seek_index import SeekIndex
+from .state import book
+from .state.inline import FetchingIterator
+from .state.workers import ReportedIterator
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -36,11 +40,25 @@ class DataLoader(data.DataLoader[T_co]):
     trace=True lets a dataset of your own run with stand-ins for the images it opens, whose pixels then come from Go,
     where that is known to give the same batches; False never does, and GOLOADER_TRACE=0 in the environment stops it for
     all loaders.
+
+    rng="sample" keys the random numbers of a sample by (seed, epoch, index): before dataset[index] it is as if torch's,
+    Python's and numpy's generators had been seeded with that key (state/seeded.py). A sample of an epoch is then the
+    same for any num_workers, batch size and number of ranks. The seed is what `generator`, or torch's own, was seeded
+    with when the first epoch began (generator.initial_seed()); epochs count from 0, one for each iter(); see
+    `set_epoch`. What collate_fn draws is not keyed. ValueError for an IterableDataset.
+
+    state_dict() and load_state_dict() have the semantics of torchdata's StatefulDataLoader; see there.
     """
 
     # A loader has these among its own attributes only where they are not the default: then it has torch's.
     seek_index: bool | SeekIndex = True
     trace: bool = True
+    rng: Literal["sample"] | None = None
+
+    # How often, in batches, worker processes tell the state of a dataset that has one, and whether iter() waits until
+    # they are ready: of more use to a StatefulDataLoader than to somebody who may never ask for a state.
+    snapshot_every_n_steps: int | None = 64
+    waits_for_workers = False
 
     def __init__(
         self,
@@ -64,6 +82,7 @@ class DataLoader(data.DataLoader[T_co]):
         in_order: bool = True,
         seek_index: bool | SeekIndex = True,
         trace: bool = True,
+        rng: Literal["sample"] | None = None,
     ) -> None:
         auto = isinstance(num_workers, str) and num_workers == "auto"
         super().__init__(
@@ -90,6 +109,12 @@ class DataLoader(data.DataLoader[T_co]):
             self.seek_index = seek_index
         if trace is not True:
             self.trace = trace
+        if rng not in (None, "sample"):
+            raise ValueError(f'rng is None (random numbers as torch draws them) or "sample", but got rng={rng!r}')
+        if rng is not None and self._dataset_kind == _DatasetKind.Iterable:
+            raise ValueError('rng="sample" needs a map-style dataset: samples of an IterableDataset have no index')
+        if rng is not None:
+            self.rng = rng
         if auto:
             _auto.choose(self, _doors.decide(self), ahead=prefetch_factor is not None)
 
@@ -97,16 +122,49 @@ class DataLoader(data.DataLoader[T_co]):
         """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""
         return _doors.explain(self, ours=type(self)._get_iterator is DataLoader._get_iterator)
 
+    def state_dict(self) -> dict[str, Any]:
+        """Where the most recent iterator stands, after the last batch it yielded; one is made if there was none.
+
+        Where Go makes the batches it is a small dict, JSON, whatever the size of the dataset (state/ledger.py);
+        otherwise one with the states of samplers, datasets and their iterators that have a state_dict() of their own,
+        in torchdata's layout. The process's own random generators are not in it, as they are not in torchdata's: with
+        num_workers=0 transforms draw from torch's, whose torch.get_rng_state() is the caller's to keep.
+        """
+        return book.state_dict(self)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Drops the current iterator; the next iter() goes on from a state that state_dict() gave, here or elsewhere.
+
+        No batch that was yielded is made again, unless an IterableDataset has no state of its own. The loader has to
+        be made as the one that gave the state; num_workers may differ only if no random numbers are drawn in workers,
+        or with rng="sample". A state of a finished epoch begins the next one; {} starts all over. Raises StateError, a
+        ValueError, for what does not fit: here, or in the next iter().
+        """
+        book.load_state_dict(self, state_dict)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the number of the epoch that the next iter() begins, for rng="sample". Samplers have their own."""
+        book.of(self).epoch = epoch
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        resumed = book.resumed(self)
+        return super().__iter__() if resumed is None else resumed
+
     def _get_iterator(self) -> _BaseDataLoaderIter:
         _doors.announce(self)
-        decision, seeded = _doors.decide(self), None
+        decision, seeded, resumed = _doors.decide(self), None, book.of(self).resumed
         if isinstance(decision, Plan) and _init_fn.wanted(self):
-            seeded = _init_fn.ahead(self, decision)
+            seeded = _init_fn.ahead(self, decision) if resumed is None else _init_fn.again(self, decision, resumed)
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
-            if not _doors.slotted(self):
-                return _doors.traced(self, super()._get_iterator())
+            if self.num_workers == 0:
+                return _doors.traced(self, FetchingIterator(self))
+            why = without_slots(self)
+            if why is not None:
+                if self.rng is not None or resumed is not None:
+                    raise StateError(f"worker processes neither go on from a state nor key their draws: {why}")
+                return super()._get_iterator()
             self.check_worker_number_rationality()
-            return WorkerIterator(self)
+            return ReportedIterator(self)
         core = _doors.core(self, decision)
         if self.num_workers == 0:
             return InlineIterator(self, core)

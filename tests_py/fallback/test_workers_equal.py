@@ -36,7 +36,7 @@ def events(kind: type[data.DataLoader[Any]], epochs: int = 1, **arguments: Any) 
     loader = kind(**arguments)
     for _ in range(epochs):
         iterator = iter(loader)
-        assert kind is data.DataLoader or type(iterator) is WorkerIterator
+        assert kind is data.DataLoader or isinstance(iterator, WorkerIterator)
         while True:
             try:
                 seen.append(see(next(iterator)))
@@ -189,4 +189,4 @@ def test_a_batch_that_cannot_be_pickled_is_an_error_of_that_batch() -> None:
 
 def test_num_workers_0_is_torch_s_own_iterator() -> None:
     iterator = iter(goloader.DataLoader(Mapped("tuple"), batch_size=3))
-    assert type(iterator) is data.dataloader._SingleProcessDataLoaderIter
+    assert isinstance(iterator, data.dataloader._SingleProcessDataLoaderIter)

@@ -366,3 +366,9 @@ def test_the_figures_are_those_of_the_kept_result() -> None:
         README.write_text(section("bench").sub(lambda _: made, README.read_text()))
         return
     assert found.group() == made
+
+
+def test_the_example_that_resumes_runs(root: Path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", section("resume").findall(README.read_text())[0], re.DOTALL)
+    augmented = image_folder(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
+    exec(compile(example, "README.md", "exec"), {"DataLoader": DataLoader, "dataset": augmented})

@@ -1,9 +1,11 @@
-"""PyTorch's own tests of its DataLoader against goloader's: `make conformance`.
+"""PyTorch's own tests of its DataLoader against goloader's, torchdata's of its StatefulDataLoader: `make conformance`.
 
-The law: every test that passes with torch's class passes with ours. So each test runs below `python -m goloader run`;
-one that does not pass runs again with nothing beside it, since some of these tests are races against the clock; and one
-that still does not pass runs with torch's class. If it passes there, ours is at fault, and the exit status is 1.
+The law: every test that passes with their class passes with ours. So each of PyTorch's tests runs below `python -m
+goloader run`, and each of torchdata's with our class under its name; one that does not pass runs again with nothing
+beside it, since some of these tests are races against the clock; and one that still does not pass runs with their
+class. If it passes there, ours is at fault, and the exit status is 1.
 
+    make conformance SUITE=stateful                        torchdata's alone (SUITE=loader: PyTorch's)
     make conformance                                       all, as many at a time as there are cores
     make conformance TESTS='test_len or TestStackDataset'  some, as pytest's -k selects them
     make conformance JOBS=4
@@ -24,7 +26,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from .source import test_file
+import pytest
+
+from .source import stateful_files, test_file
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
@@ -49,18 +53,22 @@ class Outcome:
 
 
 class Suite:
-    """The test file and the ways to run it."""
+    """A test file and the ways to run it.
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    replaced  the class, by its full name
+    command   what runs Python with ours in its place
+    startup   a folder of PYTHONPATH that puts ours in its place
+    """
+
+    def __init__(self, file: Path, replaced: str, command: Sequence[str] = (), startup: Path | None = None) -> None:
+        self._file, self._replaced, self._command, self._startup = file, replaced, command, startup
 
     def tests(self, selection: str) -> list[str]:
-        """Their names, Class::test, in the order of the file."""
+        """Their names, Class::test, in the order of the file. Raises SystemExit if the file cannot be read."""
         run = self._pytest(["--collect-only", "-q", "-k", selection], os.devnull, ours=True)
-        names = [line.partition("::")[2] for line in run.stdout.splitlines() if "::" in line]
-        if not names:
-            raise SystemExit(f"no test is selected by {selection!r}:\n{run.stdout}{run.stderr}")
-        return names
+        if run.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            raise SystemExit(f"{self._file.name}:\n{run.stdout}{run.stderr}")
+        return [line.partition("::")[2] for line in run.stdout.splitlines() if "::" in line]
 
     def run(self, tests: Sequence[str], *, ours: bool) -> dict[str, Outcome]:
         """What becomes of each test in one process; one that ends the process leaves the rest to a process each."""
@@ -83,13 +91,19 @@ class Suite:
         ]  # fmt: skip
         if not any("::" in argument for argument in arguments):
             options.append(self._file.name)
-        run = ["-m", "goloader", "run"] if ours else []
-        paths = os.pathsep.join([str(_ROOT / "python"), str(_HERE)])
-        made_by = "goloader" if ours else "torch"
+        run = self._command if ours else ()
+        paths = [_ROOT / "python", _HERE]
+        if ours and self._startup is not None:
+            paths.append(self._startup)
+        environment = {
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "GOLOADER_CONFORMANCE_OUTCOMES": noted,
+            "GOLOADER_CONFORMANCE_CLASS": self._replaced,
+            "GOLOADER_CONFORMANCE_LOADER": "goloader" if ours else self._replaced.partition(".")[0],
+        }
         return subprocess.run(
             [sys.executable, *run, "-m", "pytest", *options, *arguments],
-            env=os.environ
-            | {"PYTHONPATH": paths, "GOLOADER_CONFORMANCE_OUTCOMES": noted, "GOLOADER_CONFORMANCE_LOADER": made_by},
+            env=os.environ | environment,
             cwd=self._file.parent,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -102,12 +116,30 @@ def main() -> int:
     parser.add_argument("--tests", default="", help="which, as pytest's -k (default: all)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="runs at a time")
     parser.add_argument("--folder", type=Path, default=_ROOT / "build" / "conformance", help="for what is fetched")
+    parser.add_argument("--suite", choices=("loader", "stateful", "all"), default="all")
     options = parser.parse_args()
+    selected = [(suite, suite.tests(options.tests)) for suite in suites(options.suite, options.folder)]
+    if not any(tests for _, tests in selected):
+        raise SystemExit(f"no test is selected by {options.tests!r}")
+    passed = [check(suite, tests, options.jobs) for suite, tests in selected if tests]
+    return int(not all(passed))
 
-    suite = Suite(test_file(options.folder))
-    tests = suite.tests(options.tests)
-    runs = max(1, min(options.jobs * _RUNS_A_JOB, len(tests) // _TESTS_A_RUN_MIN))
-    with ThreadPoolExecutor(options.jobs) as pool:
+
+def suites(which: str, folder: Path) -> list[Suite]:
+    """Their files, fetched if they are not there."""
+    found = []
+    if which != "stateful":
+        found.append(Suite(test_file(folder), "torch.utils.data.DataLoader", command=("-m", "goloader", "run")))
+    if which != "loader":
+        name, startup = "torchdata.stateful_dataloader.StatefulDataLoader", _HERE / "stateful"
+        found += [Suite(file, name, startup=startup) for file in stateful_files(folder)]
+    return found
+
+
+def check(suite: Suite, tests: Sequence[str], jobs: int) -> bool:
+    """Whether every test that passes with their class passes with ours; prints which do not."""
+    runs = max(1, min(jobs * _RUNS_A_JOB, len(tests) // _TESTS_A_RUN_MIN))
+    with ThreadPoolExecutor(jobs) as pool:
         outcomes: dict[str, Outcome] = {}
         # Neighbours in the file are alike, also in what they cost: deal them out.
         hands = [tests[first::runs] for first in range(runs)]
@@ -122,13 +154,13 @@ def main() -> int:
     failed = [test for test in doubtful if theirs[test].good]
     for test in doubtful:
         if (outcomes[test].kind, theirs[test].kind) != (SKIPPED, SKIPPED):
-            print(f"{test}: {outcomes[test].kind} with goloader's class, {theirs[test].kind} with torch's")
+            print(f"{test}: {outcomes[test].kind} with goloader's class, {theirs[test].kind} with theirs")
     for test in failed:
         print(f"\n{test}\n{outcomes[test].text}")
     counts = Counter(outcome.kind for outcome in outcomes.values())
     print(f"\n{len(tests)} tests with goloader's class: " + ", ".join(f"{n} {kind}" for kind, n in counts.items()))
-    print(f"{len(failed)} of them pass with torch's class and not with ours")
-    return 1 if failed else 0
+    print(f"{len(failed)} of them pass with their class and not with ours")
+    return not failed
 
 
 if __name__ == "__main__":

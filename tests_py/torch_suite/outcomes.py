@@ -5,6 +5,7 @@ Refuses to run if the loaders that the tests would make are not those of GOLOADE
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Iterator
@@ -12,14 +13,13 @@ from collections.abc import Iterator
 import pytest
 
 _FILE = os.environ["GOLOADER_CONFORMANCE_OUTCOMES"]
+_MODULE, _, _NAME = os.environ["GOLOADER_CONFORMANCE_CLASS"].rpartition(".")
 
 
 def pytest_configure() -> None:
-    from torch.utils.data import DataLoader
-
-    made_by = type(DataLoader([0])).__module__
+    made_by = type(getattr(importlib.import_module(_MODULE), _NAME)([0])).__module__
     if made_by.partition(".")[0] != os.environ["GOLOADER_CONFORMANCE_LOADER"]:
-        raise pytest.UsageError(f"DataLoader makes a loader of {made_by}")
+        raise pytest.UsageError(f"{_NAME} makes a loader of {made_by}")
 
 
 def _note(**what: str) -> None:

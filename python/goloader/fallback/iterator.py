@@ -5,18 +5,20 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import _utils
+from torch.utils.data._utils.worker import _IterableDatasetStopIteration
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from .._beside import Beside
 from . import budget
 from .parcel import Delivered
 from .slots import Slots
-from .worker import Board, Worker
+from .worker import Board, Greeting, Worker
 
 if TYPE_CHECKING:
     from .._loader import DataLoader
@@ -66,21 +68,43 @@ class WorkerIterator(_MultiProcessingDataLoaderIter):
         """What goes to each worker process; a subclass may have its own."""
         return Worker(self._slots, self._owner, self._board)
 
-    def _received(self, worker: int, extra: Any) -> None:
-        """Called as a batch is about to be returned, with what Worker.extra added to it."""
+    def _greeted(self, greeting: Greeting, said: Any) -> None:
+        """Called when a worker is ready for the tasks of an epoch, with its Worker.greeting."""
+
+    def _delivered(self, worker: int, extra: Any) -> None:
+        """Called as a batch is about to be returned, or its error raised, with what Worker.extra added to it."""
+
+    def _over(self, worker: int, extra: Any) -> None:
+        """Called when a worker says that its IterableDataset has no more, perhaps ahead of batches it made before."""
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._slots.trim()
         super()._reset(loader, first_iter)
 
     def _process_data(self, data: Any, worker_idx: int) -> Any:
+        self._delivered(worker_idx, getattr(data, "extra", None))  # an error of the thread that pins has none
         batch = super()._process_data(data, worker_idx)  # type: ignore[no-untyped-call]
-        if isinstance(batch, Delivered):
-            self._received(worker_idx, batch.extra)
-            batch = batch.batch
-        return batch
+        return batch.batch if isinstance(batch, Delivered) else batch
 
     def _try_get_data(self, timeout: float = _utils.MP_STATUS_CHECK_INTERVAL) -> tuple[bool, Any]:
+        deadline = time.monotonic() + timeout
+        while True:
+            got, item = self._take(timeout)
+            if not got or not self._listened(*item):
+                return got, item
+            timeout = max(0, deadline - time.monotonic())
+
+    def _listened(self, task: Any, data: Any) -> bool:
+        """Hears what is said beside batches; True if there was nothing else."""
+        if isinstance(task, Greeting):
+            self._greeted(task, data)
+            return True
+        if isinstance(data, _IterableDatasetStopIteration):
+            self._over(data.worker_id, data.extra)  # type: ignore[attr-defined]
+        return False
+
+    def _take(self, timeout: float) -> tuple[bool, Any]:
+        """What torch's _try_get_data does, with the deaths of workers in its words and ours."""
         try:
             got: tuple[bool, Any] = super()._try_get_data(timeout)  # type: ignore[no-untyped-call]
         except RuntimeError as error:

@@ -16,10 +16,10 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing import reduction
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch._utils import ExceptionWrapper
-from torch.utils.data._utils.worker import _IterableDatasetStopIteration
+from torch.utils.data._utils.worker import _IterableDatasetStopIteration, _ResumeIteration
 
 from . import collate
 from .parcel import Packer
@@ -87,21 +87,50 @@ class Board:
         return Progress(None if batch == _NOTHING else batch, None if position == _NOTHING else position, index)
 
 
+class Greeting(NamedTuple):
+    """What stands in place of a batch's number where a worker is ready for an epoch, the `start`th that it begins; or
+    where it was asked for a greeting."""
+
+    worker: int
+    start: int
+    asked: bool = False
+
+
+class Ask(NamedTuple):
+    """What the iterator sends in place of a task to be greeted."""
+
+
 class Worker:
     """Goes to a worker process with torch's own arguments, by fork or as a pickle.
 
-    A subclass may add something to every batch (`extra`, which the iterator gets in `_received`) and may look at what
-    torch's loop was given (`began`).
+    A subclass may look at what torch's loop was given (`began`), may add something to whatever goes home (`greeting`
+    and `extra`, which the iterator gets in `_greeted` and `_delivered`), and may have tasks of its own kind (`task`).
     """
 
     def __init__(self, slots: Slots, owner: int, board: Board) -> None:
         self.slots, self.owner, self.board = slots, owner, board
+        self.starts = 0  # epochs begun
+        self.greeted = False
 
     def began(self, arguments: dict[str, Any]) -> None:
         """Called once, in the worker process, with the arguments of torch's loop by their names; may replace them."""
 
-    def extra(self) -> Any:
-        """Small, to be pickled, for the batch that was just made."""
+    def resuming(self) -> None:
+        """Called in a persistent worker before torch's loop makes the fetcher of another epoch."""
+
+    def greeting(self) -> Any:
+        """Small, to be pickled; asked for when the worker is ready for the tasks of an epoch."""
+        return None
+
+    def task(self, batch: int, index: Any) -> Any:
+        """The index that torch's loop gets, for what the iterator sent for a batch."""
+        return index
+
+    def extra(self, *, over: bool) -> Any:
+        """Small, to be pickled, for the batch that was just made, or for its error; `over` if there was nothing more.
+
+        Must not raise.
+        """
         return None
 
     def run(self, loop: Callable[..., None], *positional: Any) -> None:
@@ -110,15 +139,18 @@ class Worker:
         worker = arguments["worker_id"]
         progress = _Note(self.board.record(worker))
         packer = Packer(self.slots, self.owner)
-        dataset = arguments["dataset_holder"][0] if "dataset_holder" in arguments else arguments["dataset"]
-        whole = hasattr(dataset, "__getitems__")
-        del dataset
+        whole = hasattr(dataset_of(arguments), "__getitems__")
         collate.install(lambda shape, dtype: packer.empty(shape, dtype) if progress.collating else None)
-        data_queue = arguments["data_queue"]
-        arguments["index_queue"] = _IndexQueue(arguments["index_queue"], progress, whole, data_queue.cancel_join_thread)
-        arguments["data_queue"] = _DataQueue(data_queue, self, packer, progress, worker)
+        data_queue = _DataQueue(arguments["data_queue"], self, packer, progress, worker)
+        arguments["index_queue"] = _IndexQueue(arguments["index_queue"], data_queue, self, progress, whole)
+        arguments["data_queue"] = data_queue
         self.began(arguments)
         loop(**arguments)
+
+
+def dataset_of(arguments: dict[str, Any]) -> Any:
+    """The dataset among the arguments of torch's loop."""
+    return arguments["dataset_holder"][0] if "dataset_holder" in arguments else arguments["dataset"]
 
 
 class _Note:
@@ -175,17 +207,21 @@ class _IndexQueue:
     sense, and that of a worker from a fork server is the server, which lives as long as its workers do.
     """
 
-    def __init__(self, tasks: Any, note: _Note, whole: bool, leave: Callable[[], None]) -> None:
-        """`leave` lets the worker end with batches that nobody took."""
-        self._tasks, self._note, self._whole, self._leave = tasks, note, whole, leave
+    def __init__(self, tasks: Any, batches: _DataQueue, worker: Worker, note: _Note, whole: bool) -> None:
+        self._tasks, self._batches, self._worker, self._note, self._whole = tasks, batches, worker, note, whole
 
     def get(self, timeout: float) -> Any:
+        if not self._worker.greeted:
+            self._batches.greet()
         try:
             task = self._tasks.get(timeout=timeout)
+            while type(task) is Ask:
+                self._batches.greet(asked=True)
+                task = self._tasks.get(timeout=timeout)
         except queue.Empty:
             parent = multiprocessing.parent_process()
             if parent is not None and not parent.is_alive():
-                self._leave()
+                self._batches.cancel_join_thread()  # nobody takes what is in there
                 raise SystemExit from None
             raise
         return self._begin(*task) if type(task) is tuple else task
@@ -194,6 +230,7 @@ class _IndexQueue:
         note = self._note
         note.batch(batch)
         note.collating = True
+        index = self._worker.task(batch, index)
         if type(index) is not list:
             note._index(index)
         elif not self._whole:
@@ -211,13 +248,31 @@ class _DataQueue:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._queue, name)
 
+    def greet(self, *, asked: bool = False) -> None:
+        """Says that the worker is ready for an epoch, or how it is if it was asked."""
+        worker = self._worker
+        if not asked:
+            worker.starts, worker.greeted = worker.starts + 1, True
+        self._queue.put((Greeting(self._number, worker.starts, asked), worker.greeting()))
+
     def put(self, item: tuple[Any, Any]) -> None:
-        task, batch = item
-        if type(task) is int and not isinstance(batch, ExceptionWrapper | _IterableDatasetStopIteration):
-            try:
-                item = task, self._packer.pack(batch, self._worker.extra())
-            except Exception:
-                item = task, ExceptionWrapper(where=f"in DataLoader worker process {self._number}")
+        task, made = item
+        if type(task) is int:
+            item = task, self._packed(made)
+        elif isinstance(task, _ResumeIteration):
+            self._worker.resuming()
+            self._worker.greeted = False
         self._packer.forget()
         self._note.idle()
         self._queue.put(item)
+
+    def _packed(self, made: Any) -> Any:
+        """A batch as a parcel; what torch's loop puts in place of one with our extra as an attribute."""
+        extra = self._worker.extra(over=isinstance(made, _IterableDatasetStopIteration))
+        if not isinstance(made, ExceptionWrapper | _IterableDatasetStopIteration):
+            try:
+                return self._packer.pack(made, extra)
+            except Exception:
+                made = ExceptionWrapper(where=f"in DataLoader worker process {self._number}")
+        object.__setattr__(made, "extra", extra)  # one of them is frozen
+        return made

@@ -29,9 +29,10 @@ from torch.utils.data import (
 )
 
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
+from ..state import samplers as stateful
 from .transforms import is_original
 
-__all__ = ["Foreign", "Indices", "describe", "index_batches"]
+__all__ = ["Foreign", "Indices", "as_arrays", "describe", "index_batches", "known"]
 
 Indices = NDArray[np.int64]
 
@@ -57,20 +58,50 @@ def index_batches(loader: Any) -> Iterator[Indices | Foreign]:
     """
     sampler = loader._index_sampler
     if not loader._auto_collation:
-        streams = _known(sampler)
-        if streams is None:
-            return map(_single, iter(sampler))
-        return _singles(streams(sampler))
-    if type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch"):
+        if _known(sampler) is None:
+            return as_arrays(iter(sampler), batched=False)
+    elif type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch"):
         return _batches(sampler)
-    return map(_many, iter(sampler))
+    elif known(loader) is None:
+        return as_arrays(iter(sampler), batched=True)
+    return known_batches(loader)[0]
+
+
+def known_batches(loader: Any, *, seed: int | None = None) -> tuple[Iterator[Indices | Foreign], Callable[[int], None]]:
+    """index_batches of `known` samplers, and a function that leaves batches out, for no more than the draws.
+
+    seed  what a RandomSampler without a generator drew in an epoch before, in place of a new draw
+    """
+    sampler = loader._index_sampler
+    if not loader._auto_collation:
+        taker = _Taker(_stream_of(sampler, seed))
+        return _singles(taker), taker.skip
+    taker = _Taker(_stream_of(sampler.sampler, seed))
+    return _cut(sampler, taker), lambda batches: taker.skip(batches * sampler.batch_size)
+
+
+def known(loader: Any) -> Any | None:
+    """The sampler of single indices, if it and the one for batches are torch's own or StatefulDataLoader's."""
+    sampler = loader._index_sampler
+    if loader._auto_collation:
+        if type(sampler) not in (BatchSampler, stateful.BatchSampler) or not is_original(
+            BatchSampler.__iter__, "torch"
+        ):
+            return None
+        sampler = sampler.sampler
+    return None if _known(sampler) is None else sampler
+
+
+def as_arrays(batches: Iterator[Any], *, batched: bool) -> Iterator[Indices | Foreign]:
+    """What any sampler yields, as arrays where that is the same."""
+    return map(_many if batched else _single, batches)
 
 
 def describe(loader: Any) -> tuple[str, str]:
     """For explain(): which sampler, and whether its indices travel as arrays or as Python ints."""
     sampler = loader._index_sampler
     names = [type(sampler).__name__]
-    if type(sampler) is BatchSampler:
+    if type(sampler) in (BatchSampler, stateful.BatchSampler):
         sampler = sampler.sampler
         names.append(type(sampler).__name__)
     if isinstance(sampler, NumberedSampler):
@@ -81,11 +112,13 @@ def describe(loader: Any) -> tuple[str, str]:
 
 def _batches(sampler: Any) -> Iterator[Indices | Foreign]:
     """BatchSampler.__iter__, a generator too: nothing happens before the first batch is pulled."""
-    streams = _known(sampler.sampler)
-    if streams is None:
+    if _known(sampler.sampler) is None:
         yield from map(_many, iter(sampler))
-        return
-    taker = _Taker(streams(sampler.sampler))
+    else:
+        yield from _cut(sampler, _Taker(_stream_of(sampler.sampler)))
+
+
+def _cut(sampler: Any, taker: _Taker) -> Iterator[Indices | Foreign]:
     size = sampler.batch_size
     if sampler.drop_last:
         while (batch := taker.take(size)) is not None and len(batch) == size:
@@ -95,8 +128,7 @@ def _batches(sampler: Any) -> Iterator[Indices | Foreign]:
             yield taker.finish(batch)
 
 
-def _singles(stream: _Stream) -> Iterator[Indices | Foreign]:
-    taker = _Taker(stream)
+def _singles(taker: _Taker) -> Iterator[Indices | Foreign]:
     while (one := taker.take(1)) is not None and len(one):
         finished = taker.finish(one)
         yield Foreign(finished.value[0]) if isinstance(finished, Foreign) else finished.reshape(())
@@ -124,35 +156,55 @@ class _Taker:
         self._rest: Indices = np.empty(0, np.int64)
         self.finish = stream.finish
 
+    def _more(self) -> bool:
+        """Draws if nothing is left; False at the end of the stream."""
+        if not len(self._rest):
+            array = next(self._arrays, None)
+            if array is None:
+                return False
+            self._rest = array
+        return True
+
     def take(self, count: int) -> Indices | None:
         """The next `count` numbers, fewer at the end of the stream; an array of its own."""
         taken: list[Indices] = []
         missing = count
-        while missing > 0:
-            if not len(self._rest):
-                array = next(self._arrays, None)
-                if array is None:
-                    break
-                self._rest = array
+        while missing > 0 and self._more():
             taken.append(self._rest[:missing])
             missing -= len(taken[-1])
             self._rest = self._rest[len(taken[-1]) :]
         return np.concatenate(taken) if taken else None
 
+    def skip(self, count: int) -> None:
+        """Leaves the next numbers out. What is drawn is what taking them would have drawn."""
+        while count > 0 and self._more():
+            left_out = min(count, len(self._rest))
+            self._rest = self._rest[left_out:]
+            count -= left_out
+
+
+def _stream_of(sampler: Any, seed: int | None = None) -> _Stream:
+    streams = _known(sampler)
+    assert streams is not None
+    return _Stream(_random_arrays(sampler, seed)) if type(sampler) is RandomSampler else streams(sampler)
+
 
 def _known(sampler: Any) -> _Streams | None:
-    """How to stream `sampler`, if it is one of torch's own, unpatched."""
+    """How to stream `sampler`, if it is one of torch's own, unpatched, or one of StatefulDataLoader's."""
     streams: dict[type, _Streams] = {
         SequentialSampler: _sequential,
         RandomSampler: _random,
         SubsetRandomSampler: _subset_random,
         WeightedRandomSampler: _weighted,
         DistributedSampler: _distributed,
+        stateful.RandomSampler: _stateful_random,
     }
     kind = type(sampler)
     if kind in (WeightedSampler, BalancedSampler, MixtureSampler):
         return _numbered
-    if kind not in streams or not is_original(kind.__iter__, "torch") or not is_original(kind.__len__, "torch"):
+    if kind is not stateful.RandomSampler and not (
+        kind in streams and is_original(kind.__iter__, "torch") and is_original(kind.__len__, "torch")
+    ):
         return None
     return streams[kind]
 
@@ -171,11 +223,12 @@ def _random(sampler: RandomSampler) -> _Stream:
     return _Stream(_random_arrays(sampler))
 
 
-def _random_arrays(sampler: RandomSampler) -> Iterator[Indices]:
+def _random_arrays(sampler: RandomSampler, seed: int | None = None) -> Iterator[Indices]:
     n = len(sampler.data_source)
     private = sampler.generator is None
     if private:
-        seed = int(torch.empty((), dtype=torch.int64).random_().item())
+        if seed is None:
+            seed = int(torch.empty((), dtype=torch.int64).random_().item())
         generator = torch.Generator()
         generator.manual_seed(seed)
     else:
@@ -191,6 +244,19 @@ def _random_arrays(sampler: RandomSampler) -> Iterator[Indices]:
         for _ in range(sampler.num_samples // n):
             yield _array(torch.randperm(n, generator=generator))
         yield _array(torch.randperm(n, generator=generator))[: sampler.num_samples % n]
+
+
+def _stateful_random(sampler: stateful.RandomSampler) -> _Stream:
+    blocks = sampler.blocks()  # draws when iter() is called
+
+    def arrays() -> Iterator[Indices]:
+        left = sampler.num_samples
+        while left > 0:
+            block = _array(next(blocks))[:left]
+            left -= len(block)
+            yield block
+
+    return _Stream(arrays())
 
 
 def _subset_random(sampler: SubsetRandomSampler) -> _Stream:

@@ -1,0 +1,119 @@
+"""What is known of a loader across its iterators."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import DistributedSampler
+
+from .._errors import StateError
+from ..fallback import without_slots
+from ..samplers import NumberedSampler
+from .ledger import Ledger, Record, read
+from .order import go_between
+
+if TYPE_CHECKING:
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    from .._loader import DataLoader
+
+
+@dataclass
+class Book:
+    """One loader's. Copies and pickles know of epochs and of a state to be loaded, but of no iterator.
+
+    epoch    number of the next epoch to begin, from 0
+    seed     of rng="sample", once it is known
+    loaded   a state that the next iter() goes on from
+    resumed  that state while the iterator is being made
+    waiting  an iterator that state_dict() made, for the next iter()
+    ledger   of the most recent iterator
+    """
+
+    epoch: int = 0
+    seed: int | None = None
+    loaded: Record | None = None
+    resumed: Record | None = None
+    waiting: _BaseDataLoaderIter | None = None
+    ledger: Ledger | None = field(default=None, repr=False)
+
+    def __reduce__(self) -> Any:
+        return Book, (self.epoch, self.seed, self.loaded)
+
+    def next_epoch(self) -> int:
+        """The number of an epoch that begins now."""
+        epoch, self.epoch = self.epoch, self.epoch + 1
+        return epoch
+
+    def sample_seed(self, generator: torch.Generator | None) -> int:
+        """The seed of rng="sample": what the generator, or torch's own, was seeded with when it was first needed."""
+        if self.seed is None:
+            self.seed = torch.initial_seed() if generator is None else generator.initial_seed()
+        return self.seed
+
+
+def of(loader: Any) -> Book:
+    """The book of a loader."""
+    book: Book | None = getattr(loader, "_book", None)
+    if book is None:
+        book = loader._book = Book()
+    return book
+
+
+def state_dict(loader: DataLoader[Any]) -> dict[str, Any]:
+    """DataLoader.state_dict."""
+    book = of(loader)
+    if book.loaded is not None:
+        return copy.deepcopy(dict(book.loaded.state))
+    if book.ledger is None:
+        book.waiting = iter(loader)
+    if book.ledger is None:
+        raise StateError(f"worker processes tell no state: {without_slots(loader)}")
+    return book.ledger.state()
+
+
+def load_state_dict(loader: DataLoader[Any], state: dict[str, Any]) -> None:
+    """DataLoader.load_state_dict."""
+    record = None if state == {} else read(state)
+    if record is not None and loader.rng == "sample" and record.rng is None:
+        raise StateError('the state is of a loader without rng="sample"')
+    loader.__dict__.pop("_book", None)
+    loader._iterator = None
+    if record is None:
+        return
+    book = of(loader)
+    book.loaded, book.epoch, book.seed = record, record.epoch + 1, record.rng
+    if record.between is not None:
+        go_between(loader, record.between)
+    elif record.order is not None and "epoch" in record.order:
+        sampler = getattr(loader.batch_sampler, "sampler", loader.sampler)
+        if isinstance(sampler, DistributedSampler | NumberedSampler):
+            sampler.set_epoch(record.order["epoch"])
+
+
+def resumed(loader: DataLoader[Any]) -> _BaseDataLoaderIter | None:
+    """An iterator that stands where a loaded state, or a state_dict() before, wants it; None if a new one will do."""
+    book = of(loader)
+    if book.waiting is not None:
+        waiting, book.waiting = book.waiting, None
+        return waiting
+    record = book.loaded
+    if record is None:
+        return None
+    persistent = loader.persistent_workers and loader.num_workers > 0
+    iterator: _BaseDataLoaderIter | None = None
+    if not record.finished or persistent or record.own.get("dataset_state") is not None:
+        book.resumed = record
+        try:
+            iterator = loader._get_iterator()
+        finally:
+            book.resumed = None
+    book.loaded = None
+    if persistent and iterator is not None:
+        loader._iterator = iterator
+        if record.finished:
+            iterator._reset(loader)
+    return iterator if persistent or not record.finished else None

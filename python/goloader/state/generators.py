@@ -1,0 +1,140 @@
+"""Random generators by name, their states as text, and the process's own left as they were found."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import random
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+# The process's own generators: torch's for the CPU, the random module's, and numpy's old one.
+PROCESS = ("torch", "random", "numpy")
+
+
+def capture(names: Sequence[str]) -> dict[str, Any]:
+    """The states of some of the process's generators."""
+    return {name: _GET[name]() for name in names}
+
+
+def put(states: Mapping[str, Any]) -> None:
+    """Puts the process's generators into states that capture gave."""
+    for name, state in states.items():
+        _PUT[name](state)
+
+
+@contextmanager
+def untouched(names: Sequence[str] = PROCESS, generators: Sequence[torch.Generator] = ()) -> Iterator[None]:
+    """Whatever is drawn inside, these generators afterwards stand where they stood before."""
+    process, own = capture(names), [generator.get_state() for generator in generators]
+    try:
+        yield
+    finally:
+        put(process)
+        for generator, state in zip(generators, own, strict=True):
+            generator.set_state(state)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two states of one generator are equal."""
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if one[0] == "MT19937":
+        return all(map(np.array_equal, one, other))
+    return bool(one == other)
+
+
+class Watch:
+    """Notices what is drawn from the process's generators: cheaply, since somebody looks after each batch.
+
+    moved  states of those that have moved since the watch began
+    """
+
+    def __init__(self) -> None:
+        self.moved: dict[str, Any] = {}
+        self._numpy = _numpy_words()
+        self._last = capture(PROCESS)
+
+    def look(self) -> bool:
+        """Whether one of them has moved since the last look."""
+        any_moved = False
+        for name in PROCESS:
+            if name == "numpy" and self._numpy_rests():
+                continue
+            state = _GET[name]()
+            if not same(self._last[name], state):
+                self._last[name] = self.moved[name] = state
+                any_moved = True
+        return any_moved
+
+    def _numpy_rests(self) -> bool:
+        """numpy takes 100 us to give its state: if nothing was drawn, a look at its memory shows that."""
+        words, self._numpy = self._numpy, _numpy_words()
+        holds_a_gauss = self._last["numpy"][3]  # which can be taken without a trace in that memory
+        return words is not None and words == self._numpy and not holds_a_gauss
+
+
+def plain(state: Any) -> Any:
+    """A state as something that pickles quickly: torch's as an array."""
+    return state.numpy() if isinstance(state, torch.Tensor) else state
+
+
+def to_text(state: Any) -> str:
+    """A state as text: of torch (plain or not), of the random module, or of numpy."""
+    state = plain(state)
+    if isinstance(state, np.ndarray):
+        return _pack(state.tobytes())
+    if state[0] == "MT19937":
+        _, words, at, has_gauss, gauss = state
+        return f"{at},{has_gauss},{float(gauss).hex()},{_pack(np.asarray(words, np.uint32).tobytes())}"
+    version, words, gauss = state
+    return f"{version},{'' if gauss is None else float(gauss).hex()},{_pack(np.array(words, np.uint32).tobytes())}"
+
+
+def from_text(text: str) -> Any:
+    """What to_text was given. Raises ValueError if it cannot be that."""
+    *head, words = text.split(",")
+    content = _unpack(words)
+    if not head:
+        return torch.frombuffer(bytearray(content), dtype=torch.uint8)
+    numbers = np.frombuffer(content, np.uint32)
+    if len(head) == 3:
+        return "MT19937", numbers, int(head[0]), int(head[1]), float.fromhex(head[2])
+    return int(head[0]), tuple(numbers.tolist()), float.fromhex(head[1]) if head[1] else None
+
+
+def _pack(content: bytes) -> str:
+    # torch keeps 32-bit words in 64 bits.
+    return base64.b64encode(zlib.compress(content)).decode()
+
+
+def _unpack(text: str) -> bytes:
+    try:
+        return zlib.decompress(base64.b64decode(text, validate=True))
+    except zlib.error as error:
+        raise ValueError(f"not the state of a random generator: {error}") from None
+
+
+def _numpy_words() -> bytes | None:
+    """The words of numpy's generator and its place among them; None if it is none of numpy's own kind."""
+    generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    if type(generator) is not np.random.MT19937:
+        return None
+    return ctypes.string_at(generator.ctypes.state_address, 4 * (624 + 1))
+
+
+def _put_numpy(state: Any) -> None:
+    np.random.set_state(state)
+
+
+_GET: dict[str, Callable[[], Any]] = {
+    "torch": torch.get_rng_state,
+    "random": random.getstate,
+    "numpy": np.random.get_state,
+}
+_PUT: dict[str, Callable[[Any], None]] = {"torch": torch.set_rng_state, "random": random.setstate, "numpy": _put_numpy}

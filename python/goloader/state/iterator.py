@@ -1,0 +1,118 @@
+"""What all iterators of this package have in common: their order, their ledger, and how they go on from a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from . import book, generators
+from .ledger import Ledger, Record
+from .order import Order, Sampling, own_generators
+
+
+class Orders:
+    """What stands where torch has its index sampler: iter() of it is the order of an epoch."""
+
+    def __init__(self, loader: Any, *, arrays: bool) -> None:
+        self._sampling, self._arrays = Sampling.of(loader), arrays
+        # Nobody's sampler is asked for an iterator while torch's constructor runs on behalf of a resume.
+        self.closed = False
+        self.resumed: Record | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.closed:
+            return iter(())
+        state = None if self.resumed is None else self.resumed.order
+        return Order(self._sampling, arrays=self._arrays, state=state)
+
+    def __len__(self) -> int:
+        return len(self._sampling._index_sampler)
+
+
+class ResumableIterator(_BaseDataLoaderIter):
+    """Goes behind torch's iterators in a class's bases: their constructors and _reset then begin epochs with a ledger.
+
+    It must not hold the loader, which holds the iterator of persistent workers, nor its book: worker processes end when
+    the last reference is gone, not when garbage is collected.
+
+    A resume draws nothing from the process's generators: what torch draws for a new iterator was drawn when the
+    interrupted one was made.
+    """
+
+    # Whether the order gives arrays of indices; the user's dataset gets what the sampler gives.
+    _arrays = False
+
+    def __init__(self, loader: Any) -> None:
+        self._rng = loader.rng
+        resumed = self._resumed = book.of(loader).resumed
+        self._orders = Orders(loader, arrays=self._arrays)
+        self._orders.closed = resumed is not None
+        own = list(own_generators(loader).values())
+        with nullcontext() if resumed is None else generators.untouched(("torch",), own):
+            super().__init__(loader)
+        if resumed is not None:
+            self._resume_seeds(resumed)
+        if self._num_workers == 0:  # others call _reset
+            self._open_order(loader)
+            self._begin(loader)
+
+    def _resume_seeds(self, resumed: Record) -> None:
+        """Puts what torch drew for the iterator of the record in place of what it just drew."""
+        self._base_seed = resumed.base_seed
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self._orders
+
+    @_index_sampler.setter
+    def _index_sampler(self, sampler: Any) -> None:
+        """torch's constructor assigns the loader's; the orders stand in front of it."""
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._orders.closed = self._resumed is not None
+        own = list(own_generators(loader).values())
+        with nullcontext() if self._resumed is None else generators.untouched(("torch",), own):
+            super()._reset(loader, first_iter)
+        self._open_order(loader)
+        self._begin(loader)
+
+    def _open_order(self, loader: Any) -> None:
+        """Puts a resumed order in place of the empty one."""
+        self._orders.closed = False
+        if self._resumed is None:
+            return
+        self._orders.resumed = self._resumed
+        self._sampler_iter = iter(self._orders) if not self._resumed.finished else iter(())
+        self._orders.resumed = None
+        self._num_yielded = self._resumed.yielded
+
+    def _begin(self, loader: Any) -> None:
+        """Opens the ledger of an epoch."""
+        resumed, self._resumed = self._resumed, None
+        known = book.of(loader)
+        seed = known.sample_seed(loader.generator) if loader.rng == "sample" else None
+        self._ledger = self._make_ledger(
+            order=self._sampler_iter,
+            epoch=known.next_epoch() if resumed is None else resumed.epoch,
+            num_workers=self._num_workers,
+            base_seed=int(self._base_seed),
+            rng=seed,
+        )
+        if resumed is not None:
+            self._ledger.yielded, self._ledger.finished = resumed.yielded, resumed.finished
+        known.ledger = self._ledger
+
+    def _make_ledger(self, **known: Any) -> Ledger:
+        return Ledger(**known)
+
+    def __next__(self) -> Any:
+        try:
+            batch = super().__next__()
+        except StopIteration:
+            self._ledger.finished = True
+            raise
+        self._ledger.yielded += 1
+        return batch

@@ -1,0 +1,125 @@
+"""What a resume needs to know of one epoch of an iterator, and the record in which state_dict() gives it.
+
+A record is JSON:
+
+    goloader     version of this format
+    epoch        number of the epoch, from 0
+    finished     the epoch is over: the next iter() begins a new one
+    yielded      batches yielded in it (an error in place of a batch is none)
+    num_workers  of the loader
+    base_seed    worker w was seeded with base_seed + w
+    streams      32-bit words that each worker's generator has drawn for batches yielded; null if Go draws nothing
+    seeds        of these generators, where worker_init_fn has seeded them; else null
+    rng          null, or the seed of rng="sample"
+    order        where the index sampler stands (order.py); null if finished
+    between      if finished, the states of the loader's generators and of samplers that have one (order.py)
+
+Python's iterators give the states of the user's objects in torchdata's layout, with the record under "goloader".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import StateError
+from .order import Mark, Order
+
+VERSION = 1
+
+
+@dataclass
+class Ledger:
+    """One epoch of an iterator, which it outlives.
+
+    order    of the epoch
+    mark     how far batches were yielded, where the order is ahead of that; None where it never is
+    streams  [num_workers] int64, words drawn for batches yielded; None if nothing draws from streams
+    seeds    [num_workers] uint64, of the streams, if worker_init_fn has chosen them
+    """
+
+    order: Order
+    epoch: int
+    num_workers: int
+    base_seed: int
+    rng: int | None
+    mark: Mark | None = None
+    streams: NDArray[np.int64] | None = None
+    seeds: NDArray[np.uint64] | None = None
+    yielded: int = 0
+    finished: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The record of this moment."""
+        return {
+            "goloader": VERSION,
+            "epoch": self.epoch,
+            "finished": self.finished,
+            "yielded": self.yielded,
+            "num_workers": self.num_workers,
+            "base_seed": self.base_seed,
+            "streams": None if self.streams is None else self.streams.tolist(),
+            "seeds": None if self.seeds is None else self.seeds.tolist(),
+            "rng": self.rng,
+            "order": None if self.finished else self.order.state(self.mark or self.order.mark()),
+            "between": self.order.between() if self.finished else None,
+        }
+
+    def state(self) -> dict[str, Any]:
+        """What state_dict() gives; Python's iterators have more to tell."""
+        return self.record()
+
+
+@dataclass(frozen=True)
+class Record:
+    """A state to go on from, read and checked."""
+
+    state: Mapping[str, Any] = field(repr=False)
+    epoch: int
+    finished: bool
+    yielded: int
+    num_workers: int
+    base_seed: int
+    streams: NDArray[np.int64] | None
+    seeds: NDArray[np.uint64] | None
+    rng: int | None
+    order: Mapping[str, Any] | None
+    between: Mapping[str, Any] | None
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        """torchdata's part: states of datasets and their iterators. Empty if there is none."""
+        return {} if isinstance(self.state.get("goloader"), int) else self.state
+
+
+def read(state: Mapping[str, Any]) -> Record:
+    """A state_dict as a Record. Raises StateError for what is none."""
+    if not isinstance(state, Mapping):
+        raise StateError(f"a state is what state_dict() gave, not a {type(state).__name__}")
+    found = state.get("goloader")
+    record = state if isinstance(found, int) else found
+    if not isinstance(record, Mapping):
+        raise StateError(f"not a state that goloader gave: it has {', '.join(map(str, state)) or 'nothing'}")
+    if record.get("goloader") != VERSION:
+        raise StateError(f"the state has format {record.get('goloader')}, this goloader reads format {VERSION}")
+    try:
+        streams, seeds = record["streams"], record["seeds"]
+        return Record(
+            state=state,
+            epoch=int(record["epoch"]),
+            finished=bool(record["finished"]),
+            yielded=int(record["yielded"]),
+            num_workers=int(record["num_workers"]),
+            base_seed=int(record["base_seed"]),
+            streams=None if streams is None else np.array(streams, np.int64),
+            seeds=None if seeds is None else np.array(seeds, np.uint64),
+            rng=record["rng"],
+            order=record["order"],
+            between=record["between"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateError(f"not a state of a loader: {type(error).__name__}: {error}") from None

@@ -1,0 +1,321 @@
+"""The index batches of one epoch, counted, and the way back to any of them.
+
+What a sampler yields depends on its generators. So an order keeps the states that these had when the sampler was asked
+for its iterator and when it was asked for its first batch, and comes back by doing both again and leaving out the
+batches that were yielded: without any sample being loaded, and for torch's own samplers without an index being made
+in Python. Samplers with a state of their own are asked for it instead.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from torch.utils.data.dataloader import _InfiniteConstantSampler
+
+from .._errors import StateError
+from ..plan import samplers
+from ..plan.transforms import is_original
+from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
+from . import generators
+from .protocol import Stateful, restore, saved
+from .samplers import Batches
+from .samplers import RandomSampler as StatefulRandomSampler
+
+# Which of the process's generators a sampler may draw from; any other sampler: from all of them.
+_DRAWS: dict[type, tuple[str, ...]] = {
+    SequentialSampler: (),
+    DistributedSampler: (),
+    StatefulRandomSampler: (),
+    _InfiniteConstantSampler: (),
+    RandomSampler: ("torch",),
+    SubsetRandomSampler: ("torch",),
+    WeightedRandomSampler: ("torch",),
+    BalancedSampler: ("torch",),
+    MixtureSampler: ("torch",),
+    WeightedSampler: ("torch",),
+}
+
+# Whoever makes them says which epoch it is.
+_OF_EPOCHS = (DistributedSampler, NumberedSampler)
+
+# Their order is another one for another number of samples.
+_SHUFFLES = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler, DistributedSampler, StatefulRandomSampler)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place in an order: after `batches` of them. `own` are the states of samplers that have one."""
+
+    batches: int
+    own: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What an order needs of a loader, under the loader's names."""
+
+    _index_sampler: Any
+    _auto_collation: bool
+    generator: torch.Generator | None
+
+    @classmethod
+    def of(cls, loader: Any) -> Sampling:
+        return cls(loader._index_sampler, loader._auto_collation, loader.generator)
+
+
+class Order(Iterator[Any]):
+    """The index batches of one epoch, in place of iter(loader._index_sampler).
+
+    arrays  they come as int64 arrays or Foreign (plan/samplers.py), else as the sampler gives them
+    state   what state() gave, to go on from there
+    """
+
+    def __init__(self, loader: Sampling, *, arrays: bool, state: Mapping[str, Any] | None = None) -> None:
+        self._arrays, self._batched = arrays, loader._auto_collation
+        self._index_sampler = loader._index_sampler
+        inner = self._index_sampler.sampler if isinstance(self._index_sampler, BatchSampler) else self._index_sampler
+        self._sampler: Any = inner
+        self._known = samplers.known(loader) is not None
+        # Its draws go on from any of them: no other generator and nothing that was left out matters.
+        self._numbered = self._known and isinstance(inner, NumberedSampler)
+        self._names = _DRAWS.get(type(inner), generators.PROCESS)
+        if type(inner) in _DRAWS and getattr(inner, "generator", None) is not None:
+            self._names = ()
+        self.generators = own_generators(loader)
+        self._batches = 0
+        self._held: list[Any] = []
+        self._made: dict[str, Any] = {}
+        self._begun: dict[str, Any] | None = None
+        self._seed: int | None = None
+        if state is None:
+            before = generators.capture(self._names) | self._own_states()
+            self._iterator = self._iterate(loader)
+            self._made = self._moved(before)
+        else:
+            self._return(loader, state)
+
+    def __next__(self) -> Any:
+        if self._begun is None:
+            return self._first()
+        batch = self._held.pop() if self._held else next(self._iterator)
+        self._batches += 1
+        return batch
+
+    def _first(self) -> Any:
+        own, before = self._own_states(), generators.capture(self._names)
+        try:
+            batch = next(self._iterator)
+        finally:
+            self._begun = own | self._moved(before)
+        self._batches += 1
+        return batch
+
+    @property
+    def stateful(self) -> bool:
+        """Whether a sampler or its iterator has a state of its own."""
+        if self._known:
+            return self._numbered
+        if isinstance(self._source, Batches):
+            return isinstance(self._index_sampler, Stateful) or self._source.stateful
+        return isinstance(self._index_sampler, Stateful) or isinstance(self._source, Stateful)
+
+    def mark(self) -> Mark:
+        """This place."""
+        if self._held or not self.stateful or (self._numbered and self._begun is None):
+            return Mark(self._batches)
+        own = {
+            "over": isinstance(self._source, Batches) and self._source.over,
+            "index_sampler": saved(self._index_sampler),
+            "iterator": saved(self._sampler if self._numbered else self._source),
+        }
+        return Mark(self._batches, own | {"generators": _texts(self._own_states())})
+
+    def state(self, mark: Mark) -> dict[str, Any]:
+        """What Order(state=...) takes to go on from a mark: JSON, if the states of the samplers are."""
+        state: dict[str, Any] = {"sampler": _name(self._sampler), "batches": mark.batches}
+        if type(self._sampler) in _SHUFFLES:
+            state["samples"] = len(self._sampler)
+        if isinstance(self._sampler, _OF_EPOCHS):
+            state["epoch"] = self._sampler.epoch
+        if mark.own is not None:
+            return state | mark.own
+        begun = self._own_states() if self._begun is None else dict(self._begun)
+        if type(self._sampler) is RandomSampler and "torch" in begun:
+            # All that it drew from there is one seed.
+            drawn = torch.Generator()
+            drawn.set_state(begun.pop("torch"))
+            self._seed = int(torch.empty((), dtype=torch.int64).random_(generator=drawn).item())
+        if self._seed is not None:
+            state["seed"] = self._seed
+        state["made"], state["begun"] = _texts(self._made), _texts(begun)
+        state["started"] = self._begun is not None
+        return state
+
+    def between(self) -> dict[str, Any]:
+        """The states between two epochs, for go_between."""
+        inner = None if self._sampler is self._index_sampler else self._sampler
+        return {
+            "generators": _texts(self._own_states()),
+            "index_sampler": _saved_between(self._index_sampler),
+            "sampler": _saved_between(inner),
+        }
+
+    def _iterate(self, loader: Sampling) -> Iterator[Any]:
+        """The batches, as iter() of the index sampler gives them."""
+        sampler = self._index_sampler
+        self._source: Iterator[Any]
+        if self._known and self._arrays:
+            self._source = samplers.index_batches(loader)
+            return self._source
+        if type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch") and not self._known:
+            self._source = Batches(sampler.sampler, sampler.batch_size, sampler.drop_last)
+        else:
+            self._source = iter(sampler)
+        if not self._arrays:
+            return self._source
+        return samplers.as_arrays(self._source, batched=self._batched)
+
+    def _return(self, loader: Sampling, state: Mapping[str, Any]) -> None:
+        batches = self._batches = int(state["batches"])
+        if state["sampler"] != _name(self._sampler):
+            raise StateError(f"the state is of a loader with a {state['sampler']}, not a {_name(self._sampler)}")
+        if "samples" in state and state["samples"] != len(self._sampler):
+            raise StateError(
+                f"the state is of {state['samples']} shuffled samples, this loader has {len(self._sampler)}"
+            )
+        if "iterator" in state:
+            self._return_by_state(loader, state)
+        else:
+            self._return_by_draws(loader, state, batches)
+
+    def _return_by_state(self, loader: Sampling, state: Mapping[str, Any]) -> None:
+        restore(self._index_sampler, state["index_sampler"])
+        if self._numbered:
+            restore(self._sampler, state["iterator"])
+        self._iterator = self._iterate(loader)
+        if not self._numbered:
+            restore(self._source, state["iterator"])
+        if state["over"] and isinstance(self._source, Batches):
+            self._source.over, self._iterator = True, iter(())
+        self._begun = {}
+        self._put(_states(state["generators"]))
+        if not self.stateful:
+            raise StateError(f"the state is of a {state['sampler']} that has a state_dict(), which this one has not")
+
+    def _return_by_draws(self, loader: Sampling, state: Mapping[str, Any], batches: int) -> None:
+        made, begun = _states(state["made"]), _states(state["begun"])
+        if self.generators.keys() != begun.keys() - set(generators.PROCESS):
+            raise StateError(
+                f"the state has generators of {_listed(begun)}, the loader has generators of {_listed(self.generators)}"
+            )
+        if isinstance(self._sampler, _InfiniteConstantSampler):
+            batches = 0
+        with generators.untouched(self._names):
+            # Samplers draw when iter() is called, or when the first batch is wanted.
+            self._put(made or begun)
+            if state["started"] and self._known and (self._arrays or type(self._sampler) is not SubsetRandomSampler):
+                self._source, skip = samplers.known_batches(loader, seed=state.get("seed"))
+                # What a user's dataset gets are Python's ints, as from torch's samplers.
+                self._iterator = self._source if self._arrays else map(_as_given, self._source)
+            else:
+                self._iterator, skip = self._iterate(loader), self._pull
+            self._made, self._seed = made, state.get("seed")
+            if made:
+                self._put(begun)
+            skip(batches)
+            if state["started"]:
+                self._begun = begun
+                if batches == 0:
+                    # The first batch is drawn here, from the generators of that time.
+                    self._held = list(itertools.islice(self._iterator, 1))
+        if batches and self.stateful and not self._numbered:
+            raise StateError(f"the state is of a {state['sampler']} without a state_dict(), but this one has one")
+
+    def _pull(self, batches: int) -> None:
+        """Leaves batches out by pulling them."""
+        collections.deque(itertools.islice(self._source, batches), maxlen=0)
+
+    def _own_states(self) -> dict[str, Any]:
+        return {name: generator.get_state() for name, generator in self.generators.items()}
+
+    def _moved(self, before: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the states that have changed since."""
+        now = generators.capture([name for name in before if name in generators.PROCESS]) | self._own_states()
+        return {name: state for name, state in before.items() if not generators.same(state, now[name])}
+
+    def _put(self, states: Mapping[str, Any]) -> None:
+        for name, state in states.items():
+            if name in self.generators:
+                self.generators[name].set_state(state)
+        generators.put({name: state for name, state in states.items() if name in generators.PROCESS})
+
+
+def own_generators(loader: Any) -> dict[str, torch.Generator]:
+    """The generators that a loader and its samplers were given."""
+    index_sampler = loader._index_sampler
+    holders = {"loader": loader, "batch_sampler": index_sampler, "sampler": getattr(index_sampler, "sampler", None)}
+    if not isinstance(index_sampler, BatchSampler):
+        holders["sampler"] = index_sampler
+    found: dict[str, torch.Generator] = {}
+    for name, holder in holders.items():
+        generator = getattr(holder, "generator", None)
+        if isinstance(generator, torch.Generator) and all(generator is not other for other in found.values()):
+            found[name] = generator
+    return found
+
+
+def _saved_between(sampler: Any) -> Any:
+    # Their own state would say that nothing is left of the epoch, of the next one too.
+    return {"epoch": sampler.epoch} if isinstance(sampler, _OF_EPOCHS) else saved(sampler)
+
+
+def _restore_between(sampler: Any, state: Any) -> None:
+    if isinstance(sampler, _OF_EPOCHS) and state is not None:
+        sampler.set_epoch(state["epoch"])
+    else:
+        restore(sampler, state)
+
+
+def go_between(loader: Any, between: Mapping[str, Any]) -> None:
+    """Puts a loader's generators and samplers to where others stood between two epochs."""
+    own, states = own_generators(loader), _states(between["generators"])
+    if own.keys() != states.keys():
+        raise StateError(f"the state has generators of {_listed(states)}, the loader has generators of {_listed(own)}")
+    for name, generator in own.items():
+        generator.set_state(states[name])
+    _restore_between(loader._index_sampler, between["index_sampler"])
+    _restore_between(getattr(loader._index_sampler, "sampler", None), between["sampler"])
+
+
+def _as_given(batch: Any) -> Any:
+    return batch.tolist()
+
+
+def _name(sampler: Any) -> str:
+    # torch has one of this name too, which draws otherwise.
+    return "goloader.RandomSampler" if type(sampler) is StatefulRandomSampler else type(sampler).__name__
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(set(names) - set(generators.PROCESS))) or "nothing"
+
+
+def _texts(states: Mapping[str, Any]) -> dict[str, str]:
+    return {name: generators.to_text(state) for name, state in states.items()}
+
+
+def _states(texts: Mapping[str, str]) -> dict[str, Any]:
+    return {name: generators.from_text(text) for name, text in texts.items()}

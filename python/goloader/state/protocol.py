@@ -1,0 +1,32 @@
+"""The protocol by which datasets, samplers and their iterators save and restore a state of their own."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+REPLAYED = (
+    "Neither dataset nor iter(dataset) defines state_dict/load_state_dict, so the first %d batches of the dataset are "
+    "made once more and dropped. A dataset that has both resumes at once."
+)
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """Has a state: torchdata's protocol, checked by the methods alone."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state, as something that pickles; JSON if the loader's state is to be JSON."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes to a state that state_dict() gave, perhaps in another process."""
+
+
+def saved(thing: object) -> dict[str, Any] | None:
+    """The state of a thing; None if it has none."""
+    return thing.state_dict() if isinstance(thing, Stateful) else None
+
+
+def restore(thing: object, state: dict[str, Any] | None) -> None:
+    """Puts a thing into a state that `saved` gave; nothing happens if either has none."""
+    if state is not None and isinstance(thing, Stateful):
+        thing.load_state_dict(state)

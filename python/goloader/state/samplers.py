@@ -1,0 +1,156 @@
+"""StatefulDataLoader's samplers: the order that torchdata's class gives for a seed, which is not torch's.
+
+They draw when iter() is called, where torch's draw at the first next(), and a RandomSampler without a generator takes a
+seed when it is made and goes on with one generator from epoch to epoch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any
+
+import torch
+from torch.utils.data import BatchSampler as _BatchSampler
+from torch.utils.data import DistributedSampler, Sampler
+from torch.utils.data.sampler import RandomSampler as _RandomSampler
+
+from .protocol import Stateful, restore, saved
+
+# Indices drawn at a time with replacement, the last ones too.
+_CHUNK = 32
+
+
+class RandomSampler(Sampler[int]):
+    """Indices in random order; arguments and errors as torch.utils.data.RandomSampler's."""
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        _RandomSampler(data_source, replacement, num_samples)  # raises for what torch refuses
+        if generator is None:
+            generator = torch.Generator()
+            generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self._num_samples = num_samples
+
+    @property
+    def num_samples(self) -> int:
+        """Of an epoch; as the dataset's length if it was not given, which may change."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def blocks(self) -> Iterator[torch.Tensor]:
+        """Draws indices without end: int64, [len(data_source)] at a time, or [32] with replacement; the first now."""
+        first = self._draw()
+
+        def blocks() -> Iterator[torch.Tensor]:
+            yield first
+            while True:
+                yield self._draw()
+
+        return blocks()
+
+    def _draw(self) -> torch.Tensor:
+        n = len(self.data_source)
+        if self.replacement:
+            return torch.randint(n, (_CHUNK,), dtype=torch.int64, generator=self.generator)
+        return torch.randperm(n, generator=self.generator)
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        return itertools.islice(
+            itertools.chain.from_iterable(map(torch.Tensor.tolist, self.blocks())), self.num_samples
+        )
+
+
+class BatchSampler(_BatchSampler):
+    """torch.utils.data.BatchSampler, but that iter() calls iter() of its sampler at once, and keeps its state."""
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        batches = Batches(self.sampler, self.batch_size, self.drop_last)
+        batches.begin()
+        return batches
+
+
+class Batches(Iterator[list[Any]]):
+    """What iter() of torch's BatchSampler gives, with the sampler's state and its iterator's within reach."""
+
+    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
+        self._sampler, self._batch_size, self._drop_last = sampler, batch_size, drop_last
+        self._indices: Iterator[Any] | None = None
+        self._samples = 0
+        self.over = False  # the sampler has no more, which it may have forgotten
+        if isinstance(sampler, Stateful):
+            self.begin()  # its state is then that of this epoch
+
+    def begin(self) -> Iterator[Any]:
+        """The iterator of the sampler, made if there is none yet."""
+        if self._indices is None:
+            self._indices = iter(self._sampler)
+        return self._indices
+
+    def __next__(self) -> list[Any]:
+        batch = list(itertools.islice(self.begin(), self._batch_size))
+        self._samples += len(batch)
+        self.over = len(batch) < self._batch_size
+        if not batch or (self._drop_last and len(batch) < self._batch_size):
+            raise StopIteration
+        return batch
+
+    @property
+    def stateful(self) -> bool:
+        """Whether the sampler, or its iterator if there is one, has a state of its own."""
+        return isinstance(self._sampler, Stateful) or isinstance(self._indices, Stateful)
+
+    def state_dict(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"samples_yielded": self._samples}
+        if isinstance(self._sampler, Stateful):
+            state["sampler_state"] = saved(self._sampler)
+        if isinstance(self._indices, Stateful):
+            state["sampler_iter_state"] = saved(self._indices)
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._samples = state_dict["samples_yielded"]
+        restore(self._sampler, state_dict.get("sampler_state"))
+        self._indices = None
+        restore(self.begin(), state_dict.get("sampler_iter_state"))
+        if not self.stateful:
+            next(itertools.islice(self.begin(), self._samples, self._samples), None)
+
+
+class StatefulDistributedSampler(DistributedSampler[Any]):
+    """torch's DistributedSampler with a state: its epoch, and how far it is in it."""
+
+    _YIELDED = "yielded"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.yielded = 0
+        self.next_yielded: int | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        self.yielded, self.next_yielded = self.next_yielded or 0, None
+        return self._rest(itertools.islice(super().__iter__(), self.yielded, None))
+
+    def _rest(self, indices: Iterator[Any]) -> Iterator[Any]:
+        for index in indices:
+            self.yielded += 1
+            yield index
+
+    def state_dict(self) -> dict[str, Any]:
+        """The epoch and the number of indices yielded in it."""
+        return {self._YIELDED: self.yielded, "epoch": self.epoch}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes effect at the next iter(). Raises ValueError for what is no such state; torchdata's has no epoch."""
+        if state_dict.get(self._YIELDED, -1) < 0:
+            raise ValueError(f"not a state of {type(self).__name__}: {state_dict}")
+        self.set_epoch(state_dict.get("epoch", self.epoch))
+        self.next_yielded = state_dict[self._YIELDED]
