@@ -13,7 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
+import torchvision.transforms as T
 from torch.utils.data import Dataset, TensorDataset, default_collate
+from torchvision import datasets
+
+from goloader import ArrayDataset, FileArray
 
 Make: TypeAlias = Callable[[Path], Any]
 
@@ -77,6 +81,34 @@ class Own(Dataset[Any]):
 @case("a class of one's own: numpy float32 [60000, 28, 28] and a list of labels", batch_size=256, target=8)
 def own_class(scratch: Path) -> Dataset[Any]:
     return Own()
+
+
+@case("CIFAR10: RandomCrop(32, 4), flip, ToTensor, Normalize", batch_size=256, target=15)
+def cifar(scratch: Path) -> Dataset[Any]:
+    dataset: Any = datasets.CIFAR10.__new__(datasets.CIFAR10)  # its files are not downloaded: any pixels take as long
+    steps = [T.RandomCrop(32, 4), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize((0.5,) * 3, (0.25,) * 3)]
+    datasets.VisionDataset.__init__(dataset, str(scratch), transform=T.Compose(steps))
+    random = np.random.default_rng(0)
+    dataset.data = random.integers(0, 256, (20_000, 3, 32, 32), np.uint8).transpose(0, 2, 3, 1)
+    dataset.targets = random.integers(0, 10, 20_000).tolist()
+    made: Dataset[Any] = dataset
+    return made
+
+
+@case("ArrayDataset, mapped float32 [256, 224, 224, 13] and int64 [256, 77]", batch_size=32, target=4)
+def textures(scratch: Path) -> Dataset[Any]:
+    mapped = np.lib.format.open_memmap(scratch / "textures.npy", "w+", np.float32, (256, 224, 224, 13))
+    random = np.random.default_rng(0)
+    for row in mapped:
+        row[:] = random.random(row.shape, np.float32)
+    tokens = random.integers(0, 50_000, (256, 77))
+    return ArrayDataset(x=np.load(scratch / "textures.npy", mmap_mode="r"), tokens=tokens)
+
+
+@case("ArrayDataset, uint16 [20000, 1024] of a .bin file as int64", batch_size=64, target=4)
+def rows_as_int64(scratch: Path) -> Dataset[Any]:
+    np.random.default_rng(0).integers(0, 50_000, (20_000, 1024), np.uint16).tofile(scratch / "rows.bin")
+    return ArrayDataset(FileArray(scratch / "rows.bin", dtype="uint16", shape=(-1, 1024)), dtypes=torch.int64)
 
 
 @case("short epochs: TensorDataset of 512", batch_size=64, target=1)

@@ -87,11 +87,7 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		if err := fits(p.Source.Fields); err != nil {
 			return nil, err
 		}
-		rows, err := array.New(n, arrayFields(p.Source.Fields, source))
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errArgument, err)
-		}
-		return pipeline.OpenRows(p, rows), nil
+		return openRows(p, source, n)
 	}
 	if source.files != 0 {
 		list, err := get[*folder.List](&handles, int64(source.files))
@@ -122,19 +118,56 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 	return pipeline.Open(p, files)
 }
 
-// arrayFields is what a gl_source says of each field's rows.
-func arrayFields(specs []tensor.Spec, source *C.gl_source) []array.Field {
-	fields := make([]array.Field, len(specs))
-	for i, rows := range unsafe.Slice(source.rows, len(specs)) {
-		fields[i].Row = specs[i]
+func openRows(p *plan.Plan, source *C.gl_source, n int) (*pipeline.Loader, error) {
+	files := map[string]*array.File{}
+	fields, err := arrayFields(p.Source, source, files)
+	if err == nil {
+		var rows *array.Source
+		if rows, err = array.New(n, fields); err == nil {
+			return pipeline.OpenRows(p, rows), nil
+		}
+		err = fmt.Errorf("%w: %w", errArgument, err)
+	}
+	for _, f := range files {
+		f.Close()
+	}
+	return nil, err
+}
+
+// arrayFields is what a gl_source says of each field's rows. It opens files, each once.
+func arrayFields(p plan.Source, source *C.gl_source, files map[string]*array.File) ([]array.Field, error) {
+	fields := make([]array.Field, len(p.Fields))
+	for i, rows := range unsafe.Slice(source.rows, len(fields)) {
+		fields[i].Row, fields[i].Stored = p.Fields[i], p.Stored[i]
 		if rows.index != nil {
 			fields[i].Index = unsafe.Slice((*int64)(rows.index), int(source.count))
 		}
 		for _, a := range unsafe.Slice(rows.arrays, int(rows.narrays)) {
-			fields[i].Arrays = append(fields[i].Arrays, arrayOf(a, specs[i].Shape))
+			made := arrayOf(a, p.Fields[i].Shape)
+			if a.path != nil {
+				file, err := fileOf(a, files)
+				if err != nil {
+					return nil, err
+				}
+				made.File, made.Offset = file, int64(a.offset)
+			}
+			fields[i].Arrays = append(fields[i].Arrays, made)
 		}
 	}
-	return fields
+	return fields, nil
+}
+
+func fileOf(a C.gl_array, files map[string]*array.File) (*array.File, error) {
+	path, direct := C.GoString(a.path), a.direct != 0
+	key := fmt.Sprintf("%t %s", direct, path)
+	if files[key] == nil {
+		file, err := array.OpenFile(path, direct)
+		if err != nil {
+			return nil, err
+		}
+		files[key] = file
+	}
+	return files[key], nil
 }
 
 func arrayOf(a C.gl_array, row tensor.Shape) array.Array {

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00020000u
+#define GL_ABI_VERSION 0x00030000u
 
 typedef int32_t gl_status;
 enum {
@@ -41,7 +41,8 @@ enum {
     GL_BUG = -5,          /* a panic in core; the text holds its stack */
     GL_MEMORY = -6,       /* out of memory */
     GL_SHAPE = -7,        /* samples of one batch differ in shape; text as torch.stack's */
-    GL_RANGE = -8         /* a sample that is not there was asked for */
+    GL_RANGE = -8,        /* a sample that is not there was asked for */
+    GL_UNREADABLE = -9    /* a file of arrays cannot be opened or read, or is too short */
 };
 
 typedef int64_t gl_handle;
@@ -53,11 +54,14 @@ typedef struct gl_error {
 } gl_error;
 
 /* One array: count rows, stride[0] bytes from one to the next; items of a row are stride[1], ... bytes apart, a stride
- * for each dimension.  A stride may be 0 or negative.  Not copied: to be kept until the loader is closed. */
+ * for each dimension.  A stride may be 0 or negative. */
 typedef struct gl_array {
-    const void *data;
+    const void *data; /* its first item; not copied: to be kept until the loader is closed.  NULL for a file */
     int64_t count;
     int64_t stride[GL_NDIM_MAX];
+    const char *path; /* NULL, or the file that it is in: opened by gl_open, read as batches need it */
+    int64_t offset;   /* of the first item in the file */
+    int32_t direct;   /* read past the page cache */
 } gl_array;
 
 /* Where a field's rows are: in arrays, counted one after the other. */

@@ -34,6 +34,7 @@ var kinds = []struct {
 }{
 	{errHandle, C.GL_BAD_HANDLE},
 	{pipeline.ErrClosed, C.GL_BAD_HANDLE},
+	{source.ErrUnreadable, C.GL_UNREADABLE},
 	{errArgument, C.GL_BAD_ARGUMENT},
 	{sampler.ErrWeights, C.GL_BAD_ARGUMENT},
 	{sampler.ErrLabels, C.GL_BAD_ARGUMENT},

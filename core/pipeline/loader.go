@@ -254,6 +254,9 @@ func (l *Loader) free() {
 	if l.files != nil {
 		l.files.Close()
 	}
+	if l.rows != nil {
+		l.rows.Close()
+	}
 	l.ring.Close()
 	l.workers, l.buffers, l.parts = nil, nil, nil
 }

@@ -202,14 +202,17 @@ func (r *Run) placeRows(b *batch) error {
 	if err := b.reserve(r.loader, b.bytes); err != nil {
 		return err
 	}
+	rows := r.loader.rows
+	if !rows.InMemory() {
+		expected := slices.Clone(b.indices)
+		r.group.Go(func() error { return guard(func() error { rows.Expect(expected); return nil }) })
+		return nil
+	}
 	if b.bytes > atOnceMax {
 		return nil
 	}
 	b.left = 0
-	return guard(func() error {
-		r.loader.copyRows(b, 0, len(b.indices))
-		return nil
-	})
+	return guard(func() error { return r.loader.copyRows(b, 0, len(b.indices)) })
 }
 
 // spanLength keeps all workers busy to the end of a batch where there is one batch at a time, and runs long where there

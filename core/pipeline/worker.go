@@ -112,8 +112,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 	l := w.run.loader
 	defer stats.Since(&l.Stats.RunNs, time.Now())
 	if l.rows != nil {
-		l.copyRows(b, sp.lo, sp.hi)
-		return nil
+		return l.copyRows(b, sp.lo, sp.hi)
 	}
 	if b.recipes != nil {
 		return w.carryOutRecipes(b, sp)
@@ -248,11 +247,14 @@ func (w *worker) keepSeek(k int, s *sample) {
 }
 
 // copyRows gathers some rows of a batch, field by field.
-func (l *Loader) copyRows(b *batch, lo, hi int) {
+func (l *Loader) copyRows(b *batch, lo, hi int) error {
 	slot := b.slot.Bytes()
 	for k, f := range b.fields {
 		row := f.Spec.Bytes() / len(b.indices)
-		l.rows.CopyRows(k, b.indices[lo:hi], slot[f.Offset+row*lo:f.Offset+row*hi])
+		if err := l.rows.CopyRows(k, b.indices[lo:hi], slot[f.Offset+row*lo:f.Offset+row*hi]); err != nil {
+			return err
+		}
 	}
 	l.Stats.Samples.Add(int64(hi - lo))
+	return nil
 }

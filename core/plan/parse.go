@@ -84,7 +84,8 @@ func source(n node) Source {
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
-			s.Fields = append(s.Fields, spec(n))
+			field, stored := field(n)
+			s.Fields, s.Stored = append(s.Fields, field), append(s.Stored, stored)
 		}
 		if len(s.Fields) == 0 {
 			list.fail("want at least one field")
@@ -94,17 +95,18 @@ func source(n node) Source {
 	return s
 }
 
-func spec(n node) tensor.Spec {
+func field(n node) (s tensor.Spec, stored tensor.DType) {
 	f := n.object()
-	s := tensor.Spec{DType: dtype(f.get("dtype")), Shape: tensor.Shape{}}
+	s = tensor.Spec{DType: dtype(f.get("dtype")), Shape: tensor.Shape{}}
 	for _, extent := range f.get("shape").list() {
 		s.Shape = append(s.Shape, int(extent.int(0, math.MaxInt)))
 	}
+	stored = dtype(f.get("stored"))
 	f.done()
 	if err := s.Check(); err != nil {
 		n.fail("%v", err)
 	}
-	return s
+	return s, stored
 }
 
 func dtype(n node) tensor.DType {

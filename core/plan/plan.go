@@ -39,7 +39,8 @@ const (
 // Source says what samples are.
 type Source struct {
 	Kind   SourceKind
-	Fields []tensor.Spec // Array: one row of each array
+	Fields []tensor.Spec  // Array: one row of each array
+	Stored []tensor.DType // Array: what each array's items are where they lie
 }
 
 // Part is a run of samples that share their transforms.

@@ -34,6 +34,11 @@ type Rows interface {
 	// Check returns ErrRange for samples that are not there.
 	Check(samples []int64) error
 	// CopyRows writes the rows of the given samples, which Check lets pass, of one field one after the other into dst,
-	// which holds exactly as many.
-	CopyRows(field int, samples []int64, dst []byte)
+	// which holds exactly as many. It may fail with ErrUnreadable.
+	CopyRows(field int, samples []int64, dst []byte) error
+	// InMemory says that CopyRows never waits and never fails.
+	InMemory() bool
+	// Expect says that CopyRows will be asked for these samples, which Check lets pass, before long. It may take a while.
+	Expect(samples []int64)
+	Close()
 }

@@ -14,6 +14,7 @@ from . import transforms
 from ._errors import BugError, CoreError, ForkedError, LibraryError, PlanError, StateError
 from ._install import install, uninstall
 from ._numpy import NumpyLoader
+from .arrays import FileArray, open_arrays
 from .plan.explain import Explanation, Row
 from .seek_index import SeekIndex
 from .state.protocol import Stateful
@@ -53,8 +54,10 @@ if TYPE_CHECKING:
 
     from ._loader import DataLoader
     from ._stateful import StatefulDataLoader
+    from .arrays import ArrayDataset
 
 __all__ = [
+    "ArrayDataset",
     "BatchSampler",
     "BugError",
     "ChainDataset",
@@ -66,6 +69,7 @@ __all__ = [
     "Dataset",
     "DistributedSampler",
     "Explanation",
+    "FileArray",
     "ForkedError",
     "IterDataPipe",
     "IterableDataset",
@@ -95,6 +99,7 @@ __all__ = [
     "guaranteed_datapipes_determinism",
     "install",
     "non_deterministic",
+    "open_arrays",
     "random_split",
     "runtime_validation",
     "runtime_validation_disabled",
@@ -113,6 +118,10 @@ def __getattr__(name: str) -> Any:
         from ._stateful import StatefulDataLoader
 
         return StatefulDataLoader
+    if name == "ArrayDataset":
+        from .arrays import ArrayDataset
+
+        return ArrayDataset
     if name in __all__ or _newly_in_torch(name):
         from torch.utils import data
 

@@ -49,4 +49,5 @@ BY_STATUS: dict[int, type[Exception]] = {
     -6: MemoryError,
     -7: StackError,
     -8: IndexError,
+    -9: OSError,
 }

@@ -155,6 +155,8 @@ class _NativeIterator(ResumableIterator):
             raise _Lost(rejected.error) from None
         except StackError as error:
             raise _Lost(RuntimeError(*error.args)) from None
+        except OSError as error:  # a file of arrays
+            raise _Lost(error) from None
         if fields is None:
             return None
         if not fields or not task.complete:

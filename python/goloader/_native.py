@@ -28,7 +28,7 @@ from typing import Any
 
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 
-ABI_MAJOR = 2
+ABI_MAJOR = 3
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE = 0, 1, 2, 3
@@ -40,7 +40,14 @@ class Error(Structure):
 
 
 class Array(Structure):
-    _fields_ = [("data", c_void_p), ("count", c_int64), ("stride", c_int64 * 8)]
+    _fields_ = [
+        ("data", c_void_p),
+        ("count", c_int64),
+        ("stride", c_int64 * 8),
+        ("path", c_char_p),
+        ("offset", c_int64),
+        ("direct", c_int32),
+    ]
 
 
 class Rows(Structure):

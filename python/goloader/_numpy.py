@@ -16,6 +16,7 @@ from . import _native
 from . import transforms as T
 from ._core import Core, Rejected, Run
 from ._files import list_files
+from .arrays import FileArray
 from .plan import Explanation, make_arrays, make_folder
 from .plan.paths import Files, find_classes
 from .seek_index import SeekIndex
@@ -27,7 +28,7 @@ class NumpyLoader:
     """Batches of numpy arrays from an image folder or from arrays; needs neither torch nor Pillow.
 
     source          a folder laid out as torchvision's ImageFolder expects (root/class/image.jpg), or arrays of equal
-                    length: a sequence of them, or a dict by name
+                    length, in memory, mapped, or in files (FileArray): a sequence of them, or a dict by name
     transforms      for a folder: goloader.transforms, geometry first, then ToArray and Normalize.  Without ToArray
                     images are uint8
     batch_size      samples a batch, at least 1
@@ -46,7 +47,7 @@ class NumpyLoader:
 
     def __init__(
         self,
-        source: str | os.PathLike[str] | Mapping[str, NDArray[Any]] | Sequence[NDArray[Any]],
+        source: str | os.PathLike[str] | Mapping[str, NDArray[Any] | FileArray] | Sequence[NDArray[Any] | FileArray],
         transforms: Sequence[T.Geometry | T.ToArray | T.Normalize] = (),
         *,
         batch_size: int = 1,

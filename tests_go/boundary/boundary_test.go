@@ -85,7 +85,7 @@ func folderPlan(n int) string {
 }
 
 const arrayPlan = `{"version": 1, "source": {"kind": "array",
-	"fields": [{"dtype": "int32", "shape": [2]}, {"dtype": "uint8", "shape": []}]},
+	"fields": [{"dtype": "int32", "shape": [2], "stored": "int32"}, {"dtype": "uint8", "shape": [], "stored": "uint8"}]},
 	"parts": [{"count": 4, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
 // photo writes a small PNG whose bytes are told by n, and returns its path and its planes.
@@ -334,6 +334,7 @@ func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
 	require.Equal(t, "bytes: 280a28", take(&lines))
 	require.Equal(t, "state: 0 seed 7", take(&lines))
 	require.Equal(t, "sequence: 0", take(&lines), "reset begins to count anew")
+	require.Contains(t, take(&lines), ": unreadable: 1 bytes at byte 4 wanted, but the file has 2", "it was cut")
 	mt := rng.New(42)
 	require.Equal(t, "permutation: "+strings.Trim(fmt.Sprint(sampler.Permutation(&mt, 5)), "[]"), take(&lines))
 	mt = rng.New(42)
@@ -475,7 +476,7 @@ func TestSlotsCrossTheBoundary(t *testing.T) {
 // gl_batch has room for so many fields of so many dimensions, the batch's own included.
 func TestAPlanThatDoesNotFitABatchIsRefused(t *testing.T) {
 	field := func(ndim int) string {
-		return `{"dtype": "uint8", "shape": [` + strings.TrimSuffix(strings.Repeat("1, ", ndim), ", ") + `]}`
+		return `{"dtype": "uint8", "shape": [` + strings.TrimSuffix(strings.Repeat("1, ", ndim), ", ") + `], "stored": "uint8"}`
 	}
 	plan := func(fields ...string) string {
 		return fmt.Sprintf(`{"version": 1, "source": {"kind": "array", "fields": [%s]},

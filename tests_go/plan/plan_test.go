@@ -42,7 +42,7 @@ var images = `{"version": 1,
  "seek_index": {"bytes_max": 1048576, "path": "/cache/index"}}`
 
 const arrays = `{"version": 1,
- "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4]}, {"dtype": "int64", "shape": []}]},
+ "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4], "stored": "float32"}, {"dtype": "int64", "shape": [], "stored": "uint16"}]},
  "parts": [{"count": 7, "transforms": [], "table": ""}],
  "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
@@ -112,7 +112,7 @@ func TestAnArrayPlanIsReadWhole(t *testing.T) {
 		Source: plan.Source{Kind: plan.Array, Fields: []tensor.Spec{
 			{DType: tensor.Float32, Shape: tensor.Shape{3, 4}},
 			{DType: tensor.Int64, Shape: tensor.Shape{}},
-		}},
+		}, Stored: []tensor.DType{tensor.Float32, tensor.Uint16}},
 		Parts: []plan.Part{{Count: 7}},
 	}, p)
 }
@@ -203,7 +203,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 			"source.fields[1].shape[0]: want an integer from 0 to 9223372036854775807, got -1"},
 		{`"shape": [3, 4]`, `"shape": [9223372036854775807]`,
 			"source.fields[0]: shape [9223372036854775807] of float32 has too many bytes"},
-		{`[{"dtype": "float32", "shape": [3, 4]}, {"dtype": "int64", "shape": []}]`, `[]`,
+		{`[{"dtype": "float32", "shape": [3, 4], "stored": "float32"}, {"dtype": "int64", "shape": [], "stored": "uint16"}]`, `[]`,
 			"source.fields: want at least one field"},
 		{`"transforms": []`, `"transforms": [{"op": "grayscale", "channels": 3}]`,
 			"parts[0].transforms: want none for an array source"},

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from PIL import Image
 from torch import nn
@@ -23,7 +24,7 @@ from torchvision import transforms as v1
 from torchvision.transforms import v2
 
 from bench import harness
-from goloader import DataLoader
+from goloader import ArrayDataset, DataLoader, FileArray
 
 README = Path(__file__).parents[2] / "README.md"
 TAIL = [v1.ToTensor()]
@@ -139,6 +140,18 @@ def made(kind: Any, **attributes: Any) -> Any:
     return dataset
 
 
+def arrays(root: Path) -> Iterator[data.Dataset[Any]]:
+    rows = np.arange(12, dtype=np.uint16).reshape(4, 3)
+    np.save(root / "rows.npy", rows)
+    np.savez(root / "rows.npz", x=rows)
+    torch.save({"x": torch.from_numpy(rows)}, root / "rows.pt")
+    safetensors.torch.save_file({"x": torch.from_numpy(rows)}, root / "rows.safetensors")
+    for name in ("rows.npy", "rows.npz", "rows.pt", "rows.safetensors"):
+        yield ArrayDataset(root / name, dtypes=torch.int64)
+    yield ArrayDataset(rows, np.load(root / "rows.npy", mmap_mode="r"), torch.from_numpy(rows))
+    yield ArrayDataset(x=FileArray(root / "rows.npy", dtype="uint16", shape=(4, 3), offset=128))
+
+
 def files_with_a_label(root: Path) -> Iterator[data.Dataset[Any]]:
     files, labels = ["0.jpg", "1.jpg"], [1, 0]
     pairs, loader = list(zip(files, labels, strict=True)), datasets.folder.default_loader  # type: ignore[attr-defined]
@@ -214,6 +227,12 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "tensors",
         "`TensorDataset` of any dtypes and strides, `StackDataset` (tuple or dict), `ConcatDataset`, `Subset` of them",
         tensors,
+    ),
+    (
+        "arrays in memory and in files",
+        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, "
+        "`torch.save` and raw files, cast on the way",
+        arrays,
     ),
     (
         "files with a label",

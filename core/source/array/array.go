@@ -1,8 +1,10 @@
-// Package array reads samples that are rows of arrays in memory: sample i of a field is a row of one of its arrays.
+// Package array reads samples that are rows of arrays, in memory or in files: sample i of a field is a row of one of its
+// arrays.
 package array
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -10,18 +12,20 @@ import (
 	"github.com/goloader/goloader/core/tensor"
 )
 
-// Array is one array in memory: Rows rows, Strides[0] bytes from one to the next; items of a row are Strides[1], ...
-// bytes apart, a stride for each dimension. A stride may be 0 or negative. The memory is the caller's and stays alive
-// as long as the source.
+// Array is one array: Rows rows, Strides[0] bytes from one to the next; items of a row are Strides[1], ... bytes apart, a
+// stride for each dimension. A stride may be 0 or negative. Memory is the caller's and stays alive as long as the source.
 type Array struct {
-	Data    unsafe.Pointer
+	Data    unsafe.Pointer // of the first item, or
+	File    *File          // the file that it is in, and
+	Offset  int64          // its place there
 	Rows    int
 	Strides []int
 }
 
 // Field is where one field's rows are: in arrays, counted one after the other.
 type Field struct {
-	Row    tensor.Spec
+	Row    tensor.Spec  // as it is handed out
+	Stored tensor.DType // of the arrays' items, which are cast; 0 if it is the same
 	Arrays []Array
 	Index  []int64 // sample -> row; nil: sample i is row i. Kept, not copied
 }
@@ -30,12 +34,16 @@ type Field struct {
 type Source struct {
 	samples int
 	fields  []field
+	files   []*File // each once
 }
 
 var _ source.Rows = (*Source)(nil)
 
 type field struct {
-	bytes  int // of a row
+	bytes  int  // of a row as it is stored
+	items  int  // of a row
+	cast   cast // nil if rows are handed out as they are stored
+	out    int  // bytes of a row as it is handed out
 	rows   int64
 	pieces []piece
 	index  []int64
@@ -44,11 +52,15 @@ type field struct {
 // piece is one array, its rows cut into runs of bytes that lie together.
 type piece struct {
 	data   unsafe.Pointer
-	end    int64 // first row behind it
-	first  int64
-	stride int
-	run    int
-	dims   []dim // outermost first; none if a row is one run
+	file   *File
+	offset int64
+	// From the first item of a row in a file: bytes in front of it, and from it to the row's end.
+	before, behind int
+	end            int64 // first row behind it
+	first          int64
+	stride         int
+	run            int
+	dims           []dim // outermost first; none if a row is one run
 }
 
 type dim struct{ extent, stride int }
@@ -65,24 +77,62 @@ func New(samples int, fields []Field) (*Source, error) {
 			return nil, fmt.Errorf("array: field %d: %w", k, err)
 		}
 		s.fields = append(s.fields, made)
+		for _, a := range f.Arrays {
+			if a.File != nil && !slices.Contains(s.files, a.File) {
+				s.files = append(s.files, a.File)
+			}
+		}
 	}
 	return s, nil
 }
+
+// Close closes the files of all arrays.
+func (s *Source) Close() {
+	for _, f := range s.files {
+		f.Close()
+	}
+}
+
+// InMemory implements source.Rows.
+func (s *Source) InMemory() bool { return len(s.files) == 0 }
 
 func newField(samples int, f Field) (field, error) {
 	if err := f.Row.Check(); err != nil {
 		return field{}, err
 	}
-	made := field{bytes: f.Row.Bytes(), index: f.Index}
+	stored := f.Row
+	if f.Stored != 0 {
+		stored.DType = f.Stored
+	}
+	made := field{bytes: stored.Bytes(), out: f.Row.Bytes(), items: f.Row.Shape.Items(), index: f.Index}
+	if stored.DType != f.Row.DType {
+		if err := stored.Check(); err != nil {
+			return field{}, err
+		}
+		if made.cast = castOf(stored.DType, f.Row.DType); made.cast == nil {
+			return field{}, fmt.Errorf("%s cannot be cast to %s", stored.DType, f.Row.DType)
+		}
+	}
 	for i, a := range f.Arrays {
 		if a.Rows < 0 || len(a.Strides) != len(f.Row.Shape)+1 {
 			return field{}, fmt.Errorf("array %d has %d rows and %d strides for rows %s", i, a.Rows, len(a.Strides), f.Row.Shape)
 		}
-		if a.Data == nil && a.Rows > 0 && made.bytes > 0 {
+		if a.Data == nil && a.File == nil && a.Rows > 0 && made.bytes > 0 {
 			return field{}, fmt.Errorf("array %d has no memory for %d rows of %d bytes", i, a.Rows, made.bytes)
 		}
-		p := piece{data: a.Data, first: made.rows, stride: a.Strides[0]}
-		p.run, p.dims = runs(f.Row, a.Strides[1:])
+		p := piece{data: a.Data, file: a.File, offset: a.Offset, first: made.rows, stride: a.Strides[0]}
+		p.run, p.dims = runs(stored, a.Strides[1:])
+		if a.File != nil {
+			var err error
+			if p.before, p.behind, err = extent(p.run, p.dims); err != nil {
+				return field{}, fmt.Errorf("array %d: %w", i, err)
+			}
+			if made.bytes > 0 {
+				if err := a.File.holds(a.Offset, a.Rows, p.stride, p.before, p.behind); err != nil {
+					return field{}, fmt.Errorf("array %d: %w", i, err)
+				}
+			}
+		}
 		made.rows += int64(a.Rows)
 		p.end = made.rows
 		made.pieces = append(made.pieces, p)
@@ -138,24 +188,146 @@ func (s *Source) Check(samples []int64) error {
 	return nil
 }
 
-// CopyRows gathers rows of one field into dst.
-func (s *Source) CopyRows(number int, samples []int64, dst []byte) {
+// CopyRows gathers rows of one field into dst. An error is of reading a file.
+func (s *Source) CopyRows(number int, samples []int64, dst []byte) error {
 	f := &s.fields[number]
-	if f.bytes == 0 || len(samples) == 0 {
-		return
+	if f.out == 0 || len(samples) == 0 {
+		return nil
 	}
+	if f.cast == nil {
+		return f.gather(samples, dst)
+	}
+	for step := max(1, castBytes/f.bytes); len(samples) > 0; {
+		n := min(step, len(samples))
+		if err := f.castRows(samples[:n], dst[:n*f.out]); err != nil {
+			return err
+		}
+		samples, dst = samples[n:], dst[n*f.out:]
+	}
+	return nil
+}
+
+// castBytes are cast in one go: they are still in the first cache when they are read again.
+const castBytes = 16 << 10
+
+func (f *field) castRows(samples []int64, dst []byte) error {
+	room := takeScratch(len(samples) * f.bytes)
+	defer putScratch(room)
+	if err := f.gather(samples, room.bytes); err != nil {
+		return err
+	}
+	f.cast(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(room.bytes)), len(samples)*f.items)
+	return nil
+}
+
+// gather writes rows as they are stored.
+func (f *field) gather(samples []int64, dst []byte) error {
 	p := &f.pieces[0]
 	to := unsafe.Pointer(unsafe.SliceData(dst[:len(samples)*f.bytes]))
-	for k, row := range samples {
-		if f.index != nil {
-			row = f.index[row]
-		}
+	for k := 0; k < len(samples); {
+		row := f.row(samples[k])
 		if row < p.first || row >= p.end {
 			p = f.piece(row)
 		}
-		p.copyRow(unsafe.Add(to, k*f.bytes), int(row-p.first))
+		if p.file == nil {
+			p.copyRow(unsafe.Add(to, k*f.bytes), int(row-p.first))
+			k++
+			continue
+		}
+		n := p.together(f, samples[k:])
+		if err := p.readRows(dst[k*f.bytes:(k+n)*f.bytes], row-p.first); err != nil {
+			return err
+		}
+		k += n
+	}
+	return nil
+}
+
+func (f *field) row(sample int64) int64 {
+	if f.index == nil {
+		return sample
+	}
+	return f.index[sample]
+}
+
+// Expect implements source.Rows.
+func (s *Source) Expect(samples []int64) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.bytes == 0 {
+			continue
+		}
+		for k := 0; k < len(samples); {
+			row := f.row(samples[k])
+			p := f.piece(row)
+			if p.file == nil {
+				k++
+				continue
+			}
+			n := p.together(f, samples[k:])
+			p.file.expect(p.place(row-p.first)-int64(p.before), (n-1)*p.stride+p.before+p.behind)
+			k += n
+		}
 	}
 }
+
+// together is how many of the samples, the first of which is in p, are rows that follow each other in p's file.
+func (p *piece) together(f *field, samples []int64) int {
+	n := 1
+	if len(p.dims) > 0 || p.stride != p.run {
+		return n
+	}
+	for first := f.row(samples[0]); n < len(samples) && n*p.run < togetherMax; n++ {
+		if row := f.row(samples[n]); row != first+int64(n) || row >= p.end {
+			break
+		}
+	}
+	return n
+}
+
+// togetherMax bytes are read in one call at most, about: more would gain nothing.
+const togetherMax = 4 << 20
+
+// place is where a row's first item is in the file.
+func (p *piece) place(row int64) int64 { return p.offset + row*int64(p.stride) }
+
+// readRows reads the rows from one on that fit into dst.
+func (p *piece) readRows(dst []byte, row int64) error {
+	if len(p.dims) == 0 {
+		return p.file.read(dst, p.place(row))
+	}
+	room := takeScratch(p.before + p.behind)
+	defer putScratch(room)
+	if err := p.file.read(room.bytes, p.place(row)-int64(p.before)); err != nil {
+		return err
+	}
+	p.copyDims(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(&room.bytes[p.before]), p.dims)
+	return nil
+}
+
+// extent is how far a row goes in front of its first item and from there on.
+func extent(run int, dims []dim) (before, behind int, err error) {
+	behind = run
+	row := run
+	for _, d := range dims {
+		if d.extent == 0 {
+			return 0, 0, nil
+		}
+		row *= d.extent
+		reach := (d.extent - 1) * d.stride
+		before, behind = before-min(reach, 0), behind+max(reach, 0)
+	}
+	if before+behind > scatterMax*row+scatterMin {
+		return 0, 0, fmt.Errorf("a row of %d bytes is scattered over %d bytes of a file", row, before+behind)
+	}
+	return before, behind, nil
+}
+
+// A row in a file is read with what lies between its items: at most scatterMax times its bytes, or scatterMin.
+const (
+	scatterMax = 16
+	scatterMin = 64 << 10
+)
 
 // piece finds the array that holds a row.
 func (f *field) piece(row int64) *piece {

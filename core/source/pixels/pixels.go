@@ -72,7 +72,9 @@ func (p *Pixels) Read(i int, buf *source.Buffer) (source.Stamp, error) {
 	if err != nil {
 		return source.Stamp{}, fmt.Errorf("%s: %w", p.Name(i), err)
 	}
-	part.rows.CopyRows(0, []int64{int64(i - part.first)}, room)
+	if err := part.rows.CopyRows(0, []int64{int64(i - part.first)}, room); err != nil {
+		return source.Stamp{}, fmt.Errorf("%s: %w", p.Name(i), err)
+	}
 	buf.Add(part.bytes)
 	return source.Stamp{Bytes: int64(part.bytes)}, nil
 }

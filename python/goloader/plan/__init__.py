@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import transforms as T
+from ..arrays import FileArray
+from ..arrays.mapped import file_of
 from ..seek_index import SeekIndex
 from . import probe
 from .explain import Explanation, Row
@@ -315,35 +317,44 @@ def make_folder(
     )
 
 
-def make_arrays(arrays: Mapping[str, NDArray[Any]] | Sequence[NDArray[Any]], *, batched: bool = True) -> Plan:
+def make_arrays(
+    arrays: Mapping[str, NDArray[Any] | FileArray] | Sequence[NDArray[Any] | FileArray], *, batched: bool = True
+) -> Plan:
     """The plan of arrays of equal length: sample i is row i of each. A sequence names them 0, 1, ...
 
-    Rows are read from the arrays' own memory, however it is laid out; an array in another byte order is copied once.
+    Rows are read from the arrays' own memory, however it is laid out, or from their files; an array in memory in
+    another byte order is copied once.
     Raises ValueError for unequal lengths and TypeError for a dtype that the core does not have.
     """
     named = dict(arrays) if isinstance(arrays, Mapping) else {str(i): array for i, array in enumerate(arrays)}
     if not named:
         raise ValueError("at least one array is needed")
-    rows = {}
+    rows: dict[str, NDArray[Any] | FileArray] = {}
     for name, array in named.items():
-        array = np.asarray(array)
-        if array.dtype.name not in _ARRAY_DTYPES:
-            raise TypeError(f"array {name!r} has dtype {array.dtype}, not one of {', '.join(_ARRAY_DTYPES)}")
+        if not isinstance(array, FileArray):
+            array = np.asarray(array)
+            array = (file_of(array) if array.dtype.isnative else None) or array
+        dtype = array.dtype if isinstance(array, FileArray) else array.dtype.name
+        if dtype not in _ARRAY_DTYPES:
+            raise TypeError(f"array {name!r} has dtype {dtype}, not one of {', '.join(_ARRAY_DTYPES)}")
         if not 1 <= array.ndim <= DIMENSIONS_MAX:
             raise ValueError(f"array {name!r} has {array.ndim} dimensions, not 1 to {DIMENSIONS_MAX}")
-        rows[name] = np.asarray(array, array.dtype.newbyteorder("="))
+        if isinstance(array, FileArray) and not array.numpy_dtype.isnative:
+            raise TypeError(f"array {name!r} has another byte order: it would have to be copied")
+        rows[name] = array if isinstance(array, FileArray) else np.asarray(array, array.dtype.newbyteorder("="))
     lengths = {name: len(array) for name, array in rows.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"arrays differ in length: {lengths}")
     count = next(iter(lengths.values()))
-    what = ", ".join(f"{name}: {array.dtype.name}{list(array.shape)}" for name, array in rows.items())
+    dtypes = {name: np.dtype(array.dtype).name for name, array in rows.items()}
+    what = ", ".join(f"{name}: {dtypes[name]}{list(array.shape)}" for name, array in rows.items())
     return Plan(
         kind="array",
         length=count,
         parts=((count, None),),
         world=None,
         rows=(Row("source", what, "Go"),),
-        fields=tuple(Field(array.dtype.name, array.shape[1:], (Array.of(array),)) for array in rows.values()),
+        fields=tuple(Field(dtypes[name], array.shape[1:], (Array.of(array),)) for name, array in rows.items()),
         structure=tuple(range(len(rows))),
         batched=batched,
     )

@@ -1,4 +1,4 @@
-"""Fields whose samples are rows of arrays in memory, as the core takes them."""
+"""Fields whose samples are rows of arrays, as the core takes them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FileArray
+
 __all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels"]
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
@@ -16,22 +18,33 @@ FIELDS_MAX = 16  # GL_FIELDS_MAX
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array in memory.
+    """An array in memory or in a file.
 
     address  of its first item
     shape    rows first
     strides  bytes, one for each dimension; any sign
     owner    what keeps the memory alive
+    stored   dtype of its items where they are to be cast, one of core/tensor's names; "" if it is the field's
+    path     of the file that it is in; then `address` is 0, and
+    offset   is where its first item is there
+    direct   the file is read past the page cache
     """
 
     address: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     owner: Any
+    stored: str = ""
+    path: str | None = None
+    offset: int = 0
+    direct: bool = False
 
     @classmethod
-    def of(cls, array: NDArray[Any]) -> Array:
-        return cls(array.__array_interface__["data"][0], array.shape, array.strides, array)
+    def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:
+        owner = array if owner is None else owner
+        if isinstance(array, FileArray):
+            return cls(0, array.shape, array.strides, owner, stored, array.path, array.offset, array.direct)
+        return cls(array.__array_interface__["data"][0], array.shape, array.strides, owner, stored)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -81,4 +94,5 @@ class Field:
         return self.dtype, self.shape, self.torch
 
     def to_plan(self) -> dict[str, Any]:
-        return {"dtype": self.dtype, "shape": list(self.shape)}
+        stored = next((array.stored for array in self.arrays), "") or self.dtype
+        return {"dtype": self.dtype, "shape": list(self.shape), "stored": stored}

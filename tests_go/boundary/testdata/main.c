@@ -396,12 +396,19 @@ static void forks(void) {
     print_live();
 }
 
-/* rows: an "array" source of two fields, int32[2] and uint8, and the functions of random numbers. */
+/* rows: an "array" source of two fields, int32[2] in memory and uint8 in a file, and the functions of random numbers. */
 static void rows(void) {
     int32_t pairs[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
-    uint8_t bytes[4] = {10, 20, 30, 40};
+    uint8_t bytes[5] = {0, 10, 20, 30, 40};
+    char path[] = "/tmp/goloader-rows-XXXXXX";
+    int file = mkstemp(path);
+    if (file < 0 || write(file, bytes, sizeof bytes) != sizeof bytes)
+        exit(1);
+    close(file);
     /* The pairs as two arrays, the second one from its end to its begin, and an index that puts them right. */
-    gl_array halves[] = {{pairs, 2, {8, 4}}, {pairs[3], 2, {-8, 4}}}, whole = {bytes, 4, {1}};
+    gl_array halves[] = {{.data = pairs, .count = 2, .stride = {8, 4}},
+                         {.data = pairs[3], .count = 2, .stride = {-8, 4}}},
+             whole = {.count = 4, .stride = {1}, .path = path, .offset = 1};
     int64_t order[] = {0, 1, 3, 2};
     gl_rows fields[] = {{halves, 2, order}, {&whole, 1, NULL}};
     gl_handle loader = opened(&(gl_source){.count = 4, .rows = fields}), run = started(loader, 1);
@@ -425,8 +432,13 @@ static void rows(void) {
     MUST(next(run, &batch, &ask));
     printf("sequence: %lld\n", (long long)batch.sequence);
     gl_release(batch.lease);
+    if (truncate(path, 2) != 0)
+        exit(1);
+    MUST(gl_submit(run, indices, 3, NULL, 0, &error));
+    SAY(next(run, &batch, &ask));
     MUST(gl_close(run, &error));
     MUST(gl_close(loader, &error));
+    unlink(path);
     int64_t numbers[5];
     MUST(gl_permutation(42, numbers, 5, &error));
     printf("permutation: %lld %lld %lld %lld %lld\n", (long long)numbers[0], (long long)numbers[1],

@@ -157,6 +157,7 @@ func Rows(t *testing.T, open func(t *testing.T, n int, fields [][]byte) source.R
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, n, fields)
+			defer s.Close()
 			require.Equal(t, n, s.Len())
 			require.NoError(t, s.Check(samples))
 			for k, width := range widths {
@@ -166,7 +167,7 @@ func Rows(t *testing.T, open func(t *testing.T, n int, fields [][]byte) source.R
 				}
 				const guard = 3
 				got := bytes.Repeat([]byte{0xee}, len(want)+guard)
-				s.CopyRows(k, samples, got[:len(want):len(want)])
+				require.NoError(t, s.CopyRows(k, samples, got[:len(want):len(want)]))
 				require.Equal(t, string(want), string(got[:len(want)]))
 				require.Equal(t, []byte{0xee, 0xee, 0xee}, got[len(want):])
 			}

@@ -5,6 +5,7 @@
     files.py    torchvision's ImageFolder, and its other datasets of image files
     pictures.py torchvision's datasets of images in memory
     tensors.py  torch's TensorDataset
+    arrays.py   goloader's ArrayDataset
     gather.py   classes of the user's own that only take rows of tensors, arrays and lists
 
 A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index; a class of
@@ -17,8 +18,9 @@ from typing import Any
 
 from torch.utils.data import Subset, TensorDataset
 
+from ...arrays import ArrayDataset
 from ..refusal import Refusal, RefusalError
-from . import files, pictures
+from . import arrays, files, pictures
 from .gather import Gather
 from .pictures import PixelPart
 from .samples import Arrays, Images, Part, Samples
@@ -56,6 +58,8 @@ def lower(dataset: Any) -> Samples | Refusal:
 def _leaf(dataset: Any) -> Node:
     if isinstance(dataset, TensorDataset):
         return Tensors(dataset)
+    if isinstance(dataset, ArrayDataset):
+        return arrays.Rows(dataset)
     of_files = files.kind_of(dataset)
     if of_files is not None:
         return files.ImageFiles(dataset, of_files)

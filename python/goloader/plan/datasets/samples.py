@@ -16,7 +16,6 @@ from ..paths import Files
 from ..refusal import RefusalError
 from ..rows import FIELDS_MAX, Array, Field, Pixels
 from .pictures import PixelPart
-from .tensors import Tensor
 from .tree import NOWHERE, Indices, Node
 
 __all__ = ["Arrays", "Images", "Part", "Samples"]
@@ -178,7 +177,7 @@ class Arrays(Samples):
 
 def hold(array: Array) -> None:
     """numpy itself refuses to resize an array that somebody else refers to."""
-    if isinstance(array.owner, Tensor):
+    if hasattr(array.owner, "hold"):
         array.owner.hold()
 
 

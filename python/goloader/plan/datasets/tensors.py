@@ -11,10 +11,10 @@ from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from .tree import Column, Indices, Node, check_class
 
-__all__ = ["Tensor", "Tensors"]
+__all__ = ["NAMES", "Tensor", "Tensors"]
 
 # The core's name for the items of a dtype; others of a size that it knows travel as integers.
-_NAMES = {
+NAMES = {
     torch.bool: "bool",
     torch.uint8: "uint8",
     torch.int8: "int8",
@@ -54,7 +54,7 @@ class Tensor:
         size = tensor.element_size()
         strides = tuple(stride * size for stride in tensor.stride())
         self.array = Array(tensor.data_ptr(), tuple(tensor.shape), strides, self)
-        self.spec = (_NAMES[tensor.dtype], tuple(tensor.shape[1:]), str(tensor.dtype).removeprefix("torch."))
+        self.spec = (NAMES[tensor.dtype], tuple(tensor.shape[1:]), str(tensor.dtype).removeprefix("torch."))
 
     def __len__(self) -> int:
         return len(self.array)
@@ -120,7 +120,7 @@ def _why_not(tensor: Any) -> str:
         return f"it holds a tensor on {tensor.device}"
     if tensor.requires_grad:
         return "it holds a tensor that requires grad: its batches have a history"
-    if tensor.dtype not in _NAMES or tensor.is_quantized:
+    if tensor.dtype not in NAMES or tensor.is_quantized:
         return f"it holds a tensor of {tensor.dtype}"
     if tensor.is_conj() or tensor.is_neg():
         return "it holds a conjugate or negative view, whose items are not what lies in memory"

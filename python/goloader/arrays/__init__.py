@@ -1,0 +1,30 @@
+"""Arrays in files, whose rows are read when they are asked for; a dataset of them and of arrays in memory.
+
+file_array.py   FileArray: where an array is in a file
+formats.py      open_arrays: which format a file has
+npy.py          .npy and .npz
+safetensors.py  .safetensors
+torch_file.py   what torch.save writes
+mapped.py       which file a memory map is of
+dataset.py      ArrayDataset
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .file_array import FileArray
+from .formats import open_arrays
+
+if TYPE_CHECKING:
+    from .dataset import ArrayDataset
+
+__all__ = ["ArrayDataset", "FileArray", "open_arrays"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ArrayDataset":  # it needs torch
+        from .dataset import ArrayDataset
+
+        return ArrayDataset
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,134 @@
+"""A dataset whose samples are rows of arrays."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import Dataset
+
+from .file_array import DTYPES, FileArray
+from .formats import open_arrays
+from .mapped import file_of
+
+__all__ = ["ArrayDataset"]
+
+
+class ArrayDataset(Dataset[Any]):
+    """Rows of arrays, in memory or in files: sample i is row i of each, as torch tensors.
+
+        ArrayDataset(images, labels)                                 # (images[i], labels[i])
+        ArrayDataset(x="textures.npy", tokens=tokens)                # {"x": ..., "tokens": ...}
+        ArrayDataset("features.safetensors")                         # the tensors of the file by their names
+        ArrayDataset(x=FileArray("tokens.bin", dtype="uint16", shape=(-1, 1024)), dtypes={"x": torch.int64})
+
+    arrays   numpy arrays, memory maps, torch tensors, FileArrays, or paths of .npy, .npz, .safetensors and torch.save
+             files; of equal length.  Given by position, samples are tuples; by name, or as one file of several arrays,
+             dicts
+    dtypes   what fields become: a dtype for all, or a mapping from names (or numbers) of fields; None leaves them be
+
+    torch's DataLoader takes it as well as goloader's. A row of an array of one dimension is a tensor without any.
+    Arrays in memory are not copied; maps of files (np.memmap, np.load(mmap_mode=...)) are read from their files, so
+    that worker processes and pickles carry the path and not the data.
+
+    Raises ValueError for no arrays, unequal lengths and a file that is damaged or holds several arrays where one is
+    meant; TypeError for something that is no array, or whose dtype torch does not have; OSError if a file cannot be
+    opened.
+    """
+
+    def __init__(self, *arrays: Any, dtypes: Any = None, **named: Any) -> None:
+        if arrays and named:
+            raise ValueError("arrays are given either by position or by name")
+        if len(arrays) == 1 and isinstance(arrays[0], str | os.PathLike):
+            opened = open_arrays(arrays[0])
+            if isinstance(opened, dict):
+                arrays, named = (), opened
+        self.names = tuple(named) if not arrays else None
+        fields = (
+            dict(zip(self.names, named.values(), strict=True)) if self.names is not None else dict(enumerate(arrays))
+        )
+        if not fields:
+            raise ValueError("at least one array is needed")
+        self.fields = tuple(_Field(name, array) for name, array in fields.items())
+        lengths = {name: len(field.array) for name, field in zip(fields, self.fields, strict=True)}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"arrays differ in length: {lengths}")
+        _cast(dict(zip(fields, self.fields, strict=True)), dtypes)
+
+    def __len__(self) -> int:
+        return len(self.fields[0].array)
+
+    def __getitem__(self, index: int) -> Any:
+        """Sample `index`, which may be negative. Raises IndexError, and OSError if a file cannot be read."""
+        row = operator.index(index)
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"index {row} is out of range for a dataset of {len(self)}")
+        rows = [field.row(row % len(self)) for field in self.fields]
+        return tuple(rows) if self.names is None else dict(zip(self.names, rows, strict=True))
+
+
+class _Field:
+    """One field of the samples.
+
+    array  a numpy array, a torch tensor or a FileArray
+    dtype  of its rows, a torch.dtype
+    """
+
+    def __init__(self, name: str | int, given: Any) -> None:
+        self.array: NDArray[Any] | torch.Tensor | FileArray = _array(name, given)
+        if isinstance(self.array, torch.Tensor):
+            self.stored = self.array.dtype
+        else:
+            self.stored = getattr(
+                torch, self.array.dtype if isinstance(self.array, FileArray) else self.array.dtype.name
+            )
+        self.dtype: torch.dtype = self.stored
+
+    def row(self, index: int) -> torch.Tensor:
+        if isinstance(self.array, torch.Tensor):
+            row = self.array[index]
+        else:
+            items = np.asarray(self.array[index])
+            row = torch.from_numpy(np.array(items, items.dtype.newbyteorder("=")))
+            if row.dtype != self.stored:  # numpy does not have it
+                row = row.view(self.stored)
+        return row if row.dtype == self.dtype else row.to(self.dtype)
+
+
+def _array(name: str | int, given: Any) -> Any:
+    if isinstance(given, str | os.PathLike):
+        opened = open_arrays(given)
+        if isinstance(opened, dict):
+            raise ValueError(
+                f"{os.fspath(given)} holds {len(opened)} arrays ({', '.join(list(opened)[:5])}, ...): "
+                "take one of open_arrays(path)"
+            )
+        given = opened
+    if isinstance(given, np.ndarray):
+        if given.dtype.name not in DTYPES:
+            raise TypeError(f"field {name!r} has dtype {given.dtype}, which torch does not have")
+        given = file_of(given) or given
+    elif not isinstance(given, torch.Tensor | FileArray):
+        raise TypeError(f"field {name!r} is a {type(given).__name__}, not an array, a tensor or a path")
+    if given.ndim == 0:
+        raise ValueError(f"field {name!r} has no dimensions, so no rows")
+    return given
+
+
+def _cast(fields: dict[Any, _Field], dtypes: Any) -> None:
+    wanted = dtypes if isinstance(dtypes, Mapping) else {} if dtypes is None else dict.fromkeys(fields, dtypes)
+    unknown = [name for name in wanted if name not in fields]
+    if unknown:
+        raise ValueError(f"dtypes names {', '.join(map(repr, unknown))}, but fields are {', '.join(map(repr, fields))}")
+    for name, dtype in wanted.items():
+        if not isinstance(dtype, torch.dtype):
+            text = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+            dtype = getattr(torch, text, None)
+        if not isinstance(dtype, torch.dtype):
+            raise TypeError(f"torch has no dtype {wanted[name]!r}")
+        fields[name].dtype = dtype

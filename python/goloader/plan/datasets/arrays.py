@@ -1,0 +1,140 @@
+"""goloader's ArrayDataset: rows of arrays in memory and in files, cast on the way."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...arrays import ArrayDataset, FileArray
+from ..refusal import RefusalError
+from ..rows import DIMENSIONS_MAX, Array
+from .tensors import NAMES, Tensor
+from .tree import Column, Indices, Node, check_class
+
+__all__ = ["Rows"]
+
+_INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+class Rows(Node):
+    """An ArrayDataset."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        _check(dataset)
+        self._given = dataset.fields
+        self._names = dataset.names
+        self._pieces = [_Piece(field) for field in dataset.fields]
+        self.length = len(dataset)
+        numbers = range(len(self._pieces))
+        self.structure = tuple(numbers) if self._names is None else dict(zip(self._names, numbers, strict=True))
+        self.columns = tuple(Column((piece,), piece.spec) for piece in self._pieces)
+        paths = {piece.given.path for piece in self._pieces if isinstance(piece.given, FileArray)}
+        self.note = f"read from {', '.join(sorted(paths))}" if paths else ""
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        if dataset is not self.dataset or dataset.fields is not self._given or dataset.names is not self._names:
+            return False
+        if at is None:
+            try:
+                _check(dataset)
+            except RefusalError:
+                return False
+        return all(map(_Piece.unchanged, self._pieces, dataset.fields))
+
+
+def _check(dataset: Any) -> None:
+    check_class(dataset, ArrayDataset, "goloader", ("fields", "names"))
+
+
+class _Piece:
+    """One field of the dataset."""
+
+    def __init__(self, field: Any) -> None:
+        self.given, self._dtype = field.array, field.dtype
+        self._tensor = Tensor(field.array) if isinstance(field.array, torch.Tensor) else None
+        self._layout = _layout(field.array)
+        name, stored = _name(field.dtype), _name(field.stored)
+        if field.dtype == field.stored:
+            cast = ""
+        elif _castable(name, stored):
+            cast = stored
+        else:
+            raise RefusalError(
+                "source", "ArrayDataset", f"{field.stored} is cast to {field.dtype}, which torch leaves open for some"
+            )
+        self.array = self._array(cast)
+        self.spec = (NAMES[field.dtype], self.array.shape[1:], name, "array", cast, field.stored)
+
+    def _array(self, cast: str) -> Array:
+        given: Any = self.given
+        if not 1 <= given.ndim <= DIMENSIONS_MAX:
+            raise RefusalError("source", "ArrayDataset", f"it holds an array of {given.ndim} dimensions")
+        if isinstance(given, FileArray):
+            if not given.numpy_dtype.isnative:
+                raise RefusalError("source", "ArrayDataset", f"the items of {given.path} have another byte order")
+            if _scattered(given):
+                raise RefusalError("source", "ArrayDataset", f"rows of {given.path} are scattered over the file")
+        elif isinstance(given, np.ndarray):
+            if not given.dtype.isnative:
+                raise RefusalError("source", "ArrayDataset", "it holds an array of another byte order")
+        else:
+            assert self._tensor is not None
+            return replace(self._tensor.array, owner=self, stored=cast)
+        return Array.of(given, self, cast)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def unchanged(self, field: Any) -> bool:
+        return (
+            field.array is self.given
+            and field.dtype is self._dtype
+            and _layout(field.array) == self._layout
+            and (self._tensor is None or self._tensor.unchanged(field.array))
+        )
+
+    def version(self) -> int:
+        """Another number once the items were changed in this process alone, as those of a file cannot be."""
+        if self._tensor is not None:
+            return self._tensor.version()
+        if isinstance(self.given, FileArray):
+            return 0
+        items: Any = np.ascontiguousarray(self.given).reshape(-1).view(np.uint8)
+        return zlib.crc32(items)
+
+    def hold(self) -> None:
+        if self._tensor is not None:
+            self._tensor.hold()
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _castable(to: str, stored: str) -> bool:
+    """castOf in core/source/array/cast.go."""
+    if stored in (*_INTEGERS, "bool"):
+        return to in (*_INTEGERS, *_FLOATS)
+    return stored in _FLOATS and to in _FLOATS
+
+
+def _scattered(array: FileArray) -> bool:
+    """Whether a row takes more of the file than core/source/array reads for it (scatterMax, scatterMin)."""
+    row = array.numpy_dtype.itemsize
+    reach = row
+    for size, stride in zip(array.shape[1:], array.strides[1:], strict=True):
+        row *= size
+        reach += max(size - 1, 0) * stride
+    return reach > 16 * row + (64 << 10)
+
+
+def _layout(array: Any) -> Any:
+    if not isinstance(array, np.ndarray):
+        return None
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
