@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE))
 def script() -> Callable[..., str]:
     """Runs a program that may import `samples`; returns what it prints. It must end by itself, with `code`."""
 
-    def run(text: str, *arguments: str, timeout: float = 60, code: int = 0, **environment: str) -> str:
+    def run(text: str, *arguments: str, timeout: float = 240, code: int = 0, **environment: str) -> str:
         process = subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(text), *arguments],
             env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE), str(HERE)])} | environment,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 Script = Callable[..., str]
 

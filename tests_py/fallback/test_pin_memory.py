@@ -18,7 +18,7 @@ from torch.utils import data
 import goloader
 from goloader.fallback import iterator as iterators
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 PINNED: set[int] = set()
 

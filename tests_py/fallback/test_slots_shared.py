@@ -18,7 +18,7 @@ from goloader._errors import CoreError
 from goloader.fallback import budget
 from goloader.fallback.slots import Slots
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(300)
 
 ME, OTHER = 1, 2
 MIB = 1 << 20

@@ -16,7 +16,7 @@ from torch.utils.data._utils import collate
 import goloader
 from goloader.fallback import WorkerIterator
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 def told(error: Exception) -> tuple[str, ...]:
