@@ -82,6 +82,7 @@ def ahead(loader: DataLoader[Any], plan: Plan) -> Seeded | Refusal:
 
 def again(loader: DataLoader[Any], plan: Plan, resumed: Record) -> Seeded | Refusal:
     """What the function did for the epoch that is gone on with; it runs only if the state does not say."""
+    assert resumed.base_seed is not None
     if resumed.seeds is None or resumed.streams is None or len(resumed.seeds) != loader.num_workers:
         return run(loader, plan, resumed.base_seed)
     return Seeded(resumed.base_seed, resumed.seeds, resumed.streams)

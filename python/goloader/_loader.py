@@ -123,7 +123,8 @@ class DataLoader(data.DataLoader[T_co]):
         return _doors.explain(self, ours=type(self)._get_iterator is DataLoader._get_iterator)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the most recent iterator stands, after the last batch it yielded; one is made if there was none.
+        """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first
+        epoch will begin with (a StatefulDataLoader makes an iterator, as torchdata's, which draws and starts workers).
 
         Where Go makes the batches it is a small dict, JSON, whatever the size of the dataset (state/ledger.py);
         otherwise one with the states of samplers, datasets and their iterators that have a state_dict() of their own,

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import training
 from torch.utils import data
+
+import goloader
 
 fabric = pytest.importorskip("lightning.fabric", reason="lightning is not installed")
 lightning_module = pytest.importorskip("lightning_module", reason="lightning is not installed")
@@ -50,6 +53,41 @@ def test_loaders_given_to_fit(root: Path) -> None:
 
     for loader in training.same_with_both(run).loaders:
         assert loader.explain().native, loader.explain()
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_checkpoint_in_the_middle_of_an_epoch_is_gone_on_from(tmp_path: Path, num_workers: int) -> None:
+    """torch's loader begins the epoch again; that of the interrupted run is the law here."""
+    lightning = pytest.importorskip("lightning")
+    file = tmp_path / "middle.ckpt"
+
+    class Save(lightning.Callback):  # type: ignore[misc, name-defined]
+        def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
+            if trainer.global_step == 8:
+                trainer.save_checkpoint(file)
+
+    def fit(**more: Any) -> list[Any]:
+        class Net(lightning.LightningModule):  # type: ignore[misc, name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer, self.seen = torch.nn.Linear(1, 1), list[Any]()
+
+            def training_step(self, batch: torch.Tensor, at: int) -> torch.Tensor:
+                self.seen.append((self.current_epoch, at, batch.tolist()))
+                return self.layer(batch[:, None].float()).sum()
+
+            def configure_optimizers(self) -> Any:
+                return torch.optim.SGD(self.parameters(), 1e-6)
+
+        generator = torch.Generator().manual_seed(3)
+        loader = goloader.DataLoader(range(24), 4, True, num_workers=num_workers, generator=generator)  # type: ignore[arg-type]
+        net, silent = Net(), {"enable_progress_bar": False, "enable_model_summary": False, "logger": False}
+        trainer = lightning.Trainer(max_epochs=3, accelerator="cpu", enable_checkpointing=False, **silent, **more)
+        trainer.fit(net, loader, ckpt_path=None if more else file)
+        return net.seen
+
+    whole = fit(callbacks=[Save()])
+    assert fit() == whole[8:]
 
 
 def test_fabric_sets_loaders_up(root: Path) -> None:

@@ -88,7 +88,7 @@ def check(make: Make, before: int, steps: int | None, *, carry: Any = by_json, t
         want = want[1:]
     else:
         iterator = iter(resumed)
-        assert all(map(np.array_equal, map(_flat, process()), map(_flat, kept))), "resuming draws"
+        assert all(map(np.array_equal, map(flat, process()), map(flat, kept))), "resuming draws"
         assert resumed.state_dict()["goloader"] == state["goloader"]
         got = [[twins.bits(batch) for batch in iterator]]
     got = [*(got if steps is not None else []), *take(resumed, then)]
@@ -96,5 +96,5 @@ def check(make: Make, before: int, steps: int | None, *, carry: Any = by_json, t
     assert got == want
 
 
-def _flat(state: Any) -> Any:
+def flat(state: Any) -> Any:
     return state if isinstance(state, torch.Tensor) else np.concatenate([np.ravel(part) for part in state[1:3]])

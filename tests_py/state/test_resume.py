@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import multiprocessing
 import pickle
 import random
 import subprocess
@@ -24,7 +25,7 @@ import torch
 import torchvision.transforms as T
 import twins
 from PIL import Image
-from resumed import by_json, by_torch, check, maker, seeded, take
+from resumed import by_json, by_torch, check, flat, maker, process, seeded, take
 from torch.utils import data
 from torchvision.datasets import ImageFolder
 
@@ -116,6 +117,28 @@ class Walker:
         self.at = state["at"]
 
 
+class Skipping(data.BatchSampler):
+    """accelerate's way: a subclass without a sampler of its own."""
+
+    def __init__(self, batches: data.BatchSampler) -> None:
+        self.batches = batches
+
+    def __len__(self) -> int:
+        return len(self.batches) - 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.islice(self.batches, 1, None)
+
+
+class Mixing(data.BatchSampler):
+    """Draws, which its sampler does not."""
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = list(super().__iter__())
+        random.shuffle(batches)
+        return iter(batches)
+
+
 def weighted(generator: torch.Generator | None = None, *, replacement: bool = True) -> Any:
     return data.WeightedRandomSampler(torch.arange(1.0, 31.0), 30 if replacement else 28, replacement, generator)
 
@@ -146,6 +169,10 @@ ORDERS: dict[str, dict[str, Any]] = {
     "weighted in Go": {"sampler": lambda _: WeightedSampler(torch.arange(1.0, 31.0), 40)},
     "weighted in Go, seeded": {"sampler": lambda _: WeightedSampler(torch.arange(1.0, 31.0), 40, seed=7)},
     "a batch sampler": {"batch_sampler": lambda d: data.BatchSampler(Shuffled(len(d), lazy=True), 4, True)},
+    "a batch sampler without a sampler": {
+        "batch_sampler": lambda d: Skipping(data.BatchSampler(data.RandomSampler(d), 4, False))
+    },
+    "a batch sampler that draws": {"batch_sampler": lambda d: Mixing(data.SequentialSampler(d), 4, False)},
     "a list of batches": {"batch_sampler": [[1, 2], [3], [4, 5, 6], [0], [7, 8]]},
     "one by one": {"batch_size": None, "sampler": lambda d: Shuffled(len(d), lazy=False)},
     "one by one, shuffled": {"batch_size": None, "shuffle": True},
@@ -267,8 +294,25 @@ def test_a_state_before_the_first_iterator_is_that_of_the_next(dataset: ImageFol
     resumed.load_state_dict(state)
     assert resumed.state_dict() == state
     torch.manual_seed(2)
-    resumed.generator  # noqa: B018
-    assert take(resumed, 1) == want[:1]
+    assert take(resumed, 2) == want
+
+
+@pytest.mark.parametrize("rng", [None, "sample"])
+def test_asking_a_loader_that_has_begun_nothing_draws_nothing(rng: Any) -> None:
+    """accelerate asks each loader that it is given."""
+    for num_workers in (0, 2):
+        generator = seeded()
+        before = process(), generator.get_state()
+        loader = DataLoader(Rows(), 4, shuffle=True, num_workers=num_workers, generator=generator, rng=rng)
+        state = by_json(loader.state_dict())
+        assert all(map(np.array_equal, map(flat, process()), map(flat, before[0])))
+        assert torch.equal(generator.get_state(), before[1])
+        assert not multiprocessing.active_children()
+        other = torch.Generator().manual_seed(5 if rng else 6)
+        again = DataLoader(Rows(), 4, shuffle=True, num_workers=num_workers, generator=other, rng=rng)
+        again.load_state_dict(state)
+        want, got = ([batch[0].tolist() for batch in each] for each in (loader, again))
+        assert want == got
 
 
 def test_an_empty_state_starts_over(dataset: ImageFolder) -> None:

@@ -12,8 +12,8 @@ from torch.utils.data import DistributedSampler
 from .._errors import StateError
 from ..fallback import without_slots
 from ..samplers import NumberedSampler
-from .ledger import Ledger, Record, read
-from .order import go_between
+from .ledger import Ledger, Record, read, unbegun
+from .order import between, go_between
 
 if TYPE_CHECKING:
     from torch.utils.data.dataloader import _BaseDataLoaderIter
@@ -68,6 +68,8 @@ def state_dict(loader: DataLoader[Any]) -> dict[str, Any]:
     book = of(loader)
     if book.loaded is not None:
         return copy.deepcopy(dict(book.loaded.state))
+    if book.ledger is None and not loader.waits_for_workers and book.waiting is None and loader._iterator is None:
+        return unbegun(loader.num_workers, book.epoch, book.seed, between(loader))
     if book.ledger is None:
         book.waiting = iter(loader)
     if book.ledger is None:
@@ -78,14 +80,16 @@ def state_dict(loader: DataLoader[Any]) -> dict[str, Any]:
 def load_state_dict(loader: DataLoader[Any], state: dict[str, Any]) -> None:
     """DataLoader.load_state_dict."""
     record = None if state == {} else read(state)
-    if record is not None and loader.rng == "sample" and record.rng is None:
+    if record is not None and loader.rng == "sample" and record.rng is None and record.base_seed is not None:
         raise StateError('the state is of a loader without rng="sample"')
     loader.__dict__.pop("_book", None)
     loader._iterator = None
     if record is None:
         return
     book = of(loader)
-    book.loaded, book.epoch, book.seed = record, record.epoch + 1, record.rng
+    book.epoch, book.seed = record.epoch + 1, record.rng
+    if record.base_seed is not None:
+        book.loaded = record
     if record.between is not None:
         go_between(loader, record.between)
     elif record.order is not None and "epoch" in record.order:

@@ -61,6 +61,7 @@ class ResumableIterator(_BaseDataLoaderIter):
 
     def _resume_seeds(self, resumed: Record) -> None:
         """Puts what torch drew for the iterator of the record in place of what it just drew."""
+        assert resumed.base_seed is not None  # a record without one is of no epoch
         self._base_seed = resumed.base_seed
 
     @property

@@ -7,7 +7,7 @@ A record is JSON:
     finished     the epoch is over: the next iter() begins a new one
     yielded      batches yielded in it (an error in place of a batch is none)
     num_workers  of the loader
-    base_seed    worker w was seeded with base_seed + w
+    base_seed    worker w was seeded with base_seed + w; null before the first epoch
     streams      32-bit words that each worker's generator has drawn for batches yielded; null if Go draws nothing
     seeds        of these generators, where worker_init_fn has seeded them; else null
     rng          null, or the seed of rng="sample"
@@ -83,7 +83,7 @@ class Record:
     finished: bool
     yielded: int
     num_workers: int
-    base_seed: int
+    base_seed: int | None
     streams: NDArray[np.int64] | None
     seeds: NDArray[np.uint64] | None
     rng: int | None
@@ -94,6 +94,23 @@ class Record:
     def own(self) -> Mapping[str, Any]:
         """torchdata's part: states of datasets and their iterators. Empty if there is none."""
         return {} if isinstance(self.state.get("goloader"), int) else self.state
+
+
+def unbegun(num_workers: int, epoch: int, rng: int | None, between: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a loader that has begun no epoch; `epoch` will be its first."""
+    return {
+        "goloader": VERSION,
+        "epoch": epoch - 1,
+        "finished": True,
+        "yielded": 0,
+        "num_workers": num_workers,
+        "base_seed": None,
+        "streams": None,
+        "seeds": None,
+        "rng": rng,
+        "order": None,
+        "between": dict(between),
+    }
 
 
 def read(state: Mapping[str, Any]) -> Record:
@@ -114,7 +131,7 @@ def read(state: Mapping[str, Any]) -> Record:
             finished=bool(record["finished"]),
             yielded=int(record["yielded"]),
             num_workers=int(record["num_workers"]),
-            base_seed=int(record["base_seed"]),
+            base_seed=None if record["base_seed"] is None else int(record["base_seed"]),
             streams=None if streams is None else np.array(streams, np.int64),
             seeds=None if seeds is None else np.array(seeds, np.uint64),
             rng=record["rng"],

@@ -32,6 +32,7 @@ from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, Weighte
 from . import generators
 from .protocol import Stateful, restore, saved
 from .samplers import Batches
+from .samplers import BatchSampler as StatefulBatchSampler
 from .samplers import RandomSampler as StatefulRandomSampler
 
 # Which of the process's generators a sampler may draw from; any other sampler: from all of them.
@@ -86,7 +87,9 @@ class Order(Iterator[Any]):
     def __init__(self, loader: Sampling, *, arrays: bool, state: Mapping[str, Any] | None = None) -> None:
         self._arrays, self._batched = arrays, loader._auto_collation
         self._index_sampler = loader._index_sampler
-        inner = self._index_sampler.sampler if isinstance(self._index_sampler, BatchSampler) else self._index_sampler
+        inner = self._index_sampler
+        if type(inner) in (BatchSampler, StatefulBatchSampler):  # a subclass may draw anything, from anywhere
+            inner = inner.sampler
         self._sampler: Any = inner
         self._known = samplers.known(loader) is not None
         # Its draws go on from any of them: no other generator and nothing that was left out matters.
@@ -166,12 +169,7 @@ class Order(Iterator[Any]):
 
     def between(self) -> dict[str, Any]:
         """The states between two epochs, for go_between."""
-        inner = None if self._sampler is self._index_sampler else self._sampler
-        return {
-            "generators": _texts(self._own_states()),
-            "index_sampler": _saved_between(self._index_sampler),
-            "sampler": _saved_between(inner),
-        }
+        return _between(self.generators, self._index_sampler)
 
     def _iterate(self, loader: Sampling) -> Iterator[Any]:
         """The batches, as iter() of the index sampler gives them."""
@@ -277,6 +275,19 @@ def own_generators(loader: Any) -> dict[str, torch.Generator]:
     return found
 
 
+def between(loader: Any) -> dict[str, Any]:
+    """The states of a loader's generators and samplers between two epochs, for go_between."""
+    return _between(own_generators(loader), loader._index_sampler)
+
+
+def _between(own: Mapping[str, torch.Generator], index_sampler: Any) -> dict[str, Any]:
+    return {
+        "generators": _texts({name: generator.get_state() for name, generator in own.items()}),
+        "index_sampler": _saved_between(index_sampler),
+        "sampler": _saved_between(getattr(index_sampler, "sampler", None)),
+    }
+
+
 def _saved_between(sampler: Any) -> Any:
     # Their own state would say that nothing is left of the epoch, of the next one too.
     return {"epoch": sampler.epoch} if isinstance(sampler, _OF_EPOCHS) else saved(sampler)
@@ -289,15 +300,15 @@ def _restore_between(sampler: Any, state: Any) -> None:
         restore(sampler, state)
 
 
-def go_between(loader: Any, between: Mapping[str, Any]) -> None:
+def go_between(loader: Any, state: Mapping[str, Any]) -> None:
     """Puts a loader's generators and samplers to where others stood between two epochs."""
-    own, states = own_generators(loader), _states(between["generators"])
+    own, states = own_generators(loader), _states(state["generators"])
     if own.keys() != states.keys():
         raise StateError(f"the state has generators of {_listed(states)}, the loader has generators of {_listed(own)}")
     for name, generator in own.items():
         generator.set_state(states[name])
-    _restore_between(loader._index_sampler, between["index_sampler"])
-    _restore_between(getattr(loader._index_sampler, "sampler", None), between["sampler"])
+    _restore_between(loader._index_sampler, state["index_sampler"])
+    _restore_between(getattr(loader._index_sampler, "sampler", None), state["sampler"])
 
 
 def _as_given(batch: Any) -> Any:
