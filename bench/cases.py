@@ -17,7 +17,7 @@ import torchvision.transforms as T
 from torch.utils.data import Dataset, TensorDataset, default_collate
 from torchvision import datasets
 
-from goloader import ArrayDataset, FileArray
+from goloader import ArrayDataset, FileArray, TokenDataset
 
 Make: TypeAlias = Callable[[Path], Any]
 
@@ -109,6 +109,13 @@ def textures(scratch: Path) -> Dataset[Any]:
 def rows_as_int64(scratch: Path) -> Dataset[Any]:
     np.random.default_rng(0).integers(0, 50_000, (20_000, 1024), np.uint16).tofile(scratch / "rows.bin")
     return ArrayDataset(FileArray(scratch / "rows.bin", dtype="uint16", shape=(-1, 1024)), dtypes=torch.int64)
+
+
+@case("TokenDataset: windows of 1024 from 40 MB of uint16", batch_size=64, target=4)
+def tokens(scratch: Path) -> Dataset[Any]:
+    path = scratch / "tokens.bin"
+    np.random.default_rng(0).integers(0, 50_000, 20_000_000, np.uint16).tofile(path)
+    return TokenDataset(path, block_size=1024)
 
 
 @case("short epochs: TensorDataset of 512", batch_size=64, target=1)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from ._loader import DataLoader
     from ._stateful import StatefulDataLoader
-    from .arrays import ArrayDataset
+    from .arrays import ArrayDataset, TokenDataset
 
 __all__ = [
     "ArrayDataset",
@@ -89,6 +89,7 @@ __all__ = [
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
+    "TokenDataset",
     "WeightedRandomSampler",
     "_DatasetKind",
     "argument_validation",
@@ -122,6 +123,10 @@ def __getattr__(name: str) -> Any:
         from .arrays import ArrayDataset
 
         return ArrayDataset
+    if name == "TokenDataset":
+        from .arrays import TokenDataset
+
+        return TokenDataset
     if name in __all__ or _newly_in_torch(name):
         from torch.utils import data
 

@@ -24,7 +24,7 @@ from torchvision import transforms as v1
 from torchvision.transforms import v2
 
 from bench import harness
-from goloader import ArrayDataset, DataLoader, FileArray
+from goloader import ArrayDataset, DataLoader, FileArray, TokenDataset
 
 README = Path(__file__).parents[2] / "README.md"
 TAIL = [v1.ToTensor()]
@@ -191,6 +191,12 @@ def rows(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.Subset(Rows(), [3, -1])
 
 
+def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
+    np.arange(100, dtype=np.uint16).tofile(root.parent / "tokens.bin")
+    yield TokenDataset(root.parent / "tokens.bin", block_size=8)
+    yield TokenDataset([root.parent / "tokens.bin"] * 2, block_size=8, stride=3)
+
+
 def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     grey, labels = np.zeros((4, 8, 8), np.uint8), [0, 1, 2, 3]
     tensor = torch.from_numpy(grey)
@@ -233,6 +239,11 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, "
         "`torch.save` and raw files, cast on the way",
         arrays,
+    ),
+    (
+        "tokens",
+        "`goloader.TokenDataset` of one or many files of tokens: windows, and what follows, as int64",
+        tokens,
     ),
     (
         "files with a label",

@@ -7,6 +7,7 @@ safetensors.py  .safetensors
 torch_file.py   what torch.save writes
 mapped.py       which file a memory map is of
 dataset.py      ArrayDataset
+tokens.py       TokenDataset
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from .formats import open_arrays
 
 if TYPE_CHECKING:
     from .dataset import ArrayDataset
+    from .tokens import TokenDataset
 
-__all__ = ["ArrayDataset", "FileArray", "open_arrays"]
+__all__ = ["ArrayDataset", "FileArray", "TokenDataset", "open_arrays"]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,4 +29,8 @@ def __getattr__(name: str) -> Any:
         from .dataset import ArrayDataset
 
         return ArrayDataset
+    if name == "TokenDataset":
+        from .tokens import TokenDataset
+
+        return TokenDataset
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@
     pictures.py torchvision's datasets of images in memory
     tensors.py  torch's TensorDataset
     arrays.py   goloader's ArrayDataset
+    tokens.py   goloader's TokenDataset
     gather.py   classes of the user's own that only take rows of tensors, arrays and lists
 
 A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index; a class of
@@ -18,9 +19,9 @@ from typing import Any
 
 from torch.utils.data import Subset, TensorDataset
 
-from ...arrays import ArrayDataset
+from ...arrays import ArrayDataset, TokenDataset
 from ..refusal import Refusal, RefusalError
-from . import arrays, files, pictures
+from . import arrays, files, pictures, tokens
 from .gather import Gather
 from .pictures import PixelPart
 from .samples import Arrays, Images, Part, Samples
@@ -60,6 +61,8 @@ def _leaf(dataset: Any) -> Node:
         return Tensors(dataset)
     if isinstance(dataset, ArrayDataset):
         return arrays.Rows(dataset)
+    if isinstance(dataset, TokenDataset):
+        return tokens.Tokens(dataset)
     of_files = files.kind_of(dataset)
     if of_files is not None:
         return files.ImageFiles(dataset, of_files)
