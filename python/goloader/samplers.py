@@ -19,7 +19,7 @@ from torch.utils.data import Sampler
 
 from . import _native
 
-__all__ = ["BalancedSampler", "MixtureSampler", "NumberedSampler", "WeightedSampler"]
+__all__ = ["BalancedSampler", "LengthBatchSampler", "MixtureSampler", "NumberedSampler", "WeightedSampler"]
 
 # Draws made at a time.
 _CHUNK = 1 << 14
@@ -254,3 +254,59 @@ class MixtureSampler(NumberedSampler):
             count = min(size, len(self) - taken)
             yield self._mix(seed, drawn, step * count)[self.rank :: step].copy()
             taken += count
+
+
+class LengthBatchSampler(NumberedSampler):
+    """batch_sampler=LengthBatchSampler(...): batches of samples of about one length, so that little is padding.
+
+    Each epoch shuffles all samples, sorts stretches of `pool` batches by length, cuts them into batches and shuffles
+    these. Every sample comes once.
+
+    lengths     [samples], of each
+    batch_size  samples of a batch; the last one made may be smaller, unless it is left out (drop_last)
+    pool        batches that are sorted together: more mean less padding and less chance
+
+    The other arguments are NumberedSampler's, with batches where it has indices: ranks share the batches of an epoch,
+    and those that lack one get one that another has.
+    """
+
+    def __init__(
+        self,
+        lengths: Sequence[int] | NDArray[Any] | torch.Tensor,
+        batch_size: int,
+        drop_last: bool = False,
+        *,
+        pool: int = 100,
+        seed: int | None = None,
+        generator: torch.Generator | None = None,
+        num_replicas: int = 1,
+        rank: int = 0,
+    ) -> None:
+        self.lengths = np.asarray(lengths)
+        if self.lengths.ndim != 1 or self.lengths.dtype.kind not in "iu":
+            raise ValueError(
+                f"lengths should be a 1d sequence of integers, not {self.lengths.dtype}{list(self.lengths.shape)}"
+            )
+        for name, value in (("batch_size", batch_size), ("pool", pool)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
+        self.batch_size, self.drop_last, self.pool = batch_size, drop_last, pool
+        full, rest = divmod(len(self.lengths), batch_size)
+        super().__init__(full + (rest > 0 and not drop_last), seed, generator, num_replicas, rank)
+
+    def __iter__(self) -> Iterator[list[int]]:  # type: ignore[override] # a sampler of batches
+        for numbers in self.arrays():
+            for number in numbers:
+                self._taken += 1
+                yield self._batches[number].tolist()
+
+    def _draws(self, seed: int, taken: int, size: int) -> Iterator[NDArray[np.int64]]:
+        chance = np.random.Generator(np.random.Philox(seed))
+        order = chance.permutation(len(self.lengths))
+        step = self.pool * self.batch_size
+        for begin in range(0, len(order), step):
+            stretch = order[begin : begin + step]
+            order[begin : begin + step] = stretch[np.argsort(self.lengths[stretch], kind="stable")]
+        self._batches = [order[k * self.batch_size : (k + 1) * self.batch_size] for k in range(self.num_samples)]
+        places = np.arange(taken, len(self)) * self.num_replicas + self.rank
+        yield chance.permutation(self.num_samples)[places % self.num_samples]
