@@ -76,7 +76,9 @@ def test_cheap_samples_are_loaded_here() -> None:
 
 
 def test_an_epoch_shorter_than_the_start_of_a_worker_is_loaded_here() -> None:
-    assert goloader.DataLoader(Made(slow, 8), batch_size=4, num_workers="auto").num_workers == 0
+    # Two batches of 1 ms each: dearer than handing one on, cheaper than a worker by far, on a busy machine too.
+    dataset = Made(lambda index: time.sleep(3e-4) or index, 8)
+    assert goloader.DataLoader(dataset, batch_size=4, num_workers="auto").num_workers == 0
 
 
 def test_samples_that_cost_something_are_loaded_by_workers(cores: int) -> None:
@@ -109,12 +111,12 @@ def test_a_trial_leaves_no_trace(cores: int) -> None:
 
     generator = torch.Generator().manual_seed(1)
     dataset = Made(draw)
-    before, own = _auto._states(), generator.get_state()
+    before, own, children = _auto._states(), generator.get_state(), multiprocessing.active_children()
     loader = goloader.DataLoader(dataset, 4, shuffle=True, generator=generator, num_workers="auto")
     assert loader.num_workers == cores
     assert (_auto._states(), dataset.calls) == (before, 0)
     assert torch.equal(generator.get_state(), own)
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= set(children)
     assert "_goloader_asked" not in vars(_auto.worker)
 
 
@@ -131,8 +133,9 @@ def test_a_dataset_that_fails_leaves_it_to_the_cores_and_fails_where_it_is_used(
 
 def test_a_dataset_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
     monkeypatch.setattr(_auto, "_PATIENCE_S", 0.3)
+    children = multiprocessing.active_children()
     assert goloader.DataLoader(Made(lambda i: time.sleep(1000)), num_workers="auto").num_workers == cores
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= set(children)
 
 
 def test_a_start_method_of_the_user_s_is_not_replaced_by_fork(cores: int) -> None:
