@@ -173,6 +173,10 @@ def _bilinear(x: float) -> float:
     return max(1.0 - abs(x), 0.0)
 
 
+# Pillow's are float constants of C: 0.54f and 0.46f.
+_HAMMING_A, _HAMMING_B = float(np.float32(0.54)), float(np.float32(0.46))
+
+
 def _hamming(x: float) -> float:
     x = abs(x)
     if x == 0.0:
@@ -180,7 +184,7 @@ def _hamming(x: float) -> float:
     if x >= 1.0:
         return 0.0
     x *= math.pi
-    return math.sin(x) / x * (0.54 + 0.46 * math.cos(x))
+    return math.sin(x) / x * (_HAMMING_A + _HAMMING_B * math.cos(x))
 
 
 def _bicubic(x: float) -> float:
