@@ -13,6 +13,8 @@ from ._beside import Beside
 from ._core import Core
 from .fallback import without_slots
 from .plan import Explanation, Plan, Refusal, Row
+from .state.ledger import Record
+from .state.workers import ReportedIterator
 from .trace import door
 
 if TYPE_CHECKING:
@@ -66,6 +68,11 @@ def traced(loader: DataLoader[Any], iterator: _BaseDataLoaderIter) -> _BaseDataL
     return iterator
 
 
+def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderIter:
+    """The iterator over worker processes, behind door 2 where the loader may take that and begins an epoch."""
+    return ReportedIterator(loader) if resumed is not None or not _native.available() else door.iterator(loader)
+
+
 def slotted(loader: DataLoader[Any]) -> bool:
     """True if batches of a loader that stays in Python come from worker processes through slots."""
     return loader.num_workers > 0 and without_slots(loader) is None
@@ -81,17 +88,18 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
     if chosen is not None:
         rows = Explanation([chosen, *rows])
+    batches: list[Row] = []
     if ours and isinstance(decision, Refusal) and loader.num_workers > 0:
         made, refused = f"made in {loader.num_workers} worker processes", without_slots(loader)
         how = "they come through shared slots" if refused is None else f"they come torch's way: {refused}"
-        rows = Explanation([*rows, Row("batches", made, "Python", how)])
+        batches = [Row("batches", made, "Python", how)]
     if isinstance(decision, Plan) and _init_fn.wanted(loader):
         how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
         rows = Explanation([Row("workers", "worker_init_fn", "Python", how), *rows])
     if isinstance(decision, Refusal):
         why = door.refusal(loader) if _native.available() else _FORKED
         trace = [Row("trace", why.what, "Python", why.why)] if why is not None else door.record(loader).rows()
-        return Explanation([*rows, *trace])
+        return Explanation([*rows, *(trace if ours else ()), *batches])
     opened = _cores.get(loader)
     return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())
 

@@ -17,7 +17,6 @@ from .plan import Explanation, Plan, Refusal
 from .seek_index import SeekIndex
 from .state import book
 from .state.inline import FetchingIterator
-from .state.workers import ReportedIterator
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -165,7 +164,7 @@ class DataLoader(data.DataLoader[T_co]):
                     raise StateError(f"worker processes neither go on from a state nor key their draws: {why}")
                 return super()._get_iterator()
             self.check_worker_number_rationality()
-            return ReportedIterator(self)
+            return _doors.working(self, resumed)
         core = _doors.core(self, decision)
         if self.num_workers == 0:
             return InlineIterator(self, core)

@@ -302,8 +302,7 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     ),
     (
         "code of your own",
-        "a `__getitem__`, a subclass, an image loader or a `Lambda` that does such things to what `Image.open` opens, "
-        "with `num_workers=0`",
+        "a `__getitem__`, a subclass, an image loader or a `Lambda` that does such things to what `Image.open` opens",
         lambda root: iter(
             (
                 Photos(root),

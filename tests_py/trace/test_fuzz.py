@@ -134,7 +134,7 @@ def test_random_chains(files: list[str]) -> None:
             session = Session(native if number % 2 else None)
             with recording(session):
                 got = chain(path, number)
-            made += sum(finish(session, got, native).values())
+            made += sum(finish(session, got, native.run).values())
             real += len(session.reasons)
             session.clear()
             assert difference(want[1:], got[1:]) is None, f"chain {number} on {path}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import io
+import itertools
 import os
 import random
 import subprocess
@@ -60,7 +61,8 @@ def run(loader: Any) -> tuple[list[Any], Any]:
             except StopIteration:
                 break
             except Exception as error:
-                results.append((type(error).__name__, str(error)))
+                # From a worker process it comes with a traceback, in which there are frames of ours.
+                results.append((type(error).__name__, str(error).rstrip().rpartition("\n")[2]))
     return results, (torch.rand(1).item(), random.random(), np.random.rand())
 
 
@@ -83,20 +85,24 @@ def test_a_wrong_step_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.
     assert "has other values when traced" in str(loader.explain())
 
 
-def test_a_wrong_pixel_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = CoreNative.run
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_wrong_pixel_is_found_and_ends_tracing(root: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = CoreNative.receive
 
-    def wrong(self: Any, tensors: Any) -> Any:
-        made = right(self, tensors)
-        made[0].view(-1)[-1] += 1e-6
-        return made
+    def wrong(self: Any, *arguments: Any) -> Any:
+        arrays = right(self, *arguments)
+        for array in arrays or ():
+            array.reshape(-1)[-1] += 1e-6
+        return arrays
 
-    monkeypatch.setattr(CoreNative, "run", wrong)
+    monkeypatch.setattr(CoreNative, "receive", wrong)
     with pytest.warns(RuntimeWarning, match="has other values when traced"):
-        compare(lambda: datasets.Files(root, datasets.VAL))
+        loader = compare(lambda: datasets.Files(root, datasets.VAL), num_workers=workers)
+    assert not door.record(loader).on
 
 
-def test_a_wrong_draw_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_wrong_draw_is_found_and_ends_tracing(root: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     right = images.StandInImage.crop
 
     def drawing(self: Any, box: Any = None) -> Any:
@@ -105,7 +111,7 @@ def test_a_wrong_draw_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(images.StandInImage, "crop", drawing)
     with pytest.warns(RuntimeWarning, match="when traced"):
-        compare(lambda: datasets.Files(root, datasets.TRAIN))
+        compare(lambda: datasets.Files(root, datasets.TRAIN), num_workers=workers)
 
 
 def test_checks_come_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,10 +147,13 @@ class Damaged(datasets.Files):
         return F.to_tensor(image.crop((left, 0, left + 30, 30))), i
 
 
+@pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("careful", [True, False])
 @pytest.mark.parametrize("kind", ["photos/jpg", "png/png"])
-def test_a_file_with_damage_inside_raises_where_it_is_decoded(root: Path, kind: str, careful: bool) -> None:
-    loader = compare(lambda: Damaged(root, kind, careful))
+def test_a_file_with_damage_inside_raises_where_it_is_decoded(
+    root: Path, kind: str, careful: bool, workers: int
+) -> None:
+    loader = compare(lambda: Damaged(root, kind, careful), num_workers=workers, batch_size=2)
     assert door.record(loader).state == "native"
 
 
@@ -159,8 +168,9 @@ class Vanishing(datasets.Files):
         return F.to_tensor(image.resize((9, 9))), i
 
 
-def test_a_file_that_vanishes_is_read_in_time(root: Path) -> None:
-    compare(lambda: Vanishing(root))
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_file_that_vanishes_is_read_in_time(root: Path, workers: int) -> None:
+    compare(lambda: Vanishing(root), num_workers=workers)
 
 
 class Counting(datasets.Files):
@@ -173,8 +183,9 @@ class Counting(datasets.Files):
         return F.to_tensor(Image.open(self.path(i)).resize((9, 9))), self.calls
 
 
-def test_a_dataset_that_counts_its_samples_counts_as_with_torch(root: Path) -> None:
-    loader = compare(lambda: Counting(root))
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_dataset_that_counts_its_samples_counts_as_with_torch(root: Path, workers: int) -> None:
+    loader = compare(lambda: Counting(root), num_workers=workers)
     assert "'calls' changes" in str(loader.explain())
 
 
@@ -302,8 +313,9 @@ class Overwriting(datasets.Files):
         return F.to_tensor(image.resize((9, 9))), i
 
 
-def test_a_file_that_is_written_again_is_not_taken_for_the_one_before(root: Path) -> None:
-    loader = compare(lambda: Overwriting(root))
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_file_that_is_written_again_is_not_taken_for_the_one_before(root: Path, workers: int) -> None:
+    loader = compare(lambda: Overwriting(root), num_workers=min(workers, 1))
     assert not door.record(loader).on
 
 
@@ -316,8 +328,9 @@ class Watched(datasets.Files):
         return x.abs(), i
 
 
-def test_a_stand_in_that_is_in_the_way_gives_way(root: Path) -> None:
-    loader = compare(lambda: Watched(root))
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stand_in_that_is_in_the_way_gives_way(root: Path, workers: int) -> None:
+    loader = compare(lambda: Watched(root), num_workers=workers)
     assert not door.record(loader).on
     assert "in the way" in str(loader.explain())
 
@@ -339,12 +352,14 @@ def raising(samples: Any) -> Any:
         {"batch_sampler": [(1, 2), {3: 1, 4: 1}, {5}, []], "shuffle": False, "batch_size": 1},
     ],
 )
-def test_errors_and_odd_batches_are_torch_s(root: Path, options: dict[str, Any]) -> None:
-    compare(lambda: datasets.Files(root, datasets.TRAIN), **options)
+@pytest.mark.parametrize("workers", [0, 2])
+def test_errors_and_odd_batches_are_torch_s(root: Path, options: dict[str, Any], workers: int) -> None:
+    compare(lambda: datasets.Files(root, datasets.TRAIN), num_workers=workers, **options)
 
 
-def test_samples_of_different_sizes_fail_as_with_torch(root: Path) -> None:
-    compare(lambda: datasets.Files(root, T.ToTensor()))
+@pytest.mark.parametrize("workers", [0, 2])
+def test_samples_of_different_sizes_fail_as_with_torch(root: Path, workers: int) -> None:
+    compare(lambda: datasets.Files(root, T.ToTensor()), num_workers=workers)
 
 
 def test_a_default_dtype_counts(root: Path) -> None:
@@ -420,6 +435,82 @@ def test_dtypes_have_the_core_s_numbers() -> None:
     assert {str(dtype).removeprefix("torch."): number for dtype, number in DTYPES.items()} == {
         _native.dtype_name(lib, number): number for number in DTYPES.values()
     }
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"persistent_workers": True},
+        {"prefetch_factor": 1},
+        {"timeout": 60, "worker_init_fn": lambda number: torch.rand(number)},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_options_of_worker_processes(root: Path, options: dict[str, Any]) -> None:
+    loader = compare(lambda: datasets.Store(root, datasets.TRAIN), num_workers=2, batch_size=2, **options)
+    assert door.record(loader).state == "native"
+
+
+@pytest.mark.timeout(300)
+def test_a_worker_that_is_spawned(root: Path) -> None:
+    seed()
+    want = list(data.DataLoader(datasets.Files(root, datasets.TRAIN), 5, num_workers=1))
+    loader = goloader.DataLoader(
+        datasets.Files(root, datasets.TRAIN), 5, num_workers=1, multiprocessing_context="spawn"
+    )
+    seed()
+    assert difference(want, list(loader)) is None
+    assert door.record(loader).state == "native"
+
+
+def test_an_epoch_that_is_broken_off_leaves_workers_that_go_on(root: Path) -> None:
+    def some(loader: Any) -> Any:
+        seed()
+        return [list(itertools.islice(loader, count)) for count in (2, 30, 1, 30)]
+
+    options: dict[str, Any] = {"batch_size": 2, "shuffle": True, "num_workers": 2, "persistent_workers": True}
+    want = some(data.DataLoader(datasets.Files(root, datasets.TRAIN), **options))
+    loader = goloader.DataLoader(datasets.Files(root, datasets.TRAIN), **options)
+    assert difference(want, some(loader)) is None
+    assert door.record(loader).state == "native"
+
+
+def test_a_loader_goes_on_from_a_state_of_recorded_batches(root: Path) -> None:
+    def make() -> Any:
+        return goloader.DataLoader(datasets.Files(root, datasets.TRAIN), 2, shuffle=True, num_workers=2)
+
+    seed()
+    loader = make()
+    iterator = iter(loader)
+    for _ in range(4):
+        next(iterator)
+    state = loader.state_dict()
+    want = list(iterator)
+    assert door.record(loader).state == "native"
+    other = make()
+    other.load_state_dict(state)
+    assert len(want) == 7 and difference(want, list(other)) is None
+
+
+def test_ctrl_c_leaves_workers_that_go_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = goloader.DataLoader(datasets.Files(root, datasets.VAL), 4, num_workers=2)
+    want = list(loader)
+    right, calls = CoreNative.receive, itertools.count()
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        arrays = right(self, *arguments)
+        if next(calls) % 3 == 1:
+            raise KeyboardInterrupt
+        return arrays
+
+    monkeypatch.setattr(CoreNative, "receive", interrupted)
+    iterator, got, times = iter(loader), [], 0
+    while len(got) < len(want):
+        try:
+            got.append(next(iterator))
+        except KeyboardInterrupt:
+            times += 1
+    assert times > 0 and difference(want, got) is None
 
 
 def test_no_warnings_where_nothing_is_wrong(root: Path) -> None:

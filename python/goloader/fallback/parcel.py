@@ -135,6 +135,7 @@ class _Pickler(ForkingPickler):
                `decide` knows what to do with that storage
 
     A storage that is much larger than its only tensor (a row of a dataset, say) is not sent; that part of it is.
+    A class of tensors says by `__parcel__` if one is pickled in another way.
     """
 
     def __init__(
@@ -172,6 +173,9 @@ class _Pickler(ForkingPickler):
         if kind is _Part:
             return storage_over, (value.buffer,)
         if isinstance(value, torch.Tensor):
+            own = getattr(kind, "__parcel__", None)
+            if own is not None:
+                return own(value)
             self._note(value)
         return NotImplemented
 

@@ -224,9 +224,10 @@ class _IndexQueue:
                 self._batches.cancel_join_thread()  # nobody takes what is in there
                 raise SystemExit from None
             raise
-        return self._begin(*task) if type(task) is tuple else task
+        return self.begin(*task) if type(task) is tuple else task
 
-    def _begin(self, batch: int, index: Any) -> tuple[int, Any]:
+    def begin(self, batch: int, index: Any) -> tuple[int, Any]:
+        """A task, whose progress is noted."""
         note = self._note
         note.batch(batch)
         note.collating = True

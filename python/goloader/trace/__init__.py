@@ -16,6 +16,9 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     native.py    the core, carrying them out
     fetch.py     in front of torch's fetcher: record, make, and begin again where anything is in the way
     state.py     attributes of a dataset, noted and put back
+    worker.py    the same in a worker process, which sends recipes home
+    shipment.py  a recorded batch on its way there
+    iterator.py  torch's iterator over such processes
     same.py      comparison, for the shadow check
     rng.py       random generators, saved and put back
     record.py    what is known about a loader's dataset, and what explain() says

@@ -11,15 +11,18 @@ from torch.utils.data import get_worker_info
 
 from .. import plan
 from .._beside import Beside
+from ..fallback import without_slots
 from ..plan.refusal import Refusal
 from ..plan.transforms import is_original
+from ..state.protocol import Stateful
+from ..state.workers import ReportedIterator
 from . import hooks
 from .record import Record
 
 if TYPE_CHECKING:
     from .._loader import DataLoader
 
-__all__ = ["fetcher", "record", "refusal"]
+__all__ = ["fetcher", "iterator", "record", "refusal"]
 
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _records: Beside[DataLoader[Any], Record] = Beside()
@@ -31,8 +34,14 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
         return Refusal("loader", "trace=False", "the loader was told so")
     if os.environ.get("GOLOADER_TRACE", "1") == "0":
         return Refusal("loader", "GOLOADER_TRACE=0", "the environment says so")
-    if loader.num_workers > 0:
-        return Refusal("loader", f"num_workers={loader.num_workers}", "datasets are traced with num_workers=0 only")
+    if loader.num_workers > 0 and not loader.in_order:
+        return Refusal("loader", "in_order=False", "batches that are made elsewhere come in order")
+    if loader.num_workers > 0 and without_slots(loader) is not None:
+        return Refusal("loader", "slots", "batches of worker processes go torch's way")
+    if loader.num_workers > 0 and loader.rng is not None:
+        return Refusal("loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own")
+    if isinstance(loader.dataset, Stateful):
+        return Refusal("source", type(loader.dataset).__qualname__, "it has a state, and samples may change it")
     if loader._dataset_kind != 0:
         return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset cannot be run again")
     if get_worker_info() is not None:
@@ -56,6 +65,15 @@ def record(loader: DataLoader[Any]) -> Record:
     if known is None:
         known = _records[loader] = Record()
     return known
+
+
+def iterator(loader: DataLoader[Any]) -> ReportedIterator:
+    """The iterator of a loader with num_workers > 0 and shared slots."""
+    if not record(loader).on or refusal(loader) is not None:
+        return ReportedIterator(loader)
+    from .iterator import TracingIterator
+
+    return TracingIterator(loader, record(loader))
 
 
 def fetcher(loader: DataLoader[Any], inner: Any) -> Any:

@@ -58,13 +58,14 @@ class Fetcher:
             return self._inner.fetch(indices)
         start = self._generators.save()
         before = State(self._inner.dataset, self._inner.collate_fn) if record.due <= 0 else None
-        made = record if before is None else Record()
+        made = Record()
         try:
             batch = self._record_and_make(indices, made)
         except Exception as error:
             trouble: Exception | None = error
         else:
             if before is None or self._passes(indices, start, before, made):
+                self._accept(made)
                 return batch
             trouble = None
         self._generators.restore(start)
@@ -98,13 +99,11 @@ class Fetcher:
             self._compare(indices, start, before, made)
             after.restore()
             self._generators.restore(end)
-            if not record.on or record.due <= 0:
-                return False
-        record.add(made)
+            return record.on and record.due > 0
         return True
 
     def _compare(self, indices: Any, start: list[Any], before: State, made: Record) -> None:
-        record, dataset = self._record, self._inner.dataset
+        record = self._record
 
         def run(fetch: Callable[[Any], Any]) -> tuple[Any, float, list[Any]]:
             few = _few(indices) if self._inner.auto_collation else indices
@@ -121,40 +120,60 @@ class Fetcher:
                 record.stop("trace", f"the dataset's attribute {changed!r} changes as samples are loaded")
                 return
             traced, traced_s, stands_traced = run(lambda few: self._record_and_make(few, Record()))
-            found = difference(eager, traced)
-            if found is None and not same_states(stands, stands_traced):
-                found = "the random generators stand elsewhere"
-            if found is None:
-                record.passed(eager_s, traced_s)
-                return
-            again = run(self._inner.fetch)[0]
-            steady = difference(eager, again) is None
+            found = None if same_states(stands, stands_traced) else "the random generators stand elsewhere"
+            found = found or self._difference(eager, traced)
+            if found is not None:
+                self._make_all()
+            # Where another process compares, this one says before whether there is any sense in it.
+            steady = difference(eager, run(self._inner.fetch)[0]) is None if self._unsure(found) else True
+        except OSError as error:
+            record.undecoded(error)
+            return
         except Exception as error:  # of a user's type that cannot be compared, of a collate_fn that wants whole batches
             record.failed(f"samples could not be compared: {type(error).__name__}: {error}")
             return
         if not steady:
             record.stop("trace", "the dataset gives other samples each time, whatever its random state")
-            return
-        lines = ", ".join(f"{what} at {line}" for what, line in itertools.islice(made.reasons, 3))
-        record.stop(type(dataset).__qualname__, f"{found} when traced ({lines or 'all native'})", warn=True)
+        elif found is None:
+            record.passed(eager_s, traced_s)
+        else:
+            record.differs(self._inner.dataset, found, made.reasons)
 
-    def _record_and_make(self, indices: Any, record: Record) -> Any:
+    def _make_all(self) -> None:
+        """Raises OSError if a file of the samples cannot be decoded, which eager code may have seen and handled."""
+
+    def _unsure(self, found: str | None) -> bool:
+        return found is not None
+
+    def _accept(self, made: Record) -> None:
+        """The batch that was just recorded is used."""
+        self._record.add(made)
+
+    def _difference(self, eager: Any, traced: Any) -> str | None:
+        return difference(eager, traced)
+
+    def _record_and_make(self, indices: Any, made: Record) -> Any:
         if self._native is None:
             self._native = CoreNative(workers=0)
         session = Session(self._native)
         try:
             with recording(session):
                 batch = self._inner.fetch(indices)
-            leaves = finish(session, batch, self._native)
+            leaves = finish(session, batch, self._native.run)
         finally:
             session.clear()
-        count = len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
-        record.count(count, leaves, session.reasons, session.recorded)
+        made.count(self._count(indices), leaves, session)
         return batch
 
+    def _count(self, indices: Any) -> int:
+        return len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
 
-def finish(session: Session, batch: Any, native: CoreNative) -> Counter[str]:
-    """Makes the stand-ins that a batch still refers to, wherever they are in it; says where and how many images."""
+
+def finish(session: Session, batch: Any, run: Callable[[list[StandInTensor]], list[Any]] | None) -> Counter[str]:
+    """Makes the stand-ins that a batch still refers to, wherever they are in it; says where and how many images.
+
+    run  the core; None leaves to others what it would make
+    """
     tensors: list[StandInTensor] = []
     for each in session.living():
         if type(each) is StandInTensor:
@@ -170,8 +189,8 @@ def finish(session: Session, batch: Any, native: CoreNative) -> Counter[str]:
     for each in by_torch:
         session.became_real("one tensor in the order of an image's bytes")
         replace(each, make_eagerly(each))
-    if by_core:
-        for each, tensor in zip(by_core, native.run(by_core), strict=True):
+    if by_core and run is not None:
+        for each, tensor in zip(by_core, run(by_core), strict=True):
             replace(each, tensor)
     if len(leaves) < len(by_core):
         leaves["elsewhere in the batch"] += sum(sizes.values()) - sum(leaves.values())

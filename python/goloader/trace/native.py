@@ -13,10 +13,9 @@ from PIL import Image
 from .._core import Core, Rejected, Run
 from ..plan import Refusal, make_recipes
 from . import switch
-from .recipe import Source
 from .session import Native, TroubleError
 from .tensor import StandInTensor
-from .wire import FIELDS_MAX, Field, Message, encode
+from .wire import FIELDS_MAX, Field, encode, source_of
 
 __all__ = ["CoreNative"]
 
@@ -40,22 +39,28 @@ class CoreNative(Native):
         arrays: list[Any] = []
         try:
             for message in messages:
-                self._run.submit_recipes(message.data)
+                self.submit(message)
             while messages:
-                arrays += self.receive(messages.popleft())
+                arrays += self.receive(messages.popleft()) or ()
         except BaseException:
-            self._run.reset()  # what was submitted and not received
+            self.reset()
             raise
         return [_tensor(array, each) for array, each in zip(arrays, tensors, strict=True)]
 
-    def receive(self, message: Message) -> Sequence[Any]:
-        """The arrays of the message that was submitted first."""
+    def submit(self, message: bytes) -> None:
+        """Asks for the arrays of a message in wire form."""
+        self._run.submit_recipes(message)
+
+    def reset(self) -> None:
+        """Forgets messages that were submitted and not received."""
+        self._run.reset()
+
+    def receive(self, message: bytes, timeout: float = 0) -> Sequence[Any] | None:
+        """The arrays of the message that was submitted first; None after `timeout` seconds, if that is not 0."""
         try:
-            fields = self._run.receive(_Helper(message))
+            return self._run.receive(_Helper(message), timeout)
         except Rejected as rejected:
             raise rejected.error from None
-        assert fields is not None  # there is no time limit
-        return fields
 
     def stats(self) -> dict[str, int]:
         """Counters of the core."""
@@ -75,15 +80,15 @@ def _tensor(array: Any, stand_in: StandInTensor) -> torch.Tensor:
 class _Helper:
     """Answers the core's questions about one message."""
 
-    def __init__(self, message: Message) -> None:
-        self._sources = message.sources
+    def __init__(self, message: bytes) -> None:
+        self._message = message
 
     def pixels(self, row: int) -> tuple[bytes, int, int]:
-        source: Source = self._sources[row]
+        source = source_of(self._message, row)
         source.verify()
         with switch.off(), Image.open(source.data if source.path else io.BytesIO(source.data)) as image:
-            if (image.size, image.mode) != (source.size, source.mode):
-                raise TroubleError(f"Pillow opens {image.mode} {image.size} where {source} was expected")
+            if image.size != source.size:
+                raise TroubleError(f"Pillow opens {image.size} pixels where {source.size} were expected")
             made = image.convert("RGB")
         return made.tobytes(), made.width, made.height
 

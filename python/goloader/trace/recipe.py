@@ -17,7 +17,18 @@ from PIL import Image
 from . import switch
 from .session import TroubleError
 
-__all__ = ["STEPS_MAX", "Recipe", "Source", "crop", "flip_horizontal", "flip_vertical", "grayscale", "pad", "resize"]
+__all__ = [
+    "STEPS_MAX",
+    "STEP_BYTES",
+    "Recipe",
+    "Source",
+    "crop",
+    "flip_horizontal",
+    "flip_vertical",
+    "grayscale",
+    "pad",
+    "resize",
+]
 
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
@@ -25,6 +36,7 @@ Size = tuple[int, int]  # width, height
 
 # A core/recipe.Step in wire form: kind, filter, mode, channels, fill, left, top, right, bottom, width, height.
 _STEP = struct.Struct("<4B4B6i")
+STEP_BYTES = _STEP.size
 
 
 def crop(left: int, top: int, width: int, height: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 from ..plan.explain import Row
 from ..plan.refusal import Refusal
+from .session import Session
 
 __all__ = ["CHECK_EVERY", "Record"]
 
@@ -35,6 +37,8 @@ class Record:
     """State of tracing for one dataset.
 
     off        why nothing is recorded (any more)
+    warn       whether the user is to be warned of that
+    remote     this is a worker process: the main process does it
     due        samples until the next check
     samples    recorded so far
     batches    recorded so far
@@ -44,6 +48,8 @@ class Record:
     """
 
     off: Refusal | None = None
+    warn: bool = False
+    remote: bool = False
     due: int = 0
     samples: int = 0
     batches: int = 0
@@ -51,6 +57,7 @@ class Record:
     troubles: int = 0
     damaged: int = 0
     attempts: int = 0
+    checks: int = 0
     slower: int = 0
     leaves: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -69,23 +76,38 @@ class Record:
 
     def stop(self, what: str, why: str, warn: bool = False) -> None:
         """Ends tracing of this dataset."""
-        self.off = Refusal("source", what, why)
-        if warn:
+        self.adopt(Refusal("source", what, why), warn)
+
+    def adopt(self, off: Refusal, warn: bool) -> None:
+        """Ends tracing of this dataset for a reason that may come from another process, which leaves warning to us."""
+        self.off, self.warn = off, warn
+        if warn and not self.remote:
             warnings.warn(
-                f"goloader: {what}: {why}. This dataset now runs as torch runs it; "
+                f"goloader: {off.what}: {off.why}. This dataset now runs as torch runs it; "
                 "DataLoader(trace=False) does so from the start. Please report this.",
                 RuntimeWarning,
                 stacklevel=2,
             )
 
+    def differs(self, dataset: Any, found: str, reasons: Counter[tuple[str, str]]) -> None:
+        """A shadow check found a difference; `reasons` are the batch's."""
+        lines = ", ".join(f"{what} at {line}" for what, line in itertools.islice(reasons, 3))
+        self.stop(type(dataset).__qualname__, f"{found} when traced ({lines or 'all native'})", warn=True)
+
     def passed(self, eager_s: float, traced_s: float) -> None:
         """A shadow check found no difference, and took so long in each way."""
         self.attempts = 0
+        self.checks += 1
         self.slower = self.slower + 1 if traced_s > eager_s else 0
         self.due = _SLOWER_CHECK_EVERY if self.slower else CHECK_EVERY
         if self.slower >= _SLOWER_MAX:
             took = f"{traced_s * 1e3:.1f} ms with stand-ins, {eager_s * 1e3:.1f} ms without"
             self.stop("trace", f"it gains nothing: samples took {took}")
+
+    def compared(self) -> None:
+        """Another process made a shadow check, and this one found no difference."""
+        self.checks += 1
+        self.due = CHECK_EVERY
 
     def failed(self, why: str) -> None:
         """A shadow check could not be made."""
@@ -93,12 +115,13 @@ class Record:
         if self.attempts >= _ATTEMPTS_MAX:
             self.stop("trace", why)
 
-    def count(self, samples: int, leaves: Counter[str], reasons: Counter[tuple[str, str]], recorded: int) -> None:
-        """A batch was recorded, with as many stand-ins."""
-        self.add(Record(samples=samples, batches=1, recorded=recorded, leaves=leaves, reasons=reasons))
+    def count(self, samples: int, leaves: Counter[str], session: Session) -> None:
+        """A batch was recorded."""
+        self.samples, self.batches, self.recorded = samples, 1, session.recorded
+        self.leaves, self.reasons = leaves, session.reasons
 
     def add(self, made: Record) -> None:
-        """The same, from a record of its own."""
+        """A batch, of which `made` says what was recorded, is used."""
         self.samples += made.samples
         self.batches += made.batches
         self.recorded += made.recorded

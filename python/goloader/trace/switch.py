@@ -1,4 +1,4 @@
-"""Whether this thread records: the hooks look here first, and other threads never see a stand-in."""
+"""Whether this thread records, or packs: the hooks look here first, and other threads never see a stand-in."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .session import Session
+    from .shipment import Recipes
 
-__all__ = ["current", "off", "recording"]
+__all__ = ["current", "off", "pack", "packing", "recording"]
 
 
 class _Local(threading.local):
     session: Session | None = None
+    recipes: Recipes | None = None
 
 
 _local = _Local()
@@ -43,3 +45,13 @@ def off() -> Iterator[None]:
         yield
     finally:
         _local.session = before
+
+
+def packing() -> Recipes | None:
+    """Where the recipes of stand-ins go that this thread pickles, if it packs a batch now."""
+    return _local.recipes
+
+
+def pack(recipes: Recipes | None) -> None:
+    """From now on recipes of stand-ins go there; None ends it."""
+    _local.recipes = recipes

@@ -59,6 +59,11 @@ class StandInTensor(torch.Tensor):
         # Code that goes round __torch_function__: torch holds the object here, so it cannot become another.
         raise TroubleError(f"{function} met a stand-in")
 
+    def __parcel__(self) -> Any:
+        """How it is pickled into a batch that a worker process sends: what is on its way is made by the core."""
+        recipes = switch.packing()
+        return NotImplemented if recipes is None else recipes.put(self)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         become_real(self, "Tensor.__reduce_ex__")
         return self.__reduce_ex__(protocol)

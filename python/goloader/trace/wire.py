@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import torch
 
-from .recipe import Recipe, Source
+from .recipe import STEP_BYTES, Recipe, Source
 from .tail import Tail
 
-__all__ = ["FIELDS_MAX", "Field", "Message", "encode"]
+__all__ = ["FIELDS_MAX", "Field", "encode", "source_of"]
 
 FIELDS_MAX = 16  # GL_FIELDS_MAX
 
@@ -44,15 +44,7 @@ class Field:
     tail: Tail
 
 
-@dataclass(frozen=True)
-class Message:
-    """A batch in wire form, and the sources of its images in their order."""
-
-    data: bytes
-    sources: tuple[Source, ...]
-
-
-def encode(fields: Sequence[Field]) -> Message:
+def encode(fields: Sequence[Field]) -> bytes:
     """The message of at most FIELDS_MAX fields.
 
     Images that share a place follow each other, so that crops of one photo read it once.
@@ -76,7 +68,6 @@ def encode(fields: Sequence[Field]) -> Message:
     numbers: dict[int, int] = {}
     sources: list[bytes] = []
     images: list[bytes] = []
-    origins: list[Source] = []
     steps: list[bytes] = []
     for place in range(max(len(field.images) for field in fields)):
         for number, field in enumerate(fields):
@@ -91,6 +82,18 @@ def encode(fields: Sequence[Field]) -> Message:
                 sources.append(_SOURCE.pack(not source.path, *source.size, *where, *source.stamp))
             images.append(_IMAGE.pack(known, number, len(steps), len(image.steps)))
             steps += image.steps
-            origins.append(source)
     header = _HEADER.pack(_MAGIC, len(heads), len(sources), len(images), len(steps), at)
-    return Message(b"".join((header, *heads, *sources, *images, *steps, *body)), tuple(origins))
+    return b"".join((header, *heads, *sources, *images, *steps, *body))
+
+
+def source_of(message: bytes, image: int) -> Source:
+    """Where an image of a message comes from; what the user gave for it, and its mode, are not known any more."""
+    _, fields, sources, images, steps, _ = _HEADER.unpack_from(message)
+    first = _HEADER.size + fields * _FIELD.size
+    number = _IMAGE.unpack_from(message, first + sources * _SOURCE.size + image * _IMAGE.size)[0]
+    in_memory, width, height, at, size, *stamp = _SOURCE.unpack_from(message, first + number * _SOURCE.size)
+    body = first + sources * _SOURCE.size + images * _IMAGE.size + steps * STEP_BYTES
+    data = message[body + at : body + at + size]
+    if in_memory:
+        return Source(data, None, (width, height), "")
+    return Source(data[:-1], None, (width, height), "", (stamp[0], stamp[1]))

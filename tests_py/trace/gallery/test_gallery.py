@@ -41,13 +41,17 @@ def epochs(loader: Any, count: int) -> tuple[list[Any], Any]:
     return batches, (torch.rand(1).item(), random.random(), np.random.rand())
 
 
-@pytest.mark.parametrize("name", datasets.CASES)
-def test_batches_are_torch_s(root: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [(name, workers) for place, name in enumerate(datasets.CASES) for workers in (0, 1, 2) if workers != 1 + place % 2],
+)
+def test_batches_are_torch_s(root: Path, name: str, workers: int) -> None:
     case = datasets.CASES[name]
-    options = {"batch_size": 9, "shuffle": True} | case.options
-    want = epochs(data.DataLoader(case.make(root), **options), 4)
+    options = {"batch_size": 9, "shuffle": True, "num_workers": workers} | case.options
+    count = 2 if workers else 4
+    want = epochs(data.DataLoader(case.make(root), **options), count)
     loader = goloader.DataLoader(case.make(root), **options)
-    got = epochs(loader, 4)
+    got = epochs(loader, count)
     assert difference(want, got) is None
     assert door.record(loader).state == case.state, loader.explain()
     assert loader.explain().native == (case.state != "Python")

@@ -1,0 +1,131 @@
+"""A recorded batch on its way from a worker process: a pickle with empty tensors in it, and the recipes that fill them.
+
+While a batch is packed (fallback/parcel.py), its stand-ins are replaced by tensors without memory of their own; where
+the batch is opened, these are listed in the order in which they were packed, and get the core's memory when it is made.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..plan.refusal import Refusal
+from . import switch
+from .record import Record
+from .tensor import StandInTensor
+from .wire import FIELDS_MAX, Field, encode
+
+__all__ = ["Arrival", "Letter", "Recipes", "Shipment"]
+
+
+class Letter:
+    """What a worker sends along with a batch.
+
+    generation  how often the worker had begun again
+    made        what was recorded of the batch; None if it was made without stand-ins
+    off         why nothing is recorded by this worker any more
+    warn        whether the user is to be warned of that
+    """
+
+    def __init__(self, generation: int, made: Record | None, off: Refusal | None, warn: bool) -> None:
+        self.generation, self.made, self.off, self.warn = generation, made, off, warn
+
+
+class Shipment:
+    """A batch as a worker packs it; it is an Arrival where it is opened.
+
+    check  its first samples without and with stand-ins, which must be the same; None for most
+    """
+
+    def __init__(self, letter: Letter, batch: Any, check: tuple[Any, Any] | None) -> None:
+        self._letter, self._batch, self._check = letter, batch, check
+        self._recipes = Recipes()
+
+    def __reduce__(self) -> tuple[Callable[..., Arrival], tuple[Any, ...]]:
+        # Pickled in this order: stand-ins first, and then what was noted of them.
+        switch.pack(self._recipes)
+        return Arrival, (self._batch, self._check, self._letter, self._recipes)
+
+
+class Recipes:
+    """Those of a batch's stand-ins, in the order in which they were packed."""
+
+    def __init__(self) -> None:
+        self._tensors: list[StandInTensor] = []
+        self._numbers: dict[int, int] = {}
+
+    def put(self, tensor: StandInTensor) -> tuple[Callable[..., torch.Tensor], tuple[Any, ...]]:
+        """How pickle puts an empty tensor in the place of a stand-in."""
+        number = self._numbers.setdefault(id(tensor), len(self._tensors))
+        if number == len(self._tensors):
+            self._tensors.append(tensor)
+        return _empty, (number, tuple(tensor.shape), tensor.dtype)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        switch.pack(None)
+        fields = [Field(each.images, each.tail) for each in self._tensors]
+        return _as_it_is, ([encode(fields[at : at + FIELDS_MAX]) for at in range(0, len(fields), FIELDS_MAX)],)
+
+
+class Arrival:
+    """A batch that arrived.
+
+    batch      with empty tensors in it until fill()
+    check      as a Shipment's
+    letter     from its worker
+    messages   for the core, in wire form
+    submitted, received  how many of them the core was given, and has answered
+    failed     why the core could not make them
+    """
+
+    def __init__(self, batch: Any, check: tuple[Any, Any] | None, letter: Letter, messages: list[bytes]) -> None:
+        self.batch, self.check, self.letter, self.messages = batch, check, letter, messages
+        self.submitted = self.received = 0
+        self.failed: Exception | None = None
+        self._arrays: list[Any] = []
+        self._tensors, _opened.tensors = _opened.tensors, {}
+
+    def pin_memory(self) -> Arrival:
+        """torch's hook for types of one's own: there is nothing to be pinned yet."""
+        return self
+
+    def forget(self) -> None:
+        """As if nothing had been submitted."""
+        self.submitted = self.received = 0
+        self._arrays.clear()
+
+    def receive(self, arrays: Any) -> None:
+        """The arrays of the next message; with the last ones the batch is whole."""
+        self._arrays += arrays
+        self.received += 1
+        if self.received < len(self.messages):
+            return
+        for number, array in enumerate(self._arrays):
+            tensor = self._tensors[number]
+            made = torch.from_numpy(array)
+            if made.dtype != tensor.dtype:
+                made = made.view(tensor.dtype)
+            tensor.set_(made.view(tensor.shape))  # type: ignore[call-overload]
+        self._arrays.clear()
+        self._tensors.clear()
+
+
+class _Opened(threading.local):
+    def __init__(self) -> None:
+        self.tensors: dict[int, torch.Tensor] = {}
+
+
+_opened = _Opened()
+
+
+def _empty(number: int, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    tensor = torch.empty_strided(shape, (0,) * len(shape), dtype=dtype, device="cpu")
+    _opened.tensors[number] = tensor
+    return tensor
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
