@@ -14,7 +14,7 @@ import torch
 from torch.utils import data
 
 import goloader
-from goloader.trace import door
+from goloader.trace import door, hooks
 from goloader.trace.same import difference
 
 
@@ -53,5 +53,7 @@ def test_batches_are_torch_s(root: Path, name: str, workers: int) -> None:
     loader = goloader.DataLoader(case.make(root), **options)
     got = epochs(loader, count)
     assert difference(want, got) is None
+    if hooks.unknown_version() is not None:
+        return
     assert door.record(loader).state == case.state, loader.explain()
     assert loader.explain().native == (case.state != "Python")
