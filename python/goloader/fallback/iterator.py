@@ -60,7 +60,7 @@ class WorkerIterator(_MultiProcessingDataLoaderIter):
         self._owner = next(_owners)
         self._board = Board(loader.num_workers)
         self._pid = os.getpid()
-        super().__init__(_Seen(loader, self._worker()))
+        super().__init__(Seen(loader, self._worker()))
         # The range that tools look for in a profile.
         self._profile_name = f"enumerate(DataLoader)#{_MultiProcessingDataLoaderIter.__name__}.__next__"
 
@@ -151,15 +151,15 @@ def _ending(code: int) -> str:
         return f"was killed by signal {-code}"
 
 
-class _Seen:
+class Seen:
     """A loader as torch's iterator sees it: with processes that run our worker."""
 
     def __init__(self, loader: DataLoader[Any], worker: Worker) -> None:
-        self._loader = loader
+        self.loader = loader
         self.multiprocessing_context = _Context(loader.multiprocessing_context or torch.multiprocessing, worker)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
+        return getattr(self.loader, name)
 
 
 class _Context:

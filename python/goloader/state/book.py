@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import DistributedSampler
 
+from .._beside import Beside
 from .._errors import StateError
 from ..fallback import without_slots
+from ..fallback.iterator import Seen
 from ..samplers import NumberedSampler
 from .ledger import Ledger, Record, read, unbegun
 from .order import between, go_between
@@ -55,11 +57,18 @@ class Book:
         return self.seed
 
 
+# Kept beside the loaders, which have torch's attributes; one with a state to be loaded has it among its own, so that
+# copies and pickles do.
+_books: Beside[Any, Book] = Beside()
+
+
 def of(loader: Any) -> Book:
-    """The book of a loader."""
-    book: Book | None = getattr(loader, "_book", None)
+    """The book of a loader, or of what torch's iterator sees in its place."""
+    if isinstance(loader, Seen):
+        loader = loader.loader
+    book: Book | None = vars(loader).get("_book") or _books.get(loader)
     if book is None:
-        book = loader._book = Book()
+        book = _books[loader] = Book()
     return book
 
 
@@ -83,10 +92,11 @@ def load_state_dict(loader: DataLoader[Any], state: dict[str, Any]) -> None:
     if record is not None and loader.rng == "sample" and record.rng is None and record.base_seed is not None:
         raise StateError('the state is of a loader without rng="sample"')
     loader.__dict__.pop("_book", None)
+    _books.pop(loader)
     loader._iterator = None
     if record is None:
         return
-    book = of(loader)
+    book = loader._book = Book()
     book.epoch, book.seed = record.epoch + 1, record.rng
     if record.base_seed is not None:
         book.loaded = record
