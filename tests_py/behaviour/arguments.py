@@ -241,7 +241,7 @@ def worker_init_fn(kind: Kind, world: World) -> Any:
     return found + runs(kind, world, {"worker_init_fn": lambda: fail, "batch_size": 5}, workers=(0,))
 
 
-@argument("worker_init_fn", "changes the worker's copy", case="that changes the dataset", native=False)
+@argument("worker_init_fn", "changes the worker's copy", case="that changes the dataset", native=None)
 def worker_init_fn_changes(kind: Kind, world: World) -> Any:
     return runs(kind, world, {"batch_size": 5, "worker_init_fn": lambda: change_dataset}, workers=(2,))
 
