@@ -34,7 +34,8 @@ def same_as_torch_s(dataset: data.Dataset[Any], function: Callable[[int], Any], 
 
 
 def native_after_an_epoch(dataset: data.Dataset[Any], function: Callable[[int], Any]) -> bool:
-    loader = goloader.DataLoader(dataset, batch_size=5, num_workers=2, worker_init_fn=function)
+    """Whether the loader itself is: pixels that worker processes leave to Go do not count."""
+    loader = goloader.DataLoader(dataset, batch_size=5, num_workers=2, worker_init_fn=function, trace=False)
     assert loader.explain().native
     list(loader)
     return loader.explain().native
@@ -124,7 +125,7 @@ def test_tensors_that_it_writes_into(function: Callable[[int], Any], native: boo
 
 
 def test_without_the_function_or_with_another_the_loader_is_native_again(dataset: ImageFolder) -> None:
-    loader = goloader.DataLoader(dataset, batch_size=5, num_workers=2, worker_init_fn=change_samples)
+    loader = goloader.DataLoader(dataset, batch_size=5, num_workers=2, worker_init_fn=change_samples, trace=False)
     for function, native in ((change_samples, False), (nothing, True), (change_samples, False), (None, True)):
         loader.worker_init_fn = function
         list(loader)

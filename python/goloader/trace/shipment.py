@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils.data._utils import pin_memory
 
 from ..plan.refusal import Refusal
 from . import switch
@@ -89,7 +90,9 @@ class Arrival:
         self._tensors, _opened.tensors = _opened.tensors, {}
 
     def pin_memory(self) -> Arrival:
-        """torch's hook for types of one's own: there is nothing to be pinned yet."""
+        """torch's hook for types of one's own: a batch that waits for nothing is pinned in its thread."""
+        if not self.messages:
+            self.batch = pin_memory.pin_memory(self.batch)
         return self
 
     def forget(self) -> None:
