@@ -96,7 +96,13 @@ def test_the_json_of_arrays() -> None:
     plan = make_arrays([np.zeros((3, 2, 4), np.float32), np.zeros(3, np.int64)])
     assert json.loads(plan.to_json()) == {
         "version": 1,
-        "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [2, 4]}, {"dtype": "int64", "shape": []}]},
+        "source": {
+            "kind": "array",
+            "fields": [
+                {"dtype": "float32", "shape": [2, 4], "stored": "float32"},
+                {"dtype": "int64", "shape": [], "stored": "int64"},
+            ],
+        },
         "parts": [{"count": 3, "transforms": [], "table": ""}],
         "output": None,
         "rng": None,
