@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -52,5 +53,10 @@ def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
     # A failed test's traceback holds its loaders.
     if request.node.stash.get(_passed, False) and _left(before):
+        # Threads (torch's that pins, a framework's) may be about to let go of something.
+        deadline = time.monotonic() + 5
         gc.collect()
+        while _left(before) and time.monotonic() < deadline:
+            time.sleep(0.05)
+            gc.collect()
         assert not _left(before), f"left behind (before, after): {_left(before)}"
