@@ -15,6 +15,7 @@ from ..paths import Files
 from ..refusal import Refusal, RefusalError
 from ..transforms import is_original
 from ..transforms import lower as lower_transform
+from .known import Known, nearest
 from .samples import Part
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
@@ -22,10 +23,9 @@ __all__ = ["ImageFiles", "Kind", "kind_of"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class Kind(Known):
     """A class whose dataset[i] is (transform(image of a file), label).
 
-    module, name  of the class in torchvision.datasets; subclasses that change nothing of that are meant too
     lists         attributes with an item a sample
     samples       (dataset, *lists) -> a (path, label) tuple a sample
     reads         attributes that `samples` reads besides
@@ -35,8 +35,6 @@ class Kind:
     why_not       dataset -> why it is not lowered, or ""
     """
 
-    module: str
-    name: str
     lists: tuple[str, ...]
     samples: Callable[..., Sequence[tuple[Any, Any]]]
     reads: tuple[str, ...] = ()
@@ -44,11 +42,6 @@ class Kind:
     mode: Literal["", "RGB", "L", "file"] = ""
     joint: bool = False
     why_not: Callable[[Any], str] = lambda dataset: ""
-
-    @property
-    def base(self) -> Any:
-        """The class, None while nobody imported it."""
-        return getattr(sys.modules.get(f"torchvision.datasets.{self.module}"), self.name, None)
 
 
 def _pairs(dataset: Any, samples: Any) -> Any:
@@ -136,11 +129,7 @@ _KINDS = (
 
 def kind_of(dataset: Any) -> Kind | None:
     """Which of these classes `dataset` is of; the one nearest to its own."""
-    for parent in type(dataset).__mro__:
-        for kind in _KINDS:
-            if parent is kind.base:
-                return kind
-    return None
+    return nearest(dataset, _KINDS)
 
 
 class ImageFiles(Node):

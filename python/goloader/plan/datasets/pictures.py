@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from ..lowered import Lowered
 from ..refusal import Refusal, RefusalError
 from ..rows import Array, Pixels
 from ..transforms import lower as lower_transform
+from .known import Known, nearest
 from .tensors import Tensor
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
@@ -38,25 +38,17 @@ class PixelPart:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Kind(Known):
     """A class whose dataset[i] is (transform(Image.fromarray(data[i])), label i).
 
-    module, name  of the class in torchvision.datasets; subclasses that change nothing of that are meant too
     axes          of its data: n images, y rows, x columns, c channels
     targets       the attribute that has the labels
     read          what it holds -> labels, if int() of an item is the label
     """
 
-    module: str
-    name: str
     axes: str
     targets: str
     read: Callable[[Any], NDArray[np.int64] | None]
-
-    @property
-    def base(self) -> Any:
-        """The class, None while nobody imported it."""
-        return getattr(sys.modules.get(f"torchvision.datasets.{self.module}"), self.name, None)
 
 
 def _ints(targets: Any) -> NDArray[np.int64] | None:
@@ -99,11 +91,7 @@ _KINDS = (
 
 def kind_of(dataset: Any) -> Kind | None:
     """Which of these classes `dataset` is of; the one nearest to its own."""
-    for parent in type(dataset).__mro__:
-        for kind in _KINDS:
-            if parent is kind.base:
-                return kind
-    return None
+    return nearest(dataset, _KINDS)
 
 
 class Pictures(Node):

@@ -1,0 +1,34 @@
+"""Classes of torchvision.datasets that are known by their names, so that nothing is imported to look for them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+__all__ = ["Known", "nearest"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A class.
+
+    module, name  of it in torchvision.datasets; subclasses that change nothing of what is known are meant too
+    """
+
+    module: str
+    name: str
+
+    @property
+    def base(self) -> Any:
+        """The class, None while nobody imported it."""
+        return getattr(sys.modules.get(f"torchvision.datasets.{self.module}"), self.name, None)
+
+
+K = TypeVar("K", bound=Known)
+
+
+def nearest(dataset: Any, kinds: Sequence[K]) -> K | None:
+    """Which of these classes `dataset` is of; the one nearest to its own."""
+    return next((kind for parent in type(dataset).__mro__ for kind in kinds if parent is kind.base), None)
