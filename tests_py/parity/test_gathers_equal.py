@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.utils import data
 from torch.utils.data import ConcatDataset, Dataset, StackDataset, Subset, TensorDataset, random_split
-from twins import Program, bits, check, compare, errors, loader_of, told
+from twins import Program, bits, changed, check, compare, errors, loader_of
 
 import goloader
 
@@ -186,25 +186,6 @@ def test_every_layout_of_numpy(name: str) -> None:
 # Changes by the user
 
 
-def steps(kind: type[data.DataLoader[Any]], change: Any, **arguments: Any) -> Iterator[Any]:
-    """Batches and errors of three epochs. The dataset is changed between them, and, without workers, amid one."""
-    dataset = Everything()
-    loader = kind(dataset, batch_size=5, **arguments)
-    for epoch in range(3):
-        iterator = iter(loader)
-        for number in range(9):
-            try:
-                yield "batch", bits(next(iterator))
-            except StopIteration:
-                break
-            except Exception as error:
-                yield "error", told(error)
-            if number == 1 and arguments["num_workers"] == 0:
-                change(dataset, 10 * epoch + 1)
-        del iterator
-        change(dataset, 10 * epoch)
-
-
 def fill(dataset: Any, value: int) -> None:
     dataset.x[value % 7 :: 2] = value
     dataset.scores[value % 5 :: 2] = value
@@ -248,8 +229,8 @@ class Counting(Base):
 @pytest.mark.parametrize("change", [fill, relabel, retype, replace, become, shorten, in_bulk])
 def test_a_change_is_seen_when_torch_sees_it(change: Any, num_workers: int) -> None:
     compare(
-        list(steps(goloader.DataLoader, change, num_workers=num_workers)),
-        list(steps(data.DataLoader, change, num_workers=num_workers)),
+        list(changed(goloader.DataLoader, Everything, change, batch_size=5, num_workers=num_workers)),
+        list(changed(data.DataLoader, Everything, change, batch_size=5, num_workers=num_workers)),
     )
 
 

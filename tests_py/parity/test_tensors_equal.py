@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch.utils import data
 from torch.utils.data import ConcatDataset, StackDataset, Subset, TensorDataset, random_split
-from twins import Program, bits, check, compare, errors, generator, loader_of, run, told
+from twins import Program, bits, changed, check, compare, errors, generator, loader_of, run
 
 import goloader
 
@@ -188,26 +188,6 @@ def test_any_tree_gives_torchs_batches(choices: st.DataObject) -> None:
 # Changes by the user
 
 
-def steps(kind: type[data.DataLoader[Any]], make: Callable[[], Any], change: Any, **arguments: Any) -> Iterator[Any]:
-    """Batches and errors of three epochs. The dataset is changed between them, and, without workers, amid one."""
-    torch.manual_seed(0)
-    dataset = make()
-    loader = kind(dataset, **arguments)
-    for epoch in range(3):
-        iterator = iter(loader)
-        for number in range(20):
-            try:
-                yield "batch", bits(next(iterator))
-            except StopIteration:
-                break
-            except Exception as error:
-                yield "error", told(error)
-            if number == 1 and arguments["num_workers"] == 0:
-                change(dataset, 10 * epoch + 1)
-        del iterator
-        change(dataset, 10 * epoch)
-
-
 def fill(dataset: Any, value: int) -> None:
     dataset.tensors[0][value % 7 :: 2] = value
 
@@ -245,14 +225,14 @@ def override(dataset: Any, value: int) -> None:
 def test_a_change_of_the_dataset_is_seen_when_torch_sees_it(change: Any, num_workers: int) -> None:
     for shuffle in False, True:
         arguments = {"batch_size": 5, "shuffle": shuffle, "num_workers": num_workers}
-        theirs = list(steps(data.DataLoader, pair, change, **arguments))
-        compare(list(steps(goloader.DataLoader, pair, change, **arguments)), theirs)
+        theirs = list(changed(data.DataLoader, pair, change, **arguments))
+        compare(list(changed(goloader.DataLoader, pair, change, **arguments)), theirs)
 
 
 def test_memory_that_is_moved_is_found_again_without_workers() -> None:
     arguments = {"batch_size": 5, "num_workers": 0}
-    theirs = list(steps(data.DataLoader, pair, resize, **arguments))
-    compare(list(steps(goloader.DataLoader, pair, resize, **arguments)), theirs)
+    theirs = list(changed(data.DataLoader, pair, resize, **arguments))
+    compare(list(changed(goloader.DataLoader, pair, resize, **arguments)), theirs)
 
 
 def test_memory_cannot_be_moved_under_workers() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,3 +177,23 @@ def warned(action: Callable[[], Any]) -> list[tuple[str, str]]:
         warnings.simplefilter("always")
         action()
     return [(warning.category.__name__, str(warning.message)) for warning in caught]
+
+
+def changed(kind: type[data.DataLoader[Any]], make: Callable[[], Any], change: Any, **arguments: Any) -> Iterator[Any]:
+    """Batches and errors of three epochs. The dataset is changed between them, and, without workers, amid one."""
+    torch.manual_seed(0)
+    dataset = make()
+    loader = kind(dataset, **arguments)
+    for epoch in range(3):
+        iterator = iter(loader)
+        for number in range(20):
+            try:
+                yield "batch", bits(next(iterator))
+            except StopIteration:
+                break
+            except Exception as error:
+                yield "error", told(error)
+            if number == 1 and arguments["num_workers"] == 0:
+                change(dataset, 10 * epoch + 1)
+        del iterator
+        change(dataset, 10 * epoch)
