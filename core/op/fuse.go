@@ -67,7 +67,7 @@ func (f *fuser) add(step recipe.Step) error {
 			f.mover().crop(Window{step.Left, step.Top, step.Width, step.Height})
 		}
 	case recipe.Resize:
-		if step.Filter > recipe.Hamming {
+		if !step.Filter.Known() {
 			return fmt.Errorf("no filter %d", step.Filter)
 		}
 		if out != f.size {
@@ -94,14 +94,19 @@ func (f *fuser) add(step recipe.Step) error {
 			f.push(Pass{Kind: Pad, Left: step.Left, Top: step.Top, Right: step.Right, Bottom: step.Bottom,
 				Mode: int32(step.Mode), Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}, Out: whole(out)})
 		}
-	case recipe.Grayscale:
+	case recipe.Grayscale, recipe.OpenCVGray:
 		if step.Channels != 1 && step.Channels != 3 {
 			return fmt.Errorf("grey as %d channels, want 1 or 3", step.Channels)
 		}
+		mode := int32(GreyPillow)
+		if step.Kind == recipe.OpenCVGray {
+			mode = GreyOpenCV
+		}
+		// Grey of grey is the same: both libraries' weights add up to one.
 		if p := f.last(); p != nil && p.Kind == Grey {
 			p.Planes = int32(step.Channels)
 		} else {
-			f.push(Pass{Kind: Grey, Planes: int32(step.Channels)})
+			f.push(Pass{Kind: Grey, Mode: mode, Planes: int32(step.Channels)})
 		}
 	default:
 		return fmt.Errorf("no step of kind %d", step.Kind)

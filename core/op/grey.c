@@ -6,7 +6,8 @@ static void take_grey(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *c
         const uint8_t *grey = plane[0] + i * stride;
         if (stage->in_planes == 3) {
             uint8_t *built = gl_target_rows(target, 0, y + i);
-            stage->kernels->grey(grey, plane[1] + i * stride, plane[2] + i * stride, (size_t)target->width, built);
+            (stage->pass->mode == GL_GREY_OPENCV ? gl_opencv_grey : stage->kernels->grey)(
+                grey, plane[1] + i * stride, plane[2] + i * stride, (size_t)target->width, built);
             grey = built;
         }
         for (int32_t p = 0; p < target->planes; p++)

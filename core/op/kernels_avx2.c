@@ -408,6 +408,8 @@ const gl_kernels gl_avx2_kernels = {
     .horizontal = horizontal,
     .vertical = vertical,
     .put = put,
+    .linear_across = gl_avx2_linear_across,
+    .linear_down = gl_avx2_linear_down,
     .grey = gl_avx2_grey,
     .split = split,
 };

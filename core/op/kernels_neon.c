@@ -121,6 +121,8 @@ const gl_kernels gl_neon_kernels = {
     .horizontal = horizontal,
     .vertical = vertical,
     .put = gl_plain_put,
+    .linear_across = gl_plain_linear_across,
+    .linear_down = gl_plain_linear_down,
     .grey = gl_plain_grey,
     .split = split,
 };

@@ -79,6 +79,8 @@ const gl_kernels gl_plain_kernels = {
     .horizontal = gl_plain_horizontal,
     .vertical = gl_plain_vertical,
     .put = gl_plain_put,
+    .linear_across = gl_plain_linear_across,
+    .linear_down = gl_plain_linear_down,
     .grey = gl_plain_grey,
     .split = gl_plain_split,
 };

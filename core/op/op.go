@@ -90,7 +90,13 @@ type PassKind int32
 const (
 	Resample PassKind = C.GL_RESAMPLE // crop to Src, resize to Width x Height, crop to Out, flip
 	Pad      PassKind = C.GL_PAD      // add a border, crop to Out, flip
-	Grey     PassKind = C.GL_GREY     // luma, as Planes equal planes
+	Grey     PassKind = C.GL_GREY     // luma, as Planes equal planes; Mode says whose
+)
+
+// Modes of Grey: whose weights.
+const (
+	GreyPillow = C.GL_GREY_PILLOW
+	GreyOpenCV = C.GL_GREY_OPENCV
 )
 
 // Flip says which ways a pass mirrors its result.

@@ -11,13 +11,27 @@
 
 enum { GL_PASSES_MAX = 16 };
 
-/* Filters by Pillow's numbers (Image.Resampling). */
-enum { GL_NEAREST = 0, GL_LANCZOS = 1, GL_BILINEAR = 2, GL_BICUBIC = 3, GL_BOX = 4, GL_HAMMING = 5 };
+/* Filters: Pillow's by its numbers (Image.Resampling), and those whose arithmetic is another library's. */
+enum {
+    GL_NEAREST = 0,
+    GL_LANCZOS = 1,
+    GL_BILINEAR = 2,
+    GL_BICUBIC = 3,
+    GL_BOX = 4,
+    GL_HAMMING = 5,
+    GL_TORCH_BILINEAR = 16, /* torch's interpolate(..., antialias=True) of bytes */
+    GL_TORCH_BICUBIC = 17,
+    GL_OPENCV_NEAREST = 32, /* cv2.resize, by its flag INTER_... */
+    GL_OPENCV_LINEAR = 33,
+    GL_OPENCV_AREA = 34
+};
 
 enum { GL_RESAMPLE = 0, GL_PAD = 1, GL_GREY = 2 };     /* gl_pass.kind */
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
-/* gl_pass.mode, as numpy.pad and torchvision name them. */
+/* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
 enum { GL_CONSTANT = 0, GL_EDGE = 1, GL_REFLECT = 2, GL_SYMMETRIC = 3 };
+/* gl_pass.mode of grey: whose weights. */
+enum { GL_GREY_PILLOW = 0, GL_GREY_OPENCV = 1 };
 
 /* Which of the two passes of a resize Pillow does first; it depends on Pillow's version and changes the result.
  * w and h are src's, out_w and out_h the whole resize's (gl_pass.width, height), whatever part of it is kept.
@@ -33,8 +47,9 @@ enum {
  *                keep `out` of the result; flip that.  Only what `out` needs is computed.
  *   GL_PAD       add left, top, right, bottom pixels (>= 0) of kind `mode`; `fill` is used by GL_CONSTANT, a byte a
  *                plane; keep `out` of the padded image; flip that.
- *   GL_GREY      L = (19595 R + 38470 G + 7471 B + 32768) >> 16 (ITU-R 601, as Pillow's convert("L")); `planes` says
- *                whether one plane or three equal ones come out.  One plane goes through unchanged. */
+ *   GL_GREY      L = (19595 R + 38470 G + 7471 B + 32768) >> 16 (ITU-R 601, as Pillow's convert("L")), or with mode
+ *                GL_GREY_OPENCV (9798 R + 19235 G + 3735 B + 16384) >> 15 (cv2.cvtColor); `planes` says whether one
+ *                plane or three equal ones come out.  One plane goes through unchanged. */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;

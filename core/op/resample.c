@@ -135,9 +135,11 @@ static void whole_down(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t
         }
 }
 
-/* Pillow's choice, by its version; see op.h. */
+/* Pillow's choice, by its version; see op.h. torch never has it so. */
 static int vertical_first(const gl_stage *stage) {
     const gl_pass *pass = stage->pass;
+    if (pass->filter > GL_HAMMING)
+        return 0;
     const int64_t w = pass->src.width, h = pass->src.height;
     switch (stage->pass_order) {
     case GL_TALL_FIRST:
@@ -176,12 +178,18 @@ static void reverse(int32_t *map, int32_t n) {
 static gl_axis_kind kind_of(int32_t in, int32_t out, int32_t filter) {
     if (in == out)
         return GL_AXIS_SAME;
-    return filter == GL_NEAREST ? GL_AXIS_MAP : GL_AXIS_TAPS;
+    return filter == GL_NEAREST || filter == GL_OPENCV_NEAREST ? GL_AXIS_MAP : GL_AXIS_TAPS;
 }
 
 int gl_resample_begin(gl_stage *stage) {
     const gl_pass *pass = stage->pass;
     const gl_window src = pass->src, out = pass->out;
+    if (src.width != pass->width || src.height != pass->height) {
+        if (pass->filter == GL_OPENCV_LINEAR)
+            return gl_opencv_linear_begin(stage);
+        if (pass->filter == GL_OPENCV_AREA)
+            return gl_opencv_area_begin(stage);
+    }
     stage->columns = kind_of(src.width, pass->width, pass->filter);
     stage->rows = kind_of(src.height, pass->height, pass->filter);
 
@@ -206,8 +214,10 @@ int gl_resample_begin(gl_stage *stage) {
             return -1;
         stage->column_map = (int32_t *)stage->scratch->maps.data;
         stage->row_map = stage->column_map + out.width;
-        gl_nearest_map(stage->column_map, src.width, pass->width, out.x, out.width);
-        gl_nearest_map(stage->row_map, src.height, pass->height, out.y, out.height);
+        void (*const map)(int32_t *, int32_t, int32_t, int32_t, int32_t) =
+            pass->filter == GL_NEAREST ? gl_nearest_map : gl_opencv_nearest_map;
+        map(stage->column_map, src.width, pass->width, out.x, out.width);
+        map(stage->row_map, src.height, pass->height, out.y, out.height);
     }
     const extent x = extent_of(stage->columns, stage->column_table, stage->column_map, out.x, out.width);
     const extent y = extent_of(stage->rows, stage->row_table, stage->row_map, out.y, out.height);

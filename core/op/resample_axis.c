@@ -1,4 +1,7 @@
-/* Pillow's weights (precompute_coeffs and normalize_coeffs_8bpc in src/libImaging/Resample.c), in double.
+/* Pillow's weights (precompute_coeffs and normalize_coeffs_8bpc in src/libImaging/Resample.c), in double, and torch's
+ * (aten/src/ATen/native/cpu/UpSampleKernel.cpp), which are the same before they are rounded: to 16 bits, with as many
+ * of fraction as the largest weight leaves room for. Shifted up they are weights for the same kernels, whose sums then
+ * round as torch's do.
  *
  * A fused multiply-add would round differently.  x86-64 without target attributes has none, so this file has no such
  * attribute; elsewhere the compiler is told not to contract. */
@@ -66,11 +69,56 @@ static const struct {
     [GL_BOX] = {box, 0.5},         [GL_HAMMING] = {hamming, 1.0},
 };
 
+/* What an axis' weights are made by. */
+typedef struct rule {
+    int32_t in, filter;
+    double scale, support, inverse;
+} rule;
+
+/* The inputs of one output, from *first on, and their weights; says how many. */
+static int32_t weigh(const rule *rule, int32_t output, int32_t *first, double *weights) {
+    const double centre = (output + 0.5) * rule->scale;
+    /* Bounded before they become integers, since they may not fit. */
+    const double left = centre - rule->support + 0.5, right = centre + rule->support + 0.5;
+    const int32_t low = left < 0 ? 0 : (int32_t)left, end = right > rule->in ? rule->in : (int32_t)right;
+    double sum = 0.0;
+    for (int32_t j = low; j < end; j++) {
+        const double weight = filters[rule->filter].weight((j - centre + 0.5) * rule->inverse);
+        weights[j - low] = weight;
+        sum += weight;
+    }
+    if (sum != 0.0)
+        for (int32_t j = 0; j < end - low; j++)
+            weights[j] /= sum;
+    *first = low;
+    return end - low;
+}
+
+/* Bits of fraction that torch gives its 16-bit weights: by the largest of all outputs, whichever are wanted. */
+static int torch_bits(const rule *rule, int32_t out, double *weights) {
+    double most = 0.0;
+    for (int32_t o = 0; o < out; o++) {
+        int32_t first;
+        const int32_t count = weigh(rule, o, &first, weights);
+        for (int32_t j = 0; j < count; j++)
+            most = weights[j] > most ? weights[j] : most;
+    }
+    int bits = 0;
+    while (bits < GL_WEIGHT_BITS && (int32_t)(0.5 + most * (1 << (bits + 1))) < 1 << 15)
+        bits++;
+    return bits;
+}
+
+static int32_t filter_of(int32_t filter) {
+    return filter == GL_TORCH_BILINEAR ? GL_BILINEAR : filter == GL_TORCH_BICUBIC ? GL_BICUBIC : filter;
+}
+
 int gl_axis_build(gl_axis *axis, gl_buffer *room, const gl_axis_key *key) {
     const double scale = (double)(float)key->in / key->out; /* Pillow's box is float */
     const double filter_scale = scale < 1.0 ? 1.0 : scale;
-    const double support = filters[key->filter].support * filter_scale;
-    const double inverse = 1.0 / filter_scale;
+    const int32_t filter = filter_of(key->filter);
+    const double support = filters[filter].support * filter_scale;
+    const rule rule = {key->in, filter, scale, support, 1.0 / filter_scale};
     const double taps_wide = ceil(support) * 2 + 1;
     const size_t taps = taps_wide < key->in ? (size_t)taps_wide : (size_t)key->in;
     const size_t n = (size_t)key->n;
@@ -84,28 +132,20 @@ int gl_axis_build(gl_axis *axis, gl_buffer *room, const gl_axis_key *key) {
     axis->count = axis->first + n;
     axis->weight = axis->count + n;
 
+    const int bits = filter == key->filter ? GL_WEIGHT_BITS : torch_bits(&rule, key->out, weights);
     int32_t low = INT32_MAX, high = 0;
     for (size_t i = 0; i < n; i++) {
         const int32_t o = key->flip ? key->from + key->n - 1 - (int32_t)i : key->from + (int32_t)i;
-        const double centre = (o + 0.5) * scale;
-        /* Bounded before they become integers, since they may not fit. */
-        const double left = centre - support + 0.5, right = centre + support + 0.5;
-        const int32_t first = left < 0 ? 0 : (int32_t)left, end = right > key->in ? key->in : (int32_t)right;
-        double sum = 0.0;
-        for (int32_t j = first; j < end; j++) {
-            const double weight = filters[key->filter].weight((j - centre + 0.5) * inverse);
-            weights[j - first] = weight;
-            sum += weight;
-        }
+        int32_t first;
+        const int32_t count = weigh(&rule, o, &first, weights);
         int32_t *fixed = axis->weight + i * taps;
-        for (int32_t j = 0; j < end - first; j++) {
-            const double weight = sum != 0.0 ? weights[j] / sum : weights[j];
-            fixed[j] = (int32_t)((weight < 0 ? -0.5 : 0.5) + weight * (1 << GL_WEIGHT_BITS));
-        }
+        for (int32_t j = 0; j < count; j++)
+            fixed[j] =
+                (int32_t)((weights[j] < 0 ? -0.5 : 0.5) + weights[j] * (1 << bits)) * (1 << (GL_WEIGHT_BITS - bits));
         axis->first[i] = first;
-        axis->count[i] = end - first;
+        axis->count[i] = count;
         low = first < low ? first : low;
-        high = end > high ? end : high;
+        high = first + count > high ? first + count : high;
     }
     for (size_t i = 0; i < n; i++)
         axis->first[i] -= low;

@@ -120,6 +120,11 @@ static int is_size(int64_t width, int64_t height) {
     return width >= 1 && height >= 1 && width <= INT32_MAX && height <= INT32_MAX && width * height <= pixels_max;
 }
 
+static int is_filter(int32_t filter) {
+    return (filter >= GL_NEAREST && filter <= GL_HAMMING) || filter == GL_TORCH_BILINEAR ||
+           filter == GL_TORCH_BICUBIC || (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
+}
+
 /* What is wrong with a pass over an image of shape *in, or NULL and *in is what comes out. */
 static const char *check_pass(const gl_pass *pass, shape *in) {
     int64_t width = pass->width, height = pass->height;
@@ -127,7 +132,7 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
     case GL_RESAMPLE:
         if (!is_inside(pass->src, in->width, in->height))
             return "the window to resize is not inside the image";
-        if (pass->filter < GL_NEAREST || pass->filter > GL_HAMMING)
+        if (!is_filter(pass->filter))
             return "no such filter";
         break;
     case GL_PAD:
@@ -141,6 +146,8 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
     case GL_GREY:
         if (pass->planes != 1 && pass->planes != 3)
             return "grey leaves 1 or 3 planes";
+        if (pass->mode != GL_GREY_PILLOW && pass->mode != GL_GREY_OPENCV)
+            return "no such grey";
         in->planes = pass->planes;
         return NULL;
     default:

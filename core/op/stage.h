@@ -4,6 +4,7 @@
 #define GOLOADER_STAGE_H
 
 #include "kernels.h"
+#include "opencv.h"
 
 enum {
     /* Rows handled at a time: enough to keep a kernel's weights in registers, few enough for the first-level cache. */
@@ -70,10 +71,14 @@ struct gl_stage {
     const gl_table *column_table, *row_table;
     /* Resample by nearest: the inputs; pad: the inputs, or -1 for the fill. */
     int32_t *column_map, *row_map;
+    /* Resample by OpenCV's rules. */
+    gl_opencv opencv;
 };
 
 /* The beginnings of the passes: 0, or -1 if out of memory. */
 int gl_resample_begin(gl_stage *stage);
+int gl_opencv_linear_begin(gl_stage *stage);
+int gl_opencv_area_begin(gl_stage *stage);
 int gl_pad_begin(gl_stage *stage);
 int gl_grey_begin(gl_stage *stage);
 

@@ -191,7 +191,7 @@ func (b *Batch) check() error {
 func planesAfter(steps []Step) int {
 	planes := 3
 	for _, s := range steps {
-		if s.Kind == Grayscale {
+		if s.Kind == Grayscale || s.Kind == OpenCVGray {
 			planes = int(s.Channels)
 		}
 	}

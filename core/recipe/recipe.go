@@ -15,9 +15,10 @@ const (
 	VerticalFlip               // mirror top and bottom
 	Pad                        // add Left, Top, Right, Bottom pixels of kind Mode
 	Grayscale                  // ITU-R 601 luma, to Channels equal planes (1 or 3)
+	OpenCVGray                 // OpenCV's luma of RGB, to Channels equal planes (1 or 3)
 )
 
-// Filter is a resampling filter by Pillow's number (Image.Resampling).
+// Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
 
 // Pillow's filters.
@@ -29,6 +30,24 @@ const (
 	Box      Filter = 4
 	Hamming  Filter = 5
 )
+
+// torch's, of bytes, antialiased.
+const (
+	TorchBilinear Filter = 16
+	TorchBicubic  Filter = 17
+)
+
+// OpenCV's: INTER_NEAREST, INTER_LINEAR and INTER_AREA.
+const (
+	OpenCVNearest Filter = 32
+	OpenCVLinear  Filter = 33
+	OpenCVArea    Filter = 34
+)
+
+// Known says whether there is such a filter.
+func (f Filter) Known() bool {
+	return f <= Hamming || f == TorchBilinear || f == TorchBicubic || (f >= OpenCVNearest && f <= OpenCVArea)
+}
 
 // PadMode says what Pad puts around an image, as numpy.pad and torchvision name it.
 type PadMode uint8
@@ -51,7 +70,7 @@ type Step struct {
 	Kind     Kind
 	Filter   Filter   // Resize
 	Mode     PadMode  // Pad
-	Channels uint8    // Grayscale: planes that come out, 1 or 3
+	Channels uint8    // Grayscale, OpenCVGray: planes that come out, 1 or 3
 	Fill     [3]uint8 // Pad with Constant: a value a plane
 
 	Left, Top, Right, Bottom int32 // Crop: Left, Top; Pad: all four

@@ -50,6 +50,7 @@ func TestStepsBecomeFewPasses(t *testing.T) {
 		"random crop with padding":   {[]recipe.Step{border, crop, mirror}, []op.Pass{with(padded, func(p *op.Pass) { p.Out, p.Flip = window(100, 50, 300, 200), op.FlipHorizontal })}},
 		"grey lets a crop pass":      {[]recipe.Step{grey, crop}, []op.Pass{cropped, luma}},
 		"crop, grey, flip":           {[]recipe.Step{crop, grey, mirror}, []op.Pass{with(cropped, func(p *op.Pass) { p.Flip = op.FlipHorizontal }), luma}},
+		"grey of others' weights":    {[]recipe.Step{{Kind: recipe.OpenCVGray, Channels: 1}}, []op.Pass{{Kind: op.Grey, Mode: op.GreyOpenCV, Planes: 1}}},
 		"grey twice":                 {[]recipe.Step{grey, {Kind: recipe.Grayscale, Channels: 1}}, []op.Pass{{Kind: op.Grey, Planes: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ func recipeOf(data []byte) []recipe.Step {
 	for ; len(data) >= 8; data = data[8:] {
 		number := func(i int) int32 { return int32(data[i]) - 2 }
 		steps = append(steps, recipe.Step{
-			Kind: recipe.Kind(data[0] % 7), Filter: recipe.Filter(data[1] % 8), Mode: recipe.PadMode(data[1] >> 4 % 5),
+			Kind: recipe.Kind(data[0] % 7), Filter: recipe.Filter(data[1] % 40), Mode: recipe.PadMode(data[1] >> 4 % 5),
 			Channels: data[2] % 4, Fill: [3]uint8{data[2], data[3], data[4]},
 			Left: number(3), Top: number(4), Right: number(5) % 9, Bottom: number(6) % 9,
 			Width: number(5), Height: number(6),

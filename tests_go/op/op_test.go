@@ -83,7 +83,7 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 	steps := make([]recipe.Step, 1+rng.IntN(6))
 	for i := range steps {
 		w, h := p.size.Width, p.size.Height
-		s := recipe.Step{Kind: recipe.Kind(rng.IntN(6))}
+		s := recipe.Step{Kind: recipe.Kind(rng.IntN(7))}
 		switch s.Kind {
 		case recipe.Crop:
 			s.Width, s.Height = between(rng, 1, w), between(rng, 1, h)
@@ -97,7 +97,7 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			s.Mode = recipe.PadMode(rng.IntN(4))
 			s.Left, s.Top, s.Right, s.Bottom = between(rng, 0, 9), between(rng, 0, 9), between(rng, 0, 9), between(rng, 0, 9)
 			s.Fill = [3]uint8{byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32())}
-		case recipe.Grayscale:
+		case recipe.Grayscale, recipe.OpenCVGray:
 			s.Channels = uint8(1 + 2*rng.IntN(2))
 		}
 		steps[i] = s

@@ -82,7 +82,9 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 			return sx, sy, okX && okY
 		})
 	case recipe.Grayscale:
-		return p.grey(int(step.Channels))
+		return p.grey(int(step.Channels), [3]uint32{19595, 38470, 7471}, 16)
+	case recipe.OpenCVGray:
+		return p.grey(int(step.Channels), [3]uint32{9798, 19235, 3735}, 15)
 	default:
 		return p.resized(size, step.Filter, order)
 	}
@@ -109,12 +111,13 @@ func padded(mode recipe.PadMode, i, n int32) (int32, bool) {
 	return i, true
 }
 
-func (p picture) grey(channels int) picture {
+func (p picture) grey(channels int, weights [3]uint32, bits int) picture {
 	out := blank(p.size, channels)
 	for i := range p.planes[0] {
 		value := p.planes[0][i]
 		if len(p.planes) == 3 {
-			value = byte((19595*uint32(value) + 38470*uint32(p.planes[1][i]) + 7471*uint32(p.planes[2][i]) + 32768) >> 16)
+			sum := weights[0]*uint32(value) + weights[1]*uint32(p.planes[1][i]) + weights[2]*uint32(p.planes[2][i])
+			value = byte((sum + 1<<(bits-1)) >> bits)
 		}
 		for c := range channels {
 			out.planes[c][i] = value

@@ -95,6 +95,11 @@ static sample place_for(gl_job *job) {
     return s;
 }
 
+static const int32_t filters[] = {
+    GL_NEAREST,        GL_LANCZOS,       GL_BILINEAR,       GL_BICUBIC,       GL_BOX,         GL_HAMMING,
+    GL_TORCH_BILINEAR, GL_TORCH_BICUBIC, GL_OPENCV_NEAREST, GL_OPENCV_LINEAR, GL_OPENCV_AREA,
+};
+
 static gl_job make_job(gl_store *store) {
     static const gl_decoder *const decoders[] = {NULL, &one_by_one, &by_turns, &by_turns, &by_turns};
     gl_job job = {.width = side(), .height = side(), .decoder = decoders[pick(0, 5)]};
@@ -118,13 +123,14 @@ static gl_job make_job(gl_store *store) {
             pass->out = window(width + pass->left + pass->right, height + pass->top + pass->bottom);
         } else if (pass->kind == GL_GREY) {
             planes = pass->planes = pick(0, 2) * 2 + 1;
+            pass->mode = pick(0, 2);
             continue;
         } else {
             pass->kind = GL_RESAMPLE;
             pass->src = window(width, height);
             pass->width = pick(0, 5) == 0 ? pass->src.width : side();
             pass->height = pick(0, 5) == 0 ? pass->src.height : side();
-            pass->filter = pick(0, 6);
+            pass->filter = filters[pick(0, sizeof filters / sizeof *filters)];
             pass->out = window(pass->width, pass->height);
         }
         width = pass->out.width;
