@@ -8,16 +8,8 @@ otherwise. They need torch; NumpyLoader, the transforms and the exceptions need 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from . import transforms
-from ._errors import BugError, CoreError, ForkedError, LibraryError, PlanError, StateError
-from ._install import install, uninstall
-from ._numpy import NumpyLoader
-from .arrays import FileArray, open_arrays
-from .plan.explain import Explanation, Row
-from .seek_index import SeekIndex
-from .state.protocol import Stateful
 
 if TYPE_CHECKING:
     from torch.utils.data import (
@@ -52,9 +44,16 @@ if TYPE_CHECKING:
         runtime_validation_disabled,
     )
 
+    from . import transforms
+    from ._errors import BugError, CoreError, ForkedError, LibraryError, PlanError, StateError
+    from ._install import install, uninstall
     from ._loader import DataLoader
+    from ._numpy import NumpyLoader
     from ._stateful import StatefulDataLoader
-    from .arrays import ArrayDataset, TokenDataset
+    from .arrays import ArrayDataset, FileArray, TokenDataset, open_arrays
+    from .plan.explain import Explanation, Row
+    from .seek_index import SeekIndex
+    from .state.protocol import Stateful
 
 __all__ = [
     "ArrayDataset",
@@ -109,24 +108,35 @@ __all__ = [
 ]
 
 
+# Imported by those who use them: some need torch, and each worker process that is started afresh imports this package.
+_HOME = {
+    "ArrayDataset": ".arrays",
+    "BugError": "._errors",
+    "CoreError": "._errors",
+    "DataLoader": "._loader",
+    "Explanation": ".plan.explain",
+    "FileArray": ".arrays",
+    "ForkedError": "._errors",
+    "LibraryError": "._errors",
+    "NumpyLoader": "._numpy",
+    "PlanError": "._errors",
+    "Row": ".plan.explain",
+    "SeekIndex": ".seek_index",
+    "StateError": "._errors",
+    "Stateful": ".state.protocol",
+    "StatefulDataLoader": "._stateful",
+    "TokenDataset": ".arrays",
+    "install": "._install",
+    "open_arrays": ".arrays",
+    "uninstall": "._install",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # torch is imported by those who use it.
-    if name == "DataLoader":
-        from ._loader import DataLoader
-
-        return DataLoader
-    if name == "StatefulDataLoader":
-        from ._stateful import StatefulDataLoader
-
-        return StatefulDataLoader
-    if name == "ArrayDataset":
-        from .arrays import ArrayDataset
-
-        return ArrayDataset
-    if name == "TokenDataset":
-        from .arrays import TokenDataset
-
-        return TokenDataset
+    if name == "transforms":
+        return import_module(".transforms", __name__)
+    if name in _HOME:
+        return getattr(import_module(_HOME[name], __name__), name)
     if name in __all__ or _newly_in_torch(name):
         from torch.utils import data
 

@@ -11,7 +11,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from . import _auto, _init_fn, _native, plan
 from ._beside import Beside
 from ._core import Core
-from .fallback import without_slots
+from .fallback.iterator import without_slots
 from .plan import Explanation, Plan, Refusal, Row
 from .state.ledger import Record
 from .state.workers import ReportedIterator

@@ -12,7 +12,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 from . import _auto, _cores, _doors, _init_fn
 from ._errors import StateError
 from ._iterators import InlineIterator, PrefetchingIterator
-from .fallback import without_slots
+from .fallback.iterator import without_slots
 from .plan import Explanation, Plan, Refusal
 from .seek_index import SeekIndex
 from .state import book

@@ -14,7 +14,7 @@ from torch.utils import data
 from torch.utils.data._utils import collate
 
 import goloader
-from goloader.fallback import WorkerIterator
+from goloader.fallback.iterator import WorkerIterator
 
 pytestmark = pytest.mark.timeout(300)
 

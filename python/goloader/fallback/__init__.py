@@ -7,9 +7,3 @@ parcel.py     a batch under way: a pickle whose large buffers lie in slots
 slots.py      slots, in Python: taken, sent, leased
 budget.py     how much memory slots may take
 """
-
-from __future__ import annotations
-
-from .iterator import WorkerIterator, without_slots
-
-__all__ = ["WorkerIterator", "without_slots"]

@@ -15,7 +15,7 @@ from torch.utils.data import IterDataPipe, _utils
 from torch.utils.data.dataloader import _DatasetKind
 
 from .._errors import StateError
-from ..fallback import WorkerIterator
+from ..fallback.iterator import WorkerIterator
 from ..fallback.parcel import Delivered
 from ..fallback.worker import Ask, Greeting
 from . import book, generators

@@ -11,7 +11,7 @@ from torch.utils.data import get_worker_info
 
 from .. import plan
 from .._beside import Beside
-from ..fallback import without_slots
+from ..fallback.iterator import without_slots
 from ..plan.refusal import Refusal
 from ..plan.transforms import is_original
 from ..state.protocol import Stateful
