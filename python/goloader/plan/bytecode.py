@@ -18,7 +18,8 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
+from functools import lru_cache
+from types import CodeType, FunctionType
 from typing import Any, Union
 
 __all__ = ["Composed", "Row", "UnreadableError", "rows_of"]
@@ -69,7 +70,21 @@ def rows_of(function: Any) -> Composed:
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    code = function.__code__
+    rows, why_not = _read(function.__code__)
+    if rows is None:
+        raise UnreadableError(why_not)
+    return rows
+
+
+@lru_cache(maxsize=64)  # a loader asks at each epoch
+def _read(code: CodeType) -> tuple[Composed | None, str]:
+    try:
+        return _rows_of(code), ""
+    except UnreadableError as error:
+        return None, str(error)
+
+
+def _rows_of(code: CodeType) -> Composed:
     special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
     if code.co_argcount != 2 or code.co_kwonlyargcount or code.co_flags & (special | inspect.CO_ASYNC_GENERATOR):
         raise UnreadableError("takes or gives more than an index and a sample")

@@ -14,6 +14,9 @@ from .transforms import is_original
 __all__ = ["check", "collates_plainly"]
 
 
+_TENSOR = torch.empty(0)
+
+
 def check(loader: Any) -> Refusal | None:
     """None if `loader` puts tuples and dicts of tensors and ints together as torch does by default, else the reason.
 
@@ -34,7 +37,7 @@ def check(loader: Any) -> Refusal | None:
         for sample, function in (
             ((), None),
             ({}, None),
-            (torch.empty(0), collate.collate_tensor_fn),
+            (_TENSOR, collate.collate_tensor_fn),
             (0, collate.collate_int_fn),
         ):
             if _registered(sample) is not function:

@@ -14,7 +14,7 @@ from torch.utils.data.graph_settings import apply_random_seed
 from .._errors import StateError
 from .iterator import ResumableIterator
 from .ledger import Ledger, Record
-from .protocol import REPLAYED, Stateful, restore, saved
+from .protocol import REPLAYED, has_state, restore, saved
 from .seeded import SeededFetcher
 
 _log = logging.getLogger(__name__)
@@ -71,9 +71,7 @@ class FetchingIterator(_SingleProcessDataLoaderIter, ResumableIterator):
             self._dataset_fetcher.begin(ledger.rng, ledger.epoch)
         assert isinstance(ledger, InlineLedger)
         ledger.iterable = self._dataset_kind == _DatasetKind.Iterable
-        if isinstance(self._dataset, Stateful) or isinstance(
-            getattr(self._dataset_fetcher, "dataset_iter", None), Stateful
-        ):
+        if has_state(self._dataset) or has_state(getattr(self._dataset_fetcher, "dataset_iter", None)):
             ledger.fetcher = self._dataset_fetcher
         ledger.shared_seed, ledger.length_called = self._shared_seed, self._IterableDataset_len_called
         if self._record is not None:
@@ -91,7 +89,7 @@ class FetchingIterator(_SingleProcessDataLoaderIter, ResumableIterator):
 
     def _restore_dataset(self, record: Record, own: Any) -> None:
         """What has to stand before iter(dataset): torch's constructor does that next."""
-        if record.num_workers != 0 and (self._rng != "sample" or isinstance(self._dataset, Stateful)):
+        if record.num_workers != 0 and (self._rng != "sample" or has_state(self._dataset)):
             raise StateError(f"the state is of a loader with num_workers={record.num_workers}, this one has 0")
         restore(self._dataset, own.get("dataset_state"))
         self._IterableDataset_len_called = own.get("_IterableDataset_len_called")
@@ -103,7 +101,7 @@ class FetchingIterator(_SingleProcessDataLoaderIter, ResumableIterator):
         if self._dataset_kind != _DatasetKind.Iterable:
             return
         fetcher, state = self._dataset_fetcher, own.get("fetcher_state") or {}
-        if isinstance(self._dataset, Stateful) or isinstance(fetcher.dataset_iter, Stateful):
+        if has_state(self._dataset) or has_state(fetcher.dataset_iter):
             restore(fetcher.dataset_iter, state.get("dataset_iter_state"))
             fetcher.ended = state.get("fetcher_ended", False)
         elif record.yielded and not record.finished:

@@ -30,7 +30,7 @@ from ..plan import samplers
 from ..plan.transforms import is_original
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from . import generators
-from .protocol import Stateful, restore, saved
+from .protocol import has_state, restore, saved
 from .samplers import Batches
 from .samplers import BatchSampler as StatefulBatchSampler
 from .samplers import RandomSampler as StatefulRandomSampler
@@ -132,8 +132,8 @@ class Order(Iterator[Any]):
         if self._known:
             return self._numbered
         if isinstance(self._source, Batches):
-            return isinstance(self._index_sampler, Stateful) or self._source.stateful
-        return isinstance(self._index_sampler, Stateful) or isinstance(self._source, Stateful)
+            return has_state(self._index_sampler) or self._source.stateful
+        return has_state(self._index_sampler) or has_state(self._source)
 
     def mark(self) -> Mark:
         """This place."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 REPLAYED = (
     "Neither dataset nor iter(dataset) defines state_dict/load_state_dict, so the first %d batches of the dataset are "
@@ -21,12 +21,18 @@ class Stateful(Protocol):
         """Goes to a state that state_dict() gave, perhaps in another process."""
 
 
+def has_state(thing: object) -> TypeGuard[Stateful]:
+    """Whether a thing is Stateful."""
+    # isinstance alone says it too, and takes 15 us, at each epoch, where there is none.
+    return hasattr(thing, "state_dict") and isinstance(thing, Stateful)
+
+
 def saved(thing: object) -> dict[str, Any] | None:
     """The state of a thing; None if it has none."""
-    return thing.state_dict() if isinstance(thing, Stateful) else None
+    return thing.state_dict() if has_state(thing) else None
 
 
 def restore(thing: object, state: dict[str, Any] | None) -> None:
     """Puts a thing into a state that `saved` gave; nothing happens if either has none."""
-    if state is not None and isinstance(thing, Stateful):
+    if state is not None and has_state(thing):
         thing.load_state_dict(state)

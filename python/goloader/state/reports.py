@@ -18,7 +18,7 @@ from torch.utils.data.dataloader import _DatasetKind
 from ..fallback.slots import Slots
 from ..fallback.worker import Board, Worker, dataset_of
 from . import generators
-from .protocol import Stateful, restore, saved
+from .protocol import has_state, restore, saved
 from .seeded import SeededFetcher
 
 # Of a worker, pickled; or why there is none; None if there is nothing new to say.
@@ -80,7 +80,7 @@ class ReportingWorker(Worker):
         self._state = self.restored[self._number] if self.restored is not None else None
         self._between = False
         # Whether there is more to report than generators.
-        self._asks = self._iterable or isinstance(dataset_of(arguments), Stateful)
+        self._asks = self._iterable or has_state(dataset_of(arguments))
         # torch's loop makes its fetcher where only this can be seen from outside.
         arguments["init_fn"] = partial(self._initialize, arguments["init_fn"])
 

@@ -15,7 +15,7 @@ from torch.utils.data import BatchSampler as _BatchSampler
 from torch.utils.data import DistributedSampler, Sampler
 from torch.utils.data.sampler import RandomSampler as _RandomSampler
 
-from .protocol import Stateful, restore, saved
+from .protocol import has_state, restore, saved
 
 # Indices drawn at a time with replacement, the last ones too.
 _CHUNK = 32
@@ -86,7 +86,7 @@ class Batches(Iterator[list[Any]]):
         self._indices: Iterator[Any] | None = None
         self._samples = 0
         self.over = False  # the sampler has no more, which it may have forgotten
-        if isinstance(sampler, Stateful):
+        if has_state(sampler):
             self.begin()  # its state is then that of this epoch
 
     def begin(self) -> Iterator[Any]:
@@ -106,13 +106,13 @@ class Batches(Iterator[list[Any]]):
     @property
     def stateful(self) -> bool:
         """Whether the sampler, or its iterator if there is one, has a state of its own."""
-        return isinstance(self._sampler, Stateful) or isinstance(self._indices, Stateful)
+        return has_state(self._sampler) or has_state(self._indices)
 
     def state_dict(self) -> dict[str, Any]:
         state: dict[str, Any] = {"samples_yielded": self._samples}
-        if isinstance(self._sampler, Stateful):
+        if has_state(self._sampler):
             state["sampler_state"] = saved(self._sampler)
-        if isinstance(self._indices, Stateful):
+        if has_state(self._indices):
             state["sampler_iter_state"] = saved(self._indices)
         return state
 

@@ -22,7 +22,7 @@ from . import book, generators
 from .iterator import ResumableIterator
 from .ledger import Ledger, Record
 from .order import Mark, Order
-from .protocol import REPLAYED, Stateful
+from .protocol import REPLAYED, has_state
 from .reports import Keyed, Ready, Report, ReportingWorker, Said, replayed
 
 _log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
         resumed = book.of(loader).resumed
         iterable = loader._dataset_kind == _DatasetKind.Iterable
         self._every: int | None = loader.snapshot_every_n_steps
-        if not iterable and not isinstance(loader.dataset, Stateful):
+        if not iterable and not has_state(loader.dataset):
             self._every = 1  # an index is all that it takes
         self._keyed = loader.rng == "sample"
         self._back = None if resumed is None else _Back.of(resumed, loader)

@@ -14,7 +14,7 @@ from .._beside import Beside
 from ..fallback.iterator import without_slots
 from ..plan.refusal import Refusal
 from ..plan.transforms import is_original
-from ..state.protocol import Stateful
+from ..state.protocol import has_state
 from ..state.workers import ReportedIterator
 from . import hooks
 from .record import Record
@@ -40,7 +40,7 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
         return Refusal("loader", "slots", "batches of worker processes go torch's way")
     if loader.num_workers > 0 and loader.rng is not None:
         return Refusal("loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own")
-    if isinstance(loader.dataset, Stateful):
+    if has_state(loader.dataset):
         return Refusal("source", type(loader.dataset).__qualname__, "it has a state, and samples may change it")
     if loader._dataset_kind != 0:
         return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset cannot be run again")
