@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import inspect
-import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +19,10 @@ from table import Door, Law, World
 from torch.utils import data
 
 import goloader
+from tests_py.pages import require_part
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(120)
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -71,15 +68,7 @@ def test_law(law: Law, door: Door, root: Path, tmp_path: Path, watched: tuple[ta
     ids=["docs", "README"],
 )
 def test_the_tables_are_the_laws(page: str, name: str, made: str) -> None:
-    path = REPOSITORY / page
-    text = path.read_text()
-    section = re.compile(rf"(?<=<!-- {name}:begin -->\n).*?(?=<!-- {name}:end -->)", re.DOTALL)
-    found = section.search(text)
-    assert found is not None
-    if os.environ.get("GOLOADER_UPDATE"):
-        path.write_text(section.sub(lambda _: made, text))
-        return
-    assert found.group() == made
+    require_part(page, name, made)
 
 
 def test_every_argument_of_torch_s_class_has_a_law() -> None:

@@ -25,8 +25,9 @@ from torchvision.transforms import v2
 
 from bench import harness
 from goloader import ArrayDataset, DataLoader, FileArray, TokenDataset
+from tests_py.pages import REPOSITORY, part, require_part
 
-README = Path(__file__).parents[2] / "README.md"
+README = REPOSITORY / "README.md"
 TAIL = [v1.ToTensor()]
 
 
@@ -338,26 +339,14 @@ def runs_in_go(loader: DataLoader[Any]) -> bool:
     return loader.explain().native
 
 
-def section(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<=<!-- {name}:begin -->\n).*?(?=<!-- {name}:end -->)", re.DOTALL)
-
-
 def test_the_table_of_what_runs_in_go_is_what_explain_says(root: Path) -> None:
-    found = section("native").search(README.read_text())
-    assert found is not None
-    made = table(root)
-    if os.environ.get("GOLOADER_UPDATE"):
-        README.write_text(section("native").sub(lambda _: made, README.read_text()))
-        return
-    assert found.group() == made
+    require_part("README.md", "native", table(root))
 
 
 def test_the_first_example_runs_and_prints_what_it_says(
     root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    example, output = re.findall(
-        r"```(?:python|text)\n(.*?)```", section("example").findall(README.read_text())[0], re.DOTALL
-    )
+    example, output = re.findall(r"```(?:python|text)\n(.*?)```", part("README.md", "example"), re.DOTALL)
     monkeypatch.chdir(root.parent)
     (root.parent / "photos").symlink_to(root)
     exec(compile(example, "README.md", "exec"), {})
@@ -369,9 +358,7 @@ def test_the_first_example_runs_and_prints_what_it_says(
 
 
 def test_the_first_example_prints_the_same_with_torch_s_import_and_our_command_line(root: Path, tmp_path: Path) -> None:
-    example, output = re.findall(
-        r"```(?:python|text)\n(.*?)```", section("example").findall(README.read_text())[0], re.DOTALL
-    )
+    example, output = re.findall(r"```(?:python|text)\n(.*?)```", part("README.md", "example"), re.DOTALL)
     (command,) = re.findall(r"^python (-m goloader run --explain .*)$", README.read_text(), re.MULTILINE)
     (tmp_path / "photos").symlink_to(root)
     script = example.replace("from goloader import", "from torch.utils.data import")
@@ -389,15 +376,10 @@ def test_the_figures_are_those_of_the_kept_result() -> None:
     chart = "bench/results/image_folder.svg"
     assert (README.parent / chart).exists()
     made = f"![images a second, and CPU seconds for 1,000 images]({chart})\n\n```text\n{harness.table(result)}\n```\n"
-    found = section("bench").search(README.read_text())
-    assert found is not None
-    if os.environ.get("GOLOADER_UPDATE"):
-        README.write_text(section("bench").sub(lambda _: made, README.read_text()))
-        return
-    assert found.group() == made
+    require_part("README.md", "bench", made)
 
 
 def test_the_example_that_resumes_runs(root: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", section("resume").findall(README.read_text())[0], re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", part("README.md", "resume"), re.DOTALL)
     augmented = image_folder(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
     exec(compile(example, "README.md", "exec"), {"DataLoader": DataLoader, "dataset": augmented})
