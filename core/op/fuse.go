@@ -3,6 +3,8 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
+	"unsafe"
 
 	"github.com/goloader/goloader/core/recipe"
 )
@@ -11,7 +13,8 @@ import (
 // that comes out. Each pass reads and writes all its pixels, so fewer are faster; the bits are the same:
 //
 //   - crops, one resize, crops and flips are one pass, and so are padding, crops and flips;
-//   - grey changes each pixel by itself, so a crop or flip behind it moves in front of it;
+//   - grey, look-ups, saturation and hue change each pixel by itself, so a crop or flip behind them moves in front;
+//   - look-ups that follow each other are one, and brightness is a look-up;
 //   - a resize of a flipped image is a pass of its own: Pillow's weights are not exactly mirror images;
 //   - steps that change nothing vanish; if none is left, one pass copies.
 //
@@ -52,7 +55,21 @@ func copying(s recipe.Size) Pass {
 // resizes says whether a Resample pass has a resize in it: none yet means another may come.
 func (p *Pass) resizes() bool { return p.Width != p.Src.Width || p.Height != p.Src.Height }
 
+// isPointwise says whether the pass changes each pixel by itself.
+func (p *Pass) isPointwise() bool {
+	return p.Kind == Grey || p.Kind == Lookup || p.Kind == Saturation || p.Kind == Hue
+}
+
+// colours are the passes that are what a step of the recipe is, but for its numbers.
+var colours = map[recipe.Kind]PassKind{
+	recipe.Contrast: Contrast, recipe.Saturation: Saturation, recipe.Sharpness: Sharpness, recipe.Hue: Hue,
+	recipe.Autocontrast: Autocontrast, recipe.Equalize: Equalize,
+}
+
 func (f *fuser) add(step recipe.Step) error {
+	if err := step.Check(); err != nil {
+		return err
+	}
 	out := step.Out(f.size)
 	if out.Width < 1 || out.Height < 1 {
 		return fmt.Errorf("to %v pixels", out)
@@ -64,7 +81,7 @@ func (f *fuser) add(step recipe.Step) error {
 			return fmt.Errorf("crop of %v at (%d, %d) leaves the image", out, step.Left, step.Top)
 		}
 		if out != f.size {
-			f.mover().crop(Window{step.Left, step.Top, step.Width, step.Height})
+			f.passes[f.mover()].crop(Window{step.Left, step.Top, step.Width, step.Height})
 		}
 	case recipe.Resize:
 		if !step.Filter.Known() {
@@ -108,11 +125,50 @@ func (f *fuser) add(step recipe.Step) error {
 		} else {
 			f.push(Pass{Kind: Grey, Mode: mode, Planes: int32(step.Channels)})
 		}
+	case recipe.Lookup:
+		f.lookup((*[3][256]byte)(unsafe.Pointer(step.Table)))
+	case recipe.Brightness:
+		table := brightness(step.Factor)
+		f.lookup(&table)
+	case recipe.Contrast, recipe.Saturation, recipe.Sharpness, recipe.Hue, recipe.Autocontrast, recipe.Equalize:
+		f.push(Pass{Kind: colours[step.Kind], Factor: step.Factor, Shift: int32(step.Shift)})
+	case recipe.Affine, recipe.Perspective:
+		kind := Affine
+		if step.Kind == recipe.Perspective {
+			kind = Perspective
+		}
+		f.push(Pass{Kind: kind, Width: out.Width, Height: out.Height, Filter: int32(step.Filter), Matrix: step.Matrix,
+			Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}})
+	case recipe.Rotate90:
+		f.push(Pass{Kind: Turn})
 	default:
 		return fmt.Errorf("no step of kind %d", step.Kind)
 	}
 	f.size = out
 	return nil
+}
+
+// lookup puts every byte through a table.
+func (f *fuser) lookup(table *[3][256]byte) {
+	p := f.last()
+	if p == nil || p.Kind != Lookup {
+		f.push(Pass{Kind: Lookup, Table: *table})
+		return
+	}
+	for c := range p.Table {
+		for v, between := range p.Table[c] {
+			p.Table[c][v] = table[c][between]
+		}
+	}
+}
+
+// brightness is Image.blend with black (src/libImaging/Blend.c): in float32, cut off and clipped.
+func brightness(factor float32) (table [3][256]byte) {
+	for v := range 256 {
+		table[0][v] = byte(min(max(factor*float32(v), 0), 255))
+	}
+	table[1], table[2] = table[0], table[0]
+	return table
 }
 
 func (f *fuser) last() *Pass {
@@ -127,22 +183,18 @@ func (f *fuser) push(p Pass) *Pass {
 	return f.last()
 }
 
-// mover is the pass that the next crop or flip goes into: the last one, or one in front of a last grey.
-func (f *fuser) mover() *Pass {
-	p := f.last()
-	if p == nil {
-		return f.push(copying(f.size))
+// mover is where the pass is that the next crop or flip goes into: the last one that does not change each pixel by
+// itself, if it can, or else a new one behind that.
+func (f *fuser) mover() int {
+	at := len(f.passes)
+	for at > f.start && f.passes[at-1].isPointwise() {
+		at--
 	}
-	if p.Kind != Grey {
-		return p
+	if at > f.start && (f.passes[at-1].Kind == Resample || f.passes[at-1].Kind == Pad) {
+		return at - 1
 	}
-	at := len(f.passes) - 1
-	if at > f.start && f.passes[at-1].Kind != Grey {
-		return &f.passes[at-1]
-	}
-	f.push(*p)
-	f.passes[at] = copying(f.size)
-	return &f.passes[at]
+	f.passes = slices.Insert(f.passes, at, copying(f.size))
+	return at
 }
 
 // resizer is the pass that the next resize goes into.
@@ -155,20 +207,32 @@ func (f *fuser) resizer() *Pass {
 
 // flip mirrors, and drops a pass that a second flip has turned into a copy.
 func (f *fuser) flip(which Flip) {
-	p := f.mover()
-	p.Flip ^= which
-	at := len(f.passes) - 1
-	if f.passes[at].Kind == Grey {
-		at-- // p is in front of it
+	if p := f.last(); p != nil && p.Kind == Turn {
+		p.Flip ^= which
+		return
 	}
+	at := f.mover()
+	f.passes[at].Flip ^= which
 	in := f.in
 	for _, before := range f.passes[f.start:at] {
-		if before.Kind != Grey {
-			in = recipe.Size{Width: before.Out.Width, Height: before.Out.Height}
-		}
+		in = before.after(in)
 	}
-	if *p == copying(in) {
-		f.passes = append(f.passes[:at], f.passes[at+1:]...)
+	if f.passes[at] == copying(in) {
+		f.passes = slices.Delete(f.passes, at, at+1)
+	}
+}
+
+// after is the size that the pass leaves of an image of size in.
+func (p *Pass) after(in recipe.Size) recipe.Size {
+	switch p.Kind {
+	case Resample, Pad:
+		return recipe.Size{Width: p.Out.Width, Height: p.Out.Height}
+	case Affine, Perspective:
+		return recipe.Size{Width: p.Width, Height: p.Height}
+	case Turn:
+		return recipe.Size{Width: in.Height, Height: in.Width}
+	default:
+		return in
 	}
 }
 

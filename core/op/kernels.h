@@ -18,10 +18,23 @@ struct gl_kernels {
     void (*grey)(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);
     /* n interleaved RGB pixels to three planes. Touches nothing behind n. */
     void (*split)(const uint8_t *rgb, size_t n, uint8_t *red, uint8_t *green, uint8_t *blue);
+    /* dst[i] = table[src[i]]; dst may be src. Touches nothing behind n, like all that follow. */
+    void (*lookup)(const uint8_t table[256], const uint8_t *src, size_t n, uint8_t *dst);
+    /* Pillow's Image.blend: from + factor * (to - from) in float32, cut off and clipped; dst may be either. */
+    void (*blend)(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst);
+    /* Pillow's ImageFilter.SMOOTH: the mean of 3 x 3 pixels, the middle one five times.  The three rows have a pixel
+     * more at both ends: src[-1] and src[n] are read. */
+    void (*smooth)(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
+    /* Pillow's RGB to HSV, H + shift, and back, of n pixels. out may be rgb. */
+    void (*hue)(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
 };
 
 void gl_plain_grey(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);
 void gl_plain_split(const uint8_t *rgb, size_t n, uint8_t *red, uint8_t *green, uint8_t *blue);
+void gl_plain_lookup(const uint8_t table[256], const uint8_t *src, size_t n, uint8_t *dst);
+void gl_plain_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst);
+void gl_plain_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
+void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
 
 extern const gl_kernels gl_plain_kernels;
 #if defined(__x86_64__)

@@ -412,6 +412,10 @@ const gl_kernels gl_avx2_kernels = {
     .linear_down = gl_avx2_linear_down,
     .grey = gl_avx2_grey,
     .split = split,
+    .lookup = gl_plain_lookup,
+    .blend = gl_plain_blend,
+    .smooth = gl_plain_smooth,
+    .hue = gl_plain_hue,
 };
 
 #endif

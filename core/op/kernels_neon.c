@@ -125,6 +125,10 @@ const gl_kernels gl_neon_kernels = {
     .linear_down = gl_plain_linear_down,
     .grey = gl_plain_grey,
     .split = split,
+    .lookup = gl_plain_lookup,
+    .blend = gl_plain_blend,
+    .smooth = gl_plain_smooth,
+    .hue = gl_plain_hue,
 };
 
 #endif

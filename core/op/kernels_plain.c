@@ -3,6 +3,13 @@
 
 #include "kernels.h"
 
+/* A fused multiply-add would round differently. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__x86_64__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 static inline uint8_t clip(uint32_t sum) {
     const int32_t value = (int32_t)sum >> GL_WEIGHT_BITS;
     return value < 0 ? 0 : value > 255 ? 255 : (uint8_t)value;
@@ -72,6 +79,64 @@ void gl_plain_split(const uint8_t *rgb, size_t n, uint8_t *red, uint8_t *green, 
     }
 }
 
+void gl_plain_lookup(const uint8_t table[256], const uint8_t *src, size_t n, uint8_t *dst) {
+    for (size_t i = 0; i < n; i++)
+        dst[i] = table[src[i]];
+}
+
+void gl_plain_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst) {
+    for (size_t i = 0; i < n; i++) {
+        const float part = factor * (float)(to[i] - from[i]);
+        const float value = (float)from[i] + part;
+        dst[i] = value <= 0.0f ? 0 : value >= 255.0f ? 255 : (uint8_t)value;
+    }
+}
+
+void gl_plain_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst) {
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+        const ptrdiff_t left = i - 1, right = i + 1;
+        const uint32_t sum = (uint32_t)above[left] + above[i] + above[right] + src[left] + 5u * src[i] + src[right] +
+                             below[left] + below[i] + below[right];
+        /* Pillow rounds sum / 13 in float32. 13 is odd, so that no sum is near enough to a half for that to matter. */
+        dst[i] = (uint8_t)((sum + 6) / 13);
+    }
+}
+
+/* Pillow (src/libImaging/Convert.c) follows Python's colorsys in float32 and double.  What is written here in float32 and
+ * integers gives the same bytes for every colour and shift, which tests_py/kernels tries one by one. */
+void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
+    for (size_t i = 0; i < n; i++) {
+        const int32_t r = rgb[0][i], g = rgb[1][i], b = rgb[2][i];
+        const int32_t high = r > g ? (r > b ? r : b) : (g > b ? g : b);
+        const int32_t low = r < g ? (r < b ? r : b) : (g < b ? g : b);
+        const int32_t chroma = high - low;
+        if (chroma == 0) {
+            out[0][i] = out[1][i] = out[2][i] = (uint8_t)high;
+            continue;
+        }
+        const float middle = (float)(2 * high + low - r - g - b) / (float)chroma; /* how far it is below the highest */
+        float sixths;
+        if (r == high)
+            sixths = b <= g ? 1.0f - middle : middle - 1.0f;
+        else if (g == high)
+            sixths = b <= r ? 1.0f + middle : 3.0f - middle;
+        else
+            sixths = r <= g ? 3.0f + middle : 5.0f - middle;
+        const float turn = sixths / 6.0f + (sixths < 0.0f ? 1.0f : 0.0f);
+        const int32_t hue = ((int32_t)(turn * 255.0f) + shift) & 255;
+        const int32_t saturation = 255 * chroma / high;
+        const int32_t sector = 6 * hue / 255, rest = 6 * hue - 255 * sector;
+        const uint8_t v = (uint8_t)high, p = (uint8_t)((high * (255 - saturation) + 127) / 255);
+        const uint8_t q = (uint8_t)(high - (high * saturation * rest + 32512) / 65025);
+        const uint8_t t = (uint8_t)(high - (high * saturation * (255 - rest) + 32512) / 65025);
+        const uint8_t reds[7] = {v, q, p, p, t, v, v}, greens[7] = {t, v, v, q, p, p, t},
+                      blues[7] = {p, p, t, v, v, q, p};
+        out[0][i] = reds[sector];
+        out[1][i] = greens[sector];
+        out[2][i] = blues[sector];
+    }
+}
+
 const gl_kernels gl_plain_kernels = {
     .name = "plain",
     .pack_horizontal = gl_plain_pack,
@@ -83,4 +148,8 @@ const gl_kernels gl_plain_kernels = {
     .linear_down = gl_plain_linear_down,
     .grey = gl_plain_grey,
     .split = gl_plain_split,
+    .lookup = gl_plain_lookup,
+    .blend = gl_plain_blend,
+    .smooth = gl_plain_smooth,
+    .hue = gl_plain_hue,
 };

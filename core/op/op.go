@@ -88,9 +88,19 @@ type PassKind int32
 
 // The passes.
 const (
-	Resample PassKind = C.GL_RESAMPLE // crop to Src, resize to Width x Height, crop to Out, flip
-	Pad      PassKind = C.GL_PAD      // add a border, crop to Out, flip
-	Grey     PassKind = C.GL_GREY     // luma, as Planes equal planes; Mode says whose
+	Resample     PassKind = C.GL_RESAMPLE     // crop to Src, resize to Width x Height, crop to Out, flip
+	Pad          PassKind = C.GL_PAD          // add a border, crop to Out, flip
+	Grey         PassKind = C.GL_GREY         // luma, as Planes equal planes; Mode says whose
+	Lookup       PassKind = C.GL_LOOKUP       // replace bytes as Table says
+	Contrast     PassKind = C.GL_CONTRAST     // blend with the mean luma by Factor
+	Saturation   PassKind = C.GL_SATURATION   // blend with the luma by Factor
+	Sharpness    PassKind = C.GL_SHARPNESS    // blend with the smoothed image by Factor
+	Hue          PassKind = C.GL_HUE          // add Shift to the hue
+	Autocontrast PassKind = C.GL_AUTOCONTRAST // stretch each plane to 0 ... 255
+	Equalize     PassKind = C.GL_EQUALIZE     // equalize each plane's histogram
+	Affine       PassKind = C.GL_AFFINE       // transform by Matrix to Width x Height with Filter
+	Perspective  PassKind = C.GL_PERSPECTIVE  // the same with a perspective Matrix
+	Turn         PassKind = C.GL_TURN         // by 90 degrees counter-clockwise; flip
 )
 
 // Modes of Grey: whose weights.
@@ -121,6 +131,10 @@ type Pass struct {
 	Left, Top, Right, Bottom, Mode int32
 	Fill                           [4]uint8
 	Planes                         int32
+	Factor                         float32
+	Shift                          int32
+	Matrix                         [8]float64
+	Table                          [3][256]uint8
 }
 
 // Pass is copied into C as it is: these two fail to compile if the layouts differ in size.

@@ -26,7 +26,22 @@ enum {
     GL_OPENCV_AREA = 34
 };
 
-enum { GL_RESAMPLE = 0, GL_PAD = 1, GL_GREY = 2 };     /* gl_pass.kind */
+/* gl_pass.kind */
+enum {
+    GL_RESAMPLE = 0,
+    GL_PAD = 1,
+    GL_GREY = 2,
+    GL_LOOKUP = 3,
+    GL_CONTRAST = 4,
+    GL_SATURATION = 5,
+    GL_SHARPNESS = 6,
+    GL_HUE = 7,
+    GL_AUTOCONTRAST = 8,
+    GL_EQUALIZE = 9,
+    GL_AFFINE = 10,
+    GL_PERSPECTIVE = 11,
+    GL_TURN = 12
+};
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
 /* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
 enum { GL_CONSTANT = 0, GL_EDGE = 1, GL_REFLECT = 2, GL_SYMMETRIC = 3 };
@@ -49,7 +64,19 @@ enum {
  *                plane; keep `out` of the padded image; flip that.
  *   GL_GREY      L = (19595 R + 38470 G + 7471 B + 32768) >> 16 (ITU-R 601, as Pillow's convert("L")), or with mode
  *                GL_GREY_OPENCV (9798 R + 19235 G + 3735 B + 16384) >> 15 (cv2.cvtColor); `planes` says whether one
- *                plane or three equal ones come out.  One plane goes through unchanged. */
+ *                plane or three equal ones come out.  One plane goes through unchanged.
+ *   GL_LOOKUP    replace each byte of plane p by table[p][byte].
+ *   GL_CONTRAST, GL_SATURATION, GL_SHARPNESS
+ *                Image.blend(degenerate, image, factor), as ImageEnhance.Contrast, .Color and .Sharpness have it; factor
+ *                is finite.  Saturation leaves one plane as it is.
+ *   GL_HUE       RGB to Pillow's HSV, H + shift modulo 256, and back; leaves one plane as it is.
+ *   GL_AUTOCONTRAST, GL_EQUALIZE
+ *                each plane by itself, as ImageOps.autocontrast and .equalize do without further arguments.
+ *   GL_AFFINE, GL_PERSPECTIVE
+ *                Image.transform to width x height with GL_NEAREST, GL_BILINEAR or GL_BICUBIC as `filter`: matrix is its
+ *                data (6 or 8 numbers, finite), which leads from a pixel of the output to one of the input; pixels from
+ *                outside are `fill`, a byte a plane.
+ *   GL_TURN      by 90 degrees counter-clockwise, as Image.transpose(ROTATE_90) does; then flip. */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;
@@ -59,6 +86,10 @@ typedef struct gl_pass {
     int32_t left, top, right, bottom, mode;
     uint8_t fill[4];
     int32_t planes;
+    float factor;
+    int32_t shift; /* 0 to 255 */
+    double matrix[8];
+    uint8_t table[3][256];
 } gl_pass;
 
 /* How finished pixels are stored: dst[c][y][x] = table[c][pixel], contiguous, channels first. */

@@ -1,4 +1,5 @@
 /* The worker: runs the passes of one image after another. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,32 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
             return "no such grey";
         in->planes = pass->planes;
         return NULL;
+    case GL_LOOKUP:
+    case GL_AUTOCONTRAST:
+    case GL_EQUALIZE:
+        return NULL;
+    case GL_CONTRAST:
+    case GL_SATURATION:
+    case GL_SHARPNESS:
+        return isfinite(pass->factor) ? NULL : "a factor that is not finite";
+    case GL_HUE:
+        return pass->shift >= 0 && pass->shift <= UINT8_MAX ? NULL : "hue is shifted by 0 to 255";
+    case GL_TURN:
+        if (!is_size(in->height, in->width))
+            return "an image on the way is empty or has more than 2^31 - 1 pixels";
+        *in = (shape){in->planes, in->height, in->width};
+        return NULL;
+    case GL_AFFINE:
+    case GL_PERSPECTIVE:
+        if (pass->filter != GL_NEAREST && pass->filter != GL_BILINEAR && pass->filter != GL_BICUBIC)
+            return "no such filter";
+        for (int32_t i = 0; i < (pass->kind == GL_AFFINE ? 6 : 8); i++)
+            if (!isfinite(pass->matrix[i]))
+                return "a matrix that is not finite";
+        if (!is_size(width, height))
+            return "an image on the way is empty or has more than 2^31 - 1 pixels";
+        *in = (shape){in->planes, pass->width, pass->height};
+        return NULL;
     default:
         return "no such pass";
     }
@@ -244,14 +271,22 @@ static int begin_pass(turn *t, shape in) {
     check_pass(pass, &t->shape);
     if (aim(t, &t->stage.target) != 0)
         return -1;
-    switch (pass->kind) {
-    case GL_RESAMPLE:
-        return gl_resample_begin(&t->stage);
-    case GL_PAD:
-        return gl_pad_begin(&t->stage);
-    default:
-        return gl_grey_begin(&t->stage);
-    }
+    static int (*const begin[])(gl_stage *stage) = {
+        [GL_RESAMPLE] = gl_resample_begin,
+        [GL_PAD] = gl_pad_begin,
+        [GL_GREY] = gl_grey_begin,
+        [GL_LOOKUP] = gl_lookup_begin,
+        [GL_CONTRAST] = gl_contrast_begin,
+        [GL_SATURATION] = gl_saturation_begin,
+        [GL_SHARPNESS] = gl_sharpness_begin,
+        [GL_HUE] = gl_hue_begin,
+        [GL_AUTOCONTRAST] = gl_autocontrast_begin,
+        [GL_EQUALIZE] = gl_equalize_begin,
+        [GL_AFFINE] = gl_transform_begin,
+        [GL_PERSPECTIVE] = gl_transform_begin,
+        [GL_TURN] = gl_turn_begin,
+    };
+    return begin[pass->kind](&t->stage);
 }
 
 static void take(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {

@@ -28,6 +28,40 @@ void gl_target_put(const gl_target *target, int32_t plane, int32_t y, int32_t ro
                              target->stream);
 }
 
+int gl_places_grow(gl_stage *stage) {
+    const gl_target *target = &stage->target;
+    return target->sample == NULL ? 0 : gl_planes_grow(&stage->scratch->middle, target->planes, target->width, 1);
+}
+
+void gl_stage_places(const gl_stage *stage, int32_t y, uint8_t *out[3]) {
+    const gl_target *target = &stage->target;
+    for (int32_t p = 0; p < target->planes; p++)
+        out[p] = target->sample == NULL ? gl_target_rows(target, p, y)
+                                        : stage->scratch->middle.data + p * gl_stride(target->width);
+}
+
+int gl_rows_begin(gl_stage *stage,
+                  void (*row)(const gl_stage *stage, const uint8_t *const in[3], size_t n, uint8_t *const out[3])) {
+    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
+    stage->take = gl_stage_rows;
+    stage->row = row;
+    return gl_places_grow(stage);
+}
+
+void gl_stage_rows(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
+    const gl_target *target = &stage->target;
+    for (int32_t i = 0; i < rows; i++) {
+        const uint8_t *in[3] = {plane[0], plane[0], plane[0]};
+        for (int32_t p = 0; p < target->planes; p++)
+            in[p] = plane[p] + i * stride;
+        uint8_t *out[3];
+        gl_stage_places(stage, y + i, out);
+        stage->row(stage, in, (size_t)target->width, out);
+        for (int32_t p = 0; p < target->planes; p++)
+            gl_target_put(target, p, y + i, 1, out[p], target->stride);
+    }
+}
+
 void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_window want = stage->want;
     if (rows == want.height) {

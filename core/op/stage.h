@@ -60,6 +60,8 @@ struct gl_stage {
     void (*take)(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
     /* Takes the whole wanted window; for passes whose take is gl_stage_collect. */
     void (*whole)(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride);
+    /* Makes a row; for passes whose take is gl_stage_rows.  in and out do not overlap. */
+    void (*row)(const gl_stage *stage, const uint8_t *const in[3], size_t n, uint8_t *const out[3]);
     /* Runs when all rows were taken; may be NULL. */
     void (*finish)(gl_stage *stage);
 
@@ -81,6 +83,25 @@ int gl_opencv_linear_begin(gl_stage *stage);
 int gl_opencv_area_begin(gl_stage *stage);
 int gl_pad_begin(gl_stage *stage);
 int gl_grey_begin(gl_stage *stage);
+int gl_lookup_begin(gl_stage *stage);
+int gl_contrast_begin(gl_stage *stage);
+int gl_saturation_begin(gl_stage *stage);
+int gl_sharpness_begin(gl_stage *stage);
+int gl_hue_begin(gl_stage *stage);
+int gl_autocontrast_begin(gl_stage *stage);
+int gl_equalize_begin(gl_stage *stage);
+int gl_transform_begin(gl_stage *stage);
+int gl_turn_begin(gl_stage *stage);
+
+/* gl_stage_rows is the take of a pass that changes each pixel by itself, with gl_rows_begin for its begin. */
+void gl_stage_rows(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
+int gl_rows_begin(gl_stage *stage,
+                  void (*row)(const gl_stage *stage, const uint8_t *const in[3], size_t n, uint8_t *const out[3]));
+
+/* gl_stage_places gives places to build row y of all planes in at the same time, for gl_target_put. A pass that uses it has
+ * grown scratch->middle by gl_places_grow. */
+void gl_stage_places(const gl_stage *stage, int32_t y, uint8_t *out[3]);
+int gl_places_grow(gl_stage *stage);
 
 /* gl_stage_collect is the take of a pass that needs all rows at once. It copies none if they come in one strip. */
 void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);

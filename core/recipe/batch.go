@@ -21,7 +21,8 @@ var ErrWire = errors.New("not a batch of recipes")
 //	fields    28 bytes each        count, dtype, channels, height, width, table, table_bytes
 //	sources   36 bytes each        kind, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
-//	steps     32 bytes each        kind, filter, mode, channels (uint8), fill (4 uint8), left, top, right, bottom, width, height
+//	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
+//	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table
 //	body                           paths, files and tables; the offsets above count from its first byte
 //
 // Numbers without a type are uint32. The images of a field fill its places in the order in which they are listed.
@@ -92,7 +93,8 @@ func Read(data []byte) (*Batch, error) {
 		counts[i] = header.int(4 + 4*i)
 	}
 	fields, sources := r.rows(counts[0], fieldBytes), r.rows(counts[1], sourceBytes)
-	images, steps := r.rows(counts[2], imageBytes), r.rows(counts[3], stepBytes)
+	images := r.rows(counts[2], imageBytes)
+	steps := r.steps(counts[3])
 	body := r.take(header.int(20))
 	if r.err == nil && len(r.data) != 0 {
 		r.fail("%d bytes follow its end", len(r.data))
@@ -102,7 +104,7 @@ func Read(data []byte) (*Batch, error) {
 	}
 	b := &Batch{
 		Fields: make([]Field, counts[0]), Sources: make([]Origin, counts[1]),
-		Images: make([]Image, counts[2]), Steps: make([]Step, counts[3]),
+		Images: make([]Image, counts[2]), Steps: steps,
 	}
 	for i := range b.Fields {
 		row := fields[i*fieldBytes:]
@@ -121,14 +123,6 @@ func Read(data []byte) (*Batch, error) {
 	for i := range b.Images {
 		row := images[i*imageBytes:]
 		b.Images[i] = Image{Source: row.int(0), Field: row.int(4), First: row.int(8), Count: row.int(12)}
-	}
-	for i := range b.Steps {
-		row := steps[i*stepBytes:]
-		b.Steps[i] = Step{
-			Kind: Kind(row[0]), Filter: Filter(row[1]), Mode: PadMode(row[2]), Channels: row[3],
-			Fill: [3]uint8(row[4:7]), Left: row.i32(8), Top: row.i32(12), Right: row.i32(16), Bottom: row.i32(20),
-			Width: row.i32(24), Height: row.i32(28),
-		}
 	}
 	if r.err == nil {
 		r.err = b.check()
@@ -262,6 +256,63 @@ func (r *reader) take(n int) row {
 }
 
 func (r *reader) rows(count, bytes int) row { return r.take(count * bytes) }
+
+// parameterBytes is how much follows a step of a kind.
+func parameterBytes(kind Kind) int {
+	switch kind {
+	case Lookup:
+		return 3 * 256
+	case Brightness, Contrast, Saturation, Sharpness:
+		return 4
+	case Affine:
+		return 6 * 8
+	case Perspective:
+		return 8 * 8
+	default:
+		return 0
+	}
+}
+
+// steps reads count steps.
+func (r *reader) steps(count int) []Step {
+	if r.err == nil && count > len(r.data)/stepBytes {
+		r.fail("it ends early: %d bytes are left for %d steps", len(r.data), count)
+	}
+	if r.err != nil {
+		return nil
+	}
+	steps := make([]Step, count)
+	for i := range steps {
+		row := r.take(stepBytes)
+		if r.err != nil {
+			return nil
+		}
+		s := &steps[i]
+		*s = Step{
+			Kind: Kind(row[0]), Filter: Filter(row[1]), Mode: PadMode(row[2]), Channels: row[3],
+			Fill: [3]uint8(row[4:7]), Shift: row[7], Left: row.i32(8), Top: row.i32(12), Right: row.i32(16),
+			Bottom: row.i32(20), Width: row.i32(24), Height: row.i32(28),
+		}
+		more := r.take(parameterBytes(s.Kind))
+		if r.err != nil {
+			return nil
+		}
+		switch s.Kind {
+		case Lookup:
+			s.Table = (*[3 * 256]byte)(more)
+		case Brightness, Contrast, Saturation, Sharpness:
+			s.Factor = math.Float32frombits(more.u32(0))
+		case Affine, Perspective:
+			for k := range len(more) / 8 {
+				s.Matrix[k] = math.Float64frombits(uint64(more.i64(8 * k)))
+			}
+		}
+		if err := s.Check(); err != nil {
+			r.fail("step %d: %v", i, err)
+		}
+	}
+	return steps
+}
 
 func (r *reader) slice(body row, at, n int) []byte {
 	if at+n > len(body) {

@@ -2,7 +2,10 @@
 // logged, replayed and compared with torchvision. Draws (core/draw) write recipes; core/op carries them out.
 package recipe
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Kind says what a Step does.
 type Kind uint8
@@ -16,7 +19,21 @@ const (
 	Pad                        // add Left, Top, Right, Bottom pixels of kind Mode
 	Grayscale                  // ITU-R 601 luma, to Channels equal planes (1 or 3)
 	OpenCVGray                 // OpenCV's luma of RGB, to Channels equal planes (1 or 3)
+	Lookup                     // replace each byte as Table says
+	Brightness                 // Image.blend with black, by Factor (ImageEnhance.Brightness)
+	Contrast                   // Image.blend with the mean luma, by Factor (ImageEnhance.Contrast)
+	Saturation                 // Image.blend with the luma, by Factor (ImageEnhance.Color)
+	Sharpness                  // Image.blend with the smoothed image, by Factor (ImageEnhance.Sharpness)
+	Hue                        // add Shift to H of Pillow's HSV, modulo 256
+	Autocontrast               // stretch each channel to 0 ... 255 (ImageOps.autocontrast)
+	Equalize                   // equalize each channel's histogram (ImageOps.equalize)
+	Affine                     // Image.transform to Width x Height by Matrix, with Filter; Fill where nothing comes from
+	Perspective                // the same with a perspective Matrix
+	Rotate90                   // by 90 degrees counter-clockwise (Image.transpose)
 )
+
+// Kinds is how many kinds there are.
+const Kinds = int(Rotate90) + 1
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -68,20 +85,51 @@ func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 // Step is one op on a planar 8-bit image with its numbers. Fields a Kind does not name are zero.
 type Step struct {
 	Kind     Kind
-	Filter   Filter   // Resize
+	Filter   Filter   // Resize; Affine and Perspective: Nearest, Bilinear or Bicubic
 	Mode     PadMode  // Pad
 	Channels uint8    // Grayscale, OpenCVGray: planes that come out, 1 or 3
-	Fill     [3]uint8 // Pad with Constant: a value a plane
+	Fill     [3]uint8 // Pad with Constant, Affine, Perspective: a value a plane
+	Shift    uint8    // Hue
 
 	Left, Top, Right, Bottom int32 // Crop: Left, Top; Pad: all four
-	Width, Height            int32 // Crop, Resize
+	Width, Height            int32 // Crop, Resize, Affine, Perspective
+
+	Factor float32        // Brightness, Contrast, Saturation, Sharpness; finite
+	Matrix [8]float64     // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
+	Table  *[3 * 256]byte // Lookup: a row of 256 for each plane
+}
+
+// Check says what is wrong with numbers of the step that do not depend on the image.
+func (s Step) Check() error {
+	switch s.Kind {
+	case Lookup:
+		if s.Table == nil {
+			return fmt.Errorf("no table to look up in")
+		}
+	case Brightness, Contrast, Saturation, Sharpness:
+		if f := float64(s.Factor); math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("a factor of %v", f)
+		}
+	case Affine, Perspective:
+		if s.Filter != Nearest && s.Filter != Bilinear && s.Filter != Bicubic {
+			return fmt.Errorf("no transform with filter %d", s.Filter)
+		}
+		for _, v := range s.Matrix {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("a matrix with %v in it", v)
+			}
+		}
+	}
+	return nil
 }
 
 // Out is the size of the image after the step.
 func (s Step) Out(in Size) Size {
 	switch s.Kind {
-	case Crop, Resize:
+	case Crop, Resize, Affine, Perspective:
 		return Size{s.Width, s.Height}
+	case Rotate90:
+		return Size{in.Height, in.Width}
 	case Pad:
 		return Size{in.Width + s.Left + s.Right, in.Height + s.Top + s.Bottom}
 	default:

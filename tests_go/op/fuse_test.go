@@ -1,6 +1,7 @@
 package op_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,16 @@ func TestStepsBecomeFewPasses(t *testing.T) {
 	resized := op.Pass{Kind: op.Resample, Src: all, Width: 256, Height: 192, Filter: 2, Out: window(0, 0, 256, 192)}
 	padded := op.Pass{Kind: op.Pad, Left: 1, Top: 2, Right: 3, Bottom: 4, Mode: 2, Out: window(0, 0, 504, 381)}
 	luma := op.Pass{Kind: op.Grey, Planes: 3}
+	invert, invertTwice, half := op.Pass{Kind: op.Lookup}, op.Pass{Kind: op.Lookup}, op.Pass{Kind: op.Lookup}
+	var inversion [3 * 256]byte
+	for v := range 256 {
+		for c := range 3 {
+			inversion[256*c+v] = byte(255 - v)
+			invert.Table[c][v], invertTwice.Table[c][v], half.Table[c][v] = byte(255-v), byte(v), byte(v/2)
+		}
+	}
+	inverted := recipe.Step{Kind: recipe.Lookup, Table: &inversion}
+	colourful := op.Pass{Kind: op.Saturation, Factor: 1.5}
 	with := func(p op.Pass, change func(*op.Pass)) op.Pass { change(&p); return p }
 
 	for name, c := range map[string]struct {
@@ -51,7 +62,24 @@ func TestStepsBecomeFewPasses(t *testing.T) {
 		"grey lets a crop pass":      {[]recipe.Step{grey, crop}, []op.Pass{cropped, luma}},
 		"crop, grey, flip":           {[]recipe.Step{crop, grey, mirror}, []op.Pass{with(cropped, func(p *op.Pass) { p.Flip = op.FlipHorizontal }), luma}},
 		"grey of others' weights":    {[]recipe.Step{{Kind: recipe.OpenCVGray, Channels: 1}}, []op.Pass{{Kind: op.Grey, Mode: op.GreyOpenCV, Planes: 1}}},
-		"grey twice":                 {[]recipe.Step{grey, {Kind: recipe.Grayscale, Channels: 1}}, []op.Pass{{Kind: op.Grey, Planes: 1}}},
+		"look-ups are one":           {[]recipe.Step{inverted, inverted}, []op.Pass{invertTwice}},
+		"brightness is a look-up":    {[]recipe.Step{{Kind: recipe.Brightness, Factor: 0.5}}, []op.Pass{half}},
+		"colour lets crops and flips pass": {
+			[]recipe.Step{{Kind: recipe.Saturation, Factor: 1.5}, inverted, crop, mirror},
+			[]op.Pass{with(cropped, func(p *op.Pass) { p.Flip = op.FlipHorizontal }), colourful, invert},
+		},
+		"contrast does not": {
+			[]recipe.Step{{Kind: recipe.Contrast, Factor: 1.5}, crop}, []op.Pass{{Kind: op.Contrast, Factor: 1.5}, cropped},
+		},
+		"flips behind a quarter turn": {
+			[]recipe.Step{{Kind: recipe.Rotate90}, mirror, turn},
+			[]op.Pass{{Kind: op.Turn, Flip: op.FlipHorizontal | op.FlipVertical}},
+		},
+		"two flips behind a transform": {
+			[]recipe.Step{{Kind: recipe.Affine, Width: 300, Height: 200}, mirror, mirror},
+			[]op.Pass{{Kind: op.Affine, Width: 300, Height: 200}},
+		},
+		"grey twice": {[]recipe.Step{grey, {Kind: recipe.Grayscale, Channels: 1}}, []op.Pass{{Kind: op.Grey, Planes: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := photo
@@ -89,6 +117,11 @@ func TestStepsThatCannotBeAreErrors(t *testing.T) {
 		"pad mode":         {photo, recipe.Step{Kind: recipe.Pad, Mode: 4}, "no padding mode 4"},
 		"pad overflowing":  {photo, recipe.Step{Kind: recipe.Pad, Left: 1<<31 - 1, Right: 1<<31 - 1, Top: 1}, "pixels"},
 		"grey as two":      {photo, recipe.Step{Kind: recipe.Grayscale, Channels: 2}, "2 channels"},
+		"no table":         {photo, recipe.Step{Kind: recipe.Lookup}, "table"},
+		"endless factor":   {photo, recipe.Step{Kind: recipe.Contrast, Factor: float32(math.Inf(1))}, "factor"},
+		"endless matrix":   {photo, recipe.Step{Kind: recipe.Affine, Width: 1, Height: 1, Matrix: [8]float64{math.NaN()}}, "matrix"},
+		"transform filter": {photo, recipe.Step{Kind: recipe.Affine, Width: 1, Height: 1, Filter: recipe.Box}, "filter 4"},
+		"empty transform":  {photo, recipe.Step{Kind: recipe.Perspective}, "0x0"},
 		"unknown":          {photo, recipe.Step{Kind: 77}, "kind 77"},
 	} {
 		t.Run(name, func(t *testing.T) {

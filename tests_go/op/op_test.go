@@ -83,7 +83,7 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 	steps := make([]recipe.Step, 1+rng.IntN(6))
 	for i := range steps {
 		w, h := p.size.Width, p.size.Height
-		s := recipe.Step{Kind: recipe.Kind(rng.IntN(7))}
+		s := recipe.Step{Kind: recipe.Kind(rng.IntN(recipe.Kinds))}
 		switch s.Kind {
 		case recipe.Crop:
 			s.Width, s.Height = between(rng, 1, w), between(rng, 1, h)
@@ -99,6 +99,29 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			s.Fill = [3]uint8{byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32())}
 		case recipe.Grayscale, recipe.OpenCVGray:
 			s.Channels = uint8(1 + 2*rng.IntN(2))
+		case recipe.Lookup:
+			s.Table = &[3 * 256]byte{}
+			for i := range s.Table {
+				s.Table[i] = byte(rng.Uint32())
+			}
+		case recipe.Brightness, recipe.Contrast, recipe.Saturation, recipe.Sharpness:
+			s.Factor = []float32{0, 1, float32(rng.Float64() * 2), float32(rng.Float64()*4 - 1)}[rng.IntN(4)]
+		case recipe.Hue:
+			s.Shift = byte(rng.Uint32())
+		case recipe.Affine, recipe.Perspective:
+			s.Width, s.Height, s.Filter = w, h, []recipe.Filter{recipe.Nearest, recipe.Bilinear, recipe.Bicubic}[rng.IntN(3)]
+			if rng.IntN(4) == 0 {
+				s.Width, s.Height = side(rng), side(rng)
+			}
+			s.Fill = [3]uint8{byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32())}
+			s.Matrix = [8]float64{1 + rng.NormFloat64()/3, rng.NormFloat64() / 2, rng.NormFloat64() * 9,
+				rng.NormFloat64() / 2, 1 + rng.NormFloat64()/3, rng.NormFloat64() * 9}
+			if rng.IntN(3) == 0 {
+				s.Matrix[1], s.Matrix[3] = 0, 0
+			}
+			if s.Kind == recipe.Perspective {
+				s.Matrix[6], s.Matrix[7] = rng.NormFloat64()/1e3, rng.NormFloat64()/1e3
+			}
 		}
 		steps[i] = s
 		p = p.apply(s, order)

@@ -82,12 +82,38 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 			return sx, sy, okX && okY
 		})
 	case recipe.Grayscale:
-		return p.grey(int(step.Channels), [3]uint32{19595, 38470, 7471}, 16)
+		return p.luma(int(step.Channels))
 	case recipe.OpenCVGray:
 		return p.grey(int(step.Channels), [3]uint32{9798, 19235, 3735}, 15)
+	case recipe.Lookup:
+		return p.pointwise(func(c int, v byte) byte { return step.Table[256*c+int(v)] })
+	case recipe.Brightness:
+		return p.pointwise(func(_ int, v byte) byte { return blend(0, v, step.Factor) })
+	case recipe.Contrast:
+		mean := p.meanLuma()
+		return p.pointwise(func(_ int, v byte) byte { return blend(mean, v, step.Factor) })
+	case recipe.Saturation:
+		return p.blended(p.luma(len(p.planes)), step.Factor)
+	case recipe.Sharpness:
+		return p.blended(p.smoothed(), step.Factor)
+	case recipe.Hue:
+		return p.turned(step.Shift)
+	case recipe.Autocontrast:
+		return p.levelled(stretch)
+	case recipe.Equalize:
+		return p.levelled(spread)
+	case recipe.Rotate90:
+		return p.moved(size, step.Fill, func(x, y int32) (int32, int32, bool) { return p.size.Width - 1 - y, x, true })
+	case recipe.Affine, recipe.Perspective:
+		return p.transformed(step)
 	default:
 		return p.resized(size, step.Filter, order)
 	}
+}
+
+// luma is Pillow's.
+func (p picture) luma(channels int) picture {
+	return p.grey(channels, [3]uint32{19595, 38470, 7471}, 16)
 }
 
 // padded walks from outside into the image, mirror by mirror.

@@ -115,7 +115,7 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 5) - 2;
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_TURN + 1);
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -125,8 +125,28 @@ static gl_job make_job(gl_store *store) {
             planes = pass->planes = pick(0, 2) * 2 + 1;
             pass->mode = pick(0, 2);
             continue;
+        } else if (pass->kind == GL_AFFINE || pass->kind == GL_PERSPECTIVE) {
+            static const int32_t filters[] = {GL_NEAREST, GL_BILINEAR, GL_BICUBIC};
+            pass->filter = filters[pick(0, 3)];
+            for (int k = 0; k < 8; k++) /* as like to be wild as tame */
+                pass->matrix[k] = (k % 4 == 0) + pick(-1000, 2001) / (pick(0, 4) == 0 ? 1e-3 : 1e3 * (k < 6 ? 1 : 1e3));
+            if (pick(0, 3) == 0)
+                pass->matrix[1] = pass->matrix[3] = 0;
+            pass->width = width = side();
+            pass->height = height = side();
+            continue;
+        } else if (pass->kind == GL_TURN) {
+            const int32_t kept = width;
+            width = height;
+            height = kept;
+            continue;
+        } else if (pass->kind != GL_RESAMPLE) {
+            pass->factor = (float)pick(-1000, 4001) / 1000;
+            pass->shift = pick(0, 256);
+            for (int k = 0; k < 3 * 256; k++)
+                pass->table[k / 256][k % 256] = (uint8_t)pick(0, 256);
+            continue;
         } else {
-            pass->kind = GL_RESAMPLE;
             pass->src = window(width, height);
             pass->width = pick(0, 5) == 0 ? pass->src.width : side();
             pass->height = pick(0, 5) == 0 ? pass->src.height : side();

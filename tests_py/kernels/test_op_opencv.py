@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from test_op_pillow import (
+from op_library import (
     GREY,
     HORIZONTAL,
     MODES,
@@ -22,8 +22,6 @@ from test_op_pillow import (
     side,
     window,
 )
-from test_op_pillow import built as built
-from test_op_pillow import worker as worker
 
 OPENCV = {32: cv2.INTER_NEAREST, 33: cv2.INTER_LINEAR, 34: cv2.INTER_AREA}
 TORCH = {16: "bilinear", 17: "bicubic"}

@@ -1,168 +1,40 @@
 """core/op against Pillow and torchvision themselves: every byte, with every set of kernels this processor has.
 
-The C half is compiled here into a library of its own and driven by ctypes, so that neither Go nor the C ABI is between
-a difference and its cause. Images come in as raw pixels: decoders have tests of their own.
+This is about geometry, grey and the store; test_op_colour.py and test_op_transform.py are about the rest.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import PIL
 import pytest
+from op_library import (
+    BAD_JOB,
+    DECODED,
+    FILTERS,
+    GREY,
+    HORIZONTAL,
+    HUE,
+    MODES,
+    PAD,
+    PERSPECTIVE,
+    RESAMPLE,
+    SHARPNESS,
+    VERTICAL,
+    Job,
+    Pass,
+    Store,
+    Window,
+    Worker,
+    identity,
+    noise,
+    planar,
+    resample,
+    side,
+    window,
+)
 from PIL import Image
-
-OP = Path(__file__).resolve().parents[2] / "core" / "op"
-KERNELS = ("plain", "avx2", "avx512", "neon")
-
-PASSES_MAX, WHY_BYTES = 16, 200
-RESAMPLE, PAD, GREY = 0, 1, 2
-HORIZONTAL, VERTICAL = 1, 2
-DECODED, BAD_JOB = 0, 101
-MODES = ("constant", "edge", "reflect", "symmetric")
-# All that torchvision can name; Pillow 13 has more (MKS filters).
-FILTERS = tuple(Image.Resampling(number) for number in range(6))
-
-Bytes = npt.NDArray[np.uint8]
-
-
-class Window(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int32) for name in ("x", "y", "width", "height")]
-
-
-class Pass(ctypes.Structure):
-    _fields_ = [
-        ("kind", ctypes.c_int32),
-        ("src", Window),
-        ("width", ctypes.c_int32),
-        ("height", ctypes.c_int32),
-        ("filter", ctypes.c_int32),
-        ("out", Window),
-        ("flip", ctypes.c_int32),
-        ("left", ctypes.c_int32),
-        ("top", ctypes.c_int32),
-        ("right", ctypes.c_int32),
-        ("bottom", ctypes.c_int32),
-        ("mode", ctypes.c_int32),
-        ("fill", ctypes.c_uint8 * 4),
-        ("planes", ctypes.c_int32),
-    ]
-
-
-class Store(ctypes.Structure):
-    _fields_ = [("channels", ctypes.c_int32), ("itemsize", ctypes.c_int32), ("table", ctypes.c_void_p)]
-
-
-class Seek(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("room", ctypes.c_size_t), ("size", ctypes.c_size_t)]
-
-
-class Job(ctypes.Structure):
-    _fields_ = [
-        ("decoder", ctypes.c_void_p),
-        ("data", ctypes.c_void_p),
-        ("size", ctypes.c_size_t),
-        ("width", ctypes.c_int32),
-        ("height", ctypes.c_int32),
-        ("raw", ctypes.c_int32),
-        ("seek", Seek),
-        ("npass", ctypes.c_int32),
-        ("status", ctypes.c_int32),
-        ("dst", ctypes.c_void_p),
-        ("dst_size", ctypes.c_size_t),
-        ("store", ctypes.POINTER(Store)),
-        ("passes", Pass * PASSES_MAX),
-        ("why", ctypes.c_char * WHY_BYTES),
-    ]
-
-
-def pass_order() -> int:
-    """The order of the installed Pillow, as op.h lists it."""
-    version = tuple(int(part) for part in PIL.__version__.split(".")[:2])
-    return 2 if version >= (13, 0) else 1 if version >= (12, 2) else 0
-
-
-class Worker:
-    """One gl_worker of one library."""
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self.library = library
-        library.gl_worker_open.restype = ctypes.c_void_p
-        library.gl_worker_close.argtypes = [ctypes.c_void_p]
-        library.gl_worker_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Job), ctypes.c_int32, ctypes.c_void_p]
-        library.gl_worker_bytes_live.restype = ctypes.c_size_t
-        self.handle = library.gl_worker_open(pass_order())
-        assert self.handle
-
-    def close(self) -> None:
-        self.library.gl_worker_close(self.handle)
-        assert self.library.gl_worker_bytes_live() == 0
-
-    def run(
-        self, image: Bytes, passes: list[Pass], size: tuple[int, int], table: npt.NDArray[np.generic]
-    ) -> npt.NDArray[np.generic]:
-        """The sample of an image [h, w, 3] through passes that leave size (w, h); table is [channels, 256]."""
-        out = np.zeros((table.shape[0], size[1], size[0]), table.dtype)
-        store = Store(table.shape[0], table.itemsize, table.ctypes.data)
-        job = Job(data=image.ctypes.data, size=image.nbytes, width=image.shape[1], height=image.shape[0])
-        job.npass, job.dst, job.dst_size, job.store = len(passes), out.ctypes.data, out.nbytes, ctypes.pointer(store)
-        for i, one in enumerate(passes):
-            job.passes[i] = one
-        self.library.gl_worker_run(self.handle, ctypes.byref(job), 1, None)
-        assert (job.status, job.why) == (DECODED, b"")
-        return out
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = os.environ.get("CC") or shutil.which("cc") or pytest.skip("no C compiler")
-    library = tmp_path_factory.mktemp("op") / "op.so"
-    sources = [str(path) for path in sorted(OP.glob("*.c"))]
-    subprocess.run([compiler, "-O2", "-fPIC", "-shared", "-o", str(library), *sources, "-lm"], check=True)
-    return library
-
-
-@pytest.fixture(scope="module", params=KERNELS)
-def worker(request: pytest.FixtureRequest, built: Path) -> Iterator[Worker]:
-    # A library chooses its kernels once: each set gets a copy of it.
-    copy = built.with_name(f"{request.param}.so")
-    shutil.copy(built, copy)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GOLOADER_KERNELS", request.param)
-        library = ctypes.CDLL(str(copy))
-        library.gl_kernels_name.restype = ctypes.c_char_p
-        if library.gl_kernels_name().decode() != request.param:
-            pytest.skip(f"this processor has no {request.param}")
-    worker = Worker(library)
-    yield worker
-    worker.close()
-
-
-def identity(channels: int = 3) -> Bytes:
-    return np.tile(np.arange(256, dtype=np.uint8), (channels, 1))
-
-
-def noise(rng: np.random.Generator, width: int, height: int) -> Bytes:
-    """Noise, at times in black and white only: there ringing filters clip and orders of passes differ most."""
-    image = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
-    return np.where(image > 127, np.uint8(255), np.uint8(0)) if rng.random() < 0.3 else image
-
-
-def window(rng: np.random.Generator, width: int, height: int) -> Window:
-    x, y = int(rng.integers(width)), int(rng.integers(height))
-    return Window(x, y, int(rng.integers(1, width - x + 1)), int(rng.integers(1, height - y + 1)))
-
-
-def resample(src: Window, width: int, height: int, resampling: int, out: Window | None = None, flip: int = 0) -> Pass:
-    out = out or Window(0, 0, width, height)
-    return Pass(kind=RESAMPLE, src=src, width=width, height=height, filter=resampling, out=out, flip=flip)
 
 
 def cropped(image: Image.Image, w: Window) -> Image.Image:
@@ -175,16 +47,6 @@ def flipped(image: Image.Image, flip: int) -> Image.Image:
     if flip & VERTICAL:
         image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
     return image
-
-
-def planar(image: Image.Image) -> Bytes:
-    array = np.asarray(image)
-    return array[None] if array.ndim == 2 else np.ascontiguousarray(array.transpose(2, 0, 1))
-
-
-def side(rng: np.random.Generator) -> int:
-    """Small sides most of the time, with 1 among them; now and then long ones."""
-    return int(rng.integers(1, (4, 40, 300, 900)[rng.choice(4, p=[0.2, 0.45, 0.3, 0.05])]))
 
 
 @pytest.mark.parametrize("resampling", FILTERS)
@@ -350,7 +212,13 @@ def test_a_job_that_contradicts_itself_is_refused_before_anything_is_touched(wor
         [Pass(kind=PAD, mode=9, out=whole)],
         [Pass(kind=GREY, planes=1)],
         [Pass(kind=GREY, planes=2)],
-        [Pass(kind=9)],
+        [Pass(kind=SHARPNESS, factor=float("nan"))],
+        [Pass(kind=HUE, shift=256)],
+        [Pass(kind=PERSPECTIVE, width=0, height=6)],
+        [Pass(kind=PERSPECTIVE, width=8, height=6, filter=1)],
+        [Pass(kind=PERSPECTIVE, width=8, height=6, matrix=(0, 0, float("inf")))],
+        [Pass(kind=99)],
+        [Pass(kind=-1)],
         [],
     ]
     pixels, out, table = np.zeros((6, 8, 3), np.uint8), np.zeros((3, 6, 8), np.uint8), identity()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PIL import Image
@@ -19,24 +19,33 @@ from .session import TroubleError
 
 __all__ = [
     "STEPS_MAX",
-    "STEP_BYTES",
     "Recipe",
     "Source",
+    "autocontrast",
+    "brightness",
+    "contrast",
     "crop",
+    "equalize",
     "flip_horizontal",
     "flip_vertical",
     "grayscale",
+    "hue",
+    "lookup",
     "pad",
     "resize",
+    "rotate_90",
+    "saturation",
+    "sharpness",
+    "transform",
 ]
 
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
 Size = tuple[int, int]  # width, height
 
-# A core/recipe.Step in wire form: kind, filter, mode, channels, fill, left, top, right, bottom, width, height.
+# A core/recipe.Step in wire form: kind, filter, mode, channels, fill, shift, left, top, right, bottom, width, height.
+# Behind it comes what some kinds have more.
 _STEP = struct.Struct("<4B4B6i")
-STEP_BYTES = _STEP.size
 
 
 def crop(left: int, top: int, width: int, height: int) -> bytes:
@@ -71,6 +80,64 @@ def pad(left: int, top: int, right: int, bottom: int, mode: str, fill: tuple[int
 def grayscale(channels: int) -> bytes:
     """Luma, as 1 channel or 3 equal ones."""
     return _STEP.pack(5, 0, 0, channels, *(0,) * 10)
+
+
+def lookup(table: bytes) -> bytes:
+    """Replaces each byte; a row of 256 for each of 3 channels, or one for all."""
+    return _STEP.pack(7, *(0,) * 13) + (table if len(table) == 768 else 3 * table)
+
+
+def _blend(kind: int, factor: float) -> bytes:
+    return _STEP.pack(kind, *(0,) * 13) + struct.pack("<f", factor)
+
+
+def brightness(factor: float) -> bytes:
+    """ImageEnhance.Brightness."""
+    return _blend(8, factor)
+
+
+def contrast(factor: float) -> bytes:
+    """ImageEnhance.Contrast."""
+    return _blend(9, factor)
+
+
+def saturation(factor: float) -> bytes:
+    """ImageEnhance.Color."""
+    return _blend(10, factor)
+
+
+def sharpness(factor: float) -> bytes:
+    """ImageEnhance.Sharpness."""
+    return _blend(11, factor)
+
+
+def hue(shift: int) -> bytes:
+    """Adds to H of Pillow's HSV, modulo 256."""
+    return _STEP.pack(12, 0, 0, 0, 0, 0, 0, shift, *(0,) * 6)
+
+
+def autocontrast() -> bytes:
+    """ImageOps.autocontrast."""
+    return _STEP.pack(13, *(0,) * 13)
+
+
+def equalize() -> bytes:
+    """ImageOps.equalize."""
+    return _STEP.pack(14, *(0,) * 13)
+
+
+def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[int, ...]) -> bytes:
+    """Image.transform by 6 numbers (AFFINE) or 8 (PERSPECTIVE); fill a byte a channel or one for all."""
+    kind = 15 if len(matrix) == 6 else 16
+    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
+    return _STEP.pack(kind, resample, 0, 0, red, green, blue, 0, 0, 0, 0, 0, *size) + struct.pack(
+        f"<{len(matrix)}d", *matrix
+    )
+
+
+def rotate_90() -> bytes:
+    """A quarter turn, counter-clockwise."""
+    return _STEP.pack(17, *(0,) * 13)
 
 
 class Source:

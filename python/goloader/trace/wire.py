@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .recipe import STEP_BYTES, Recipe, Source
+from .recipe import Recipe, Source
 from .tail import Tail
 
 __all__ = ["FIELDS_MAX", "Field", "encode", "source_of"]
@@ -88,12 +88,12 @@ def encode(fields: Sequence[Field]) -> bytes:
 
 def source_of(message: bytes, image: int) -> Source:
     """Where an image of a message comes from; what the user gave for it, and its mode, are not known any more."""
-    _, fields, sources, images, steps, _ = _HEADER.unpack_from(message)
+    _, fields, sources, *_, body = _HEADER.unpack_from(message)
     first = _HEADER.size + fields * _FIELD.size
     number = _IMAGE.unpack_from(message, first + sources * _SOURCE.size + image * _IMAGE.size)[0]
     in_memory, width, height, at, size, *stamp = _SOURCE.unpack_from(message, first + number * _SOURCE.size)
-    body = first + sources * _SOURCE.size + images * _IMAGE.size + steps * STEP_BYTES
-    data = message[body + at : body + at + size]
+    at += len(message) - body
+    data = message[at : at + size]
     if in_memory:
         return Source(data, None, (width, height), "")
     return Source(data[:-1], None, (width, height), "", (stamp[0], stamp[1]))

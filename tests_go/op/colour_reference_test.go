@@ -1,0 +1,249 @@
+package op_test
+
+import (
+	"math"
+
+	"github.com/goloader/goloader/core/recipe"
+)
+
+// The laws of colour, as Pillow has them in Python and C; see reference_test.go.
+
+// blend is Image.blend of one byte with another.
+func blend(from, to byte, factor float32) byte {
+	part := float32(factor * float32(int(to)-int(from)))
+	value := float32(float32(from) + part)
+	return byte(min(max(value, 0), 255))
+}
+
+func (p picture) pointwise(becomes func(c int, v byte) byte) picture {
+	out := blank(p.size, len(p.planes))
+	for c, plane := range p.planes {
+		for i, v := range plane {
+			out.planes[c][i] = becomes(c, v)
+		}
+	}
+	return out
+}
+
+func (p picture) blended(from picture, factor float32) picture {
+	out := blank(p.size, len(p.planes))
+	for c, plane := range p.planes {
+		for i, v := range plane {
+			out.planes[c][i] = blend(from.planes[c][i], v, factor)
+		}
+	}
+	return out
+}
+
+func (p picture) meanLuma() byte {
+	grey, sum := p.luma(1).planes[0], 0
+	for _, v := range grey {
+		sum += int(v)
+	}
+	return byte(float64(sum)/float64(len(grey)) + 0.5)
+}
+
+// smoothed is ImageFilter.SMOOTH.
+func (p picture) smoothed() picture {
+	return p.pixelwise(func(plane []byte, x, y int) byte {
+		width, height := int(p.size.Width), int(p.size.Height)
+		if x == 0 || y == 0 || x == width-1 || y == height-1 {
+			return plane[y*width+x]
+		}
+		sum := 4 * float64(plane[y*width+x])
+		for dy := -1; dy <= 1; dy++ {
+			for dx := -1; dx <= 1; dx++ {
+				sum += float64(plane[(y+dy)*width+x+dx])
+			}
+		}
+		return byte(sum/13 + 0.5)
+	})
+}
+
+func (p picture) pixelwise(at func(plane []byte, x, y int) byte) picture {
+	out := blank(p.size, len(p.planes))
+	for c, plane := range p.planes {
+		for i := range plane {
+			out.planes[c][i] = at(plane, i%int(p.size.Width), i/int(p.size.Width))
+		}
+	}
+	return out
+}
+
+// turned goes to HSV and back as Pillow does (src/libImaging/Convert.c), in its types.
+func (p picture) turned(shift byte) picture {
+	out := blank(p.size, len(p.planes))
+	if len(p.planes) == 1 {
+		copy(out.planes[0], p.planes[0])
+		return out
+	}
+	for i := range p.planes[0] {
+		h, s, v := toHSV(p.planes[0][i], p.planes[1][i], p.planes[2][i])
+		out.planes[0][i], out.planes[1][i], out.planes[2][i] = fromHSV(h+shift, s, v)
+	}
+	return out
+}
+
+func toHSV(r, g, b byte) (h, s, v byte) {
+	high, low := max(r, g, b), min(r, g, b)
+	if high == low {
+		return 0, 0, high
+	}
+	chroma := float32(high - low)
+	rc, gc, bc := float32(high-r)/chroma, float32(high-g)/chroma, float32(high-b)/chroma
+	var hue float32
+	switch high {
+	case r:
+		hue = bc - gc
+	case g:
+		hue = float32(2 + float64(rc) - float64(bc))
+	default:
+		hue = float32(4 + float64(gc) - float64(rc))
+	}
+	hue = float32(math.Mod(float64(hue)/6+1, 1))
+	return byte(float64(hue) * 255), byte(float64(chroma/float32(high)) * 255), high
+}
+
+func fromHSV(h, s, v byte) (r, g, b byte) {
+	if s == 0 {
+		return v, v, v
+	}
+	sector := int(math.Floor(float64(h) * 6 / 255))
+	rest := float32(float64(h)*6/255 - float64(sector))
+	saturation := float32(float64(s) / 255)
+	level := func(x float64) byte { return byte(math.Round(float64(v) * (1 - x))) }
+	p := level(float64(saturation))
+	q := level(float64(saturation * rest))
+	t := level(float64(saturation) * (1 - float64(rest)))
+	return [6]byte{v, q, p, p, t, v}[sector%6], [6]byte{t, v, v, q, p, p}[sector%6], [6]byte{p, p, t, v, v, q}[sector%6]
+}
+
+func (p picture) levelled(table func(histogram [256]int) [256]byte) picture {
+	tables := make([][256]byte, len(p.planes))
+	for c, plane := range p.planes {
+		var histogram [256]int
+		for _, v := range plane {
+			histogram[v]++
+		}
+		tables[c] = table(histogram)
+	}
+	return p.pointwise(func(c int, v byte) byte { return tables[c][v] })
+}
+
+// stretch is ImageOps.autocontrast.
+func stretch(histogram [256]int) (table [256]byte) {
+	low, high := 0, 255
+	for low < 255 && histogram[low] == 0 {
+		low++
+	}
+	for high > 0 && histogram[high] == 0 {
+		high--
+	}
+	for v := range table {
+		table[v] = byte(v)
+		if high > low {
+			scale := 255 / float64(high-low)
+			offset := float64(-low) * scale
+			scaled := float64(float64(v) * scale)
+			table[v] = byte(min(max(int(scaled+offset), 0), 255))
+		}
+	}
+	return table
+}
+
+// spread is ImageOps.equalize.
+func spread(histogram [256]int) (table [256]byte) {
+	total, last := 0, 0
+	for _, n := range histogram {
+		total += n
+		if n != 0 {
+			last = n
+		}
+	}
+	step := (total - last) / 255
+	sum := step / 2
+	for v := range table {
+		table[v] = byte(v)
+		if step != 0 {
+			table[v] = byte(min(sum/step, 255))
+		}
+		sum += histogram[v]
+	}
+	return table
+}
+
+// transformed is Image.transform (src/libImaging/Geometry.c) with the general arithmetic, and with the 16.16 bits that
+// Pillow uses for the nearest neighbours of what is rotated or sheared.
+func (p picture) transformed(step recipe.Step) picture {
+	a, size := step.Matrix, step.Out(p.size)
+	inside := func(x, y float64) bool {
+		return 0 <= x && x < float64(p.size.Width) && 0 <= y && y < float64(p.size.Height)
+	}
+	position := func(x, y int32) (float64, float64) {
+		column, line := float64(x)+0.5, float64(y)+0.5
+		px := float64(a[0]*column) + float64(a[1]*line) + a[2]
+		py := float64(a[3]*column) + float64(a[4]*line) + a[5]
+		if step.Kind == recipe.Perspective {
+			depth := float64(a[6]*column) + float64(a[7]*line) + 1
+			return px / depth, py / depth
+		}
+		return px, py
+	}
+	if step.Filter != recipe.Nearest {
+		out := p.moved(size, step.Fill, func(int32, int32) (int32, int32, bool) { return 0, 0, false })
+		for c, plane := range p.planes {
+			for i := range out.planes[c] {
+				x, y := position(int32(i)%size.Width, int32(i)/size.Width)
+				if inside(x, y) {
+					out.planes[c][i] = p.neighbourhood(plane, x-0.5, y-0.5, step.Filter)
+				}
+			}
+		}
+		return out
+	}
+	fixed := func(v float64) int32 { return int32(int64(math.Floor(float64(v*65536) + 0.5))) }
+	return p.moved(size, step.Fill, func(x, y int32) (int32, int32, bool) {
+		if step.Kind == recipe.Affine && (a[1] != 0 || a[3] != 0) {
+			column := fixed(a[2]+float64(a[0]*0.5)+float64(a[1]*0.5)) + x*fixed(a[0]) + y*fixed(a[1])
+			line := fixed(a[5]+float64(a[3]*0.5)+float64(a[4]*0.5)) + x*fixed(a[3]) + y*fixed(a[4])
+			column, line = column>>16, line>>16
+			return column, line, inside(float64(column), float64(line))
+		}
+		px, py := position(x, y)
+		if step.Kind == recipe.Affine {
+			px, py = a[2]+float64(a[0]*0.5), a[5]+float64(a[4]*0.5)
+			for range x {
+				px += a[0]
+			}
+			for range y {
+				py += a[4]
+			}
+		}
+		return int32(px), int32(py), inside(px, py)
+	})
+}
+
+func (p picture) neighbourhood(plane []byte, x, y float64, filter recipe.Filter) byte {
+	left, top := int32(math.Floor(x)), int32(math.Floor(y))
+	dx, dy := x-float64(left), y-float64(top)
+	at := func(column, line int32) float64 {
+		column, line = min(max(column, 0), p.size.Width-1), min(max(line, 0), p.size.Height-1)
+		return float64(plane[line*p.size.Width+column])
+	}
+	if filter == recipe.Bilinear {
+		mix := func(a, b, d float64) float64 { return a + float64((b-a)*d) }
+		return byte(mix(mix(at(left, top), at(left+1, top), dx), mix(at(left, top+1), at(left+1, top+1), dx), dy))
+	}
+	cubic := func(v [4]float64, d float64) float64 {
+		p2, p3, p4 := -v[0]+v[2], 2*(v[0]-v[1])+v[2]-v[3], -v[0]+v[1]-v[2]+v[3]
+		inner := p3 + float64(d*p4)
+		inner = p2 + float64(d*inner)
+		return v[1] + float64(d*inner)
+	}
+	var rows [4]float64
+	for r := range rows {
+		line := top + int32(r) - 1
+		rows[r] = cubic([4]float64{at(left-1, line), at(left, line), at(left+1, line), at(left+2, line)}, dx)
+	}
+	return byte(min(max(cubic(rows, dy), 0), 255))
+}
