@@ -132,6 +132,9 @@ var filters = map[plan.Filter]recipe.Filter{
 	plan.Bicubic:  recipe.Bicubic,
 	plan.Box:      recipe.Box,
 	plan.Hamming:  recipe.Hamming,
+
+	plan.TorchBilinear: recipe.TorchBilinear,
+	plan.TorchBicubic:  recipe.TorchBicubic,
 }
 
 func filterOf(name plan.Filter) (recipe.Filter, error) {

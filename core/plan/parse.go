@@ -333,7 +333,7 @@ func fill(n node, channels int) []uint8 {
 }
 
 func filter(n node) Filter {
-	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming)
+	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, TorchBilinear, TorchBicubic)
 }
 
 func padMode(n node) PadMode { return oneOf(n, Constant, Edge, Reflect, Symmetric) }

@@ -118,7 +118,7 @@ type Pillow struct {
 	MaxPixels int64 // Image.MAX_IMAGE_PIXELS; 0 if it is None
 }
 
-// Filter is a resampling filter by torchvision's name.
+// Filter is a resampling filter by torchvision's name, for PIL images; those of torch are for tensors of bytes.
 type Filter string
 
 // The filters.
@@ -129,6 +129,9 @@ const (
 	Bicubic  Filter = "bicubic"
 	Box      Filter = "box"
 	Hamming  Filter = "hamming"
+
+	TorchBilinear Filter = "torch_bilinear"
+	TorchBicubic  Filter = "torch_bicubic"
 )
 
 // PadMode says what surrounds an image, by torchvision's name.

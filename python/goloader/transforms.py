@@ -39,6 +39,8 @@ Size = tuple[int, int]  # height, width
 # Pillow's numbers (Image.Resampling) and torchvision's names of the filters. On PIL images torchvision treats
 # nearest-exact as nearest.
 FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+# What torch makes of uint8 tensors with antialias=True; its weights are rounded otherwise than Pillow's.
+TENSOR_FILTERS = ("torch_bilinear", "torch_bicubic")
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 # Longest edge a step may ask for (sizeMax in core/plan): far above any picture, far below any overflow.
@@ -73,7 +75,8 @@ class Resize(Geometry):
     """Resize to (h, w); or with one number the shorter edge to it, keeping the aspect ratio.
 
     size           int, (int,), (h, w), or None: then the longer edge becomes max_size
-    interpolation  "nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming", "lanczos", or Pillow's number
+    interpolation  "nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming", "lanczos", or Pillow's number;
+                   "torch_bilinear" and "torch_bicubic" are torch's, of uint8 tensors
     max_size       upper bound of the longer edge; only where size is one number or None
     antialias      accepted as torchvision does, without effect: Pillow's filters always are
     """
@@ -412,7 +415,7 @@ def filter_name(value: str | int) -> str:
     name = FILTERS.get(int(value)) if isinstance(value, int) else value
     if name == "nearest-exact":
         return "nearest"
-    if name is None or name not in FILTERS.values():
+    if name is None or name not in (*FILTERS.values(), *TENSOR_FILTERS):
         raise ValueError(f"interpolation should be one of {', '.join(FILTERS.values())}, but got {value!r}")
     return name
 

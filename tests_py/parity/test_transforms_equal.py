@@ -100,6 +100,45 @@ def test_any_pipeline(kinds: Path, pipeline: Any, num_workers: int, seed: int) -
     check(Program(arguments, epochs=1, draw=True, seed=seed))
 
 
+TENSOR_FILTERS = [T.InterpolationMode.BILINEAR, T.InterpolationMode.BICUBIC]
+
+
+@st.composite
+def tensor_pipelines(draw: st.DrawFn) -> Any:
+    """v2's transforms of uint8 tensors."""
+    filters = st.sampled_from(TENSOR_FILTERS)
+    resized = st.builds(v2.RandomResizedCrop, st.one_of(EDGE, PAIR), interpolation=filters)
+    geometry = st.one_of(
+        st.builds(v2.Resize, st.one_of(EDGE, PAIR.map(list)), filters),
+        resized,
+        st.builds(v2.CenterCrop, st.one_of(EDGE, PAIR)),
+        st.builds(v2.RandomHorizontalFlip, PROBABILITY),
+        st.builds(v2.RandomVerticalFlip, PROBABILITY),
+    )
+    steps = draw(st.lists(geometry, max_size=3))
+    last = draw(
+        st.sampled_from(
+            [
+                v2.RandomResizedCrop((24, 29), (0.08, 1.0)),
+                v2.RandomResizedCrop((3, 2), interpolation=T.InterpolationMode.BICUBIC),
+                v2.CenterCrop((24, 29)),
+                v2.Compose([v2.Resize((30, 31)), v2.RandomCrop((24, 29))]),
+            ]
+        )
+    )
+    maker = draw(st.sampled_from([v2.ToImage(), v2.PILToTensor(), T.PILToTensor()]))
+    float_tail = [v2.ToDtype(torch.float32, scale=True), v2.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))]
+    return v2.Compose([maker, *steps, last, *draw(st.sampled_from([[], [v2.ToPureTensor()], float_tail]))])
+
+
+@given(pipeline=tensor_pipelines(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_pipeline_of_tensors(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
+    files = ImageFolder(str(kinds), pipeline)
+    arguments = loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=1, draw=True, seed=seed))
+
+
 @pytest.mark.parametrize("api", [T, v2])
 @pytest.mark.parametrize("mode", FILTERS)
 def test_each_filter_up_and_down(kinds: Path, api: Any, mode: Any) -> None:

@@ -289,10 +289,27 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         ),
     ),
     (
-        "geometry behind ToTensor",
-        "v2 pipelines that resize tensors: another arithmetic than Pillow's",
+        "geometry of uint8 tensors, v2",
+        "`Resize` and `RandomResizedCrop` (bilinear and bicubic, antialiased), `CenterCrop`, `RandomCrop`, flips, "
+        "behind `ToImage` or `PILToTensor`",
         lambda root: (
-            image_folder(root, v2.Compose([v2.ToImage(), step])) for step in (v2.Resize(8), v2.CenterCrop(8))
+            image_folder(root, v2.Compose([maker, step, v2.CenterCrop(4), v2.ToDtype(torch.float32, scale=True)]))
+            for maker in (v2.ToImage(), v2.PILToTensor(), v1.PILToTensor())
+            for step in (
+                v2.Resize(8),
+                v2.Resize(8, v2.InterpolationMode.BICUBIC),
+                v2.RandomResizedCrop(8),
+                v2.RandomCrop(4),
+                v2.RandomHorizontalFlip(),
+                v2.RandomVerticalFlip(),
+            )
+        ),
+    ),
+    (
+        "geometry of other tensors",
+        "behind `ToTensor` or `ToDtype`, and what v1 does to tensors: another arithmetic than Pillow's",
+        lambda root: (
+            image_folder(root, v2.Compose([v1.ToTensor(), step])) for step in (v2.Resize(8), v2.CenterCrop(8))
         ),
     ),
     (

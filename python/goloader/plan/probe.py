@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from .refusal import Refusal, RefusalError
 
-__all__ = ["PassOrder", "World", "pass_order_of", "resized", "vertical_first", "world"]
+__all__ = ["PassOrder", "World", "pass_order_of", "resized", "torch_resizes", "vertical_first", "world"]
 
 PassOrder = Literal["horizontal_first", "tall_first", "shrink_first"]
 
@@ -211,6 +212,33 @@ _KERNELS = {1: (_lanczos, 3.0), 2: (_bilinear, 1.0), 3: (_bicubic, 2.0), 4: (_bo
 _SEED = 5489
 _WORDS = (3499211612, 581869302, 3890346734, 3586334585, 545404204, 4161255391, 3922919429, 949333985)
 _STATE_BYTES = 5056
+
+
+# (width, height) before and after, and the CRC-32 of what torch makes of a picture, bilinear and bicubic.
+_TENSOR_RESIZES = (
+    ((31, 23), (17, 19), (2571736010, 3680364922)),
+    ((9, 7), (30, 22), (2268740892, 832297395)),
+    ((40, 11), (12, 40), (1884204886, 1276015680)),
+)
+
+
+@cache
+def torch_resizes() -> bool:
+    """Whether torchvision resizes uint8 tensors as the core does; it does not where torch has no kernels of bytes."""
+    import torch
+    from torchvision.transforms.v2 import InterpolationMode
+    from torchvision.transforms.v2.functional import resize_image
+
+    def crc(before: tuple[int, int], after: tuple[int, int], mode: InterpolationMode) -> int:
+        numbers = np.arange(before[0] * before[1] * 3, dtype=np.uint32)
+        values = ((numbers * numbers * np.uint32(2654435761) >> 15) % 256).astype(np.uint8)
+        picture = torch.from_numpy(values.reshape(3, before[1], before[0]))
+        return zlib.crc32(resize_image(picture, [after[1], after[0]], mode).numpy().tobytes())
+
+    return all(
+        (crc(before, after, InterpolationMode.BILINEAR), crc(before, after, InterpolationMode.BICUBIC)) == known
+        for before, after, known in _TENSOR_RESIZES
+    )
 
 
 def _probe_torch() -> bool:

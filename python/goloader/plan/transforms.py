@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ import torch
 
 from .. import transforms as T
 from .lowered import Lowered, walk
+from .probe import torch_resizes
 from .refusal import Refusal, RefusalError
 from .tables import Table, run_tail
 
@@ -77,6 +79,7 @@ def _lower(transform: Any, channels: int | None) -> Lowered:
     names: list[str] = []
     notes: list[str] = []
     tail: list[Any] = []
+    in_order = True  # nothing moved the tensor's own items
     settled = channels is not None
     begin = channels = 3 if channels is None else channels
     for each in _flat(transform):
@@ -90,7 +93,9 @@ def _lower(transform: Any, channels: int | None) -> Lowered:
         settled = True
         if tail:
             if kind in geometry:
-                raise RefusalError("transform", name, "geometry on tensors is another arithmetic than on PIL images")
+                steps.append(_tensor_step(geometry[kind], each, tail, channels))
+                in_order = False
+                continue
             if kind not in after:
                 raise RefusalError("transform", name, f"{_path(kind)} is not known")
             tail.append(each)
@@ -122,7 +127,7 @@ def _lower(transform: Any, channels: int | None) -> Lowered:
         names=tuple(names),
         notes=tuple(notes),
         tensor=table.tensor,
-        contiguous=table.contiguous,
+        contiguous=table.contiguous and in_order,
     )
 
 
@@ -245,6 +250,14 @@ def _settling() -> set[type]:
     return settling
 
 
+def _of_bytes() -> set[type]:
+    """Classes that make a uint8 tensor of an image, or leave it one."""
+    v1, v2 = _modules()
+    return {module.PILToTensor for module in (v1, v2) if module is not None} | (
+        set() if v2 is None else {v2.ToImage, v2.ToPureTensor}
+    )
+
+
 # Geometry: one function for each class. `each` is the object, `channels` those of the image it gets.
 
 
@@ -254,6 +267,30 @@ def _step(lowering: _Lowering, each: Any, channels: int) -> T.Geometry | None:
         return lowering(each, channels)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise RefusalError("transform", _name(each), str(error)) from None
+
+
+def _tensor_step(lowering: _Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry:
+    """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
+    _, v2 = _modules()
+    name = _name(each)
+    if v2 is None or not {type(maker) for maker in tail} <= _of_bytes():
+        raise RefusalError("transform", name, "geometry on tensors of other types than uint8 is torch's matter")
+    if type(each) in (v2.RandomHorizontalFlip, v2.RandomVerticalFlip, v2.CenterCrop):
+        moved = True
+    elif type(each) is v2.RandomCrop:
+        moved = each.padding is None and not each.pad_if_needed
+    else:
+        moved = False
+    step = _step(lowering, each, channels)
+    if moved and step is not None:
+        return step
+    if isinstance(step, T.Resize | T.RandomResizedCrop) and type(each) in (v2.Resize, v2.RandomResizedCrop):
+        # torch fails where one pixel comes out.
+        alike = each.antialias is True and 1 not in T.edges(each.size or 2, "size", counts=(1, 2))
+        number = f"torch_{step.interpolation}"
+        if alike and number in T.TENSOR_FILTERS and torch_resizes():
+            return replace(step, interpolation=number)
+    raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images")
 
 
 def _resize_v1(each: Any, channels: int) -> T.Geometry:
