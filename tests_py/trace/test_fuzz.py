@@ -11,7 +11,7 @@ import pytest
 import torch
 import torchvision.transforms as T
 import torchvision.transforms.functional as F
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 
 from goloader.trace import hooks
 from goloader.trace.fetch import finish
@@ -20,6 +20,7 @@ from goloader.trace.same import difference
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
 
+ENHANCERS = (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color, ImageEnhance.Sharpness)
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
 
 
@@ -50,7 +51,31 @@ def image_step(r: random.Random, image: Any) -> Any:
             lambda: F.five_crop(image, [9, 9])[r.randint(0, 4)],
             lambda: T.RandomResizedCrop(r.randint(1, 40))(image),
             lambda: T.RandomCrop(20, pad_if_needed=True)(image),
-            lambda: F.adjust_brightness(image.convert("RGB"), 1.2),
+            lambda: image.filter(ImageFilter.MedianFilter(3)),
+            lambda: r.choice([F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_sharpness])(
+                image, r.choice([0, 1, 0.3, 1.7])
+            ),
+            lambda: r.choice(ENHANCERS)(image).enhance(r.choice([0.5, 1.25, -0.5, np.float64(1.5), 2])),
+            lambda: r.choice(ENHANCERS)(image).degenerate,
+            lambda: F.adjust_hue(image, r.uniform(-0.5, 0.5)),
+            lambda: F.adjust_gamma(image, r.uniform(0.5, 2)),
+            lambda: r.choice([ImageOps.autocontrast, ImageOps.equalize, ImageOps.invert, F.equalize])(image),
+            lambda: ImageOps.autocontrast(image, r.choice([0, 2])),
+            lambda: r.choice([F.posterize, ImageOps.posterize])(image, r.randint(1, 8)),
+            lambda: r.choice([F.solarize, ImageOps.solarize])(image, r.choice([0, 128, 77.5, 300])),
+            lambda: image.point(lambda v: v // 2 + r.randint(0, 1)),
+            lambda: image.point([(3 * v) % 400 for v in range(256)] * len(image.getbands())),
+            lambda: image.point([0] * 256, "1"),
+            lambda: image.rotate(
+                r.uniform(-180, 180), r.choice([0, 2, 3]), r.choice([0, 1]), fillcolor=r.choice([None, 9])
+            ),
+            lambda: F.rotate(image, r.choice([90, 180, 270, 12.5]), F.InterpolationMode.BILINEAR, fill=[7]),
+            lambda: F.affine(image, r.uniform(-90, 90), [x, y], r.uniform(0.5, 2), [r.uniform(-30, 30), 3], fill=5),
+            lambda: F.perspective(image, [[0, 0], [20, 0], [20, 20], [0, 20]], [[1, 2], [19, 0], [16, 21], [3, 18]]),
+            lambda: image.transform((20, 30), Image.Transform.AFFINE, [1, 0.1, x, 0, 1, y], 0, fillcolor=(1, 2, 3)),
+            lambda: image.transform((20, 30), Image.Transform.EXTENT, (0, 0, 10, 10)),
+            lambda: T.TrivialAugmentWide()(image),
+            lambda: T.AutoAugment(r.choice(list(T.AutoAugmentPolicy)))(image),
         ]
     )()
 

@@ -21,7 +21,7 @@ import PIL.Image
 import torch
 import torchvision.transforms as T
 import torchvision.transforms.functional as F
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 from torch.utils.data import Dataset, Subset, default_collate
 from torchvision.datasets import ImageFolder
 from torchvision.transforms.functional import to_tensor as imported_to_tensor
@@ -308,8 +308,39 @@ class Drawn(Files):
         return before, after
 
 
-class Jitter(Files):
-    """Colours have no kernel yet."""
+class Policies(Files):
+    """What timm's and others' own augmentations call, with random's numbers."""
+
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.path(i)).convert("RGB").resize((40, 36), Image.BICUBIC)
+        width, height = image.size
+        level, sign = random.random(), random.choice([-1, 1])
+        options = {"resample": random.choice([Image.BILINEAR, Image.BICUBIC]), "fillcolor": (124, 116, 104)}
+        table = [min(255, v + int(110 * level)) if v < 128 else v for v in range(256)]
+        policies = [
+            lambda img: img.transform(img.size, Image.AFFINE, (1, 0.3 * sign * level, 0, 0, 1, 0), **options),
+            lambda img: img.transform(img.size, Image.AFFINE, (1, 0, 0, 0, 1, sign * level * height), **options),
+            lambda img: img.rotate(30 * sign * level, **options),
+            lambda img: img.rotate(90 * sign, expand=True).resize((width, height)),
+            lambda img: ImageOps.posterize(img, 4 + int(4 * level)),
+            lambda img: ImageOps.solarize(img, int(256 * level)),
+            lambda img: img.point(table * 3),
+            ImageOps.autocontrast,
+            ImageOps.equalize,
+            ImageOps.invert,
+            lambda img: ImageEnhance.Contrast(img).enhance(max(0.1, 1 + 0.9 * sign * level)),
+            lambda img: ImageEnhance.Color(img).enhance(1 + 0.9 * level),
+            lambda img: ImageEnhance.Brightness(img).enhance(1 - 0.9 * level),
+            lambda img: ImageEnhance.Sharpness(img).enhance(1 + 0.9 * sign * level),
+        ]
+        for policy in random.sample(policies, 3):
+            image = policy(image)
+        return F.normalize(F.to_tensor(image), MEAN, STD), i
+
+
+def pixels_after(*transforms: Any) -> Callable[[Path], Dataset[Any]]:
+    """Random crops, these, and a normalised tensor."""
+    return lambda root: Files(root, T.Compose([T.RandomResizedCrop(32), *transforms, *NORM]))
 
 
 class InPlace(Files):
@@ -507,8 +538,52 @@ CASES: dict[str, Case] = {
     "missing and broken files": Case(lambda root: Missing(root, VAL), "partly"),
     "touches pixels": Case(lambda root: Mean(root, VAL), "Python"),
     "draws": Case(Drawn, "partly"),
-    "colour jitter": Case(lambda root: Jitter(root, T.Compose([T.ColorJitter(0.4, 0.4, 0.4, 0.1), VAL])), "Python"),
-    "rotation": Case(lambda root: Files(root, T.Compose([T.RandomRotation(20), VAL])), "Python"),
+    "colour jitter": Case(pixels_after(T.ColorJitter(0.4, 0.4, 0.4, 0.1))),
+    "SimCLR with colours": Case(
+        lambda root: SimClr(
+            root,
+            T.Compose(
+                [
+                    T.RandomResizedCrop(32),
+                    T.RandomHorizontalFlip(),
+                    T.RandomApply([T.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8),
+                    T.RandomGrayscale(p=0.2),
+                    T.RandomSolarize(128, p=0.2),
+                    *NORM,
+                ]
+            ),
+        )
+    ),
+    "rotation": Case(lambda root: Files(root, T.Compose([T.RandomRotation(20), VAL]))),
+    "affine and perspective": Case(
+        pixels_after(
+            T.RandomAffine(20, (0.1, 0.2), (0.8, 1.2), (-5, 5, -9, 9), T.InterpolationMode.BILINEAR, fill=7),
+            T.RandomPerspective(0.4, p=0.7),
+        )
+    ),
+    "RandAugment": Case(pixels_after(T.RandAugment())),
+    "RandAugment, bicubic": Case(
+        pixels_after(T.RandAugment(3, 12, interpolation=T.InterpolationMode.BICUBIC, fill=[9] * 3))
+    ),
+    "TrivialAugment": Case(pixels_after(T.TrivialAugmentWide(interpolation=T.InterpolationMode.BILINEAR))),
+    "AutoAugment": Case(pixels_after(T.AutoAugment(), T.AutoAugment(T.AutoAugmentPolicy.CIFAR10))),
+    "AutoAugment, grey": Case(
+        lambda root: GreyFiles(
+            root, T.Compose([T.Resize((32, 30)), T.AutoAugment(T.AutoAugmentPolicy.SVHN), T.ToTensor()])
+        )
+    ),
+    "random colours": Case(
+        pixels_after(
+            T.RandomInvert(),
+            T.RandomPosterize(3),
+            T.RandomSolarize(100),
+            T.RandomAdjustSharpness(2),
+            T.RandomAutocontrast(),
+            T.RandomEqualize(),
+        )
+    ),
+    "policies of one's own": Case(Policies),
+    "median filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.MedianFilter(3)))), "Python"),
     "writes in place": Case(lambda root: InPlace(root, VAL), "Python"),
     "random erasing": Case(lambda root: Files(root, T.Compose([VAL, T.RandomErasing(0.1)])), "partly"),
     "PIL images": Case(lambda root: Files(root, T.Resize(20)), "Python", {"collate_fn": images_only}),

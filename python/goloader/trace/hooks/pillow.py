@@ -1,13 +1,14 @@
-"""Pillow: opening a file, and the functions of ImageOps that torchvision and datasets call."""
+"""Pillow: opening a file, ImageEnhance, and the functions of ImageOps that are more than an image's methods."""
 
 from __future__ import annotations
 
 import io
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageEnhance, ImageOps
 
 from .. import header, recipe, switch
 from ..image import StandInImage, become_real, derive, is_plain, opened
@@ -25,6 +26,10 @@ def swaps() -> tuple[Swap, ...]:
         Swap(Image.open, _open),
         Swap(ImageOps.expand, _expand),
         Swap(ImageOps.exif_transpose, _exif_transpose),
+        Swap(ImageOps.autocontrast, _autocontrast),
+        Swap(ImageOps.equalize, _equalize),
+        *(Swap(vars(kind)["__init__"], partial(_enhancer, kind)) for kind in _ENHANCERS),
+        Swap(ImageEnhance._Enhance.enhance, _enhance),
     )
 
 
@@ -138,3 +143,72 @@ def _exif_transpose(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(image, in_place=in_place)
 
     return exif_transpose
+
+
+def _autocontrast(original: Callable[..., Any]) -> Callable[..., Any]:
+    def autocontrast(image: Any, cutoff: Any, ignore: Any, mask: Any, preserve_tone: Any) -> Any:
+        if switch.current() is not None and is_plain(image):
+            plain = type(cutoff) in (int, float) and not cutoff and ignore is None and mask is None
+            if plain and preserve_tone is False:
+                return derive(image, original, (), (recipe.autocontrast(),), image.size, image.mode)
+        return original(image, cutoff, ignore, mask, preserve_tone)
+
+    return autocontrast
+
+
+def _equalize(original: Callable[..., Any]) -> Callable[..., Any]:
+    def equalize(image: Any, mask: Any) -> Any:
+        if switch.current() is not None and is_plain(image) and mask is None:
+            return derive(image, original, (), (recipe.equalize(),), image.size, image.mode)
+        return original(image, mask)
+
+    return equalize
+
+
+_ENHANCERS: dict[Any, Callable[[float], bytes]] = {
+    ImageEnhance.Brightness: recipe.brightness,
+    ImageEnhance.Contrast: recipe.contrast,
+    ImageEnhance.Color: recipe.saturation,
+    ImageEnhance.Sharpness: recipe.sharpness,
+}
+_FACTOR_MAX = 1e30  # far from what is not finite in float32
+
+
+def _degenerate(image: Any, kind: Any) -> Any:
+    return kind(image).degenerate
+
+
+def _enhanced(image: Any, kind: Any, factor: float) -> Any:
+    return kind(image).enhance(factor)
+
+
+def _enhancer(kind: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+    step = _ENHANCERS[kind]
+
+    def init(self: Any, image: Any) -> None:
+        if switch.current() is not None and type(self) is kind and is_plain(image):
+            self.image = image
+            # What a factor of 0 gives: users may look at it, and those who change it get what they expect.
+            if kind is ImageEnhance.Color and image.mode == "L":
+                self.degenerate = image
+            else:
+                self.degenerate = derive(image, _degenerate, (kind,), (step(0.0),), image.size, image.mode)
+            self.__dict__["_recorded"] = self.degenerate
+            return
+        original(self, image)
+
+    return init
+
+
+def _enhance(original: Callable[..., Any]) -> Callable[..., Any]:
+    def enhance(self: Any, factor: Any) -> Any:
+        image = self.__dict__.get("image")
+        if switch.current() is not None and type(self) in _ENHANCERS and is_plain(image):
+            same = is_plain(self.degenerate, 0) and self.degenerate is self.__dict__.get("_recorded")
+            if same and type(factor) in (int, float) and abs(factor) < _FACTOR_MAX:
+                kind = type(self)
+                steps = (_ENHANCERS[kind](factor),)
+                return derive(image, _enhanced, (kind, factor), steps, image.size, image.mode)
+        return original(self, factor)
+
+    return enhance

@@ -26,7 +26,7 @@ class Swap:
         )
         self.original.__kwdefaults__ = function.__kwdefaults__
         self._replacement = make(self.original)
-        self._key = f"__goloader_{function.__name__}"
+        self._key = f"__goloader_{function.__qualname__.replace('.', '_')}"
         self._front = _front(function, self._key)
 
     def install(self) -> None:

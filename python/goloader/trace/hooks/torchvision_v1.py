@@ -1,6 +1,6 @@
 """torchvision.transforms.functional: from images to tensors, and what is done to these; its PIL helpers.
 
-Crops, resizes and flips need no hooks: torchvision calls the image's own methods.
+Most need no hooks: torchvision calls the image's own methods, or functions of Pillow that have hooks.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torchvision.transforms import _functional_pil, functional
 
@@ -30,6 +31,7 @@ def swaps() -> tuple[Swap, ...]:
         Swap(functional.normalize, _normalize),
         Swap(_functional_pil.pad, _pad),
         Swap(_functional_pil.to_grayscale, _to_grayscale),
+        Swap(_functional_pil.adjust_hue, _adjust_hue),
     )
 
 
@@ -111,6 +113,17 @@ def _color(fill: Any, image: StandInImage) -> Any:
     if len(values) == 1:
         values = tuple(values) * channels
     return tuple(int(value) for value in values) if len(values) == channels else None
+
+
+def _adjust_hue(original: Callable[..., Any]) -> Callable[..., Any]:
+    def adjust_hue(img: Any, hue_factor: Any) -> Any:
+        known = type(hue_factor) in (int, float) and -0.5 <= hue_factor <= 0.5
+        if switch.current() is not None and known and is_plain(img) and img.mode == "RGB":
+            shift = int(np.int32(hue_factor * 255).astype(np.uint8))
+            return derive(img, original, (hue_factor,), (recipe.hue(shift),), img.size, "RGB")
+        return original(img, hue_factor)
+
+    return adjust_hue
 
 
 def _to_grayscale(original: Callable[..., Any]) -> Callable[..., Any]:
