@@ -15,6 +15,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
@@ -138,12 +139,13 @@ func openRows(p *plan.Plan, source *C.gl_source, n int) (*pipeline.Loader, error
 func arrayFields(p plan.Source, source *C.gl_source, files map[string]*array.File) ([]array.Field, error) {
 	fields := make([]array.Field, len(p.Fields))
 	for i, rows := range unsafe.Slice(source.rows, len(fields)) {
-		fields[i].Row, fields[i].Stored = p.Fields[i], p.Stored[i]
+		of := p.Fields[i]
+		fields[i].Row, fields[i].Stored, fields[i].Ragged = of.Spec, of.Stored, of.Ragged
 		if rows.index != nil {
 			fields[i].Index = unsafe.Slice((*int64)(rows.index), int(source.count))
 		}
 		for _, a := range unsafe.Slice(rows.arrays, int(rows.narrays)) {
-			made := arrayOf(a, p.Fields[i].Shape)
+			made := arrayOf(a, of.Shape)
 			if a.path != nil {
 				file, err := fileOf(a, files)
 				if err != nil {
@@ -171,9 +173,15 @@ func fileOf(a C.gl_array, files map[string]*array.File) (*array.File, error) {
 }
 
 func arrayOf(a C.gl_array, row tensor.Shape) array.Array {
-	made := array.Array{Data: a.data, Rows: int(a.count)}
+	made := array.Array{Data: a.data, Rows: int(a.count), Bytes: int64(a.bytes)}
 	for k := range len(row) + 1 {
 		made.Strides = append(made.Strides, int(a.stride[k]))
+	}
+	if a.begins != nil && a.count >= 0 {
+		made.Begins = unsafe.Slice((*int64)(a.begins), int(a.count))
+	}
+	if a.lengths != nil && a.count >= 0 {
+		made.Lengths = unsafe.Slice((*int64)(a.lengths), int(a.count))
 	}
 	return made
 }
@@ -189,14 +197,26 @@ func images(parts []plan.Part, source *C.gl_source) []pixels.Images {
 }
 
 // fits says whether a batch of rows can be described by a gl_batch.
-func fits(fields []tensor.Spec) error {
-	if len(fields) > C.GL_FIELDS_MAX {
-		return fmt.Errorf("%d fields, at most %d are possible: %w", len(fields), C.GL_FIELDS_MAX, errArgument)
-	}
-	for i, spec := range fields {
-		if n := len(spec.Shape) + 1; n > C.GL_NDIM_MAX {
-			return fmt.Errorf("field %d has %d dimensions, at most %d are possible: %w", i, n, C.GL_NDIM_MAX, errArgument)
+func fits(fields []plan.Field) error {
+	count := 0
+	for i, f := range fields {
+		var none []int64
+		if f.Ragged {
+			none = []int64{}
 		}
+		batch, err := collate.New(f).Batch(0, none)
+		if err != nil {
+			return fmt.Errorf("field %d: %w: %w", i, err, errArgument)
+		}
+		for _, spec := range batch.Specs {
+			if n := len(spec.Shape); n > C.GL_NDIM_MAX {
+				return fmt.Errorf("field %d has %d dimensions, at most %d are possible: %w", i, n, C.GL_NDIM_MAX, errArgument)
+			}
+		}
+		count += len(batch.Specs)
+	}
+	if count > C.GL_FIELDS_MAX {
+		return fmt.Errorf("%d fields, at most %d are possible: %w", count, C.GL_FIELDS_MAX, errArgument)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00030000u
+#define GL_ABI_VERSION 0x00040000u
 
 typedef int32_t gl_status;
 enum {
@@ -62,6 +62,11 @@ typedef struct gl_array {
     const char *path; /* NULL, or the file that it is in: opened by gl_open, read as batches need it */
     int64_t offset;   /* of the first item in the file */
     int32_t direct;   /* read past the page cache */
+    /* Where rows lie anyhow: where each begins, in bytes from the first item; NULL if stride[0] says it. */
+    const int64_t *begins;
+    /* Where rows differ in length (a ragged field of the plan): of each, in items, which lie one after the other. */
+    const int64_t *lengths;
+    int64_t bytes; /* that there are from data on, if there are begins: a row beyond them is refused.  Not of a file */
 } gl_array;
 
 /* Where a field's rows are: in arrays, counted one after the other. */

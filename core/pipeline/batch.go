@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 
+	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/recipe"
@@ -83,9 +84,10 @@ type batch struct {
 	drew   bool        // after is known
 	out    recipe.Size // of every sample of the batch
 	slot   ring.Slot
-	lent   ring.Slot // memory of the caller, used as the slot
-	fields []Field   // rows only: the slot's
-	bytes  int       // rows only: all of them
+	lent   ring.Slot        // memory of the caller, used as the slot
+	rows   []*collate.Batch // rows only: of each field of the samples
+	fields []Field          // rows only: the slot's
+	bytes  int              // rows only: all of them
 
 	busy  int   // spans that a worker has in hand
 	left  int   // spans not done
@@ -228,15 +230,8 @@ func (l *Loader) imageBytes(size recipe.Size) int {
 	return l.plan.Output.Channels * int(size.Width) * int(size.Height) * l.plan.Output.DType.Size()
 }
 
-// layout says where the fields of a batch of n samples lie and how many bytes they take.
+// layout says where the fields of a batch of n images lie and how many bytes they take.
 func (l *Loader) layout(n int, out recipe.Size) (fields []Field, size int) {
-	if l.rows != nil {
-		specs := make([]tensor.Spec, len(l.plan.Source.Fields))
-		for i, f := range l.plan.Source.Fields {
-			specs[i] = tensor.Spec{DType: f.DType, Shape: append(tensor.Shape{n}, f.Shape...)}
-		}
-		return place(specs...)
-	}
 	return place(
 		tensor.Spec{DType: l.plan.Output.DType, Shape: tensor.Shape{n, l.plan.Output.Channels, int(out.Height), int(out.Width)}},
 		tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
 	"github.com/goloader/goloader/core/decode/jpeg"
 	"github.com/goloader/goloader/core/decode/png"
@@ -76,9 +77,10 @@ type Loader struct {
 
 	plan   *plan.Plan
 	files  source.Files // nil but for images of a plan
-	rows   source.Rows  // nil but for rows
-	parts  []part       // empty but for images of a plan
-	random bool         // any part draws
+	rows   source.Rows  // nil but for rows, and
+	fields []*collate.Field
+	parts  []part // empty but for images of a plan
+	random bool   // any part draws
 	exps   draw.Answers
 	seek   *seek.Index // nil if no seek index is kept
 
@@ -178,7 +180,11 @@ func (l *Loader) Snapshot() stats.Snapshot {
 
 // OpenRows compiles a plan over a source of rows.
 func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
-	return &Loader{plan: p, rows: rows, ring: ring.New(slotsHeld)}
+	l := &Loader{plan: p, rows: rows, ring: ring.New(slotsHeld)}
+	for _, f := range p.Source.Fields {
+		l.fields = append(l.fields, collate.New(f))
+	}
+	return l
 }
 
 // OpenRecipes compiles a plan without a source: every batch brings its recipes along (Run.SubmitRecipes).

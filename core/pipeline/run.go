@@ -20,10 +20,6 @@ import (
 // and beyond it the crossing into C (25 ns) costs nothing any more.
 const spanMax = 16
 
-// A batch of rows of at most this many bytes is gathered by its caller: to wake a worker and to hear from it takes about
-// as long as this copy (15 us), and nobody waits for a batch that is there at once.
-const atOnceMax = 128 << 10
-
 // Options of a run.
 type Options struct {
 	Workers  int      // goroutines; 0: one a core
@@ -194,25 +190,6 @@ func (r *Run) put(b *batch) {
 		r.start()
 		r.work.Broadcast()
 	}
-}
-
-// placeRows gives a batch of rows its slot, and fills it if that is quickly done.
-func (r *Run) placeRows(b *batch) error {
-	b.fields, b.bytes = r.loader.layout(len(b.indices), b.out)
-	if err := b.reserve(r.loader, b.bytes); err != nil {
-		return err
-	}
-	rows := r.loader.rows
-	if !rows.InMemory() {
-		expected := slices.Clone(b.indices)
-		r.group.Go(func() error { return guard(func() error { rows.Expect(expected); return nil }) })
-		return nil
-	}
-	if b.bytes > atOnceMax {
-		return nil
-	}
-	b.left = 0
-	return guard(func() error { return r.loader.copyRows(b, 0, len(b.indices)) })
 }
 
 // spanLength keeps all workers busy to the end of a batch where there is one batch at a time, and runs long where there

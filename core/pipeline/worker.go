@@ -245,16 +245,3 @@ func (w *worker) keepSeek(k int, s *sample) {
 		l.seek.Put(int(s.index), s.stamp, w.seekRoom(k)[:size])
 	}
 }
-
-// copyRows gathers some rows of a batch, field by field.
-func (l *Loader) copyRows(b *batch, lo, hi int) error {
-	slot := b.slot.Bytes()
-	for k, f := range b.fields {
-		row := f.Spec.Bytes() / len(b.indices)
-		if err := l.rows.CopyRows(k, b.indices[lo:hi], slot[f.Offset+row*lo:f.Offset+row*hi]); err != nil {
-			return err
-		}
-	}
-	l.Stats.Samples.Add(int64(hi - lo))
-	return nil
-}

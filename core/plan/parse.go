@@ -84,8 +84,7 @@ func source(n node) Source {
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
-			field, stored := field(n)
-			s.Fields, s.Stored = append(s.Fields, field), append(s.Stored, stored)
+			s.Fields = append(s.Fields, field(n))
 		}
 		if len(s.Fields) == 0 {
 			list.fail("want at least one field")
@@ -95,18 +94,92 @@ func source(n node) Source {
 	return s
 }
 
-func field(n node) (s tensor.Spec, stored tensor.DType) {
+func field(n node) Field {
 	f := n.object()
-	s = tensor.Spec{DType: dtype(f.get("dtype")), Shape: tensor.Shape{}}
+	made := Field{Spec: tensor.Spec{DType: dtype(f.get("dtype")), Shape: tensor.Shape{}}}
 	for _, extent := range f.get("shape").list() {
-		s.Shape = append(s.Shape, int(extent.int(0, math.MaxInt)))
+		made.Shape = append(made.Shape, int(extent.int(0, math.MaxInt)))
 	}
-	stored = dtype(f.get("stored"))
-	f.done()
-	if err := s.Check(); err != nil {
+	made.Stored = dtype(f.get("stored"))
+	made.Ragged = f.get("ragged").bool()
+	views := f.get("views")
+	if err := made.Check(); err != nil {
 		n.fail("%v", err)
 	}
-	return s, stored
+	for _, n := range views.list() {
+		made.Views = append(made.Views, viewOf(n, made))
+	}
+	if len(made.Views) == 0 {
+		views.fail("want at least one view")
+	}
+	f.done()
+	return made
+}
+
+func viewOf(n node, field Field) View {
+	f := n.object()
+	v := View{Skip: int(f.get("skip").int(0, math.MaxInt32)), Drop: int(f.get("drop").int(0, math.MaxInt32))}
+	number := !field.Ragged && len(field.Shape) == 0
+	if cut := v.Skip + v.Drop; number && cut > 0 || !number && !field.Ragged && cut > field.Shape[0] {
+		n.fail("%d items less than rows %s have", cut, field.Shape)
+	}
+	v.Layout = rowLayout(f.get("layout"), field, number)
+	f.done()
+	return v
+}
+
+func rowLayout(n node, field Field, number bool) RowLayout {
+	f := n.object()
+	kind := f.get("kind")
+	var l RowLayout
+	switch kind.text() {
+	case StackRows{}.Kind():
+		if field.Ragged {
+			kind.fail("rows that differ in length are not stacked")
+		}
+		l = StackRows{}
+	case PadRows{}.Kind():
+		l = padRows(f, field)
+	case JaggedRows{}.Kind():
+		l = JaggedRows{}
+	case PackRows{}.Kind():
+		l = PackRows{}
+	case DocumentRows{}.Kind():
+		l = documentRows(f, field)
+	default:
+		kind.fail("unknown layout %q", kind.text())
+	}
+	if _, stacked := l.(StackRows); number && !stacked {
+		kind.fail("numbers have no length")
+	}
+	f.done()
+	return l
+}
+
+func padRows(f *fields, field Field) PadRows {
+	p := PadRows{BatchFirst: f.get("batch_first").bool(), Lengths: f.get("lengths").bool()}
+	p.MultipleOf = int(f.get("multiple_of").int(1, math.MaxInt32))
+	value := f.get("value")
+	var err error
+	if p.Value, err = base64.StdEncoding.Strict().DecodeString(value.text()); err != nil {
+		value.fail("%v", err)
+	}
+	if len(p.Value) != field.DType.Size() {
+		value.fail("%d bytes for one %s", len(p.Value), field.DType)
+	}
+	return p
+}
+
+func documentRows(f *fields, field Field) DocumentRows {
+	d := DocumentRows{Tokens: int(f.get("tokens").int(1, math.MaxInt32-1))}
+	if eos := f.get("eos"); !eos.isNull() {
+		token := eos.int(math.MinInt64, math.MaxInt64)
+		d.EOS = &token
+	}
+	if field.DType != tensor.Int64 || (field.Ragged && len(field.Shape) > 0) || (!field.Ragged && len(field.Shape) != 1) {
+		f.fail("want rows of int64, not of %s", field.Spec)
+	}
+	return d
 }
 
 func dtype(n node) tensor.DType {

@@ -39,9 +39,67 @@ const (
 // Source says what samples are.
 type Source struct {
 	Kind   SourceKind
-	Fields []tensor.Spec  // Array: one row of each array
-	Stored []tensor.DType // Array: what each array's items are where they lie
+	Fields []Field // Array: of each sample
 }
+
+// Field is one field of the samples of an array source.
+type Field struct {
+	tensor.Spec              // one row; of a ragged field an item of one
+	Stored      tensor.DType // what the arrays' items are where they lie
+	Ragged      bool         // rows differ in length
+	Views       []View       // what a row is handed out as, at least one
+}
+
+// View is a row but for Skip items in front of it and Drop behind it, and how such rows lie in a batch.
+type View struct {
+	Skip, Drop int
+	Layout     RowLayout
+}
+
+// RowLayout is one of the types below.
+type RowLayout interface {
+	// Kind is the layout's name in JSON.
+	Kind() string
+}
+
+// StackRows is torch.stack's layout, for rows of one length.
+type StackRows struct{}
+
+// PadRows is that of torch.nn.utils.rnn.pad_sequence.
+type PadRows struct {
+	BatchFirst bool
+	Value      []byte // one number of what is missing
+	MultipleOf int    // the longest row is padded to a multiple of this, at least 1
+	Lengths    bool   // the rows' lengths are a field too
+}
+
+// JaggedRows is a nested tensor's: rows one after the other, and their offsets.
+type JaggedRows struct{}
+
+// PackRows is rows one after the other, the place of each item in its row, and where rows begin.
+type PackRows struct{}
+
+// DocumentRows is, for windows of Tokens tokens, the place of each token in its document, and where documents begin.
+type DocumentRows struct {
+	Tokens int
+	// EOS is the token that ends a document; nil if rows are not tokens, but where documents begin.
+	EOS *int64
+}
+
+// Kind implements Layout.
+func (StackRows) Kind() string { return "stack" }
+
+// Kind implements Layout.
+func (PadRows) Kind() string { return "pad" }
+
+// Kind implements Layout.
+func (JaggedRows) Kind() string { return "jagged" }
+
+// Kind implements Layout.
+func (PackRows) Kind() string { return "pack" }
+
+// Kind implements Layout.
+func (DocumentRows) Kind() string { return "documents" }
 
 // Part is a run of samples that share their transforms.
 type Part struct {

@@ -33,6 +33,9 @@ type Rows interface {
 	Len() int
 	// Check returns ErrRange for samples that are not there.
 	Check(samples []int64) error
+	// Lengths writes how many items the rows of the given samples, which Check lets pass, have in a field whose rows
+	// differ in length.
+	Lengths(field int, samples []int64, lengths []int64)
 	// CopyRows writes the rows of the given samples, which Check lets pass, of one field one after the other into dst,
 	// which holds exactly as many. It may fail with ErrUnreadable.
 	CopyRows(field int, samples []int64, dst []byte) error

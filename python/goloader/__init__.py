@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ._loader import DataLoader
     from ._numpy import NumpyLoader
     from ._stateful import StatefulDataLoader
-    from .arrays import ArrayDataset, FileArray, TokenDataset, open_arrays
+    from .arrays import ArrayDataset, FileArray, RaggedArray, TokenDataset, open_arrays
     from .plan.explain import Explanation, Row
     from .seek_index import SeekIndex
     from .state.protocol import Stateful
@@ -76,6 +76,7 @@ __all__ = [
     "MapDataPipe",
     "NumpyLoader",
     "PlanError",
+    "RaggedArray",
     "RandomSampler",
     "Row",
     "Sampler",
@@ -120,6 +121,7 @@ _HOME = {
     "LibraryError": "._errors",
     "NumpyLoader": "._numpy",
     "PlanError": "._errors",
+    "RaggedArray": ".arrays",
     "Row": ".plan.explain",
     "SeekIndex": ".seek_index",
     "StateError": "._errors",

@@ -232,7 +232,9 @@ def _rows(plan: Plan) -> ctypes.Array[_native.Rows]:
 def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
     made = (_native.Array * max(len(arrays), 1))()
     for slot, array in zip(made, arrays, strict=False):
-        slot.data, slot.count = array.address or None, len(array)
+        slot.data, slot.count, slot.bytes = array.address or None, len(array), array.bytes
+        slot.begins = None if array.begins is None else array.begins.ctypes.data
+        slot.lengths = None if array.lengths is None else array.lengths.ctypes.data
         if array.path is not None:
             slot.path, slot.offset, slot.direct = os.fsencode(array.path), array.offset, array.direct
         slot.stride[: len(array.strides)] = array.strides

@@ -165,7 +165,7 @@ class _NativeIterator(ResumableIterator):
         if not self._auto_collation:
             images, labels = tensors
             return self._pin([images[0], int(labels[0])])
-        return self._pin(collated(self._plan.structure, tensors))
+        return self._pin(collated(self._plan.structure, self._plan.columns(tensors)))
 
     def _tensors(self, fields: list[NDArray[Any]], lent: torch.Tensor | None) -> list[torch.Tensor]:
         """The fields of a batch; those in page-locked memory as torch's own allocator knows them."""

@@ -28,7 +28,7 @@ from typing import Any
 
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 
-ABI_MAJOR = 3
+ABI_MAJOR = 4
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE = 0, 1, 2, 3
@@ -47,6 +47,9 @@ class Array(Structure):
         ("path", c_char_p),
         ("offset", c_int64),
         ("direct", c_int32),
+        ("begins", c_void_p),
+        ("lengths", c_void_p),
+        ("bytes", c_int64),
     ]
 
 

@@ -84,8 +84,12 @@ func folderPlan(n int) string {
 		n, base64.StdEncoding.EncodeToString(table))
 }
 
+const stack = `"ragged": false, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]`
+
 const arrayPlan = `{"version": 1, "source": {"kind": "array",
-	"fields": [{"dtype": "int32", "shape": [2], "stored": "int32"}, {"dtype": "uint8", "shape": [], "stored": "uint8"}]},
+	"fields": [{"dtype": "int32", "shape": [2], "stored": "int32", ` + stack + `}, {"dtype": "uint8", "shape": [], "stored": "uint8", ` + stack + `},
+	{"dtype": "int32", "shape": [], "stored": "int32", "ragged": true, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "pad",
+	"batch_first": true, "value": "CQAAAA==", "multiple_of": 2, "lengths": true}}]}]},
 	"parts": [{"count": 4, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
 // photo writes a small PNG whose bytes are told by n, and returns its path and its planes.
@@ -330,8 +334,10 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 
 func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
 	lines := play(t, "rows", arrayPlan)
+	require.Contains(t, take(&lines), ": row 2, 8 bytes from byte 12 on: the array has 19 bytes: unreadable")
 	require.Equal(t, "pairs: 7 8 1 2 7 8", take(&lines))
 	require.Equal(t, "bytes: 280a28", take(&lines))
+	require.Equal(t, "padded to 4: 3 9 9 9 1 2 3 9 3 9 9 9; lengths: 1 3 1", take(&lines))
 	require.Equal(t, "state: 0 seed 7", take(&lines))
 	require.Equal(t, "sequence: 0", take(&lines), "reset begins to count anew")
 	require.Contains(t, take(&lines), ": unreadable: 1 bytes at byte 4 wanted, but the file has 2", "it was cut")
@@ -476,7 +482,7 @@ func TestSlotsCrossTheBoundary(t *testing.T) {
 // gl_batch has room for so many fields of so many dimensions, the batch's own included.
 func TestAPlanThatDoesNotFitABatchIsRefused(t *testing.T) {
 	field := func(ndim int) string {
-		return `{"dtype": "uint8", "shape": [` + strings.TrimSuffix(strings.Repeat("1, ", ndim), ", ") + `], "stored": "uint8"}`
+		return `{"dtype": "uint8", "shape": [` + strings.TrimSuffix(strings.Repeat("1, ", ndim), ", ") + `], "stored": "uint8", ` + stack + `}`
 	}
 	plan := func(fields ...string) string {
 		return fmt.Sprintf(`{"version": 1, "source": {"kind": "array", "fields": [%s]},

@@ -27,7 +27,7 @@ type table struct {
 func newTable(t *testing.T, rows int, specs ...tensor.Spec) table {
 	t.Helper()
 	made := table{plan: &plan.Plan{
-		Source: plan.Source{Kind: plan.Array, Fields: specs}, Parts: []plan.Part{{Count: int64(rows)}},
+		Source: plan.Source{Kind: plan.Array, Fields: stacked(specs...)}, Parts: []plan.Part{{Count: int64(rows)}},
 	}}
 	var described []array.Field
 	for k, spec := range specs {
@@ -39,6 +39,14 @@ func newTable(t *testing.T, rows int, specs ...tensor.Spec) table {
 	made.source, err = array.New(rows, described)
 	require.NoError(t, err)
 	return made
+}
+
+// stacked are fields whose rows are stacked.
+func stacked(specs ...tensor.Spec) (fields []plan.Field) {
+	for _, spec := range specs {
+		fields = append(fields, plan.Field{Spec: spec, Stored: spec.DType, Views: []plan.View{{Layout: plan.StackRows{}}}})
+	}
+	return fields
 }
 
 // rowField is an array of rows one after the other.
@@ -135,9 +143,9 @@ func TestRowsGoToLentMemoryIfItIsLargeEnough(t *testing.T) {
 func TestRowsThatTakeTooMuchMemoryAreTheirBatchsError(t *testing.T) {
 	leakcheck.Check(t)
 	huge := &plan.Plan{Source: plan.Source{Kind: plan.Array,
-		Fields: []tensor.Spec{{DType: tensor.Uint8, Shape: tensor.Shape{1 << 58}}}}}
+		Fields: stacked(tensor.Spec{DType: tensor.Uint8, Shape: tensor.Shape{1 << 58}})}}
 	memory := make([]byte, 1)
-	rows, err := array.New(1, []array.Field{rowField(huge.Source.Fields[0], 1, memory)})
+	rows, err := array.New(1, []array.Field{rowField(huge.Source.Fields[0].Spec, 1, memory)})
 	require.NoError(t, err)
 	l := pipeline.OpenRows(huge, rows)
 	r := start(t, l, huge, nil, pipeline.Options{Workers: 2, Streams: 1})

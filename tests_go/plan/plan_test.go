@@ -42,7 +42,10 @@ var images = `{"version": 1,
  "seek_index": {"bytes_max": 1048576, "path": "/cache/index"}}`
 
 const arrays = `{"version": 1,
- "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4], "stored": "float32"}, {"dtype": "int64", "shape": [], "stored": "uint16"}]},
+ "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4], "stored": "float32", "ragged": false, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]}, {"dtype": "int64", "shape": [], "stored": "uint16", "ragged": true, "views": [
+   {"skip": 0, "drop": 1, "layout": {"kind": "pad", "batch_first": true, "value": "AQAAAAAAAAA=", "multiple_of": 8, "lengths": true}},
+   {"skip": 1, "drop": 0, "layout": {"kind": "jagged"}}, {"skip": 0, "drop": 0, "layout": {"kind": "pack"}},
+   {"skip": 0, "drop": 0, "layout": {"kind": "documents", "tokens": 5, "eos": 7}}]}]},
  "parts": [{"count": 7, "transforms": [], "table": ""}],
  "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
@@ -106,13 +109,21 @@ func TestAPlanOfImagesInMemoryIsReadWhole(t *testing.T) {
 }
 
 func TestAnArrayPlanIsReadWhole(t *testing.T) {
+	eos := int64(7)
 	p, err := plan.Parse([]byte(arrays))
 	require.NoError(t, err)
 	require.Equal(t, &plan.Plan{
-		Source: plan.Source{Kind: plan.Array, Fields: []tensor.Spec{
-			{DType: tensor.Float32, Shape: tensor.Shape{3, 4}},
-			{DType: tensor.Int64, Shape: tensor.Shape{}},
-		}, Stored: []tensor.DType{tensor.Float32, tensor.Uint16}},
+		Source: plan.Source{Kind: plan.Array, Fields: []plan.Field{
+			{Spec: tensor.Spec{DType: tensor.Float32, Shape: tensor.Shape{3, 4}}, Stored: tensor.Float32,
+				Views: []plan.View{{Layout: plan.StackRows{}}}},
+			{Spec: tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{}}, Stored: tensor.Uint16, Ragged: true,
+				Views: []plan.View{
+					{Drop: 1, Layout: plan.PadRows{BatchFirst: true, Value: []byte{1, 0, 0, 0, 0, 0, 0, 0}, MultipleOf: 8, Lengths: true}},
+					{Skip: 1, Layout: plan.JaggedRows{}},
+					{Layout: plan.PackRows{}},
+					{Layout: plan.DocumentRows{Tokens: 5, EOS: &eos}},
+				}},
+		}},
 		Parts: []plan.Part{{Count: 7}},
 	}, p)
 }
@@ -203,7 +214,19 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 			"source.fields[1].shape[0]: want an integer from 0 to 9223372036854775807, got -1"},
 		{`"shape": [3, 4]`, `"shape": [9223372036854775807]`,
 			"source.fields[0]: shape [9223372036854775807] of float32 has too many bytes"},
-		{`[{"dtype": "float32", "shape": [3, 4], "stored": "float32"}, {"dtype": "int64", "shape": [], "stored": "uint16"}]`, `[]`,
+		{`"ragged": false`, `"ragged": true`, "source.fields[0].views[0].layout.kind: rows that differ in length are not stacked"},
+		{`"skip": 0, "drop": 0, "layout": {"kind": "stack"}`, `"skip": 2, "drop": 2, "layout": {"kind": "stack"}`,
+			"source.fields[0].views[0]: 4 items less than rows [3, 4] have"},
+		{`"ragged": true`, `"ragged": false`, "source.fields[1].views[0]: 1 items less than rows [] have"},
+		{`"kind": "stack"`, `"kind": "heap"`, `source.fields[0].views[0].layout.kind: unknown layout "heap"`},
+		{`"AQAAAAAAAAA="`, `"AQAA"`, "source.fields[1].views[0].layout.value: 3 bytes for one int64"},
+		{`"AQAAAAAAAAA="`, `"?"`, "source.fields[1].views[0].layout.value: illegal base64 data at input byte 0"},
+		{`"multiple_of": 8`, `"multiple_of": 0`,
+			"source.fields[1].views[0].layout.multiple_of: want an integer from 1 to 2147483647, got 0"},
+		{`"tokens": 5`, `"tokens": 0`, "source.fields[1].views[3].layout.tokens: want an integer from 1 to 2147483646, got 0"},
+		{`"shape": [], "stored"`, `"shape": [2], "stored"`, "source.fields[1].views[3].layout: want rows of int64, not of int64[2]"},
+		{`"views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]`, `"views": []`, "source.fields[0].views: want at least one view"},
+		{`"fields": [`, `"fields": [], "more": [`,
 			"source.fields: want at least one field"},
 		{`"transforms": []`, `"transforms": [{"op": "grayscale", "channels": 3}]`,
 			"parts[0].transforms: want none for an array source"},

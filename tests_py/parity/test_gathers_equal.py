@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import mmap
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -473,7 +474,10 @@ def others() -> dict[str, Callable[[], Any]]:
         "a dict": lambda: One(dict(enumerate("abc"))),
         "large ints": lambda: One([1, 2**63]),
         "nothing": lambda: One([]),
-        "tensors in a list": lambda: One([torch.ones(2), torch.ones(2)]),
+        "tensors and arrays in a list": lambda: One([torch.ones(2), np.ones(2, np.float32)]),
+        "tensors that require grad": lambda: One([torch.ones(2, requires_grad=True), torch.ones(2)]),
+        "tensors of other strides": lambda: One([torch.ones(2, 3).T, torch.ones(2, 3).T]),
+        "mapped arrays in a list": lambda: One([np.frombuffer(mmap.mmap(-1, 8), np.uint8)] * 3),
         "objects": lambda: One(np.array(["a", None], object)),
         "text": lambda: One(np.array(["a", "b"])),
         "dates": lambda: One(np.zeros((3, 2), "M8[s]")),

@@ -100,7 +100,8 @@ def test_documents(tmp_path: Path) -> None:
     assert positions.tolist() == [0, 1, 2, 0, 1, 0, 0, 1] and positions.dtype == torch.int64
     assert cu_seqlens.tolist() == [0, 3, 5, 6, 8, 8, 8, 8, 8] and cu_seqlens.dtype == torch.int32
     assert dataset[1][3].tolist() == [0, 2, 3, 8, 8, 8, 8, 8, 8]
-    check(Program(loader_of(dataset, batch_size=2)), native=False)
+    for num_workers in 0, 2:
+        check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers)))
     everywhere = TokenDataset(raw(tmp_path / "b.bin", np.full(9, eos, np.uint16)), size, eos=eos)
     assert everywhere[0][2].tolist() == [0] * 8 and everywhere[0][3].tolist() == list(range(9))
 

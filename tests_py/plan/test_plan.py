@@ -94,13 +94,14 @@ def test_the_json_is_the_schemas(photos: Path) -> None:
 
 def test_the_json_of_arrays() -> None:
     plan = make_arrays([np.zeros((3, 2, 4), np.float32), np.zeros(3, np.int64)])
+    plain = {"ragged": False, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]}
     assert json.loads(plan.to_json()) == {
         "version": 1,
         "source": {
             "kind": "array",
             "fields": [
-                {"dtype": "float32", "shape": [2, 4], "stored": "float32"},
-                {"dtype": "int64", "shape": [], "stored": "int64"},
+                {"dtype": "float32", "shape": [2, 4], "stored": "float32", **plain},
+                {"dtype": "int64", "shape": [], "stored": "int64", **plain},
             ],
         },
         "parts": [{"count": 3, "transforms": [], "table": ""}],

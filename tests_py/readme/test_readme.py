@@ -196,6 +196,7 @@ def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
     np.arange(100, dtype=np.uint16).tofile(root.parent / "tokens.bin")
     yield TokenDataset(root.parent / "tokens.bin", block_size=8)
     yield TokenDataset([root.parent / "tokens.bin"] * 2, block_size=8, stride=3)
+    yield TokenDataset(root.parent / "tokens.bin", block_size=8, eos=7)
 
 
 def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
@@ -238,12 +239,13 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     (
         "arrays in memory and in files",
         "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, "
-        "`torch.save` and raw files, cast on the way",
+        "`torch.save` and raw files, cast on the way, and of `RaggedArray`s of these",
         arrays,
     ),
     (
         "tokens",
-        "`goloader.TokenDataset` of one or many files of tokens: windows, and what follows, as int64",
+        "`goloader.TokenDataset` of one or many files of tokens: windows, and what follows, as int64; across documents "
+        "with `position_ids` and `cu_seqlens`, or split at their ends",
         tokens,
     ),
     (
@@ -315,7 +317,7 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     (
         "rows of your own",
         "a class that only takes rows: `return self.x[index], self.y[index]`, of tensors, numpy arrays, "
-        "lists of numbers (read from its bytecode, CPython 3.10 to 3.13)",
+        "lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 to 3.13)",
         rows,
     ),
     (

@@ -4,6 +4,7 @@ package array
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"unsafe"
@@ -13,19 +14,24 @@ import (
 )
 
 // Array is one array: Rows rows, Strides[0] bytes from one to the next; items of a row are Strides[1], ... bytes apart, a
-// stride for each dimension. A stride may be 0 or negative. Memory is the caller's and stays alive as long as the source.
+// stride for each dimension. A stride may be 0 or negative. Memory is the caller's and stays alive as long as the source,
+// so do the lists below.
 type Array struct {
 	Data    unsafe.Pointer // of the first item, or
 	File    *File          // the file that it is in, and
 	Offset  int64          // its place there
 	Rows    int
 	Strides []int
+	Begins  []int64 // bytes from the first item to each row, where they lie anyhow; nil: Strides[0] says it
+	Lengths []int64 // of each row, in items of Field.Row; nil unless the field is ragged
+	Bytes   int64   // that there are from Data on, for rows that have Begins
 }
 
 // Field is where one field's rows are: in arrays, counted one after the other.
 type Field struct {
-	Row    tensor.Spec  // as it is handed out
+	Row    tensor.Spec  // as it is handed out; of an item of a row if they are ragged
 	Stored tensor.DType // of the arrays' items, which are cast; 0 if it is the same
+	Ragged bool         // rows differ in length. Their items lie one after the other
 	Arrays []Array
 	Index  []int64 // sample -> row; nil: sample i is row i. Kept, not copied
 }
@@ -40,10 +46,11 @@ type Source struct {
 var _ source.Rows = (*Source)(nil)
 
 type field struct {
-	bytes  int  // of a row as it is stored
-	items  int  // of a row
+	ragged bool
+	bytes  int  // of a row as it is stored, of an item of it if they are ragged; so are the next three
+	items  int  // numbers in it
 	cast   cast // nil if rows are handed out as they are stored
-	out    int  // bytes of a row as it is handed out
+	out    int  // bytes as it is handed out
 	rows   int64
 	pieces []piece
 	index  []int64
@@ -59,6 +66,8 @@ type piece struct {
 	end            int64 // first row behind it
 	first          int64
 	stride         int
+	begins         []int64 // in place of the stride, if not nil
+	lengths        []int64 // ragged only
 	run            int
 	dims           []dim // outermost first; none if a row is one run
 }
@@ -104,7 +113,7 @@ func newField(samples int, f Field) (field, error) {
 	if f.Stored != 0 {
 		stored.DType = f.Stored
 	}
-	made := field{bytes: stored.Bytes(), out: f.Row.Bytes(), items: f.Row.Shape.Items(), index: f.Index}
+	made := field{ragged: f.Ragged, bytes: stored.Bytes(), out: f.Row.Bytes(), items: f.Row.Shape.Items(), index: f.Index}
 	if stored.DType != f.Row.DType {
 		if err := stored.Check(); err != nil {
 			return field{}, err
@@ -117,21 +126,20 @@ func newField(samples int, f Field) (field, error) {
 		if a.Rows < 0 || len(a.Strides) != len(f.Row.Shape)+1 {
 			return field{}, fmt.Errorf("array %d has %d rows and %d strides for rows %s", i, a.Rows, len(a.Strides), f.Row.Shape)
 		}
-		if a.Data == nil && a.File == nil && a.Rows > 0 && made.bytes > 0 {
+		if a.Data == nil && a.File == nil && a.Begins == nil && a.Rows > 0 && made.bytes > 0 {
 			return field{}, fmt.Errorf("array %d has no memory for %d rows of %d bytes", i, a.Rows, made.bytes)
 		}
-		p := piece{data: a.Data, file: a.File, offset: a.Offset, first: made.rows, stride: a.Strides[0]}
+		p := piece{data: a.Data, file: a.File, offset: a.Offset, first: made.rows, stride: a.Strides[0],
+			begins: a.Begins, lengths: a.Lengths}
 		p.run, p.dims = runs(stored, a.Strides[1:])
 		if a.File != nil {
 			var err error
 			if p.before, p.behind, err = extent(p.run, p.dims); err != nil {
 				return field{}, fmt.Errorf("array %d: %w", i, err)
 			}
-			if made.bytes > 0 {
-				if err := a.File.holds(a.Offset, a.Rows, p.stride, p.before, p.behind); err != nil {
-					return field{}, fmt.Errorf("array %d: %w", i, err)
-				}
-			}
+		}
+		if err := made.holds(a, &p); err != nil {
+			return field{}, fmt.Errorf("array %d: %w", i, err)
 		}
 		made.rows += int64(a.Rows)
 		p.end = made.rows
@@ -144,6 +152,51 @@ func newField(samples int, f Field) (field, error) {
 		return field{}, fmt.Errorf("an index of %d rows for %d samples", len(f.Index), samples)
 	}
 	return made, nil
+}
+
+// holds says whether all rows of an array are where they are said to be.
+func (f *field) holds(a Array, p *piece) error {
+	if f.ragged != (a.Lengths != nil) || f.ragged && a.Begins == nil {
+		return fmt.Errorf("ragged rows have a begin and a length each, others no length")
+	}
+	if a.Begins == nil {
+		if a.File == nil || f.bytes == 0 {
+			return nil
+		}
+		return a.File.holds(a.Offset, a.Rows, p.stride, p.before, p.behind)
+	}
+	if len(a.Begins) != a.Rows || f.ragged && len(a.Lengths) != a.Rows {
+		return fmt.Errorf("%d begins and %d lengths for %d rows", len(a.Begins), len(a.Lengths), a.Rows)
+	}
+	if f.ragged && len(p.dims) > 0 {
+		return fmt.Errorf("items of ragged rows do not lie one after the other")
+	}
+	room := a.Bytes
+	if a.File != nil {
+		room = a.File.bytes - a.Offset
+	}
+	if a.Offset < 0 || room < 0 {
+		return fmt.Errorf("rows from byte %d on, %d bytes: %w", a.Offset, room, source.ErrUnreadable)
+	}
+	return withinRoom(a, f.bytes, int64(p.before), int64(p.behind), room)
+}
+
+// withinRoom says which row is not wholly inside its array's bytes.
+func withinRoom(a Array, itemBytes int, before, behind, room int64) error {
+	for i, begin := range a.Begins {
+		if a.Lengths != nil {
+			length := a.Lengths[i]
+			if length < 0 || itemBytes > 0 && length > math.MaxInt64/2/int64(itemBytes) {
+				return fmt.Errorf("row %d has a length of %d: %w", i, length, source.ErrUnreadable)
+			}
+			before, behind = 0, length*int64(itemBytes)
+		}
+		if begin < before || begin > room || behind > room-begin {
+			return fmt.Errorf("row %d, %d bytes from byte %d on: the array has %d bytes: %w",
+				i, before+behind, begin-before, room, source.ErrUnreadable)
+		}
+	}
+	return nil
 }
 
 // runs finds the bytes of a row that lie together, and the dimensions around them, joined where one goes on where
@@ -194,6 +247,9 @@ func (s *Source) CopyRows(number int, samples []int64, dst []byte) error {
 	if f.out == 0 || len(samples) == 0 {
 		return nil
 	}
+	if f.ragged {
+		return f.copyRagged(samples, dst)
+	}
 	if f.cast == nil {
 		return f.gather(samples, dst)
 	}
@@ -217,6 +273,62 @@ func (f *field) castRows(samples []int64, dst []byte) error {
 		return err
 	}
 	f.cast(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(room.bytes)), len(samples)*f.items)
+	return nil
+}
+
+// Lengths implements source.Rows.
+func (s *Source) Lengths(number int, samples []int64, lengths []int64) {
+	f := &s.fields[number]
+	p := &f.pieces[0]
+	for k, sample := range samples {
+		row := f.row(sample)
+		if row < p.first || row >= p.end {
+			p = f.piece(row)
+		}
+		lengths[k] = p.lengths[row-p.first]
+	}
+}
+
+// copyRagged writes rows that differ in length one after the other.
+func (f *field) copyRagged(samples []int64, dst []byte) error {
+	p := &f.pieces[0]
+	for _, sample := range samples {
+		row := f.row(sample)
+		if row < p.first || row >= p.end {
+			p = f.piece(row)
+		}
+		items := int(p.lengths[row-p.first])
+		if err := f.copyRow(p, row-p.first, items, dst[:items*f.out]); err != nil {
+			return err
+		}
+		dst = dst[items*f.out:]
+	}
+	return nil
+}
+
+// copyRow writes the items of one ragged row.
+func (f *field) copyRow(p *piece, row int64, items int, dst []byte) error {
+	if items == 0 {
+		return nil
+	}
+	if p.file == nil {
+		src := unsafe.Add(p.data, p.begins[row])
+		if f.cast == nil {
+			copy(dst, unsafe.Slice((*byte)(src), len(dst)))
+		} else {
+			f.cast(unsafe.Pointer(unsafe.SliceData(dst)), src, items*f.items)
+		}
+		return nil
+	}
+	if f.cast == nil {
+		return p.file.read(dst, p.place(row))
+	}
+	room := takeScratch(items * f.bytes)
+	defer putScratch(room)
+	if err := p.file.read(room.bytes, p.place(row)); err != nil {
+		return err
+	}
+	f.cast(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(room.bytes)), items*f.items)
 	return nil
 }
 
@@ -264,8 +376,11 @@ func (s *Source) Expect(samples []int64) {
 				k++
 				continue
 			}
-			n := p.together(f, samples[k:])
-			p.file.expect(p.place(row-p.first)-int64(p.before), (n-1)*p.stride+p.before+p.behind)
+			n, behind := p.together(f, samples[k:]), p.behind
+			if f.ragged {
+				behind = int(p.lengths[row-p.first]) * f.bytes
+			}
+			p.file.expect(p.place(row-p.first)-int64(p.before), (n-1)*p.stride+p.before+behind)
 			k += n
 		}
 	}
@@ -274,7 +389,7 @@ func (s *Source) Expect(samples []int64) {
 // together is how many of the samples, the first of which is in p, are rows that follow each other in p's file.
 func (p *piece) together(f *field, samples []int64) int {
 	n := 1
-	if len(p.dims) > 0 || p.stride != p.run {
+	if len(p.dims) > 0 || p.stride != p.run || p.begins != nil {
 		return n
 	}
 	for first := f.row(samples[0]); n < len(samples) && n*p.run < togetherMax; n++ {
@@ -289,7 +404,15 @@ func (p *piece) together(f *field, samples []int64) int {
 const togetherMax = 4 << 20
 
 // place is where a row's first item is in the file.
-func (p *piece) place(row int64) int64 { return p.offset + row*int64(p.stride) }
+func (p *piece) place(row int64) int64 { return p.offset + p.begin(row) }
+
+// begin is how far a row's first item is from the array's.
+func (p *piece) begin(row int64) int64 {
+	if p.begins != nil {
+		return p.begins[row]
+	}
+	return row * int64(p.stride)
+}
 
 // readRows reads the rows from one on that fit into dst.
 func (p *piece) readRows(dst []byte, row int64) error {
@@ -335,7 +458,7 @@ func (f *field) piece(row int64) *piece {
 }
 
 func (p *piece) copyRow(dst unsafe.Pointer, row int) {
-	src := unsafe.Add(p.data, row*p.stride)
+	src := unsafe.Add(p.data, p.begin(int64(row)))
 	if len(p.dims) == 0 {
 		copyRun(dst, src, p.run)
 		return

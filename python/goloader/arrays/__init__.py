@@ -6,6 +6,7 @@ npy.py          .npy and .npz
 safetensors.py  .safetensors
 torch_file.py   what torch.save writes
 mapped.py       which file a memory map is of
+ragged.py       RaggedArray: rows of different lengths
 dataset.py      ArrayDataset
 tokens.py       TokenDataset
 """
@@ -16,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from .file_array import FileArray
 from .formats import open_arrays
+from .ragged import RaggedArray
 
 if TYPE_CHECKING:
     from .dataset import ArrayDataset
     from .tokens import TokenDataset
 
-__all__ = ["ArrayDataset", "FileArray", "TokenDataset", "open_arrays"]
+__all__ = ["ArrayDataset", "FileArray", "RaggedArray", "TokenDataset", "open_arrays"]
 
 
 def __getattr__(name: str) -> Any:

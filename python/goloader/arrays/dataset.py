@@ -15,6 +15,7 @@ from torch.utils.data import Dataset
 from .file_array import DTYPES, FileArray
 from .formats import open_arrays
 from .mapped import file_of
+from .ragged import RaggedArray
 
 __all__ = ["ArrayDataset"]
 
@@ -28,8 +29,8 @@ class ArrayDataset(Dataset[Any]):
         ArrayDataset(x=FileArray("tokens.bin", dtype="uint16", shape=(-1, 1024)), dtypes={"x": torch.int64})
 
     arrays   numpy arrays, memory maps, torch tensors, FileArrays, or paths of .npy, .npz, .safetensors and torch.save
-             files; of equal length.  Given by position, samples are tuples; by name, or as one file of several arrays,
-             dicts
+             files; or RaggedArrays, whose rows differ in length.  All have as many rows.  Given by position, samples
+             are tuples; by name, or as one file of several arrays, dicts
     dtypes   what fields become: a dtype for all, or a mapping from names (or numbers) of fields; None leaves them be
 
     torch's DataLoader takes it as well as goloader's. A row of an array of one dimension is a tensor without any.
@@ -75,25 +76,25 @@ class ArrayDataset(Dataset[Any]):
 class _Field:
     """One field of the samples.
 
-    array  a numpy array, a torch tensor or a FileArray
+    array  a numpy array, a torch tensor, a FileArray, or a RaggedArray of one of these
     dtype  of its rows, a torch.dtype
     """
 
     def __init__(self, name: str | int, given: Any) -> None:
-        self.array: NDArray[Any] | torch.Tensor | FileArray = _array(name, given)
-        if isinstance(self.array, torch.Tensor):
-            self.stored = self.array.dtype
+        self.array: NDArray[Any] | torch.Tensor | FileArray | RaggedArray = _array(name, given)
+        items = self.array.values if isinstance(self.array, RaggedArray) else self.array
+        if isinstance(items, torch.Tensor):
+            self.stored = items.dtype
         else:
-            self.stored = getattr(
-                torch, self.array.dtype if isinstance(self.array, FileArray) else self.array.dtype.name
-            )
+            self.stored = getattr(torch, items.dtype if isinstance(items, FileArray) else items.dtype.name)
         self.dtype: torch.dtype = self.stored
 
     def row(self, index: int) -> torch.Tensor:
-        if isinstance(self.array, torch.Tensor):
-            row = self.array[index]
+        found = self.array[index]
+        if isinstance(found, torch.Tensor):
+            row = found
         else:
-            items = np.asarray(self.array[index])
+            items = np.asarray(found)
             row = torch.from_numpy(np.array(items, items.dtype.newbyteorder("=")))
             if row.dtype != self.stored:  # numpy does not have it
                 row = row.view(self.stored)
@@ -109,6 +110,9 @@ def _array(name: str | int, given: Any) -> Any:
                 "take one of open_arrays(path)"
             )
         given = opened
+    if isinstance(given, RaggedArray):
+        values = _array(name, given.values)
+        return given if values is given.values else RaggedArray(values, given.offsets)
     if isinstance(given, np.ndarray):
         if given.dtype.name not in DTYPES:
             raise TypeError(f"field {name!r} has dtype {given.dtype}, which torch does not have")

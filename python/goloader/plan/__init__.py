@@ -7,6 +7,7 @@ torchvision; `goloader.plan.samplers` (index_batches) needs torch.
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -25,11 +26,12 @@ from . import probe
 from .explain import Explanation, Row
 from .lowered import Lowered, lower_neutral
 from .paths import IMG_EXTENSIONS, Files
-from .refusal import Refusal
-from .rows import DIMENSIONS_MAX, Array, Field, Pixels
+from .refusal import Refusal, RefusalError
+from .rows import DIMENSIONS_MAX, FIELDS_MAX, Array, Field, Pixels, View
 from .structure import Structure
 
 if TYPE_CHECKING:
+    from .collate import Collation
     from .datasets import Arrays, Images, Samples
 
 __all__ = [
@@ -68,6 +70,7 @@ class Plan:
     batched   False for batch_size=None: a batch is then one sample
     rows      what explain() says
     seek_index  how much of a folder's files is remembered; None for nothing
+    collation   what the loader does with the samples of a batch; None without a loader
     """
 
     kind: Literal["folder", "pixels", "array", "recipe"]
@@ -86,6 +89,7 @@ class Plan:
     batched: bool = True
     samples: Samples | None = None
     seek_index: SeekIndex | None = None
+    collation: Collation | None = None
 
     @property
     def count(self) -> int:
@@ -99,15 +103,28 @@ class Plan:
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """torch's dtype of each field."""
-        return tuple(field.torch or field.dtype for field in self.fields) or (self.dtype, "int64")
+        """torch's dtype of each tensor of a batch, in the core's order."""
+        return tuple(dtype for field in self.fields for dtype in field.dtypes) or (self.dtype, "int64")
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...] | None:
-        """The shape of each field of one sample; None if it depends on the image."""
+        """The shape of one sample's part of each of them; None if it depends on the image, or on the batch."""
         if self.fields:
-            return tuple(field.shape for field in self.fields)
+            shapes = [field.shapes for field in self.fields]
+            return None if None in shapes else tuple(itertools.chain.from_iterable(filter(None, shapes)))
         return None if self.size is None else ((self.channels, *self.size), ())
+
+    def columns(self, tensors: list[Any]) -> list[Any]:
+        """What the tensors of a batch, in the core's order, are for each field of the samples."""
+        if not self.fields:
+            return tensors
+        made: dict[int, Any] = {}
+        left = iter(tensors)
+        for field in self.fields:
+            for view in field.views:
+                own = list(itertools.islice(left, len(view.layout.dtypes(field.dtype))))
+                made.update(zip(view.columns, view.layout.values(own), strict=True))
+        return [made[number] for number in range(len(made))]
 
     @property
     def explanation(self) -> Explanation:
@@ -157,7 +174,7 @@ class Plan:
         """True if make(loader) would give this plan again: asked at each epoch, since a loader can be changed."""
         return (
             self.samples is not None
-            and _check_loader(loader) is None
+            and _check_loader(loader) == self.collation
             and (self.world is None or probe.check_pillow_plugins() is None)
             and self.batched == loader._auto_collation
             and self.seek_index == _seek_index(loader)
@@ -172,42 +189,51 @@ class Plan:
             self.samples is not None
             and self.samples.unchanged(loader.dataset)
             and (self.world is None or probe.check_pillow_plugins() is None)
-            and collate.check(loader) is None
+            and collate.of(loader) == self.collation
         )
 
 
 def make(loader: Any) -> Plan | Refusal:
     """The plan of a torch.utils.data.DataLoader, or the reason why torch's own path has to run."""
-    refusal = _check_loader(loader)
-    if refusal is not None:
-        return refusal
+    collation = _check_loader(loader)
+    if isinstance(collation, Refusal):
+        return collation
     from . import datasets
 
     samples = datasets.lower(loader.dataset)
     if isinstance(samples, Refusal):
         return samples
     if isinstance(samples, datasets.Arrays):
-        return _make_tensors(loader, samples)
-    return _make_images(loader, cast("Images", samples))
+        return _make_tensors(loader, samples, collation)
+    if not collation.plain:
+        return Refusal("collate", collation.name, "it puts sequences together, not images")
+    return _make_images(loader, cast("Images", samples), collation)
 
 
-def _make_tensors(loader: Any, samples: Arrays) -> Plan | Refusal:
+def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | Refusal:
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory")
+    try:
+        fields = tuple(map(collation.lay, samples.fields))
+    except RefusalError as refused:
+        return refused.refusal
+    if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
+        return Refusal("source", type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors")
     return Plan(
         kind="array",
         length=samples.length,
         parts=((samples.length, None),),
         world=None,
-        rows=_rows(loader, samples, [_arrays_row(loader, samples)]),
-        fields=samples.fields,
+        rows=_rows(loader, samples, collation, [_arrays_row(loader, samples)]),
+        fields=fields,
+        collation=collation,
         structure=samples.structure,
         samples=samples,
         seek_index=_seek_index(loader),
     )
 
 
-def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
+def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | Refusal:
     world = probe.world()
     if isinstance(world, Refusal):
         return world
@@ -239,6 +265,7 @@ def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
         rows=_rows(
             loader,
             samples,
+            collation,
             [
                 _source_row(_source_name(loader, samples), samples.foreign),
                 *([] if samples.in_memory else _seek_rows(_seek_index(loader))),
@@ -253,6 +280,7 @@ def _make_images(loader: Any, samples: Images) -> Plan | Refusal:
         batched=batched,
         samples=samples,
         seek_index=_seek_index(loader),
+        collation=collation,
     )
 
 
@@ -354,7 +382,10 @@ def make_arrays(
         parts=((count, None),),
         world=None,
         rows=(Row("source", what, "Go"),),
-        fields=tuple(Field(dtypes[name], array.shape[1:], (Array.of(array),)) for name, array in rows.items()),
+        fields=tuple(
+            Field(dtypes[name], array.shape[1:], (Array.of(array),), views=(View((number,)),))
+            for number, (name, array) in enumerate(rows.items())
+        ),
         structure=tuple(range(len(rows))),
         batched=batched,
     )
@@ -374,8 +405,8 @@ _ARRAY_DTYPES = (
 )  # fmt: skip
 
 
-def _check_loader(loader: Any) -> Refusal | None:
-    """Reasons that lie with the loader itself."""
+def _check_loader(loader: Any) -> Collation | Refusal:
+    """How the loader puts batches together, or reasons for torch's path that lie with the loader itself."""
     from torch.utils.data import IterableDataset, get_worker_info
 
     from . import collate
@@ -386,7 +417,7 @@ def _check_loader(loader: Any) -> Refusal | None:
         return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker")
     if get_worker_info() is not None:
         return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
-    return collate.check(loader)
+    return collate.of(loader)
 
 
 def _forks(loader: Any) -> bool:
@@ -394,12 +425,11 @@ def _forks(loader: Any) -> bool:
     return not multiprocessing.current_process().daemon and context.get_start_method() == "fork"
 
 
-def _rows(loader: Any, samples: Samples, stages: Sequence[Row]) -> tuple[Row, ...]:
+def _rows(loader: Any, samples: Samples, collation: Collation, stages: Sequence[Row]) -> tuple[Row, ...]:
     from . import samplers
 
     sampler, how = samplers.describe(loader)
-    collate = "default_collate" if loader._auto_collation else "default_convert"
-    return Row("sampler", sampler, "Python", how), *stages, Row("collate", collate, "Go")
+    return Row("sampler", sampler, "Python", how), *stages, Row("collate", collation.name, "Go")
 
 
 def _source_name(loader: Any, samples: Samples) -> str:
@@ -409,7 +439,7 @@ def _source_name(loader: Any, samples: Samples) -> str:
 
 
 def _arrays_row(loader: Any, samples: Arrays) -> Row:
-    fields = ", ".join(f"{field.torch or field.dtype}{list(field.shape)}" for field in samples.fields)
+    fields = ", ".join(map(str, samples.fields))
     return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go", "; ".join(samples.notes))
 
 

@@ -1,24 +1,65 @@
-"""Is a batch put together as torch does by default?"""
+"""How a batch is put together: as torch does by default, or by one of goloader's own collate functions."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data._utils import collate
 
-from .refusal import Refusal
+from ..arrays.file_array import DTYPES
+from ..collate import Jagged, Pack, Pad, Sequences
+from .refusal import Refusal, RefusalError
+from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
+from .rows import Array, Field
 from .transforms import is_original
 
-__all__ = ["check", "collates_plainly"]
+__all__ = ["Collation", "collates_plainly", "of"]
 
 
 _TENSOR = torch.empty(0)
 
 
-def check(loader: Any) -> Refusal | None:
-    """None if `loader` puts tuples and dicts of tensors and ints together as torch does by default, else the reason.
+@dataclass(frozen=True)
+class Collation:
+    """What a loader does with the samples of a batch.
+
+    name    for explain()
+    pad     Pad's settings: batch_first, padding_value, pad_to_multiple_of, lengths
+    """
+
+    name: str
+    kind: type[Sequences] | None = None
+    pad: tuple[Any, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        return self.kind is None
+
+    def lay(self, field: Field) -> Field:
+        """A field with its layout in the batch. Raises RefusalError if torch would do something else with it."""
+        if self.kind is None:
+            return _stacked(field)
+        if not field.ragged and not field.shape:
+            return field  # a number
+        if any(view.layout is not STACKED for view in field.views):
+            raise RefusalError("collate", self.name, "position_ids and cu_seqlens are put together by default_collate")
+        return replace(field, views=tuple(replace(view, layout=self._layout(field)) for view in field.views))
+
+    def _layout(self, field: Field) -> RowLayout:
+        if self.kind is Jagged:
+            return JaggedRows()
+        if self.kind is Pack:
+            return PackRows()
+        batch_first, _, multiple, lengths = self.pad
+        return PadRows(bool(batch_first), _padding(self, field.torch or field.dtype), multiple or 1, bool(lengths))
+
+
+def of(loader: Any) -> Collation | Refusal:
+    """How `loader` puts batches together, or the reason why that is not known.
 
     With batch_size=None a sample is handed on as it is, but for tuples: default_convert makes lists of them.
     """
@@ -27,12 +68,17 @@ def check(loader: Any) -> Refusal | None:
         (collate.default_collate, "default_collate") if batched else (collate.default_convert, "default_convert")
     )
     given = loader.collate_fn
-    if given is not want:
+    made = Collation(name)
+    if batched and type(given) in (Pad, Jagged, Pack):
+        made = _own(given)
+    elif given is not want:
         text = getattr(given, "__qualname__", type(given).__qualname__)
-        return Refusal("collate", text, f"only torch's {name} is known")
-    helpers = (want, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn)
+        return Refusal("collate", text, f"only torch's {name} and goloader.collate's Pad, Jagged and Pack are known")
+    helpers = (want, collate.default_collate, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn)
     if not all(is_original(function, "torch") for function in helpers):
         return Refusal("collate", name, "torch's own functions were replaced")
+    if not made.plain and not all(is_original(getattr(type(given), name), "goloader") for name in ("__call__", "join")):
+        return Refusal("collate", made.name, "its methods were replaced")
     if batched:
         for sample, function in (
             ((), None),
@@ -42,7 +88,55 @@ def check(loader: Any) -> Refusal | None:
         ):
             if _registered(sample) is not function:
                 return Refusal("collate", name, f"default_collate_fn_map was changed for {type(sample).__name__}")
-    return None
+    return made
+
+
+def _own(given: Any) -> Collation:
+    if not isinstance(given, Pad):
+        return Collation(repr(given), type(given))
+    settings = (given.batch_first, given.padding_value, given.pad_to_multiple_of, given.lengths)
+    return Collation(repr(given), Pad, settings)
+
+
+def _padding(collation: Collation, dtype: str) -> bytes:
+    """One item of the padding, made by the function itself; its two steps may see a value differently."""
+    _, value, multiple, _ = collation.pad
+    items = torch.empty(0, dtype=getattr(torch, dtype)), torch.empty(1, dtype=getattr(torch, dtype))
+    try:
+        padded = Pad(True, value, 3 if multiple is not None and multiple > 1 else None).join(list(items))
+        rows = padded[0].contiguous().view(torch.uint8).reshape(len(padded[0]), -1)
+        (kept, *others) = set(map(bytes, rows.tolist()))
+    except Exception as error:  # whatever it is, torch raises it for the batch
+        raise RefusalError("collate", collation.name, f"torch cannot pad {dtype} so: {error}") from None
+    if others:
+        raise RefusalError("collate", collation.name, f"padding of {dtype} depends on where it is")
+    return kept
+
+
+def _stacked(field: Field) -> Field:
+    """Ragged rows that are all of one length are stacked as others are."""
+    if not field.ragged or all(isinstance(view.layout, DocumentRows) for view in field.views):
+        return field
+    lengths = {int(each) for array in field.arrays if array.lengths is not None for each in np.unique(array.lengths)}
+    if len(lengths) > 1:
+        raise RefusalError(
+            "collate", "default_collate", "rows differ in length; goloader.collate has Pad, Jagged and Pack for that"
+        )
+    length = lengths.pop() if lengths else 0
+    if length < max((view.skip + view.drop for view in field.views), default=0):
+        raise RefusalError("collate", "default_collate", "rows are too short")
+    return replace(
+        field,
+        ragged=False,
+        shape=(length, *field.shape),
+        arrays=tuple(_even(array, field.dtype, length) for array in field.arrays),
+    )
+
+
+def _even(array: Array, dtype: str, length: int) -> Array:
+    rows, *item = array.shape
+    step = DTYPES[array.stored or dtype].itemsize * math.prod(item)
+    return replace(array, shape=(rows, length, *item), strides=(0, step, *array.strides[1:]), lengths=None)
 
 
 def collates_plainly(sample: Any) -> bool:

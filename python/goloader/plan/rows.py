@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FileArray
+from .row_layouts import STACKED, RowLayout
 
-__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels"]
+__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels", "View"]
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
 FIELDS_MAX = 16  # GL_FIELDS_MAX
@@ -28,6 +29,9 @@ class Array:
     path     of the file that it is in; then `address` is 0, and
     offset   is where its first item is there
     direct   the file is read past the page cache
+    begins   [rows] int64, bytes from the first item to each row, where they lie anyhow; None: `strides` says it
+    lengths  [rows] int64, items of each row, where they differ; `shape` is then that of an item, behind the rows
+    bytes    that there are from `address` on, where rows have begins
     """
 
     address: int
@@ -38,6 +42,9 @@ class Array:
     path: str | None = None
     offset: int = 0
     direct: bool = False
+    begins: NDArray[np.int64] | None = None
+    lengths: NDArray[np.int64] | None = None
+    bytes: int = 0
 
     @classmethod
     def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:
@@ -71,15 +78,35 @@ class Pixels:
         return {"layout": self.layout, "size": list(self.size)}
 
 
+@dataclass(frozen=True)
+class View:
+    """What rows are handed out as.
+
+    columns  numbers of the sample's fields that they make
+    skip     items of a row that are left out in front
+    drop     and at its end
+    layout   how rows lie in a batch
+    """
+
+    columns: tuple[int, ...]
+    skip: int = 0
+    drop: int = 0
+    layout: RowLayout = STACKED
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"skip": self.skip, "drop": self.drop, "layout": self.layout.to_plan()}
+
+
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One field of a sample.
+    """Rows of arrays, which make one field of a sample, or several.
 
-    dtype   of its items, one of core/tensor's names
-    shape   of a row
+    dtype   of their items, one of core/tensor's names
+    shape   of a row; if they are ragged, which is to say that they differ in length, of an item of one
     arrays  where the rows are, one array after the other
     index   [samples] int64, sample -> row; None if they are the same
     torch   torch's name of the dtype, where the core knows items of that size by another
+    views   what is made of a row
     """
 
     dtype: str
@@ -87,12 +114,39 @@ class Field:
     arrays: tuple[Array, ...]
     index: NDArray[np.int64] | None = None
     torch: str = ""
+    ragged: bool = False
+    views: tuple[View, ...] = ()
 
     @property
-    def spec(self) -> tuple[str, tuple[int, ...], str]:
-        """What rows of one field have in common."""
-        return self.dtype, self.shape, self.torch
+    def dtypes(self) -> tuple[str, ...]:
+        """torch's dtypes of the batch's tensors that come of it."""
+        name = self.torch or self.dtype
+        return tuple(dtype for view in self.views for dtype in view.layout.dtypes(name))
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """Of one sample's part of each of these; None if that depends on the batch."""
+        found: list[tuple[int, ...]] = []
+        for view in self.views:
+            row = self.shape
+            if row and not self.ragged:
+                row = (row[0] - view.skip - view.drop, *row[1:])
+            shapes = view.layout.shapes(row)
+            if shapes is None:
+                return None
+            found += shapes
+        return tuple(found)
+
+    def __str__(self) -> str:
+        extents = (["any"] if self.ragged else []) + list(map(str, self.shape))
+        return f"{self.torch or self.dtype}[{', '.join(extents)}]"
 
     def to_plan(self) -> dict[str, Any]:
         stored = next((array.stored for array in self.arrays), "") or self.dtype
-        return {"dtype": self.dtype, "shape": list(self.shape), "stored": stored}
+        return {
+            "dtype": self.dtype,
+            "shape": list(self.shape),
+            "stored": stored,
+            "ragged": self.ragged,
+            "views": [view.to_plan() for view in self.views],
+        }

@@ -396,7 +396,7 @@ static void forks(void) {
     print_live();
 }
 
-/* rows: an "array" source of two fields, int32[2] in memory and uint8 in a file, and the functions of random numbers. */
+/* rows: an "array" source of three fields, int32[2] in memory, uint8 in a file and ragged int32 in memory, and the functions of random numbers. */
 static void rows(void) {
     int32_t pairs[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
     uint8_t bytes[5] = {0, 10, 20, 30, 40};
@@ -410,8 +410,15 @@ static void rows(void) {
                          {.data = pairs[3], .count = 2, .stride = {-8, 4}}},
              whole = {.count = 4, .stride = {1}, .path = path, .offset = 1};
     int64_t order[] = {0, 1, 3, 2};
-    gl_rows fields[] = {{halves, 2, order}, {&whole, 1, NULL}};
-    gl_handle loader = opened(&(gl_source){.count = 4, .rows = fields}), run = started(loader, 1);
+    int32_t values[] = {1, 2, 3, 4, 5};
+    int64_t begins[] = {0, 12, 12, 8}, lengths[] = {3, 0, 2, 1};
+    gl_array ragged = {.data = values, .count = 4, .begins = begins, .lengths = lengths, .bytes = 20};
+    gl_rows fields[] = {{halves, 2, order}, {&whole, 1, NULL}, {&ragged, 1, NULL}};
+    gl_handle loader, run;
+    ragged.bytes = 19;
+    SAY(gl_open(plan, plan_bytes, &(gl_source){.count = 4, .rows = fields}, &loader, &error));
+    ragged.bytes = 20;
+    loader = opened(&(gl_source){.count = 4, .rows = fields}), run = started(loader, 1);
     int64_t indices[] = {3, 0, 3};
     MUST(gl_submit(run, indices, 3, NULL, 0, &error));
     gl_batch batch;
@@ -420,6 +427,12 @@ static void rows(void) {
     const int32_t *got = (const int32_t *)((const char *)batch.data + batch.field[0].offset);
     printf("pairs: %d %d %d %d %d %d\n", got[0], got[1], got[2], got[3], got[4], got[5]);
     print_bytes("bytes", (const char *)batch.data + batch.field[1].offset, 3);
+    got = (const int32_t *)((const char *)batch.data + batch.field[2].offset);
+    const int64_t *long_are = (const int64_t *)((const char *)batch.data + batch.field[3].offset);
+    printf("padded to %lld:", (long long)batch.field[2].shape[1]);
+    for (int i = 0; i < 12; i++)
+        printf(" %d", got[i]);
+    printf("; lengths: %lld %lld %lld\n", (long long)long_are[0], (long long)long_are[1], (long long)long_are[2]);
     gl_release(batch.lease);
     uint8_t state[STATE_BYTES], again[STATE_BYTES];
     MUST(gl_rng_get(run, state, sizeof state, &error));

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from ...arrays import ArrayDataset, FileArray
+from ...arrays import ArrayDataset, FileArray, RaggedArray
+from ...arrays.file_array import DTYPES
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from .tensors import NAMES, Tensor
@@ -56,9 +58,12 @@ class _Piece:
     """One field of the dataset."""
 
     def __init__(self, field: Any) -> None:
-        self.given, self._dtype = field.array, field.dtype
-        self._tensor = Tensor(field.array) if isinstance(field.array, torch.Tensor) else None
-        self._layout = _layout(field.array)
+        self._field, self._dtype = field.array, field.dtype
+        ragged = isinstance(field.array, RaggedArray)
+        self.given = field.array.values if ragged else field.array
+        self._tensor = Tensor(self.given) if isinstance(self.given, torch.Tensor) else None
+        self._layout = _layout(self.given)
+        self._offsets = field.array.offsets if ragged else None
         name, stored = _name(field.dtype), _name(field.stored)
         if field.dtype == field.stored:
             cast = ""
@@ -69,7 +74,10 @@ class _Piece:
                 "source", "ArrayDataset", f"{field.stored} is cast to {field.dtype}, which torch leaves open for some"
             )
         self.array = self._array(cast)
-        self.spec = (NAMES[field.dtype], self.array.shape[1:], name, "array", cast, field.stored)
+        if self._offsets is not None:
+            self.array = _ragged(self.array, self._offsets, NAMES[field.stored])
+        kind = "ragged" if ragged else "array"
+        self.spec = (NAMES[field.dtype], self.array.shape[1:], name, kind, cast, field.stored)
 
     def _array(self, cast: str) -> Array:
         given: Any = self.given
@@ -92,11 +100,14 @@ class _Piece:
         return len(self.array)
 
     def unchanged(self, field: Any) -> bool:
+        given = field.array.values if self._offsets is not None else field.array
         return (
-            field.array is self.given
+            field.array is self._field
+            and given is self.given
             and field.dtype is self._dtype
-            and _layout(field.array) == self._layout
-            and (self._tensor is None or self._tensor.unchanged(field.array))
+            and _layout(given) == self._layout
+            and (self._tensor is None or self._tensor.unchanged(given))
+            and (self._offsets is None or field.array.offsets is self._offsets)
         )
 
     def version(self) -> int:
@@ -111,6 +122,31 @@ class _Piece:
     def hold(self) -> None:
         if self._tensor is not None:
             self._tensor.hold()
+
+
+def _ragged(values: Array, offsets: NDArray[np.int64], dtype: str) -> Array:
+    """The rows of a RaggedArray, whose items must lie one after the other."""
+    item = DTYPES[dtype].itemsize
+    strides = [item]
+    for extent in reversed(values.shape[1:]):
+        strides.insert(0, strides[0] * extent)
+    if (
+        len(values) > 1
+        and 0 not in values.shape
+        and any(
+            extent > 1 and ours != theirs
+            for extent, ours, theirs in zip(values.shape, values.strides, strides, strict=True)
+        )
+    ):
+        raise RefusalError("source", "ArrayDataset", "items of a RaggedArray do not lie one after the other")
+    return replace(
+        values,
+        shape=(len(offsets) - 1, *values.shape[1:]),
+        strides=(0, *strides[1:]),
+        begins=offsets[:-1] * strides[0],
+        lengths=np.diff(offsets),
+        bytes=len(values) * strides[0],
+    )
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -1,8 +1,9 @@
 """A user's own class whose `__getitem__` only takes rows of attributes, as `return self.x[index], self.y[index]`.
 
 That it does is read from its bytecode (plan/bytecode.py), and what it takes rows of from the object: tensors, numpy
-arrays, and lists of numbers. Nothing of the class is run. Whatever makes attribute look-up or indexing more than that
-(properties, slots, `__getattr__`, subclasses of arrays, ...) keeps the dataset with torch.
+arrays, lists of numbers, and lists of tensors or of arrays that differ in length at most. Nothing of the class is run.
+Whatever makes attribute look-up or indexing more than that (properties, slots, `__getattr__`, subclasses of arrays)
+keeps the dataset with torch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..collate import collates_plainly
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from ..structure import Structure
+from .sequences import Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Column, Indices, Node, name_of
 
@@ -78,7 +80,7 @@ class Gather(Node):
             and not _why_not_looked_up(dataset, self.rows)
             and all(
                 piece.unchanged(_attribute(dataset, row), at)
-                if isinstance(piece, _Numbers)
+                if isinstance(piece, _Numbers | Sequences)
                 else piece.unchanged(_attribute(dataset, row))
                 for piece, row in zip(self.pieces, self.rows, strict=True)
             )
@@ -140,7 +142,7 @@ def _attribute(dataset: Any, row: Row) -> Any:
     return value
 
 
-def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers:
+def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequences:
     value = _attribute(dataset, row)
     name = "".join([row.attribute, *(f"[{key!r}]" for key in row.keys)])
     if isinstance(value, torch.Tensor):
@@ -151,9 +153,14 @@ def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers:
     if type(value) is np.ndarray:
         why = _why_not_array(value)
     elif type(value) in (list, tuple):
-        why = _why_not_numbers(value)
+        if value and isinstance(value[0], torch.Tensor | np.ndarray):
+            why = why_not_sequences(value) or _why_not_mapped(value) or _why_not_numpy(value[0])
+            if not why:
+                return Sequences(value)
+        else:
+            why = _why_not_numbers(value)
     else:
-        why = f"a {type(value).__qualname__}, not a tensor, a numpy array or a list of numbers"
+        why = f"a {type(value).__qualname__}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
     if why:
         raise _refusal(dataset, f"its {name} is {why}")
     return _NumpyArray(value) if type(value) is np.ndarray else _Numbers(value)
@@ -241,12 +248,19 @@ def _why_not_array(array: Any) -> str:
     # torch refuses such rows, in words of its own.
     if any(stride < 0 or stride % array.itemsize for stride in array.strides[1:]):
         return "an array with strides that torch does not take"
-    base = array
-    while base is not None:
-        if isinstance(base, mmap.mmap | np.memmap):
-            return "mapped from a file, which may shrink while it is read"
-        base = base.base if isinstance(base, np.ndarray) else getattr(base, "obj", None)
-    return _why_not_numpy(array[:1] if array.ndim > 1 else array.dtype.type())
+    return _why_not_mapped([array]) or _why_not_numpy(array[:1] if array.ndim > 1 else array.dtype.type())
+
+
+def _why_not_mapped(arrays: Any) -> str:
+    """Arrays over memory that may not be there when it is read; empty if there is none."""
+    seen: set[int] = set()
+    for base in arrays:
+        while base is not None and id(base) not in seen and not isinstance(base, torch.Tensor):
+            seen.add(id(base))
+            if isinstance(base, mmap.mmap | np.memmap):
+                return "mapped from a file, which may shrink while it is read"
+            base = base.base if isinstance(base, np.ndarray) else getattr(base, "obj", None)
+    return ""
 
 
 def _why_not_numbers(numbers: Any) -> str:
@@ -261,6 +275,8 @@ def _why_not_numbers(numbers: Any) -> str:
 
 def _why_not_numpy(sample: Any) -> str:
     """Why torch's default_collate would make something else of samples like this one."""
+    if isinstance(sample, torch.Tensor):
+        return ""
     if type(sample) is np.uint64:
         return "of uint64, of which torch makes no batch"
     if not collates_plainly(sample):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ..lowered import Lowered
 from ..paths import Files
-from ..refusal import RefusalError
-from ..rows import FIELDS_MAX, Array, Field, Pixels
+from ..rows import Array, Field, Pixels, View
+from .cuts import Cut
 from .pictures import PixelPart
-from .tree import NOWHERE, Indices, Node
+from .tree import NOWHERE, Column, Indices, Node
 
 __all__ = ["Arrays", "Images", "Part", "Samples"]
 
@@ -157,14 +157,9 @@ class Arrays(Samples):
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root)
-        if len(root.columns) > FIELDS_MAX:
-            raise RefusalError("source", "TensorDataset", f"a sample has more than {FIELDS_MAX} tensors")
         self.kinds = tuple(sorted({type(leaf.dataset).__qualname__ for leaf in leaves}))
         self.notes = tuple(sorted({leaf.note for leaf in leaves if leaf.note}))
-        self.fields = tuple(
-            Field(column.spec[0], column.spec[1], tuple(map(_array, column.pieces)), column.index, column.spec[2])
-            for column in root.columns
-        )
+        self.fields = tuple(made.field() for made in _joined(root.columns))
 
     def versions(self) -> tuple[int, ...]:
         return tuple(array.owner.version() for field in self.fields for array in field.arrays)
@@ -173,6 +168,56 @@ class Arrays(Samples):
         for field in self.fields:
             for array in field.arrays:
                 hold(array)
+
+
+@dataclass
+class _Made:
+    """Columns that are made of the same rows."""
+
+    column: Column
+    views: list[View]
+
+    def takes(self, column: Column, cut: Cut) -> bool:
+        """True if the other column is of the same rows, too, and another view of them."""
+        ours = [getattr(piece, "cut", None) for piece in self.column.pieces]
+        theirs = [getattr(piece, "cut", None) for piece in column.pieces]
+        return (
+            [each and id(each.whole) for each in ours] == [each and id(each.whole) for each in theirs]
+            and (self.column.index is column.index or _same(self.column.index, column.index))
+            and all(cut.value == len(view.columns) or not cut.like(view) for view in self.views)
+        )
+
+    def add(self, number: int, cut: Cut) -> None:
+        for place, view in enumerate(self.views):
+            if cut.like(view):
+                self.views[place] = replace(view, columns=(*view.columns, number))
+                return
+        self.views.append(View((number,), cut.skip, cut.drop, cut.layout))
+
+    def field(self) -> Field:
+        arrays = tuple(map(_array, self.column.pieces))
+        dtype, shape, name = self.column.spec[:3]
+        ragged = any(array.lengths is not None for array in arrays)
+        return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views))
+
+
+def _joined(columns: Sequence[Column]) -> list[_Made]:
+    """A row of which several columns are made is read once."""
+    made: list[_Made] = []
+    for number, column in enumerate(columns):
+        cut = getattr(column.pieces[0], "cut", None) if column.pieces else None
+        if cut is None:
+            made.append(_Made(column, [View((number,))]))
+            continue
+        known = next((each for each in made if each.takes(column, cut)), None)
+        if known is None:
+            made.append(known := _Made(column, []))
+        known.add(number, cut)
+    return made
+
+
+def _same(one: Indices | None, other: Indices | None) -> bool:
+    return one is not None and other is not None and np.array_equal(one, other)
 
 
 def hold(array: Array) -> None:

@@ -1,21 +1,28 @@
-"""goloader's TokenDataset: windows of token files, read and cast in Go."""
+"""goloader's TokenDataset: windows of token files, read once for x and y, and cast in Go."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...arrays import FileArray, TokenDataset
+from ...arrays.tokens import inner
 from ..refusal import RefusalError
+from ..row_layouts import DocumentRows, RowLayout
 from ..rows import Array
+from .cuts import Cut
 from .tree import Column, Indices, Node, check_class
 
 __all__ = ["Tokens"]
 
+_ATTRIBUTES = ("files", "block_size", "stride", "windows", "eos", "offsets", "documents", "begins", "lengths", "_ends")
+
 
 class Tokens(Node):
-    """A TokenDataset: two fields, one a token behind the other."""
-
-    structure = (0, 1)
+    """A TokenDataset: x and y are a window without its last token and without its first."""
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -25,14 +32,17 @@ class Tokens(Node):
         stored = {file.dtype for file in dataset.files}
         if len(stored) > 1:
             raise RefusalError("source", "TokenDataset", f"its files hold {' and '.join(sorted(stored))}")
-        self.columns = tuple(self._column(behind) for behind in (0, 1))
+        windows = [_windows(dataset, number) for number, count in enumerate(dataset.windows) if count]
+        columns = [_column(windows, Cut(None, drop=1)), _column(windows, Cut(None, skip=1))]
+        size = dataset.block_size
+        if dataset.documents == "pack" and dataset.eos is not None:
+            columns += _documents(windows, Cut(None, drop=1, layout=DocumentRows(size, dataset.eos)))
+        elif dataset.documents == "pack" and dataset.offsets is not None:
+            marks = [_marks(dataset, number) for number, count in enumerate(dataset.windows) if count]
+            columns += _documents(marks, Cut(None, layout=DocumentRows(size)))
+        self.columns = tuple(columns)
+        self.structure = tuple(range(len(columns)))
         self.note = f"read from {', '.join(sorted({file.path for file in dataset.files}))}"
-
-    def _column(self, behind: int) -> Column:
-        files = zip(self.dataset.files, self.dataset.windows, strict=True)
-        size, stride = self.dataset.block_size, self.dataset.stride
-        pieces = tuple(_Windows(file, count, size, stride, behind) for file, count in files if count)
-        return Column(pieces, ("int64", (size,), "int64", "array", pieces[0].array.stored))
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset or any(
@@ -48,30 +58,63 @@ class Tokens(Node):
 
 
 def _attributes(dataset: Any) -> tuple[Any, ...]:
-    return dataset.files, dataset.block_size, dataset.stride, dataset.windows, dataset.eos, dataset._ends
+    return tuple(getattr(dataset, name) for name in _ATTRIBUTES)
 
 
 def _check(dataset: Any) -> None:
-    check_class(dataset, TokenDataset, "goloader", ("files", "block_size", "stride", "windows", "eos", "_ends"))
-    if dataset.eos is not None:
-        raise RefusalError("source", "TokenDataset", "with eos=... documents are found in Python")
+    check_class(dataset, TokenDataset, "goloader", _ATTRIBUTES)
 
 
-class _Windows:
-    """The windows of one file, `behind` tokens later."""
+class _Piece:
+    """Rows of int64 out of one file, or made of one's offsets, in one of their columns."""
 
-    def __init__(self, file: FileArray, count: int, size: int, stride: int, behind: int) -> None:
-        item = file.numpy_dtype.itemsize
-        begin = file.offset + behind * item
-        windows = FileArray(
-            file.path, dtype=file.dtype, shape=(count, size), offset=begin, strides=(stride * item, item),
-            direct=file.direct,
-        )  # fmt: skip
-        self.array = Array.of(windows, self, "" if file.dtype == "int64" else file.dtype)
+    def __init__(self, array: Array, cut: Cut) -> None:
+        self.array, self.cut = array, cut
 
     def __len__(self) -> int:
         return len(self.array)
 
     def version(self) -> int:
-        """Always 0: a file is nobody's to change."""
+        """Always 0: a file is nobody's to change, and offsets are looked at by `unchanged`."""
         return 0
+
+
+def _column(rows: list[Array], cut: Cut) -> Column:
+    pieces = tuple(_Piece(array, replace(cut, whole=array)) for array in rows)
+    first = rows[0]
+    ragged = first.lengths is not None
+    return Column(pieces, ("int64", first.shape[1:], "int64", "ragged" if ragged else "array", first.stored, _how(cut)))
+
+
+def _how(cut: Cut) -> tuple[int, int, RowLayout, int]:
+    return cut.skip, cut.drop, cut.layout, cut.value
+
+
+def _documents(rows: list[Array], cut: Cut) -> list[Column]:
+    return [_column(rows, replace(cut, value=value)) for value in (0, 1)]
+
+
+def _windows(dataset: Any, number: int) -> Array:
+    """The windows of one file, each with the token behind it."""
+    file: FileArray = dataset.files[number]
+    item, stored = file.numpy_dtype.itemsize, "" if file.dtype == "int64" else file.dtype
+    if dataset.begins is None:
+        shape, strides = (dataset.windows[number], dataset.block_size + 1), (dataset.stride * item, item)
+        windows = FileArray(
+            file.path, dtype=file.dtype, shape=shape, offset=file.offset, strides=strides, direct=file.direct
+        )
+        return Array.of(windows, windows, stored)
+    begins, lengths = dataset.begins[number], dataset.lengths[number]
+    whole = Array.of(file, file, stored)
+    return replace(whole, shape=(len(begins),), strides=(0,), begins=begins * item, lengths=lengths + 1)
+
+
+def _marks(dataset: Any, number: int) -> Array:
+    """Where documents begin in each window of one file."""
+    starts = np.arange(dataset.windows[number], dtype=np.int64) * dataset.stride
+    places, ends = inner(dataset.offsets[number], starts, dataset.block_size)
+    made: NDArray[np.int64] = np.ascontiguousarray(places, np.int64)
+    whole = Array.of(made, made)
+    return replace(
+        whole, shape=(len(starts),), strides=(0,), begins=ends[:-1] * 8, lengths=np.diff(ends), bytes=made.nbytes
+    )

@@ -1,0 +1,86 @@
+package collate
+
+import (
+	"bytes"
+
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/tensor"
+)
+
+// pad is torch.nn.utils.rnn.pad_sequence's: [rows, longest, ...] or [longest, rows, ...], and the lengths if wanted.
+type pad struct {
+	plan.PadRows
+	value []byte // of an item's numbers, many times over
+}
+
+// paddingBytes are copied at once.
+const paddingBytes = 4 << 10
+
+func newPad(p plan.PadRows) pad {
+	return pad{p, bytes.Repeat(p.Value, max(1, paddingBytes/len(p.Value)))}
+}
+
+// length is that of every row with its padding.
+func (p pad) length(r *rows) int {
+	if over := r.longest % p.MultipleOf; over > 0 {
+		return r.longest + p.MultipleOf - over
+	}
+	return r.longest
+}
+
+func (p pad) specs(r *rows) []tensor.Spec {
+	specs := []tensor.Spec{of(r.item, p.length(r), r.n)}
+	if p.BatchFirst {
+		specs[0] = of(r.item, r.n, p.length(r))
+	}
+	if p.Lengths {
+		specs = append(specs, tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{r.n}})
+	}
+	return specs
+}
+
+// row is row i with its padding, where rows come first.
+func (p pad) row(r *rows, values []byte, i int) []byte {
+	size := p.length(r) * r.item.Bytes()
+	return values[i*size : (i+1)*size]
+}
+
+func (p pad) run(r *rows, fields [][]byte, lo, hi int) []byte {
+	if !p.BatchFirst || hi != lo+1 {
+		return nil
+	}
+	return p.row(r, fields[0], lo)[:int(r.lengths[lo])*r.item.Bytes()]
+}
+
+func (p pad) put(r *rows, fields [][]byte, i int, row []byte) {
+	if p.BatchFirst {
+		copy(p.row(r, fields[0], i), row)
+		return
+	}
+	size := r.item.Bytes()
+	for k := range int(r.lengths[i]) {
+		copy(fields[0][(k*r.n+i)*size:], row[k*size:(k+1)*size])
+	}
+}
+
+func (p pad) finish(r *rows, fields [][]byte, lo, hi int) {
+	size := r.item.Bytes()
+	for i := lo; i < hi; i++ {
+		if p.BatchFirst {
+			p.fill(p.row(r, fields[0], i)[int(r.lengths[i])*size:])
+			continue
+		}
+		for k := int(r.lengths[i]); k < p.length(r); k++ {
+			p.fill(fields[0][(k*r.n+i)*size:][:size])
+		}
+	}
+	if p.Lengths {
+		copy(int64s(fields[1])[lo:hi], r.lengths[lo:hi])
+	}
+}
+
+func (p pad) fill(place []byte) {
+	for len(place) > 0 {
+		place = place[copy(place, p.value):]
+	}
+}

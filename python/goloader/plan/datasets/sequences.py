@@ -1,0 +1,132 @@
+"""A list of tensors, or of numpy arrays, that differ in length at most: rows that lie anyhow in memory."""
+
+from __future__ import annotations
+
+import operator
+import zlib
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..rows import DIMENSIONS_MAX, Array
+from .tensors import NAMES
+from .tree import Indices
+
+__all__ = ["Sequences", "why_not_sequences"]
+
+_SHAPE, _DTYPE = operator.attrgetter("shape"), operator.attrgetter("dtype")
+
+
+class Sequences:
+    """The rows of such a list. It stays what it is as long as `unchanged` says so."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self._elements = list(given)
+        first = self._elements[0]
+        self._tensors = isinstance(first, torch.Tensor)
+        # Of our own: memory lives on if the user's tensors are set to another.
+        self._storages = [each.untyped_storage() for each in self._elements] if self._tensors else None
+        self._addresses, self._shapes = _addresses(self._elements), list(map(_SHAPE, self._elements))
+        dtype = first.dtype
+        name = str(dtype).removeprefix("torch.") if self._tensors else dtype.name
+        stored, item = NAMES[dtype] if self._tensors else name, tuple(first.shape[1:])
+        strides = [first.itemsize]
+        for extent in reversed(item):
+            strides.insert(0, strides[0] * extent)
+        lengths = np.array([shape[0] for shape in self._shapes], np.int64) if first.ndim else None
+        self.array = Array(
+            0,
+            (len(self._elements), *item),
+            (0, *strides[1:]) if first.ndim else (0,),
+            self,
+            begins=np.array(self._addresses, np.int64),
+            lengths=lengths,
+            bytes=np.iinfo(np.int64).max,
+        )
+        kind = "list of tensors" if self._tensors else "list of numpy arrays"
+        self.spec = (stored, item, name, kind, first.ndim)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def unchanged(self, given: Any, at: Indices | None) -> bool:
+        """True if the same tensors are in it, and their items where they were."""
+        if given is not self.given or len(given) != len(self._elements):
+            return False
+        if at is None:
+            now, elements, addresses, shapes = list(given), self._elements, self._addresses, self._shapes
+        else:
+            rows = at.tolist()
+            now, elements = [given[i] for i in rows], [self._elements[i] for i in rows]
+            addresses, shapes = [self._addresses[i] for i in rows], [self._shapes[i] for i in rows]
+        if not all(map(operator.is_, now, elements)) or list(map(_SHAPE, now)) != shapes:
+            return False
+        if not self._tensors:  # numpy moves no array that somebody else refers to
+            return set(map(_DTYPE, now)) <= {self._elements[0].dtype} and all(map(_contiguous, now))
+        return (
+            list(map(torch.Tensor.data_ptr, now)) == addresses
+            and all(map(torch.Tensor.is_contiguous, now))
+            and not any(map(operator.attrgetter("requires_grad"), now))
+        )
+
+    def version(self) -> int:
+        """Another number once the items were changed."""
+        if self._tensors:
+            return hash(tuple(map(operator.attrgetter("_version"), self._elements)))
+        checksum = 0
+        for each in self._elements:
+            checksum = zlib.crc32(each.reshape(-1).view(np.uint8), checksum)
+        return checksum
+
+    def hold(self) -> None:
+        # A storage with an array over it refuses resize_().
+        for storage in self._storages or ():
+            torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
+
+
+def _contiguous(array: Any) -> bool:
+    return bool(array.flags.c_contiguous)
+
+
+def _addresses(elements: list[Any]) -> list[int]:
+    if isinstance(elements[0], torch.Tensor):
+        return list(map(torch.Tensor.data_ptr, elements))
+    return [each.__array_interface__["data"][0] for each in elements]
+
+
+def why_not_sequences(elements: Any) -> str:
+    """Why the elements of a list are no rows; empty if they are."""
+    kinds = set(map(type, elements))
+    if kinds not in ({torch.Tensor}, {np.ndarray}):
+        return f"a {type(elements).__name__}, not of tensors alone, or of numpy arrays alone"
+    if len(set(map(_DTYPE, elements))) > 1:
+        return f"a {type(elements).__name__} of several dtypes"
+    if len({shape[1:] for shape in map(_SHAPE, elements)}) > 1 or len({each.ndim for each in elements}) > 1:
+        return f"a {type(elements).__name__} of shapes that differ in more than their length"
+    if elements[0].ndim >= DIMENSIONS_MAX:
+        return f"a {type(elements).__name__} of arrays of {elements[0].ndim} dimensions"
+    return (_why_not_tensors if kinds == {torch.Tensor} else _why_not_arrays)(elements)
+
+
+def _why_not_tensors(tensors: Any) -> str:
+    first = tensors[0]
+    if first.dtype not in NAMES or first.is_quantized:
+        return f"of tensors of {first.dtype}"
+    if any(map(operator.attrgetter("requires_grad"), tensors)):
+        return "of tensors that require grad: their batches have a history"
+    if {each.layout for each in tensors} != {torch.strided} or any(map(operator.attrgetter("is_nested"), tensors)):
+        return "of tensors that are not strided"
+    if {each.device.type for each in tensors} != {"cpu"}:
+        return "of tensors that are not on the CPU"
+    if any(each.is_conj() or each.is_neg() for each in tensors) or not all(map(torch.Tensor.is_contiguous, tensors)):
+        return "of tensors that are not contiguous"
+    return ""
+
+
+def _why_not_arrays(arrays: Any) -> str:
+    dtype = arrays[0].dtype
+    if dtype.name not in set(NAMES.values()) or dtype != np.dtype(dtype.name):
+        return f"of arrays of {dtype}"
+    return "" if all(map(_contiguous, arrays)) else "of arrays that are not contiguous"
