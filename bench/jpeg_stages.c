@@ -270,7 +270,7 @@ static int give_planes(void *state, const uint8_t *data, size_t size, int32_t wi
 static const gl_decoder decoded_already = {"planes", no_state, free, give_planes, NULL};
 
 static uint8_t *slot;
-static gl_store store = {3, sizeof(float), NULL};
+static gl_store store = {3, sizeof(float), 0, NULL};
 
 static gl_job job_of(image *im, int32_t number, const gl_decoder *decoder, int with_index) {
     gl_job job = {

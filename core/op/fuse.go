@@ -13,7 +13,8 @@ import (
 // that comes out. Each pass reads and writes all its pixels, so fewer are faster; the bits are the same:
 //
 //   - crops, one resize, crops and flips are one pass, and so are padding, crops and flips;
-//   - grey, look-ups, saturation and hue change each pixel by itself, so a crop or flip behind them moves in front;
+//   - grey, look-ups, saturation, hue and selections of planes change each pixel by itself, so a crop or flip behind them
+//     moves in front;
 //   - look-ups that follow each other are one, and brightness is a look-up;
 //   - a resize of a flipped image is a pass of its own: Pillow's weights are not exactly mirror images;
 //   - steps that change nothing vanish; if none is left, one pass copies.
@@ -57,7 +58,7 @@ func (p *Pass) resizes() bool { return p.Width != p.Src.Width || p.Height != p.S
 
 // isPointwise says whether the pass changes each pixel by itself.
 func (p *Pass) isPointwise() bool {
-	return p.Kind == Grey || p.Kind == Lookup || p.Kind == Saturation || p.Kind == Hue
+	return p.Kind == Grey || p.Kind == Lookup || p.Kind == Saturation || p.Kind == Hue || p.Kind == Select
 }
 
 // colours are the passes that are what a step of the recipe is, but for its numbers.
@@ -141,6 +142,13 @@ func (f *fuser) add(step recipe.Step) error {
 			Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}})
 	case recipe.Rotate90:
 		f.push(Pass{Kind: Turn})
+	case recipe.Select:
+		if step.Channels != 1 && step.Channels != 3 {
+			return fmt.Errorf("a selection of %d channels, want 1 or 3", step.Channels)
+		}
+		if err := f.choose(step.Channels, step.Fill); err != nil {
+			return err
+		}
 	default:
 		return fmt.Errorf("no step of kind %d", step.Kind)
 	}
@@ -195,6 +203,26 @@ func (f *fuser) mover() int {
 	}
 	f.passes = slices.Insert(f.passes, at, copying(f.size))
 	return at
+}
+
+// choose selects planes, of those that a selection right before it left.
+func (f *fuser) choose(planes uint8, which [3]uint8) error {
+	p := f.last()
+	if p == nil || p.Kind != Select {
+		p = f.push(Pass{Kind: Select, Planes: 3, Fill: [4]uint8{0, 1, 2}})
+	}
+	before := *p
+	*p = Pass{Kind: Select, Planes: int32(planes)}
+	for i, plane := range which[:planes] {
+		if int32(plane) >= before.Planes {
+			return fmt.Errorf("channel %d of %d is selected", plane, before.Planes)
+		}
+		p.Fill[i] = before.Fill[plane]
+	}
+	if p.Planes == 3 && p.Fill == [4]uint8{0, 1, 2} {
+		f.passes = f.passes[:len(f.passes)-1]
+	}
+	return nil
 }
 
 // resizer is the pass that the next resize goes into.

@@ -101,6 +101,7 @@ const (
 	Affine       PassKind = C.GL_AFFINE       // transform by Matrix to Width x Height with Filter
 	Perspective  PassKind = C.GL_PERSPECTIVE  // the same with a perspective Matrix
 	Turn         PassKind = C.GL_TURN         // by 90 degrees counter-clockwise; flip
+	Select       PassKind = C.GL_SELECT       // the Planes planes that Fill names
 )
 
 // Modes of Grey: whose weights.
@@ -163,9 +164,15 @@ func NewStore(channels, itemsize int, table []byte) (*Store, error) {
 		return nil, fmt.Errorf("store: %w", ErrNoMemory)
 	}
 	c.channels, c.itemsize = C.int32_t(channels), C.int32_t(itemsize)
+	c.interleaved = 0
 	c.table = unsafe.Add(unsafe.Pointer(c), C.sizeof_gl_store)
 	C.memcpy(unsafe.Pointer(c.table), unsafe.Pointer(&table[0]), C.size_t(len(table)))
 	return &Store{c}, nil
+}
+
+// SetOrder says how the items of a sample lie; those of a new store are channels first.
+func (s *Store) SetOrder(order recipe.Order) {
+	s.c.interleaved = C.int32_t(order)
 }
 
 // Close frees the table. No job may use it any more.
@@ -248,7 +255,8 @@ func (j *Jobs) SetPasses(i int, passes []Pass) {
 	job.npass = C.int32_t(len(passes))
 }
 
-// SetSample makes job i write its size bytes to dst: [channels, height, width] elements of the store's, contiguous.
+// SetSample makes job i write its size bytes to dst: [channels, height, width] elements of the store's, contiguous, or
+// [height, width, channels] (SetOrder).
 func (j *Jobs) SetSample(i int, dst unsafe.Pointer, size int, store *Store) {
 	job := &j.c[i]
 	job.dst, job.dst_size, job.store = dst, C.size_t(size), store.c

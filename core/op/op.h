@@ -40,7 +40,8 @@ enum {
     GL_EQUALIZE = 9,
     GL_AFFINE = 10,
     GL_PERSPECTIVE = 11,
-    GL_TURN = 12
+    GL_TURN = 12,
+    GL_SELECT = 13
 };
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
 /* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
@@ -76,7 +77,8 @@ enum {
  *                Image.transform to width x height with GL_NEAREST, GL_BILINEAR or GL_BICUBIC as `filter`: matrix is its
  *                data (6 or 8 numbers, finite), which leads from a pixel of the output to one of the input; pixels from
  *                outside are `fill`, a byte a plane.
- *   GL_TURN      by 90 degrees counter-clockwise, as Image.transpose(ROTATE_90) does; then flip. */
+ *   GL_TURN      by 90 degrees counter-clockwise, as Image.transpose(ROTATE_90) does; then flip.
+ *   GL_SELECT    `planes` (1 or 3) planes come out: those of the input that `fill` names. */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;
@@ -92,10 +94,11 @@ typedef struct gl_pass {
     uint8_t table[3][256];
 } gl_pass;
 
-/* How finished pixels are stored: dst[c][y][x] = table[c][pixel], contiguous, channels first. */
+/* How finished pixels are stored: dst[c][y][x] = table[c][pixel], contiguous, or dst[y][x][c] if interleaved. */
 typedef struct gl_store {
     int32_t channels;  /* 1 or 3: what the last pass leaves */
     int32_t itemsize;  /* bytes an element: 1, 2, 4 or 8 */
+    int32_t interleaved;
     const void *table; /* channels x 256 elements, the caller's */
 } gl_store;
 

@@ -151,6 +151,14 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
             return "no such grey";
         in->planes = pass->planes;
         return NULL;
+    case GL_SELECT:
+        if (pass->planes != 1 && pass->planes != 3)
+            return "a selection is of 1 or 3 planes";
+        for (int32_t p = 0; p < pass->planes; p++)
+            if (pass->fill[p] >= in->planes)
+                return "a selected plane is not there";
+        in->planes = pass->planes;
+        return NULL;
     case GL_LOOKUP:
     case GL_AUTOCONTRAST:
     case GL_EQUALIZE:
@@ -285,6 +293,7 @@ static int begin_pass(turn *t, shape in) {
         [GL_AFFINE] = gl_transform_begin,
         [GL_PERSPECTIVE] = gl_transform_begin,
         [GL_TURN] = gl_turn_begin,
+        [GL_SELECT] = gl_select_begin,
     };
     return begin[pass->kind](&t->stage);
 }

@@ -17,6 +17,12 @@ void gl_target_put(const gl_target *target, int32_t plane, int32_t y, int32_t ro
             memcpy(dst + i * target->stride, src + i * stride, width);
         return;
     }
+    if (target->shelf->interleaved) {
+        for (int32_t i = 0; i < rows; i++)
+            gl_put_interleaved(target->shelf, plane, src + i * stride, width,
+                               target->sample + (size_t)(y + i) * width * target->shelf->item_step);
+        return;
+    }
     const size_t row_bytes = width * (size_t)target->shelf->itemsize;
     uint8_t *dst = target->sample + ((size_t)plane * (size_t)target->height + (size_t)y) * row_bytes;
     if (stride == target->width) {

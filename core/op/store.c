@@ -4,6 +4,8 @@
 
 void gl_shelf_fill(gl_shelf *shelf, const gl_store *store) {
     const size_t entries = (size_t)store->channels * 256, itemsize = (size_t)store->itemsize;
+    shelf->interleaved = store->interleaved && store->channels > 1;
+    shelf->item_step = (size_t)store->channels * itemsize;
     /* By content, not by address: a store may be freed and another made in its place. */
     if (shelf->channels == store->channels && shelf->itemsize == store->itemsize &&
         memcmp(shelf->table, store->table, entries * itemsize) == 0)
@@ -20,10 +22,10 @@ void gl_shelf_fill(gl_shelf *shelf, const gl_store *store) {
 }
 
 /* Items are moved by memcpy of a constant size: dst need not be aligned to the item. */
-#define LOOK_UP(type)                                                                                                  \
+#define LOOK_UP(type, step)                                                                                            \
     do {                                                                                                               \
         for (size_t i = 0; i < n; i++)                                                                                 \
-            memcpy(dst + i * sizeof(type), table + src[i] * sizeof(type), sizeof(type));                               \
+            memcpy(dst + i * (step), table + src[i] * sizeof(type), sizeof(type));                                     \
     } while (0)
 
 void gl_plain_put(const gl_shelf *shelf, int32_t channel, const uint8_t *src, size_t n, uint8_t *dst, int stream) {
@@ -35,15 +37,34 @@ void gl_plain_put(const gl_shelf *shelf, int32_t channel, const uint8_t *src, si
     }
     switch (shelf->itemsize) {
     case 1:
-        LOOK_UP(uint8_t);
+        LOOK_UP(uint8_t, sizeof(uint8_t));
         break;
     case 2:
-        LOOK_UP(uint16_t);
+        LOOK_UP(uint16_t, sizeof(uint16_t));
         break;
     case 4:
-        LOOK_UP(uint32_t);
+        LOOK_UP(uint32_t, sizeof(uint32_t));
         break;
     default:
-        LOOK_UP(uint64_t);
+        LOOK_UP(uint64_t, sizeof(uint64_t));
+    }
+}
+
+void gl_put_interleaved(const gl_shelf *shelf, int32_t channel, const uint8_t *src, size_t n, uint8_t *dst) {
+    const uint8_t *table = shelf->table + (size_t)channel * 256 * (size_t)shelf->itemsize;
+    const size_t step = shelf->item_step;
+    dst += channel * shelf->itemsize;
+    switch (shelf->itemsize) {
+    case 1:
+        LOOK_UP(uint8_t, step);
+        break;
+    case 2:
+        LOOK_UP(uint16_t, step);
+        break;
+    case 4:
+        LOOK_UP(uint32_t, step);
+        break;
+    default:
+        LOOK_UP(uint64_t, step);
     }
 }

@@ -16,6 +16,8 @@ enum {
 typedef struct gl_shelf {
     int32_t channels, itemsize;
     int32_t identity; /* one byte an item, and every table maps a byte to itself */
+    int32_t interleaved;
+    size_t item_step; /* bytes of a pixel, if interleaved */
     _Alignas(64) uint8_t table[GL_CHANNELS_MAX * 256 * GL_ITEM_MAX];
     /* slice[c][b][v]: byte b of channel c's element v */
     _Alignas(64) uint8_t slice[GL_CHANNELS_MAX][GL_ITEM_MAX][256];
@@ -28,5 +30,8 @@ void gl_shelf_fill(gl_shelf *shelf, const gl_store *store);
  * stream: write past the cache; the caller fences. */
 typedef void gl_put(const gl_shelf *shelf, int32_t channel, const uint8_t *src, size_t n, uint8_t *dst, int stream);
 gl_put gl_plain_put;
+
+/* gl_put_interleaved does the same for one channel of n pixels whose channels follow each other from dst on. */
+void gl_put_interleaved(const gl_shelf *shelf, int32_t channel, const uint8_t *src, size_t n, uint8_t *dst);
 
 #endif

@@ -40,6 +40,7 @@ func (l *Loader) newRecipes(message []byte) (r *recipes, err error) {
 		if err != nil {
 			return r, fmt.Errorf("field %d: %w", i, err)
 		}
+		store.SetOrder(f.Order)
 		r.stores = append(r.stores, store)
 	}
 	return r, nil

@@ -18,7 +18,7 @@ var ErrWire = errors.New("not a batch of recipes")
 //	magic                          uint32
 //	fields sources images steps    uint32 each: how many
 //	body                           uint32: bytes of body
-//	fields    28 bytes each        count, dtype, channels, height, width, table, table_bytes
+//	fields    32 bytes each        count, dtype, channels, height, width, order, table, table_bytes
 //	sources   36 bytes each        kind, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
@@ -33,18 +33,31 @@ type Batch struct {
 	Steps   []Step
 }
 
+// Order says how the items of one image follow each other.
+type Order uint32
+
+// The orders.
+const (
+	ChannelsFirst Order = iota // [channels, height, width]
+	ChannelsLast               // [height, width, channels]
+)
+
 // Field is one array of the batch: Count images of equal shape, one after the other.
 type Field struct {
 	Count    int
 	DType    tensor.DType
 	Channels int
 	Size     Size
+	Order    Order
 	Table    []byte // what a finished pixel becomes: Channels rows of 256 items of DType
 }
 
 // Spec is the array's shape and dtype.
 func (f Field) Spec() tensor.Spec {
 	shape := tensor.Shape{f.Count, f.Channels, int(f.Size.Height), int(f.Size.Width)}
+	if f.Order == ChannelsLast {
+		shape = tensor.Shape{f.Count, int(f.Size.Height), int(f.Size.Width), f.Channels}
+	}
 	return tensor.Spec{DType: f.DType, Shape: shape}
 }
 
@@ -75,7 +88,7 @@ type Image struct {
 const (
 	wireMagic   = 0x31424c47 // "GLB1"
 	headerBytes = 6 * 4
-	fieldBytes  = 7 * 4
+	fieldBytes  = 8 * 4
 	sourceBytes = 5*4 + 2*8
 	imageBytes  = 4 * 4
 	stepBytes   = 8 + 6*4
@@ -110,7 +123,7 @@ func Read(data []byte) (*Batch, error) {
 		row := fields[i*fieldBytes:]
 		b.Fields[i] = Field{
 			Count: row.int(0), DType: tensor.DType(min(row.u32(4), math.MaxUint8)), Channels: row.int(8),
-			Size: row.size(16, 12), Table: r.slice(body, row.int(20), row.int(24)),
+			Size: row.size(16, 12), Order: Order(row.u32(20)), Table: r.slice(body, row.int(24), row.int(28)),
 		}
 	}
 	for i := range b.Sources {
@@ -140,6 +153,9 @@ func (b *Batch) check() error {
 	for i, f := range b.Fields {
 		if f.Count < 1 || f.Size.Width < 1 || f.Size.Height < 1 || (f.Channels != 1 && f.Channels != 3) {
 			return fmt.Errorf("%w: field %d has %d images of %d channels, %v pixels", ErrWire, i, f.Count, f.Channels, f.Size)
+		}
+		if f.Order > ChannelsLast {
+			return fmt.Errorf("%w: field %d is in no known order, %d", ErrWire, i, f.Order)
 		}
 		if err := f.Spec().Check(); err != nil {
 			return fmt.Errorf("%w: field %d: %w", ErrWire, i, err)
@@ -185,7 +201,7 @@ func (b *Batch) check() error {
 func planesAfter(steps []Step) int {
 	planes := 3
 	for _, s := range steps {
-		if s.Kind == Grayscale || s.Kind == OpenCVGray {
+		if s.Kind == Grayscale || s.Kind == OpenCVGray || s.Kind == Select {
 			planes = int(s.Channels)
 		}
 	}

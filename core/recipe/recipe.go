@@ -30,10 +30,11 @@ const (
 	Affine                     // Image.transform to Width x Height by Matrix, with Filter; Fill where nothing comes from
 	Perspective                // the same with a perspective Matrix
 	Rotate90                   // by 90 degrees counter-clockwise (Image.transpose)
+	Select                     // Channels planes (1 or 3): those that Fill names, in that order
 )
 
 // Kinds is how many kinds there are.
-const Kinds = int(Rotate90) + 1
+const Kinds = int(Select) + 1
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -87,8 +88,8 @@ type Step struct {
 	Kind     Kind
 	Filter   Filter   // Resize; Affine and Perspective: Nearest, Bilinear or Bicubic
 	Mode     PadMode  // Pad
-	Channels uint8    // Grayscale, OpenCVGray: planes that come out, 1 or 3
-	Fill     [3]uint8 // Pad with Constant, Affine, Perspective: a value a plane
+	Channels uint8    // Grayscale, OpenCVGray, Select: planes that come out, 1 or 3
+	Fill     [3]uint8 // Pad with Constant, Affine, Perspective: a value a plane; Select: a plane's number each
 	Shift    uint8    // Hue
 
 	Left, Top, Right, Bottom int32 // Crop: Left, Top; Pad: all four

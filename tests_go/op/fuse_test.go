@@ -19,6 +19,7 @@ var (
 	turn   = recipe.Step{Kind: recipe.VerticalFlip}
 	border = recipe.Step{Kind: recipe.Pad, Left: 1, Top: 2, Right: 3, Bottom: 4, Mode: recipe.Reflect}
 	grey   = recipe.Step{Kind: recipe.Grayscale, Channels: 3}
+	bgr    = recipe.Step{Kind: recipe.Select, Channels: 3, Fill: [3]uint8{2, 1, 0}}
 )
 
 func TestStepsBecomeFewPasses(t *testing.T) {
@@ -79,7 +80,11 @@ func TestStepsBecomeFewPasses(t *testing.T) {
 			[]recipe.Step{{Kind: recipe.Affine, Width: 300, Height: 200}, mirror, mirror},
 			[]op.Pass{{Kind: op.Affine, Width: 300, Height: 200}},
 		},
-		"grey twice": {[]recipe.Step{grey, {Kind: recipe.Grayscale, Channels: 1}}, []op.Pass{{Kind: op.Grey, Planes: 1}}},
+		"grey twice":             {[]recipe.Step{grey, {Kind: recipe.Grayscale, Channels: 1}}, []op.Pass{{Kind: op.Grey, Planes: 1}}},
+		"channels turned":        {[]recipe.Step{bgr, crop}, []op.Pass{cropped, {Kind: op.Select, Planes: 3, Fill: [4]uint8{2, 1}}}},
+		"channels turned twice":  {[]recipe.Step{bgr, crop, bgr}, []op.Pass{cropped}},
+		"one of turned channels": {[]recipe.Step{bgr, {Kind: recipe.Select, Channels: 1}}, []op.Pass{{Kind: op.Select, Planes: 1, Fill: [4]uint8{2}}}},
+		"channels, grey, flip":   {[]recipe.Step{bgr, grey, mirror}, []op.Pass{with(same, func(p *op.Pass) { p.Flip = op.FlipHorizontal }), {Kind: op.Select, Planes: 3, Fill: [4]uint8{2, 1}}, luma}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := photo
@@ -117,6 +122,8 @@ func TestStepsThatCannotBeAreErrors(t *testing.T) {
 		"pad mode":         {photo, recipe.Step{Kind: recipe.Pad, Mode: 4}, "no padding mode 4"},
 		"pad overflowing":  {photo, recipe.Step{Kind: recipe.Pad, Left: 1<<31 - 1, Right: 1<<31 - 1, Top: 1}, "pixels"},
 		"grey as two":      {photo, recipe.Step{Kind: recipe.Grayscale, Channels: 2}, "2 channels"},
+		"two channels":     {photo, recipe.Step{Kind: recipe.Select, Channels: 2}, "2 channels"},
+		"no such channel":  {photo, recipe.Step{Kind: recipe.Select, Channels: 1, Fill: [3]uint8{3}}, "channel 3 of 3"},
 		"no table":         {photo, recipe.Step{Kind: recipe.Lookup}, "table"},
 		"endless factor":   {photo, recipe.Step{Kind: recipe.Contrast, Factor: float32(math.Inf(1))}, "factor"},
 		"endless matrix":   {photo, recipe.Step{Kind: recipe.Affine, Width: 1, Height: 1, Matrix: [8]float64{math.NaN()}}, "matrix"},

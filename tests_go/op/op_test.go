@@ -99,6 +99,11 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			s.Fill = [3]uint8{byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32())}
 		case recipe.Grayscale, recipe.OpenCVGray:
 			s.Channels = uint8(1 + 2*rng.IntN(2))
+		case recipe.Select:
+			s.Channels = uint8(1 + 2*rng.IntN(2))
+			for c := range s.Channels {
+				s.Fill[c] = uint8(rng.IntN(len(p.planes)))
+			}
 		case recipe.Lookup:
 			s.Table = &[3 * 256]byte{}
 			for i := range s.Table {
@@ -150,10 +155,15 @@ func fusedPassesEqualSteps(t *testing.T, order op.PassOrder) {
 		require.NoError(t, err)
 		require.Equal(t, want.size, size)
 		joined := bytes.Join(want.planes, nil)
-		got := r.set(0, start, passes, len(joined), stores[len(want.planes)])
+		store := stores[len(want.planes)]
+		got := r.set(0, start, passes, len(joined), store)
 		r.worker.Run(r.jobs, 1, nil)
 		require.Equal(t, op.Decoded, r.jobs.Status(0), r.jobs.Why(0))
 		require.True(t, bytes.Equal(joined, got), "image %v\nsteps %+v\npasses %+v", start.size, steps, passes)
+		store.SetOrder(recipe.ChannelsLast)
+		r.worker.Run(r.jobs, 1, nil)
+		store.SetOrder(recipe.ChannelsFirst)
+		require.True(t, bytes.Equal(want.interleaved(), got), "steps %+v, channels last", steps)
 	}
 }
 
@@ -197,17 +207,22 @@ func TestTablesAreLookedUpByChannel(t *testing.T) {
 			table[i] = byte(rng.Uint32())
 		}
 		pixels := len(start.planes[0])
-		got := r.set(0, start, passes, 3*pixels*itemsize, r.store(3, itemsize, table))
+		store := r.store(3, itemsize, table)
+		got := r.set(0, start, passes, 3*pixels*itemsize, store)
 		r.worker.Run(r.jobs, 1, nil)
 		require.Equal(t, op.Decoded, r.jobs.Status(0), r.jobs.Why(0))
-		var want []byte
+		planar, interleaved := make([]byte, len(got)), make([]byte, len(got))
 		for c, plane := range start.planes {
-			for _, value := range plane {
+			for i, value := range plane {
 				at := (c*256 + int(value)) * itemsize
-				want = append(want, table[at:at+itemsize]...)
+				copy(planar[(c*pixels+i)*itemsize:], table[at:at+itemsize])
+				copy(interleaved[(i*3+c)*itemsize:], table[at:at+itemsize])
 			}
 		}
-		require.True(t, bytes.Equal(want, got), "items of %d bytes", itemsize)
+		require.True(t, bytes.Equal(planar, got), "items of %d bytes", itemsize)
+		store.SetOrder(recipe.ChannelsLast)
+		r.worker.Run(r.jobs, 1, nil)
+		require.True(t, bytes.Equal(interleaved, got), "items of %d bytes, channels last", itemsize)
 	}
 }
 

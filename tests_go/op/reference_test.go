@@ -40,10 +40,11 @@ func noise(rng *rand.Rand, size recipe.Size) picture {
 
 // interleaved is the picture as SetRaw takes it.
 func (p picture) interleaved() []byte {
-	raw := make([]byte, 3*len(p.planes[0]))
+	n := len(p.planes)
+	raw := make([]byte, n*len(p.planes[0]))
 	for i := range p.planes[0] {
-		for c := range 3 {
-			raw[3*i+c] = p.planes[c][i]
+		for c := range n {
+			raw[n*i+c] = p.planes[c][i]
 		}
 	}
 	return raw
@@ -85,6 +86,12 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 		return p.luma(int(step.Channels))
 	case recipe.OpenCVGray:
 		return p.grey(int(step.Channels), [3]uint32{9798, 19235, 3735}, 15)
+	case recipe.Select:
+		chosen := picture{size: p.size}
+		for _, plane := range step.Fill[:step.Channels] {
+			chosen.planes = append(chosen.planes, p.planes[plane])
+		}
+		return chosen
 	case recipe.Lookup:
 		return p.pointwise(func(c int, v byte) byte { return step.Table[256*c+int(v)] })
 	case recipe.Brightness:

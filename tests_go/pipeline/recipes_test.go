@@ -46,7 +46,7 @@ func message(dir string, photos []photo, fields []recipe.Field, wishes [][]wish)
 	counts := [4]int{len(fields), 0, 0, 0}
 	for _, f := range fields {
 		at, n := put(f.Table)
-		u32(&heads, f.Count, int(f.DType), f.Channels, int(f.Size.Height), int(f.Size.Width), at, n)
+		u32(&heads, f.Count, int(f.DType), f.Channels, int(f.Size.Height), int(f.Size.Width), int(f.Order), at, n)
 	}
 	for k := range wishes {
 		for _, w := range wishes[k] {
@@ -131,6 +131,7 @@ func randomFields(random *rand.Rand, photos []photo) (fields []recipe.Field, wis
 		if random.IntN(2) == 0 {
 			f.DType, f.Channels, f.Table = tensor.Uint8, 1, byteTable()[:256]
 		}
+		f.Order = recipe.Order(random.IntN(2))
 		var each []wish
 		for range f.Count {
 			i := random.IntN(len(photos))
@@ -179,9 +180,24 @@ func requireFields(t *testing.T, lease pipeline.Lease, photos []photo, fields []
 		for place, w := range wishes[k] {
 			p := photos[w.photo]
 			want := apply(f.Table, f.Channels, f.DType.Size(), p.size, p.rgb, w.steps)
+			if f.Order == recipe.ChannelsLast {
+				want = interleaved(want, f.Channels, f.DType.Size())
+			}
 			require.Equal(t, want, got[place*len(want):(place+1)*len(want)], "field %d, place %d: %s", k, place, p.name)
 		}
 	}
+}
+
+// interleaved is an image whose channels were one behind the other.
+func interleaved(planar []byte, channels, itemsize int) []byte {
+	var out []byte
+	plane := len(planar) / channels
+	for at := 0; at < plane; at += itemsize {
+		for c := range channels {
+			out = append(out, planar[c*plane+at:c*plane+at+itemsize]...)
+		}
+	}
+	return out
 }
 
 // Whatever the fields, the order of images in the message and the workers, each image is its own recipe's; files that
@@ -286,7 +302,7 @@ func TestNoMessageDoesHarm(t *testing.T) {
 	for range 3000 {
 		fields, wishes := randomFields(random, photos)
 		data := message(dir, photos, fields, wishes)
-		head := 24 + 28*len(fields)
+		head := 24 + 32*len(fields)
 		for range 1 + random.IntN(3) {
 			switch at := random.IntN(len(data)); random.IntN(3) {
 			case 0:

@@ -115,7 +115,7 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_TURN + 1);
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_SELECT + 1);
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -140,6 +140,12 @@ static gl_job make_job(gl_store *store) {
             width = height;
             height = kept;
             continue;
+        } else if (pass->kind == GL_SELECT) {
+            pass->planes = pick(0, 2) * 2 + 1;
+            for (int32_t p = 0; p < pass->planes; p++)
+                pass->fill[p] = (uint8_t)pick(0, planes);
+            planes = pass->planes;
+            continue;
         } else if (pass->kind != GL_RESAMPLE) {
             pass->factor = (float)pick(-1000, 4001) / 1000;
             pass->shift = pick(0, 256);
@@ -156,7 +162,7 @@ static gl_job make_job(gl_store *store) {
         width = pass->out.width;
         height = pass->out.height;
     }
-    *store = (gl_store){planes, 1 << pick(0, 4), NULL};
+    *store = (gl_store){planes, 1 << pick(0, 4), pick(0, 2), NULL};
     uint8_t *table = malloc((size_t)planes * 256 * (size_t)store->itemsize);
     for (int32_t i = 0; i < planes * 256 * store->itemsize; i++)
         table[i] = (uint8_t)pick(0, 256);

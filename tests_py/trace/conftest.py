@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "gallery"))
 import photos
 
 from goloader.trace import hooks, record
+from goloader.trace.escape import without_stand_ins
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
 
@@ -46,7 +47,7 @@ def traced() -> Any:
     def run(function: Callable[..., Any], *arguments: Any) -> tuple[Any, list[str]]:
         session = Session()
         with recording(session):
-            value = function(*arguments)
+            value = without_stand_ins(function(*arguments))
         return value, [what for what, _ in session.reasons]
 
     yield run

@@ -159,7 +159,10 @@ def test_random_chains(files: list[str]) -> None:
             session = Session(native if number % 2 else None)
             with recording(session):
                 got = chain(path, number)
-            made += sum(finish(session, got, native.run).values())
+            held = [got]
+            del got
+            made += sum(finish(session, held, native.run).values())
+            got = held[0]
             real += len(session.reasons)
             session.clear()
             assert difference(want[1:], got[1:]) is None, f"chain {number} on {path}"

@@ -9,8 +9,13 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     header.py    size and mode of a file
     recipe.py    what was done to an image: Pillow's calls and the core's steps
     image.py     the stand-in for a PIL image
-    tail.py      from image to tensor and on: a table of 256 entries a channel
+    tail.py      from an image's bytes to numbers, and what is done to these: a table of 256 entries a channel
+    layout.py    how an array or tensor lies in memory: views
+    value.py     a block of memory that nobody has made yet, and what views of it show
+    constant.py  other arguments of what is done to it
     tensor.py    the stand-in for a tensor
+    array.py     the stand-in for an array
+    escape.py    real arrays in the place of stand-ins that outlive their batch
     session.py   one batch while it is recorded
     wire.py      a batch of recipes as bytes
     native.py    the core, carrying them out

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import hooks
+from .array import StandInArray
+from .escape import give_arrays, without_stand_ins
 from .image import StandInImage
 from .image import become_real as image_becomes_real
 from .native import CoreNative
@@ -25,7 +27,7 @@ from .session import Session, TroubleError
 from .state import State
 from .switch import recording
 from .tensor import StandInTensor, replace
-from .tensor import make as make_eagerly
+from .value import Memory, Value
 
 __all__ = ["Fetcher"]
 
@@ -155,45 +157,66 @@ class Fetcher:
     def _record_and_make(self, indices: Any, made: Record) -> Any:
         if self._native is None:
             self._native = CoreNative(workers=0)
-        session = Session(self._native)
+        session = Session(self._native, not self._record.keeps)
         try:
             with recording(session):
-                batch = self._inner.fetch(indices)
-            leaves = finish(session, batch, self._native.run)
+                held = [self._inner.fetch(indices)]
+            leaves = finish(session, held, self._native.run)
         finally:
             session.clear()
         made.count(self._count(indices), leaves, session)
-        return batch
+        return held[0]
 
     def _count(self, indices: Any) -> int:
         return len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
 
 
-def finish(session: Session, batch: Any, run: Callable[[list[StandInTensor]], list[Any]] | None) -> Counter[str]:
+def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[Any]] | None) -> Counter[str]:
     """Makes the stand-ins that a batch still refers to, wherever they are in it; says where and how many images.
 
-    run  the core; None leaves to others what it would make
+    held  the batch, alone: it is another object afterwards if it is a stand-in for an array, or a tuple that has one.
+          Nobody else may refer to it
+    run   the core; None leaves to others what it would make
     """
-    tensors: list[StandInTensor] = []
+    views: list[StandInTensor | StandInArray] = []
     for each in session.living():
-        if type(each) is StandInTensor:
-            tensors.append(each)
-        elif type(each) is StandInImage:
+        if type(each) is StandInImage:
             session.became_real("a PIL image in the batch")
             image_becomes_real(each, "", note=False)
-    # One image that lies in memory otherwise than the core lays it, or may be said to, is torch's matter.
-    by_torch = [each for each in tensors if len(each.shape) == 3 and (not each.tail.planar or 1 in each.shape[1:])]
-    by_core = [each for each in tensors if not any(each is other for other in by_torch)]
-    sizes = {id(each): len(each.images) for each in by_core}
-    leaves = places(batch, lambda value: sizes.get(id(value), 0))
-    for each in by_torch:
-        session.became_real("one tensor in the order of an image's bytes")
-        replace(each, make_eagerly(each))
-    if by_core and run is not None:
-        for each, tensor in zip(by_core, run(by_core), strict=True):
-            replace(each, tensor)
+        elif type(each) is StandInTensor or type(each) is StandInArray:
+            views.append(each)
+    by_core: list[Memory] = []
+    for view in views:
+        memory = view.memory
+        if memory.real is None and not memory.value.by_core:
+            session.became_real(f"{memory.value.tail.dtype} in an order that the core does not know")
+            memory.become_real("")
+        elif memory.real is None and run is None and type(view) is StandInArray:
+            session.became_real("an array in the batch")
+            memory.become_real("")
+        elif memory.real is None and not any(memory is other for other in by_core):
+            by_core.append(memory)
+    by_core = [memory for memory in by_core if memory.real is None]
+    sizes = {id(view): len(view.memory.value.images) for view in views if view.memory.real is None}
+    leaves = places(held[0], lambda value: sizes.get(id(value), 0))
     if len(leaves) < len(by_core):
-        leaves["elsewhere in the batch"] += sum(sizes.values()) - sum(leaves.values())
+        total = sum(len(memory.value.images) for memory in by_core)
+        leaves["elsewhere in the batch"] += max(total - sum(leaves.values()), 1)
+    if by_core and run is not None:
+        for memory, real in zip(by_core, run([memory.value for memory in by_core]), strict=True):
+            memory.real = real
+    arrays = any(type(view) is StandInArray for view in views)
+    while views:
+        view = views.pop()
+        if isinstance(view, StandInTensor) and view.memory.real is not None:
+            replace(view, view.memory.real)
+    if arrays:
+        del view, each
+        held[0] = without_stand_ins(held[0])
+        for kept in session.living():
+            if type(kept) is StandInArray:
+                session.arrays = False
+                give_arrays(kept)
     return leaves
 
 

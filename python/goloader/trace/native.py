@@ -14,8 +14,8 @@ from .._core import Core, Rejected, Run
 from ..plan import Refusal, make_recipes
 from . import switch
 from .session import Native, TroubleError
-from .tensor import StandInTensor
-from .wire import FIELDS_MAX, Field, encode, source_of
+from .value import Value
+from .wire import FIELDS_MAX, encode, source_of
 
 __all__ = ["CoreNative"]
 
@@ -30,12 +30,9 @@ class CoreNative(Native):
         self._core = Core(plan)
         self._run: Run = self._core.start(workers=workers, streams=1, base_seed=0)
 
-    def run(self, tensors: list[StandInTensor]) -> list[torch.Tensor]:
-        """The tensors, shaped as the stand-ins are."""
-        messages = deque(
-            encode([Field(each.images, each.tail) for each in tensors[at : at + FIELDS_MAX]])
-            for at in range(0, len(tensors), FIELDS_MAX)
-        )
+    def run(self, values: list[Value]) -> list[torch.Tensor]:
+        """Blocks that hold these values, shaped as they lie in memory."""
+        messages = deque(encode(values[at : at + FIELDS_MAX]) for at in range(0, len(values), FIELDS_MAX))
         arrays: list[Any] = []
         try:
             for message in messages:
@@ -45,7 +42,7 @@ class CoreNative(Native):
         except BaseException:
             self.reset()
             raise
-        return [_tensor(array, each) for array, each in zip(arrays, tensors, strict=True)]
+        return [_tensor(array, each) for array, each in zip(arrays, values, strict=True)]
 
     def submit(self, message: bytes) -> None:
         """Asks for the arrays of a message in wire form."""
@@ -71,10 +68,10 @@ class CoreNative(Native):
         self._run.close()
 
 
-def _tensor(array: Any, stand_in: StandInTensor) -> torch.Tensor:
+def _tensor(array: Any, value: Value) -> torch.Tensor:
     tensor = torch.from_numpy(array)
-    dtype = stand_in.tail.dtype
-    return (tensor if tensor.dtype == dtype else tensor.view(dtype)).view(stand_in.shape)
+    dtype = value.tail.dtype
+    return (tensor if tensor.dtype == dtype else tensor.view(dtype)).view(value.shape)
 
 
 class _Helper:

@@ -35,6 +35,7 @@ __all__ = [
     "resize",
     "rotate_90",
     "saturation",
+    "select",
     "sharpness",
     "transform",
 ]
@@ -140,6 +141,12 @@ def rotate_90() -> bytes:
     return _STEP.pack(17, *(0,) * 13)
 
 
+def select(channels: tuple[int, ...]) -> bytes:
+    """Keeps 1 channel or 3, in an order of their own."""
+    one, two, three = channels if len(channels) == 3 else (*channels, 0, 0)
+    return _STEP.pack(18, 0, 0, len(channels), one, two, three, 0, *(0,) * 6)
+
+
 class Source:
     """An image file that was opened: a path or bytes, and what its header says.
 
@@ -185,8 +192,8 @@ class Recipe:
     """An image that nobody has made yet.
 
     source   where it begins
-    before   the recipe that `call` goes on from; None at the source
-    call     (function, arguments), to be called with the image of `before`
+    before   the recipe that `call` goes on from; None at the source, and where `call` makes the image of nothing
+    call     (function, arguments), to be called with the image of `before`; None at the source
     steps    the core's, in wire form
     size     (width, height) of the result
     mode     Pillow's, of the result; other modes than RGB and L have no steps
@@ -220,16 +227,24 @@ class Recipe:
         self.followed = True
         return Recipe(self.source, self, (function, arguments), self.steps + steps, size, mode)
 
+    def with_steps(self, steps: tuple[bytes, ...], size: Size, mode: str) -> Recipe:
+        """What a view of an array shows, for the core alone: carry_out and then are not for it."""
+        return Recipe(self.source, None, None, self.steps + steps, size, mode)
+
+    def shown(self, make: Callable[[], Any]) -> Recipe:
+        """The same, of which `make` gives the pixels: an array, for what goes on from there."""
+        return Recipe(self.source, None, (make, ()), self.steps, self.size, self.mode)
+
     def carry_out(self) -> Image.Image:
         """The image, made by Pillow; nobody may change it. Raises what Pillow raises."""
         if self._image is None:
-            if self.before is None or self.call is None:
+            if self.call is None:
                 self._image = self.source.load()
             else:
                 function, arguments = self.call
-                before = self.before.carry_out()
+                before = () if self.before is None else (self.before.carry_out(),)
                 with switch.off():
-                    self._image = function(before, *arguments)
+                    self._image = function(*before, *arguments)
         return self._image
 
     def hand_over(self) -> Image.Image:

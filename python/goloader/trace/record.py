@@ -45,6 +45,7 @@ class Record:
     recorded   stand-ins made
     leaves     place in the batch -> images that the core made for it
     reasons    (what was done, line) -> how often that made a stand-in real
+    keeps      arrays outlived their batch, so that there are no stand-ins for any
     """
 
     off: Refusal | None = None
@@ -59,6 +60,7 @@ class Record:
     attempts: int = 0
     checks: int = 0
     slower: int = 0
+    keeps: bool = False
     leaves: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -118,7 +120,7 @@ class Record:
     def count(self, samples: int, leaves: Counter[str], session: Session) -> None:
         """A batch was recorded."""
         self.samples, self.batches, self.recorded = samples, 1, session.recorded
-        self.leaves, self.reasons = leaves, session.reasons
+        self.leaves, self.reasons, self.keeps = leaves, session.reasons, not session.arrays
 
     def add(self, made: Record) -> None:
         """A batch, of which `made` says what was recorded, is used."""
@@ -126,6 +128,7 @@ class Record:
         self.batches += made.batches
         self.recorded += made.recorded
         self.due -= made.samples
+        self.keeps |= made.keeps
         self.leaves += made.leaves
         for reason, times in made.reasons.items():
             if reason in self.reasons or len(self.reasons) < 100:

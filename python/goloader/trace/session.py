@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from .tensor import StandInTensor
+    from .value import Value
 
 __all__ = ["Native", "Session", "TroubleError", "user_line"]
 
@@ -24,8 +24,8 @@ class TroubleError(RuntimeError):
 class Native:
     """Whoever has the core at hand; worker processes have not."""
 
-    def run(self, tensors: list[StandInTensor]) -> list[torch.Tensor]:
-        """The tensors, made by the core, shaped as the stand-ins are."""
+    def run(self, values: list[Value]) -> list[torch.Tensor]:
+        """Blocks of memory that hold these values, made by the core, shaped as they lie in memory."""
         raise NotImplementedError
 
 
@@ -33,11 +33,12 @@ class Session:
     """One batch while it is recorded.
 
     native    makes stacks real where a collate_fn touches them; None to make them as eager code would
+    arrays    whether there are stand-ins for arrays
     reasons   (what was done, line of the user's code) -> how often that made a stand-in real
     """
 
-    def __init__(self, native: Native | None = None) -> None:
-        self.native = native
+    def __init__(self, native: Native | None = None, arrays: bool = True) -> None:
+        self.native, self.arrays = native, arrays
         self.reasons: Counter[tuple[str, str]] = Counter()
         self.recorded = 0
         self._living: list[Any] = []

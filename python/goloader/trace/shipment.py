@@ -15,9 +15,10 @@ from torch.utils.data._utils import pin_memory
 
 from ..plan.refusal import Refusal
 from . import switch
+from .layout import Layout
 from .record import Record
-from .tensor import StandInTensor
-from .wire import FIELDS_MAX, Field, encode
+from .value import Memory
+from .wire import FIELDS_MAX, encode
 
 __all__ = ["Arrival", "Letter", "Recipes", "Shipment"]
 
@@ -52,22 +53,22 @@ class Shipment:
 
 
 class Recipes:
-    """Those of a batch's stand-ins, in the order in which they were packed."""
+    """Those of a batch's blocks of memory, in the order in which they were packed."""
 
     def __init__(self) -> None:
-        self._tensors: list[StandInTensor] = []
+        self._memories: list[Memory] = []
         self._numbers: dict[int, int] = {}
 
-    def put(self, tensor: StandInTensor) -> tuple[Callable[..., torch.Tensor], tuple[Any, ...]]:
-        """How pickle puts an empty tensor in the place of a stand-in."""
-        number = self._numbers.setdefault(id(tensor), len(self._tensors))
-        if number == len(self._tensors):
-            self._tensors.append(tensor)
-        return _empty, (number, tuple(tensor.shape), tensor.dtype)
+    def put(self, memory: Memory, layout: Layout) -> tuple[Callable[..., torch.Tensor], tuple[Any, ...]]:
+        """How pickle puts an empty tensor in the place of a stand-in, a view of a block."""
+        number = self._numbers.setdefault(id(memory), len(self._memories))
+        if number == len(self._memories):
+            self._memories.append(memory)
+        return _empty, (number, memory.value.tail.dtype, *layout)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         switch.pack(None)
-        fields = [Field(each.images, each.tail) for each in self._tensors]
+        fields = [memory.value for memory in self._memories]
         return _as_it_is, ([encode(fields[at : at + FIELDS_MAX]) for at in range(0, len(fields), FIELDS_MAX)],)
 
 
@@ -87,7 +88,7 @@ class Arrival:
         self.submitted = self.received = 0
         self.failed: Exception | None = None
         self._arrays: list[Any] = []
-        self._tensors, _opened.tensors = _opened.tensors, {}
+        self._views, _opened.views = _opened.views, {}
 
     def pin_memory(self) -> Arrival:
         """torch's hook for types of one's own: a batch that waits for nothing is pinned in its thread."""
@@ -107,26 +108,29 @@ class Arrival:
         if self.received < len(self.messages):
             return
         for number, array in enumerate(self._arrays):
-            tensor = self._tensors[number]
             made = torch.from_numpy(array)
-            if made.dtype != tensor.dtype:
-                made = made.view(tensor.dtype)
-            tensor.set_(made.view(tensor.shape))  # type: ignore[call-overload]
+            for tensor, layout in self._views[number]:
+                if made.dtype != tensor.dtype:
+                    made = made.view(tensor.dtype)
+                offset = made.storage_offset() + layout.offset
+                tensor.set_(made.untyped_storage(), offset, layout.shape, layout.strides)
         self._arrays.clear()
-        self._tensors.clear()
+        self._views.clear()
 
 
 class _Opened(threading.local):
     def __init__(self) -> None:
-        self.tensors: dict[int, torch.Tensor] = {}
+        self.views: dict[int, list[tuple[torch.Tensor, Layout]]] = {}
 
 
 _opened = _Opened()
 
 
-def _empty(number: int, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+def _empty(
+    number: int, dtype: torch.dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+) -> torch.Tensor:
     tensor = torch.empty_strided(shape, (0,) * len(shape), dtype=dtype, device="cpu")
-    _opened.tensors[number] = tensor
+    _opened.views.setdefault(number, []).append((tensor, Layout(shape, strides, offset)))
     return tensor
 
 

@@ -8,10 +8,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .hooks.front import Front
     from .session import Session
     from .shipment import Recipes
 
-__all__ = ["current", "off", "pack", "packing", "recording"]
+__all__ = ["current", "fronts", "off", "pack", "packing", "recording"]
+
+# What stands in front of modules' functions while any thread records.
+fronts: set[Front] = set()
+_lock = threading.Lock()
+_standing: list[Front] = []
+_recorders = 0
 
 
 class _Local(threading.local):
@@ -30,11 +37,22 @@ def current() -> Session | None:
 @contextmanager
 def recording(session: Session) -> Iterator[None]:
     """Within it, what this thread opens are stand-ins of that session."""
+    global _recorders
+    with _lock:
+        _recorders += 1
+        if _recorders == 1:
+            _standing.extend(fronts)
+            for front in _standing:
+                front.install()
     before, _local.session = _local.session, session
     try:
         yield
     finally:
         _local.session = before
+        with _lock:
+            _recorders -= 1
+            while _recorders == 0 and _standing:
+                _standing.pop().undo()
 
 
 @contextmanager

@@ -1,87 +1,309 @@
-"""From an image to a tensor, and what happens to the tensor's numbers: a function of each byte, hence a table.
+"""From an image's bytes to the numbers of an array or tensor: a function of each byte, hence a table.
 
-A Tail is a chain of functions, the first of which turns a PIL image into a tensor. Tails are shared: the same functions
-with the same arguments give the same object, whose table was made and checked once (plan/tables.py).
+A Tail is such a table. It is made by the very functions that it stands for, run once on small inputs that lie in memory
+as the user's do, and checked: what they make of a byte must not depend on where it stands. Equal tables are one object.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import combinations
+from math import prod
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 
-from ..plan.refusal import RefusalError
-from ..plan.tables import Table, run_tail
+from ..plan.lowered import ITEMSIZES
 from . import switch
 
-__all__ = ["Tail", "first"]
+__all__ = [
+    "OUTER",
+    "Followed",
+    "Ones",
+    "Pattern",
+    "Tail",
+    "first",
+    "follow",
+    "strides_of_ones",
+    "strides_with_ones",
+]
 
 # Whoever scales by a random number has a new tail for each sample; making a table for each would take longer than the
 # work it saves.
-_FOLLOWERS_MAX = 16
+_FOLLOWERS_MAX = 64
+
+OUTER = "0123456789"  # letters of a batch's extents
+
+
+Ones = tuple["str | None", ...]
+
+
+class Pattern(NamedTuple):
+    """How numbers lie in memory where a function finds them, whatever the extents; one letter an extent.
+
+    block    extents of the block as they lie in memory: "0", "1" ... of a stack, then of "h", "w" and "c"
+    dims     extents of the view, in its order: those of the block that it has, and "_" of 1
+    signs    -1 where the view goes backwards
+    partial  extents of the block of which the view has only a part
+    ones     the strides of extents of 1 (strides_of_ones)
+    numpy    it is an array, not a tensor
+    """
+
+    block: str
+    dims: str
+    signs: tuple[int, ...]
+    partial: str
+    ones: Ones
+    numpy: bool
 
 
 class Tail:
-    """A chain of functions.
+    """A table.
 
-    functions  the first takes a PIL image, the others a tensor
-    table      what they make of every byte
-    dtype      of the result
-    planar     one tensor lies in memory channel by channel; else as the image's bytes do. Stacks are always planar
+    values       [channels, 256]: what each byte becomes
+    dtype        of tensors, and array_dtype of arrays; None where numpy has no such
+    by_core      the core knows the dtype
+    data         the values' bytes
     """
 
-    __slots__ = ("_followers", "dtype", "functions", "planar", "table")
+    __slots__ = ("__weakref__", "_followers", "_picked", "array_dtype", "by_core", "data", "dtype", "values")
 
-    def __init__(self, functions: tuple[Callable[[Any], Any], ...], table: Table, planar: bool) -> None:
-        self.functions, self.table, self.planar = functions, table, planar
-        self.dtype: torch.dtype = getattr(torch, table.dtype)
-        self._followers: dict[Hashable, Tail | None] = {}
+    def __init__(self, values: torch.Tensor) -> None:
+        self.values = values.contiguous()
+        self.dtype: torch.dtype = values.dtype
+        # numpy has no bfloat16.
+        self.array_dtype: Any = None if values.dtype == torch.bfloat16 else values.numpy().dtype
+        self.by_core = str(values.dtype).removeprefix("torch.") in ITEMSIZES
+        self.data: bytes = self.values.view(torch.uint8).numpy().tobytes()
+        self._followers: dict[Hashable, Followed | None] = {}
+        self._picked: dict[tuple[int, ...], Tail] = {tuple(range(len(values))): self}
 
-    def then(self, key: Hashable, function: Callable[[Any], Any]) -> Tail | None:
-        """The chain and one more function, named by a key; None if that is no function of each byte by itself."""
-        if key in self._followers:
-            return self._followers[key]
-        if len(self._followers) >= _FOLLOWERS_MAX:
-            return None
-        made = self._followers[key] = _make((*self.functions, function), self.table.channels)
+    @property
+    def channels(self) -> int:
+        """1 or 3."""
+        return len(self.values)
+
+    def pick(self, channels: tuple[int, ...]) -> Tail:
+        """The table of some channels, in an order of their own."""
+        made = self._picked.get(channels)
+        if made is None:
+            made = self._picked[channels] = _shared(self.values[list(channels)])
         return made
 
-    def apply(self, image: Any) -> torch.Tensor:
-        """The tensor of an image, made by the functions themselves."""
-        with switch.off():
-            return _apply(self.functions, image)
+
+_tails: WeakValueDictionary[tuple[torch.dtype, bytes], Tail] = WeakValueDictionary()
 
 
-_first: dict[Hashable, Tail | None] = {}
+def _shared(values: torch.Tensor) -> Tail:
+    made = Tail(values)
+    return _tails.setdefault((made.dtype, made.data), made)
 
 
-def first(key: Hashable, function: Callable[[Any], Any], channels: int) -> Tail | None:
-    """The chain of one function of PIL images of 1 or 3 channels."""
+class Followed(NamedTuple):
+    """What a function makes.
+
+    tail       of the result
+    order      extents of the block that it makes, as they lie in memory; those of 1 are left out
+    numpy      it makes an array, not a tensor
+    ones       as in Pattern
+    writeable  of arrays
+    """
+
+    tail: Tail
+    order: str
+    ones: tuple[str | None, ...]
+    numpy: bool
+    writeable: bool
+
+
+_first: dict[Hashable, Followed | None] = {}
+
+
+def first(key: Hashable, function: Callable[[Any], Any], channels: int, dims: str) -> Followed | None:
+    """What a function makes of PIL images of 1 or 3 channels; None if it is none of each byte by itself.
+
+    key   names the function and its arguments
+    dims  extents of what it makes, as in Pattern
+    """
     place = (key, channels)
     if place not in _first:
-        _first[place] = _make((function,), channels)
+        _first[place] = _follow(lambda pixels: (function(_image(pixels)),), channels, dims)
     return _first[place]
 
 
-def _make(functions: tuple[Callable[[Any], Any], ...], channels: int) -> Tail | None:
-    try:
-        with switch.off():
-            table = run_tail(functions, channels, "tail")
-            strides = _apply(functions, Image.new("RGB" if channels == 3 else "L", (7, 5))).stride()
-    except RefusalError:
+def _image(pixels: NDArray[np.uint8]) -> Image.Image:
+    return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+
+
+def follow(key: Hashable, function: Callable[..., Any], inputs: Sequence[tuple[Tail, Pattern]]) -> Followed | None:
+    """What `function(*inputs)` makes; None if it is no function of each byte by itself.
+
+    inputs  tables over the same bytes, and how the inputs lie in memory; all have the same extents
+    """
+    head, pattern = inputs[0]
+    known = head._followers
+    place = (key, *inputs)
+    if place in known:
+        return known[place]
+    if len(known) >= _FOLLOWERS_MAX:
         return None
+    made = known[place] = _follow(
+        lambda pixels: (function(*(_place(tail.values, each, pixels) for tail, each in inputs)),),
+        head.channels,
+        pattern.dims,
+    )
+    return made
+
+
+def _probes(channels: int) -> Iterator[NDArray[np.uint8]]:
+    """Images that show whether one byte becomes the same wherever it stands: in a vector loop, in the few elements left
+    behind one, in any row and channel. Five pixels are fewer than any vector; the last differs in each channel."""
+    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], channels, axis=2)
+    yield ramp
+    for at in range(0, 256, 5):
+        yield ramp[:, at : at + 5]
+    yield np.random.default_rng(0).integers(0, 256, (6, 43, channels), dtype=np.uint8)
+
+
+def _follow(run: Callable[[NDArray[np.uint8]], tuple[Any]], channels: int, dims: str) -> Followed | None:
+    values: torch.Tensor | None = None
+    try:
+        with switch.off(), torch.enable_grad(), np.errstate(all="ignore"):
+            for pixels in _probes(channels):
+                (out,) = run(pixels)
+                planes = _planes(out, dims, pixels.shape)
+                if values is None:
+                    values = planes[..., :, 0, :].reshape(-1, channels, 256)[0]
+                want = torch.stack([row[index] for row, index in zip(values, _indices(pixels), strict=True)])
+                if planes.dtype != values.dtype or not _same(planes, want.expand(planes.shape)):
+                    return None
+            order = _order(out, dims)
     except Exception:  # whatever it is, the user's own call raises it
         return None
-    if table.channels != channels or table.tensor != "Tensor":
+    if values is None or order is None:
         return None
-    layouts = {(35, 7, 1): True, (1, 7 * channels, channels): False}
-    return Tail(functions, table, layouts[strides]) if strides in layouts else None
+    numpy = type(out) is np.ndarray
+    return Followed(
+        _shared(values),
+        order,
+        strides_of_ones(dims, tuple(out.shape), _strides(out)),
+        numpy,
+        not numpy or bool(out.flags.writeable),
+    )
 
 
-def _apply(functions: tuple[Callable[[Any], Any], ...], image: Any) -> torch.Tensor:
-    for function in functions:
-        image = function(image)
-    result: torch.Tensor = image
-    return result
+def _indices(pixels: NDArray[np.uint8]) -> torch.Tensor:
+    """[channels, height, width]"""
+    return torch.from_numpy(pixels.transpose(2, 0, 1).astype(np.int64))
+
+
+def _place(values: torch.Tensor, pattern: Pattern, pixels: NDArray[np.uint8]) -> Any:
+    """The array or tensor of these pixels, in memory as the pattern says."""
+    image = torch.stack([row[index] for row, index in zip(values, _indices(pixels), strict=True)])
+    letters = "chw" if "c" in pattern.block else "hw"
+    if letters == "hw":
+        image = image[0]
+    outer = sum(letter in OUTER for letter in pattern.block)
+    image = image.permute([letters.index(letter) for letter in pattern.block[outer:]])
+    image = image.expand(*(2,) * outer, *image.shape)
+    backwards = {letter for letter, sign in zip(pattern.dims, pattern.signs, strict=True) if sign < 0}
+    image = image.flip([at for at, letter in enumerate(pattern.block) if letter in backwards])
+    block = image.new_zeros(
+        [n + (letter in pattern.partial) for n, letter in zip(image.shape, pattern.block, strict=True)]
+    )
+    block[tuple(map(slice, image.shape))] = image
+    made: Any = block.numpy() if pattern.numpy else block
+    parts: list[Any] = []
+    for length, letter in zip(image.shape, pattern.block, strict=True):
+        if letter not in pattern.dims:
+            parts.append(0)
+        else:
+            parts.append(slice(length - 1, None, -1) if letter in backwards else slice(length))
+    made = made[tuple(parts)]
+    left = [letter for letter in pattern.block if letter in pattern.dims]
+    order = [left.index(letter) for letter in pattern.dims if letter != "_"]
+    made = made.transpose(order) if pattern.numpy else made.permute(order)
+    made = made[tuple(None if letter == "_" else slice(None) for letter in pattern.dims)]
+    if not pattern.ones:
+        return made
+    strides = strides_with_ones(pattern.dims, tuple(made.shape), _strides(made), pattern.ones)
+    if pattern.numpy:
+        return np.lib.stride_tricks.as_strided(made, made.shape, [stride * made.itemsize for stride in strides])
+    return made.as_strided(made.shape, strides)
+
+
+def _planes(out: Any, dims: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """[..., channels, height, width] of what a function made; raises if it is of another kind or shape."""
+    if type(out) is np.ndarray:
+        strides = out.strides
+        tensor = torch.from_numpy(out if all(stride >= 0 for stride in strides) else out.copy())
+    elif type(out) is torch.Tensor and out.layout == torch.strided and out.device.type == "cpu":
+        tensor = out
+    else:
+        raise TypeError
+    lengths = {"h": shape[0], "w": shape[1], "c": shape[2], "_": 1}
+    if tensor.requires_grad or tensor.shape != tuple(lengths.get(letter, 2) for letter in dims):
+        raise ValueError
+    if "c" not in dims:
+        tensor, dims = tensor[None], f"c{dims}"
+    for letter in "chw":
+        at = dims.index(letter)
+        tensor = tensor.movedim(at, -1)
+        dims = dims[:at] + dims[at + 1 :] + letter
+    return tensor
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Bits compare where numbers (NaN, -0.0) do not."""
+    return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
+
+
+def _strides(out: Any) -> tuple[int, ...]:
+    return tuple(stride // out.itemsize for stride in out.strides) if type(out) is np.ndarray else out.stride()
+
+
+def strides_of_ones(dims: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> Ones:
+    """Of each extent of 1, other extents whose lengths make up its stride, which nobody goes along and anybody may ask
+    for; None for other strides."""
+    if "_" not in dims:
+        return ()
+    found: list[str | None] = []
+    letters = [(letter, length) for letter, length in zip(dims, shape, strict=True) if length > 1]
+    for letter, stride in zip(dims, strides, strict=True):
+        if letter == "_":
+            sets = (each for count in range(len(letters) + 1) for each in combinations(letters, count))
+            fits = (each for each in sets if prod(length for _, length in each) == stride)
+            fit = next(fits, None)
+            found.append(None if fit is None else "".join(letter for letter, _ in fit))
+    return tuple(found)
+
+
+def strides_with_ones(dims: str, shape: tuple[int, ...], strides: Sequence[int], ones: Ones) -> tuple[int, ...]:
+    """Strides, of which those of extents of 1 are what strides_of_ones says."""
+    if "_" not in dims:
+        return tuple(strides)
+    lengths, left = dict(zip(dims, shape, strict=True)), iter(ones)
+    made = list(strides)
+    for at, letter in enumerate(dims):
+        if letter == "_":
+            letters = next(left)
+            made[at] = 0 if letters is None else prod(lengths.get(each, 1) for each in letters)
+    return tuple(made)
+
+
+def _order(out: Any, dims: str) -> str | None:
+    """The letters of extents in the order in which they lie in memory; None if there are gaps, or it goes backwards."""
+    found = sorted(zip(_strides(out), out.shape, dims, strict=True), reverse=True)
+    found = [each for each in found if each[1] > 1]
+    step = 1
+    for stride, length, _ in reversed(found):
+        if stride != step:
+            return None
+        step *= length
+    order = "".join(letter for _, _, letter in found)
+    outer = "".join(letter for letter in order if letter in OUTER)
+    return order if order.startswith(outer) and outer == "".join(sorted(outer)) else None

@@ -1,36 +1,37 @@
-"""The stand-in for a tensor made of images: one image, or a stack of such, all with the same tail.
+"""The stand-in for a tensor made of images: a view of a block of memory that nobody has made yet (value.py).
 
-It has no storage. What the core can make is recorded: functions of each number by itself (a longer Tail) and
-torch.stack. At anything else the object itself becomes the real tensor (torch.utils.swap_tensors), so that aliasing,
-in-place writes and types are torch's own from then on.
+It has no storage. Recorded are functions of each number by itself, views, copies, and torch.stack. At anything else the
+block is made, and the object itself becomes a real tensor over it (torch.utils.swap_tensors), so that aliasing, types
+and writes are torch's own from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import torch
 
 from . import switch
-from .recipe import Recipe
+from .constant import constant
+from .layout import Layout, dense
 from .session import Session, TroubleError
-from .tail import Tail
+from .value import Memory, Recorded, View, as_tensor, copied, joined, record, write
 
-__all__ = ["StandInTensor", "become_real", "make", "of_image", "record_tail", "replace"]
+__all__ = ["StandInTensor", "become_real", "over", "record_function", "replace", "tensor_of"]
 
 _new = torch.Tensor._make_wrapper_subclass
 
 
 class StandInTensor(torch.Tensor):
-    """A tensor that nobody has made yet; made by of_image and stack.
+    """A tensor that nobody has made yet; made by over.
 
-    images  recipes, in the order of the tensor's outer extents
-    tail    what makes a tensor of each
+    memory  the block that it is a view of
+    layout  how it lies there
     """
 
-    images: list[Recipe]
-    tail: Tail
+    memory: Memory
+    layout_: Layout
     session: Session
 
     @classmethod
@@ -41,11 +42,9 @@ class StandInTensor(torch.Tensor):
         if function in _METADATA:
             with torch._C.DisableTorchFunctionSubclass():
                 return function(*arguments, **options)
-        record = _RECORDED.get(function)
-        if record is not None and switch.current() is not None:
-            made = record(*arguments, **options)
-            if made is not None:
-                return made
+        made = recorded(function, arguments, options)
+        if made is not None:
+            return made
         name = f"Tensor.{_name(function)}"
         for each in _stand_ins((arguments, options)):
             if type(each) is StandInTensor:  # not listed twice
@@ -62,7 +61,7 @@ class StandInTensor(torch.Tensor):
     def __parcel__(self) -> Any:
         """How it is pickled into a batch that a worker process sends: what is on its way is made by the core."""
         recipes = switch.packing()
-        return NotImplemented if recipes is None else recipes.put(self)
+        return NotImplemented if recipes is None else recipes.put(self.memory, self.layout_)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         become_real(self, "Tensor.__reduce_ex__")
@@ -102,121 +101,314 @@ def _stand_ins(value: Any) -> list[StandInTensor]:
     return []
 
 
-def _make(
-    session: Session, images: list[Recipe], tail: Tail, outer: tuple[int, ...], planar: bool = True
-) -> StandInTensor:
-    width, height = images[0].size
-    channels = tail.table.channels
-    shape = (*outer, channels, height, width)
-    if planar:
-        made = _new(StandInTensor, shape, dtype=tail.dtype)
-    else:
-        made = _new(StandInTensor, shape, strides=(1, width * channels, channels), dtype=tail.dtype)
+def over(memory: Memory, layout: Layout) -> StandInTensor:
+    """A view of a block."""
+    made = _new(
+        StandInTensor,
+        layout.shape,
+        strides=layout.strides,
+        storage_offset=layout.offset,
+        dtype=memory.value.tail.dtype,
+    )
     torch._C._set_throw_on_mutable_data_ptr(made)  # an extension that asks for memory there is none of
-    made.__dict__.update(images=images, tail=tail, session=session)
-    session.register(made)
+    made.__dict__.update(memory=memory, layout_=layout, session=memory.session)
+    memory.session.register(made)
     return made
 
 
-def of_image(image: Recipe, tail: Tail, session: Session) -> StandInTensor:
-    """The tensor [channels, height, width] of one image."""
-    return _make(session, [image], tail, (), tail.planar)
-
-
-def record_tail(tensor: Any, key: Any, function: Callable[[Any], Any], inplace: bool = False) -> StandInTensor | None:
-    """The tensor after a function of each number by itself; None if it cannot be recorded."""
-    if type(tensor) is not StandInTensor or len(tensor.shape) != 3:
-        return None
-    tail = tensor.tail.then(key, function)
-    if tail is None:
-        return None
-    if inplace:
-        if tail.dtype != tensor.tail.dtype:
-            return None
-        tensor.__dict__["tail"] = tail
-        return tensor
-    return of_image(tensor.images[0], tail, tensor.session)
-
-
-def stack(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
-    """torch.stack of stand-ins alike, along a new first dimension."""
-    if dim != 0 or out is not None or not isinstance(tensors, (list, tuple)) or not tensors:
-        return None
-    head = tensors[0]
-    if type(head) is not StandInTensor:
-        return None
-    shape, tail, session = head.shape, head.tail, head.session
-    for each in tensors:
-        if type(each) is not StandInTensor or each.shape != shape or each.tail is not tail:
-            return None
-    images = [image for each in tensors for image in each.images]
-    return _make(session, images, tail, (len(tensors), *shape[:-3]))
-
-
-def make(tensor: StandInTensor) -> torch.Tensor:
-    """The tensor, made by Pillow and torch as eager code makes it."""
-    made = [tensor.tail.apply(image.carry_out()) for image in tensor.images]
-    if len(tensor.shape) == 3:
-        return made[0]
-    with switch.off():
-        return torch.stack(made).view(tensor.shape)
+def tensor_of(made: Recorded, session: Session) -> StandInTensor:
+    """The tensor that fills a block of its own."""
+    return over(Memory(made.value, session), made.layout)
 
 
 def become_real(tensor: StandInTensor, what: str) -> None:
     """Turns a stand-in into the tensor that eager code would have made. Raises what that raises."""
-    session = tensor.session
-    if switch.current() is session:
-        session.became_real(what)
-    native = session.native if len(tensor.shape) > 3 else None
-    replace(tensor, make(tensor) if native is None else native.run([tensor])[0])
+    replace(tensor, tensor.memory.become_real(what))
 
 
-def replace(tensor: StandInTensor, real: torch.Tensor) -> None:
-    """Makes the object be that tensor. Nobody else may refer to `real`."""
-    shape, dtype = tensor.shape, tensor.dtype
-    # How far apart the items of an extent of 1 are said to be is anybody's choice.
-    apart = (
-        one == other for length, one, other in zip(shape, tensor.stride(), real.stride(), strict=False) if length > 1
-    )
-    if (real.shape, real.dtype) != (shape, dtype) or not all(apart):
-        raise TroubleError(f"{real.dtype} {tuple(real.shape)} was made where {dtype} {tuple(shape)} was expected")
+def replace(tensor: StandInTensor, real: Any) -> None:
+    """Makes the object be a view of a real block."""
     state = dict(tensor.__dict__)
     try:
-        torch.utils.swap_tensors(tensor, real)
+        torch.utils.swap_tensors(tensor, as_tensor(real, tensor.layout_))
     except RuntimeError as error:  # a weak reference
         raise TroubleError(str(error)) from None
     state.clear()
 
 
-def _scalar(name: str) -> Callable[..., StandInTensor | None]:
-    function = getattr(torch.Tensor, name)
+# ---- recording
 
-    def record(tensor: Any, other: Any, **options: Any) -> StandInTensor | None:
-        if options or type(other) not in (int, float):
+
+def recorded(function: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What a torch function gives if it can be recorded; None if it cannot."""
+    session = switch.current()
+    if session is None:
+        return None
+    known = _RECORDED.get(function)
+    return None if known is None else known(*arguments, **options)
+
+
+def _is_open(tensor: Any) -> bool:
+    """A stand-in for which more can be recorded."""
+    return type(tensor) is StandInTensor and tensor.memory.real is None
+
+
+def _view_of(tensor: StandInTensor) -> View:
+    return tensor.memory.value, tensor.layout_, False
+
+
+def record_function(
+    name: Hashable, function: Callable[..., Any], arguments: Sequence[Any], inplace: bool = False, **options: Any
+) -> StandInTensor | None:
+    """Records `function(*arguments, **options)`, a function of each number by itself; None if it is none.
+
+    name     of the function and all that is not among its arguments
+    inplace  it writes into its first argument
+    """
+    views: list[View] = []
+    keys: list[Hashable] = [name, torch.get_default_dtype()]
+    template: list[Any] = []
+    shapes: list[tuple[int, ...]] = []
+    for argument in arguments:
+        if type(argument) is StandInTensor:
+            if argument.memory.real is not None:
+                return None
+            views.append(_view_of(argument))
+            template.append(None)
+            keys.append("view")
+            continue
+        noted = constant(argument)
+        if noted is None:
             return None
-        return record_tail(tensor, (name, type(other), repr(other)), lambda each: function(each, other))
+        keys.append(noted.key)
+        template.append(noted)
+        if type(noted.value) is torch.Tensor:
+            shapes.append(noted.shape)
+    for option, value in options.items():
+        noted = constant(value)
+        if noted is None or type(noted.value) is torch.Tensor:
+            return None
+        keys.append((option, noted.key))
+    if not views or (inplace and type(arguments[0]) is not StandInTensor):
+        return None
 
-    return record
+    def call(*tensors: Any) -> Any:
+        left = iter(tensors)
+        return function(*(next(left) if each is None else each.value for each in template), **options)
+
+    session = switch.current()
+    if session is None:
+        return None
+    if inplace:
+        written = write(tuple(keys), call, views, shapes)
+        if written is None:
+            return None
+        target: StandInTensor = arguments[0]
+        target.memory.value = written
+        return target
+    made = record(tuple(keys), call, views, shapes)
+    return None if made is None else tensor_of(made, session)
+
+
+def _pointwise(owner: Any, name: str) -> Callable[..., StandInTensor | None]:
+    function = getattr(owner, name)
+    return lambda *arguments, **options: record_function((owner, name), function, arguments, **options)
+
+
+def _written(name: str) -> Callable[..., StandInTensor | None]:
+    function = getattr(torch.Tensor, name)
+    return lambda *arguments, **options: record_function(name, function, arguments, inplace=True, **options)
 
 
 def _cast(dtype: torch.dtype) -> Callable[..., StandInTensor | None]:
-    def record(tensor: Any, **options: Any) -> StandInTensor | None:
-        return None if options else _to(tensor, dtype)
-
-    return record
+    return lambda tensor, **options: None if options else _to(tensor, dtype)
 
 
-def _to(tensor: Any, dtype: Any = None, **options: Any) -> StandInTensor | None:
-    if options or not isinstance(dtype, torch.dtype):
+def _to(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
+    if not _is_open(tensor) or len(arguments) + len(options) != 1 or not set(options) <= {"dtype", "device"}:
         return None
-    if tensor.dtype == dtype:
-        return tensor if type(tensor) is StandInTensor else None
-    return record_tail(tensor, ("to", dtype), lambda each: each.to(dtype))
+    (to,) = (*arguments, *options.values())
+    if isinstance(to, torch.Tensor):
+        return None
+    if isinstance(to, torch.dtype):
+        return tensor if tensor.dtype == to else record_function("to", torch.Tensor.to, (tensor, to))
+    cpu: bool = to == "cpu" or to == torch.device("cpu")
+    return tensor if cpu else None
 
 
-_RECORDED: dict[Any, Any] = {torch.stack: stack, torch.Tensor.to: _to}
-_CASTS = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32"}
+def _type(tensor: Any, dtype: Any = None, **options: Any) -> StandInTensor | None:
+    if options or not _is_open(tensor):
+        return None
+    return _to(tensor, getattr(dtype, "dtype", dtype)) if dtype is not None and not isinstance(dtype, str) else None
+
+
+def _contiguous(tensor: Any, **options: Any) -> StandInTensor | None:
+    if options or not _is_open(tensor):
+        return None
+    return tensor if tensor.layout_.is_contiguous else record_function("contiguous", torch.Tensor.contiguous, (tensor,))
+
+
+def _detach(tensor: Any) -> StandInTensor | None:
+    return over(tensor.memory, tensor.layout_) if _is_open(tensor) else None
+
+
+def _viewed(change: Callable[..., Layout | None]) -> Callable[..., StandInTensor | None]:
+    """Records a view."""
+
+    def view(tensor: Any, *arguments: Any) -> StandInTensor | None:
+        if not _is_open(tensor):
+            return None
+        layout = change(tensor.layout_, *arguments)
+        return None if layout is None else over(tensor.memory, layout)
+
+    return view
+
+
+def _several(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Extents, given one by one or as a sequence."""
+    return tuple(arguments[0]) if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)) else arguments
+
+
+def _indexed(layout: Layout, key: Any) -> Layout | None:
+    # torch refuses steps backwards.
+    found = layout.indexed(key)
+    return None if found is None or any(stride < 0 for stride in found.strides) else found
+
+
+def _reshaped(layout: Layout, *lengths: Any) -> Layout | None:
+    """Extents of 1 come or go."""
+    shape = _several(lengths)
+    if not layout.is_contiguous or not all(type(length) is int for length in shape):
+        return None
+    if shape.count(-1) == 1:
+        rest = 1
+        for length in shape:
+            rest *= 1 if length == -1 else length
+        total = 1
+        for length in layout.shape:
+            total *= length
+        if rest <= 0 or total % rest:
+            return None
+        shape = tuple(total // rest if length == -1 else length for length in shape)
+    if [length for length in shape if length != 1] != [length for length in layout.shape if length != 1]:
+        return None
+    return Layout(shape, dense(shape).strides, layout.offset)
+
+
+def _unsqueezed(layout: Layout, dim: Any) -> Layout | None:
+    return layout.inserted(dim)
+
+
+def _squeezed(layout: Layout, *dims: Any) -> Layout | None:
+    return layout.squeezed(*_several(dims))
+
+
+def _permuted(layout: Layout, *order: Any) -> Layout | None:
+    return layout.transposed(_several(order))
+
+
+def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
+    def flip(tensor: Any, *dims: Any) -> StandInTensor | None:
+        if not _is_open(tensor):
+            return None
+        shown = tensor.layout_.mirrored(*_several(dims))
+        session = switch.current()
+        if shown is None or session is None or not _several(dims):
+            return None
+        made = copied("flip", lambda each: function(each, *dims), _view_of(tensor), shown)
+        return None if made is None else tensor_of(made, session)
+
+    return flip
+
+
+def _stack(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
+    return _join(tensors, dim, out, torch.stack, new=True)
+
+
+def _cat(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
+    return _join(tensors, dim, out, torch.cat, new=False)
+
+
+def _join(tensors: Any, dim: Any, out: Any, function: Callable[..., Any], new: bool) -> StandInTensor | None:
+    """Stand-ins alike, one behind the other along the first dimension."""
+    if type(dim) is not int or dim != 0 or out is not None or not isinstance(tensors, (list, tuple)) or not tensors:
+        return None
+    if not all(map(_is_open, tensors)):
+        return None
+    made = joined([_view_of(each) for each in tensors], function, new)
+    session = switch.current()
+    return None if made is None or session is None else tensor_of(made, session)
+
+
+def _set_items(tensor: Any, mask: Any, value: Any) -> StandInTensor | None:
+    """tensor[mask] = a number"""
+    if not _is_open(tensor) or not _is_open(mask) or mask.dtype != torch.bool or type(value) not in (int, float, bool):
+        return None
+
+    def set_items(target: Any, where: Any) -> Any:
+        target[where] = value
+        return target
+
+    return record_function(("setitem", type(value), repr(value)), set_items, (tensor, mask), inplace=True)
+
+
+def _numpy(tensor: Any, **options: Any) -> Any:
+    from .array import over as array_over
+
+    if options or not _is_open(tensor) or tensor.memory.value.tail.array_dtype is None:
+        return None
+    return array_over(tensor.memory, tensor.layout_)
+
+
+# Exact by IEEE 754, so that every loop of torch's gives the same bits.
+_POINTWISE = (
+    *("abs", "add", "bitwise_and", "bitwise_not", "bitwise_or", "ceil", "clamp", "clamp_max", "clamp_min", "clip"),
+    *("clone", "div", "eq", "floor", "ge", "gt", "le", "logical_and", "logical_not", "logical_or", "lt"),
+    *("masked_fill", "maximum", "minimum", "mul", "ne", "neg", "round", "sqrt", "sub", "true_divide", "trunc", "where"),
+)
+_WRITTEN = (
+    *("add_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "div_", "masked_fill_", "mul_", "neg_", "round_", "sub_"),
+    *("true_divide_", "__iadd__", "__idiv__", "__imul__", "__isub__", "__itruediv__"),
+)
+_CASTS = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32", "byte": "uint8"}
+_CASTS |= {"bool": "bool", "short": "int16", "char": "int8", "bfloat16": "bfloat16"}
+
+_OPERATORS = ("__and__", "__eq__", "__invert__", "__ne__", "__or__", "__rsub__")
+
+_RECORDED: dict[Any, Any] = {
+    getattr(owner, name): _pointwise(owner, name) for owner in (torch, torch.Tensor) for name in _POINTWISE
+}
+_RECORDED |= {getattr(torch.Tensor, name): _pointwise(torch.Tensor, name) for name in _OPERATORS}
+_RECORDED |= {getattr(torch.Tensor, name): _written(name) for name in _WRITTEN}
 _RECORDED |= {getattr(torch.Tensor, method): _cast(getattr(torch, dtype)) for method, dtype in _CASTS.items()}
-# Operators come as these methods, but for subtraction from a number.
-_SCALARS = ("add", "sub", "mul", "div", "__rsub__")
-_RECORDED |= {getattr(torch.Tensor, method): _scalar(method) for method in _SCALARS}
+_VIEWS: dict[Any, Callable[..., Layout | None]] = {
+    torch.Tensor.__getitem__: _indexed,
+    torch.Tensor.permute: _permuted,
+    torch.permute: _permuted,
+    torch.Tensor.transpose: Layout.swapped,
+    torch.transpose: Layout.swapped,
+    torch.Tensor.swapaxes: Layout.swapped,
+    torch.Tensor.movedim: Layout.moved,
+    torch.movedim: Layout.moved,
+    torch.Tensor.unsqueeze: _unsqueezed,
+    torch.unsqueeze: _unsqueezed,
+    torch.Tensor.squeeze: _squeezed,
+    torch.squeeze: _squeezed,
+    torch.Tensor.view: _reshaped,
+    torch.Tensor.reshape: _reshaped,
+    torch.reshape: _reshaped,
+}
+_RECORDED |= {function: _viewed(change) for function, change in _VIEWS.items()}
+_RECORDED |= {
+    torch.stack: _stack,
+    torch.cat: _cat,
+    torch.concat: _cat,
+    torch.Tensor.to: _to,
+    torch.Tensor.type: _type,
+    torch.Tensor.contiguous: _contiguous,
+    torch.Tensor.detach: _detach,
+    torch.Tensor.flip: _flipped(torch.Tensor.flip),
+    torch.flip: _flipped(torch.flip),
+    torch.Tensor.__setitem__: _set_items,
+    torch.Tensor.numpy: _numpy,
+}

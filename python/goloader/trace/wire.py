@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
-from .recipe import Recipe, Source
-from .tail import Tail
+from .recipe import Source
+from .value import Value
 
-__all__ = ["FIELDS_MAX", "Field", "encode", "source_of"]
+__all__ = ["FIELDS_MAX", "encode", "source_of"]
 
 FIELDS_MAX = 16  # GL_FIELDS_MAX
 
 _MAGIC = 0x31424C47
 _HEADER = struct.Struct("<6I")
-_FIELD = struct.Struct("<7I")
+_FIELD = struct.Struct("<8I")
 _SOURCE = struct.Struct("<5IQq")
 _IMAGE = struct.Struct("<4I")
 
@@ -36,16 +35,8 @@ DTYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Field:
-    """Images of one size with one tail: an array [images, channels, height, width]."""
-
-    images: Sequence[Recipe]
-    tail: Tail
-
-
-def encode(fields: Sequence[Field]) -> bytes:
-    """The message of at most FIELDS_MAX fields.
+def encode(fields: Sequence[Value]) -> bytes:
+    """The message of at most FIELDS_MAX blocks, each an array of images that the core can lay out so.
 
     Images that share a place follow each other, so that crops of one photo read it once.
     """
@@ -61,9 +52,9 @@ def encode(fields: Sequence[Field]) -> bytes:
     heads = []
     for field in fields:
         width, height = field.images[0].size
-        table = field.tail.table
+        tail, last = field.tail, field.axes == "hwc"
         heads.append(
-            _FIELD.pack(len(field.images), DTYPES[field.tail.dtype], table.channels, height, width, *put(table.data))
+            _FIELD.pack(len(field.images), DTYPES[tail.dtype], tail.channels, height, width, last, *put(tail.data))
         )
     numbers: dict[int, int] = {}
     sources: list[bytes] = []

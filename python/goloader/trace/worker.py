@@ -25,7 +25,7 @@ from .record import Record
 from .session import Session
 from .shipment import Letter, Shipment
 from .switch import recording
-from .tensor import StandInTensor, make
+from .tensor import StandInTensor
 from .tensor import become_real as tensor_becomes_real
 
 __all__ = ["Rewind", "TracingWorker"]
@@ -143,19 +143,19 @@ class _Tracer(Fetcher):
     def _make_all(self) -> None:
         for session in self._sessions:
             for each in session.living():
-                if type(each) is StandInTensor:
-                    make(each)
+                if type(each) is StandInTensor and each.memory.real is None:
+                    each.memory.value.make()
 
     def _unsure(self, found: str | None) -> bool:
         return found is not None or self._record.checks == 0
 
     def _record_and_make(self, indices: Any, made: Record) -> Any:
-        session = Session()
+        session = Session(arrays=not self._record.keeps)
         with recording(session):
-            batch = self._inner.fetch(indices)
-        made.count(self._count(indices), finish(session, batch, None), session)
+            held = [self._inner.fetch(indices)]
+        made.count(self._count(indices), finish(session, held, None), session)
         self._sessions.append(session)
-        return batch
+        return held[0]
 
 
 class _Tasks:

@@ -14,6 +14,8 @@ from functools import cache
 from importlib import import_module, metadata
 
 from ...plan.refusal import Refusal
+from .. import switch
+from .front import Front
 from .swap import Swap
 
 __all__ = ["hold", "release", "unknown_version"]
@@ -39,6 +41,7 @@ class _Library:
 
 _LIBRARIES = (
     _Library("torch", "torch", "torch", (2, 15), (2, 16)),
+    _Library("numpy", "numpy", "numpy", (2, 0), (2, 5)),
     _Library("pillow", "PIL.Image", "pillow", (13, 0), (13, 1)),
     _Library("torchvision", "torchvision.transforms.functional", "torchvision_v1", (0, 29), (0, 30)),
 )
@@ -76,6 +79,12 @@ def _swaps(library: _Library) -> tuple[Swap, ...]:
     return swaps
 
 
+@cache
+def _fronts(library: _Library) -> tuple[Front, ...]:
+    fronts: tuple[Front, ...] = getattr(import_module(f".{library.hooks}", __name__), "fronts", tuple)()
+    return fronts
+
+
 def hold() -> None:
     """Installs the hooks of all libraries in use, until as many releases as holds were called."""
     global _holders
@@ -86,6 +95,7 @@ def hold() -> None:
                 if swap not in _installed:
                     swap.install()
                     _installed.append(swap)
+            switch.fronts.update(_fronts(library))
 
 
 def release() -> None:
@@ -96,3 +106,4 @@ def release() -> None:
         if _holders == 0:
             while _installed:
                 _installed.pop().undo()
+            switch.fronts.clear()

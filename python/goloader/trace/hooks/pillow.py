@@ -11,7 +11,9 @@ from typing import Any
 from PIL import Image, ImageEnhance, ImageOps
 
 from .. import header, recipe, switch
-from ..image import StandInImage, become_real, derive, is_plain, opened
+from ..array import StandInArray, pixels_of
+from ..array import become_real as array_becomes_real
+from ..image import StandInImage, become_real, derive, is_plain, opened, stand_in
 from ..recipe import Source
 from .swap import Swap
 
@@ -24,6 +26,7 @@ def swaps() -> tuple[Swap, ...]:
     """What is hooked of Pillow."""
     return (
         Swap(Image.open, _open),
+        Swap(Image.fromarray, _fromarray),
         Swap(ImageOps.expand, _expand),
         Swap(ImageOps.exif_transpose, _exif_transpose),
         Swap(ImageOps.autocontrast, _autocontrast),
@@ -47,6 +50,20 @@ def _open(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(fp, mode, formats)
 
     return open
+
+
+def _fromarray(original: Callable[..., Any]) -> Callable[..., Any]:
+    def fromarray(obj: Any, mode: Any) -> Any:
+        if type(obj) is StandInArray:
+            session = switch.current()
+            # Pillow's image of one channel shares the array's memory.
+            made = pixels_of(obj) if session is not None and mode in (None, "RGB") else None
+            if session is not None and made is not None and made.mode == "RGB":
+                return stand_in(made.then(original, (mode,), (), made.size, "RGB"), session)
+            obj = array_becomes_real(obj, "Image.fromarray")
+        return original(obj, mode)
+
+    return fromarray
 
 
 def _kind(fp: Any, image: Image.Image) -> str:

@@ -1,4 +1,5 @@
-"""torch's default_collate: in a worker process it would make shared memory of what nobody has made yet."""
+"""torch: tensors of arrays; and default_collate, which in a worker process would make shared memory of what nobody has
+made yet."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ import torch
 from torch.utils.data._utils import collate
 
 from .. import switch
+from ..array import StandInArray, become_real, record_function, to_tensor
 from ..tensor import StandInTensor
+from .front import Front
 from .swap import Swap
 
-__all__ = ["swaps"]
+__all__ = ["fronts", "swaps"]
 
 
 def swaps() -> tuple[Swap, ...]:
@@ -27,3 +30,58 @@ def _collate_tensor_fn(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(batch, collate_fn_map=collate_fn_map)
 
     return collate_tensor_fn
+
+
+def fronts() -> tuple[Front, ...]:
+    """What stands in front of torch's functions."""
+    return (
+        Front(torch, "from_numpy", _from_numpy),
+        Front(torch, "as_tensor", _as_tensor),
+        Front(torch, "tensor", _tensor),
+    )
+
+
+def _from_numpy(original: Callable[..., Any]) -> Callable[..., Any]:
+    def from_numpy(array: Any) -> Any:
+        if type(array) is StandInArray:
+            made = to_tensor(array)
+            return original(become_real(array, "torch.from_numpy")) if made is None else made
+        return original(array)
+
+    return from_numpy
+
+
+def _as_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
+    def as_tensor(data: Any, *arguments: Any, **options: Any) -> Any:
+        if type(data) is StandInArray:
+            made = None if arguments else _shared(original, data, **options)
+            if made is not None:
+                return made
+            data = become_real(data, "torch.as_tensor")
+        return original(data, *arguments, **options)
+
+    return as_tensor
+
+
+def _shared(original: Callable[..., Any], array: StandInArray, dtype: Any = None, device: Any = None) -> Any:
+    if device is not None and device != "cpu" and device != torch.device("cpu"):
+        return None
+    if dtype in (None, array.memory.value.tail.dtype):
+        return to_tensor(array)
+    return record_function("as_tensor", original, (array,), dtype=dtype)
+
+
+def _tensor(original: Callable[..., Any]) -> Callable[..., Any]:
+    def tensor(data: Any, *arguments: Any, **options: Any) -> Any:
+        if type(data) is StandInArray:
+            made = (
+                record_function("tensor", original, (data, *arguments), **options)
+                if set(options) <= {"dtype"}
+                else None
+            )
+            if made is not None:
+                return made
+            data = become_real(data, "torch.tensor")
+        return original(data, *arguments, **options)
+
+    return tensor

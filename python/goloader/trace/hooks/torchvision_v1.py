@@ -15,7 +15,8 @@ from torchvision.transforms import _functional_pil, functional
 from .. import recipe, switch
 from .. import tail as tails
 from ..image import StandInImage, become_real, derive, is_plain, recipe_of
-from ..tensor import StandInTensor, of_image, record_tail
+from ..tensor import StandInTensor, over, record_function
+from ..value import Memory, layout_of, of_image
 from .pillow import record_border
 from .swap import Swap
 
@@ -41,10 +42,13 @@ def _tensor_maker(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any
             session = switch.current()
             if session is not None and type(pic) is StandInImage:
                 if is_plain(pic, 0):
-                    channels = 3 if pic.mode == "RGB" else 1
-                    tail = tails.first((name, torch.get_default_dtype()), original, channels)
-                    if tail is not None:
-                        return of_image(recipe_of(pic), tail, session)
+                    channels, dims = (3, "chw") if pic.mode == "RGB" else (1, "_hw")
+                    followed = tails.first((name, torch.get_default_dtype()), original, channels, dims)
+                    if followed is not None:
+                        image = recipe_of(pic)
+                        value = of_image(image, followed, lambda: original(image.carry_out()))
+                        shape = (channels, pic.height, pic.width)
+                        return over(Memory(value, session), layout_of(followed, shape, dims))
                 become_real(pic, name)
             return original(pic)
 
@@ -58,7 +62,7 @@ def _convert_image_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
         if switch.current() is not None and type(image) is StandInTensor and isinstance(dtype, torch.dtype):
             if image.dtype == dtype:
                 return image
-            made = record_tail(image, ("convert_image_dtype", dtype), lambda each: original(each, dtype))
+            made = record_function("convert_image_dtype", original, (image, dtype))
             if made is not None:
                 return made
         return original(image, dtype)
@@ -69,23 +73,22 @@ def _convert_image_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
 def _normalize(original: Callable[..., Any]) -> Callable[..., Any]:
     def normalize(tensor: Any, mean: Any, std: Any, inplace: Any) -> Any:
         if switch.current() is not None and type(tensor) is StandInTensor:
-            key = _numbers(mean), _numbers(std)
-            if None not in key:
-                made = record_tail(tensor, ("normalize", *key), lambda each: original(each, *key), bool(inplace))
-                if made is not None:
-                    return made
+            mean, std = _listed(mean), _listed(std)
+            made = record_function("normalize", original, (tensor, mean, std, inplace), bool(inplace))
+            if made is not None:
+                return made
         return original(tensor, mean, std, inplace)
 
     return normalize
 
 
-def _numbers(values: Any) -> tuple[float, ...] | float | None:
-    """A plain number or those of a sequence, else None. 1 and 1.0 are one key: torch makes the same tensor of both."""
+def _listed(values: Any) -> Any:
+    """torchvision makes the same tensor of a tuple and of a list, of 1 and of 1.0."""
     if type(values) in (int, float):
         return float(values)
-    if isinstance(values, (list, tuple)) and values and all(type(value) in (int, float) for value in values):
-        return tuple(map(float, values))
-    return None
+    if isinstance(values, (list, tuple)) and all(type(value) in (int, float) for value in values):
+        return list(map(float, values))
+    return values
 
 
 def _pad(original: Callable[..., Any]) -> Callable[..., Any]:

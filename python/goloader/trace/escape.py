@@ -1,0 +1,95 @@
+"""Stand-ins for arrays that outlive the code that they were made for: each is replaced by the real array.
+
+A stand-in for an image or a tensor becomes the real object itself. An ndarray cannot be put into another object's
+place, so whatever refers to a stand-in for one is given the array instead.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from .array import StandInArray, become_real
+
+__all__ = ["give_arrays", "without_stand_ins"]
+
+_DEPTH_MAX = 8
+_HOLDERS_MAX = 8  # from an array to what holds it: cache[i] = {"image": (array, label)} is 3
+
+
+def without_stand_ins(value: Any) -> Any:
+    """A batch with real arrays: its lists, dicts and objects are changed, its tuples made anew."""
+    return _walk(value, _real, {}, 0)
+
+
+def _real(value: Any) -> Any:
+    return become_real(value, "an array in the batch") if type(value) is StandInArray else value
+
+
+def _walk(value: Any, real: Callable[[Any], Any], seen: dict[int, Any], depth: int) -> Any:
+    kind = type(value)
+    if kind is StandInArray:
+        return real(value)
+    if depth > _DEPTH_MAX or isinstance(value, _OPAQUE) or kind in (int, float, str, bytes, bool, type(None)):
+        return value
+    if id(value) in seen:
+        return seen[id(value)]
+    seen[id(value)] = value
+    if isinstance(value, tuple):
+        items = [_walk(item, real, seen, depth + 1) for item in value]
+        if any(one is not other for one, other in zip(items, value, strict=True)):
+            seen[id(value)] = _tuple(value, items)
+        return seen[id(value)]
+    if isinstance(value, list):
+        for at, item in enumerate(value):
+            made = _walk(item, real, seen, depth + 1)
+            if made is not item:
+                value[at] = made
+    elif isinstance(value, Mapping):
+        for key, item in list(value.items()):
+            made = _walk(item, real, seen, depth + 1)
+            if made is not item:
+                value[key] = made  # type: ignore[index]
+    if type(getattr(value, "__dict__", None)) is dict:
+        _walk(vars(value), real, seen, depth + 1)
+    return value
+
+
+_OPAQUE = (torch.Tensor, torch.nn.Module, np.ndarray, np.generic, type, ModuleType, FunctionType)
+
+
+def _tuple(value: Any, items: list[Any]) -> Any:
+    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+
+
+def give_arrays(stand_in: StandInArray) -> None:
+    """Gives the real array to whatever refers to a stand-in: a dataset's cache, say.
+
+    It takes a look at all objects there are. What is no dict, list, tuple, object or variable keeps the stand-in, which
+    is as good as the array for most code.
+    """
+    _exchange(stand_in, become_real(stand_in, "an array that is kept"), 0)
+
+
+def _exchange(old: Any, new: Any, depth: int) -> None:
+    for holder in gc.get_referrers(old):
+        if isinstance(holder, dict):
+            for key in [key for key, value in holder.items() if value is old]:
+                holder[key] = new
+        elif isinstance(holder, list):
+            for at, value in enumerate(holder):
+                if value is old:
+                    holder[at] = new
+        elif isinstance(holder, tuple):
+            if depth < _HOLDERS_MAX:
+                _exchange(holder, _tuple(holder, [new if value is old else value for value in holder]), depth + 1)
+        elif isinstance(holder, CellType):
+            holder.cell_contents = new
+        elif type(getattr(holder, "__dict__", None)) is dict:
+            for key in [key for key, value in vars(holder).items() if value is old]:
+                vars(holder)[key] = new

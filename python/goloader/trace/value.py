@@ -1,0 +1,370 @@
+"""Blocks of memory that nobody has made yet: what is in them, and what views show of that.
+
+A Value is what a block holds, as a function of images' bytes; it never changes. A Memory holds a Value, another one
+once it is written into, and the real array or tensor once somebody needs that. Stand-ins for arrays and tensors are
+views of a Memory, so that what shares memory in eager code shares it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from . import recipe, switch
+from .layout import Layout, dense
+from .recipe import STEPS_MAX, Recipe
+from .session import Session, TroubleError
+from .tail import OUTER, Followed, Pattern, Tail, follow, strides_of_ones, strides_with_ones
+
+__all__ = [
+    "Memory",
+    "Recorded",
+    "Seen",
+    "Value",
+    "View",
+    "as_array",
+    "as_tensor",
+    "copied",
+    "joined",
+    "layout_of",
+    "of_image",
+    "record",
+    "see",
+    "write",
+]
+
+
+class Value:
+    """The numbers of a block.
+
+    images  recipes, in the order of the block's outer extents
+    outer   these
+    tail    what their bytes become
+    axes    extents of an image as they lie in memory: "h", "w" and, of three channels, "c"
+    make    makes a block of its own, as eager code does: an array or a tensor
+    """
+
+    __slots__ = ("axes", "images", "make", "outer", "tail")
+
+    def __init__(
+        self, images: Sequence[Recipe], outer: tuple[int, ...], tail: Tail, axes: str, make: Callable[[], Any]
+    ) -> None:
+        self.images, self.outer, self.tail, self.axes, self.make = images, outer, tail, axes, make
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents as they lie in memory."""
+        width, height = self.images[0].size
+        lengths = {"h": height, "w": width, "c": self.tail.channels}
+        return (*self.outer, *(lengths[axis] for axis in self.axes))
+
+    @property
+    def block(self) -> str:
+        """A letter for each extent, as in tail.Pattern."""
+        return OUTER[: len(self.outer)] + self.axes
+
+    @property
+    def by_core(self) -> bool:
+        """The core knows the numbers, and lays images out so."""
+        return self.tail.by_core and self.axes in ("hw", "chw", "hwc")
+
+
+class Memory:
+    """A block.
+
+    value      what it holds, until it is real
+    real       the array or tensor that it is; None while it is nothing but a recipe
+    writeable  for arrays
+    """
+
+    __slots__ = ("real", "session", "value", "writeable")
+
+    def __init__(self, value: Value, session: Session, writeable: bool = True) -> None:
+        self.value, self.session, self.writeable = value, session, writeable
+        self.real: Any = None
+
+    def become_real(self, what: str) -> Any:
+        """The real array or tensor, which `what` needs."""
+        if self.real is None:
+            session, value = self.session, self.value
+            if switch.current() is session:
+                session.became_real(what)
+            if session.native is not None and value.outer and value.by_core:
+                self.real = session.native.run([value])[0]
+            else:
+                with switch.off():
+                    self.real = value.make()
+            _check(self.real, value)
+        return self.real
+
+
+def _check(real: Any, value: Value) -> None:
+    dtype = value.tail.array_dtype if type(real) is np.ndarray else value.tail.dtype
+    lengths = [length for length in real.shape if length > 1]
+    if real.dtype != dtype or sorted(lengths) != sorted(length for length in value.shape if length > 1):
+        raise TroubleError(f"{real.dtype} {tuple(real.shape)} was made where {dtype} {value.shape} was expected")
+
+
+def as_tensor(real: Any, layout: Layout) -> torch.Tensor:
+    """A view of a block, as a tensor that nobody else refers to."""
+    base = torch.from_numpy(real) if type(real) is np.ndarray else real
+    made = torch.empty(0, dtype=base.dtype, device="cpu")
+    offset = base.storage_offset() + layout.offset
+    return made.set_(base.untyped_storage(), offset, layout.shape, layout.strides)
+
+
+def as_array(real: Any, layout: Layout) -> Any:
+    """A view of a block, as an array: the block itself where that is all of it."""
+    base = real.numpy() if isinstance(real, torch.Tensor) else real
+    size = base.itemsize
+    strides = tuple(stride * size for stride in layout.strides)
+    if layout.offset == 0 and (base.shape, base.strides) == (layout.shape, strides):
+        return base
+    flat = np.lib.stride_tricks.as_strided(base, (base.size,), (size,), writeable=base.flags.writeable)
+    return np.ndarray(layout.shape, base.dtype, flat, layout.offset * size, strides)
+
+
+# What a block holds, how a view of it lies, and whether that is an array.
+View = tuple[Value, Layout, bool]
+
+
+class Seen(NamedTuple):
+    """What a view shows.
+
+    images, outer, tail  as a Value's: what steps on images and picked channels give
+    pattern              how it lies in memory
+    """
+
+    images: Sequence[Recipe]
+    outer: tuple[int, ...]
+    tail: Tail
+    pattern: Pattern
+
+
+def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
+    """What a view shows; None if that is not a rectangle of images, or if their extents stand in an odd order."""
+    shape, block = value.shape, value.block
+    steps = dense(shape).strides
+    signs: list[int] = []
+    dims: list[str] = []
+    lowest = layout.offset
+    # Extents of 1 in the block have the stride of a neighbour, and no view goes along them.
+    axes = {steps[at]: at for at in range(len(shape)) if shape[at] > 1}
+    lengths = [1] * len(shape)
+    backwards = [False] * len(shape)
+    for length, stride in zip(layout.shape, layout.strides, strict=True):
+        if length == 1:
+            dims.append("_")
+            signs.append(1)
+            continue
+        at = axes.pop(abs(stride), None)
+        if at is None:
+            return None
+        lengths[at] = length
+        dims.append(block[at])
+        signs.append(1)
+        if stride < 0:
+            signs[-1] = -1
+            backwards[at] = True
+            lowest += (length - 1) * stride
+    starts = []
+    for at, step in enumerate(steps):
+        start, lowest = divmod(lowest, step) if shape[at] > 1 else (0, lowest)
+        if start < 0 or start + lengths[at] > shape[at]:
+            return None
+        starts.append(start)
+    partial = "".join(block[at] for at in range(len(shape)) if lengths[at] != shape[at])
+    ones = strides_of_ones("".join(dims), layout.shape, layout.strides)
+    pattern = Pattern(block, "".join(dims), tuple(signs), partial, ones, numpy)
+    images, tail, outer = value.images, value.tail, len(value.outer)
+    kept = [letter for letter in pattern.dims if letter in block[:outer]]
+    if kept != sorted(kept) or (kept and pattern.dims.lstrip("_")[: len(kept)] != "".join(kept)):
+        return None
+    if any(lengths[at] != shape[at] or backwards[at] for at in range(outer)):
+        numbers = np.arange(len(images)).reshape(value.outer)
+        picked = numbers[tuple(slice(starts[at], starts[at] + lengths[at]) for at in range(outer))]
+        picked = np.flip(picked, tuple(at for at in range(outer) if backwards[at]))
+        images = [images[int(number)] for number in picked.flat]
+    places = {axis: outer + at for at, axis in enumerate(value.axes)}
+    made: list[bytes] = []
+    height, width = places["h"], places["w"]
+    size = (lengths[width], lengths[height])
+    if lengths[width] != shape[width] or lengths[height] != shape[height]:
+        made.append(recipe.crop(starts[width], starts[height], *size))
+    if backwards[width]:
+        made.append(recipe.flip_horizontal())
+    if backwards[height]:
+        made.append(recipe.flip_vertical())
+    channel = places.get("c")
+    if channel is not None:
+        chosen = tuple(range(starts[channel], starts[channel] + lengths[channel]))
+        chosen = chosen[::-1] if backwards[channel] else chosen
+        if chosen != (0, 1, 2):
+            if len(chosen) == 2:
+                return None
+            made.append(recipe.select(chosen))
+            tail = tail.pick(chosen)
+    if made:
+        if len(images[0].steps) + len(made) > STEPS_MAX:
+            return None
+        mode = "RGB" if tail.channels == 3 else "L"
+        images = [image.with_steps(tuple(made), size, mode) for image in images]
+    return Seen(images, tuple(lengths[at] for at in range(outer) if lengths[at] > 1), tail, pattern)
+
+
+def of_image(image: Recipe, made: Followed, make: Callable[[], Any]) -> Value:
+    """What the first function makes of one image."""
+    return Value((image,), (), made.tail, made.order, make)
+
+
+def layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:
+    """How something of these extents lies that fills a block of its own; `dims` as in tail.Pattern."""
+    lengths = dict(zip(dims, shape, strict=True))
+    strides, step = {}, 1
+    for letter in reversed(made.order):
+        strides[letter] = step
+        step *= lengths[letter]
+    found = [strides.get(letter, 0) for letter in dims]
+    return Layout(shape, strides_with_ones(dims, shape, found, made.ones))
+
+
+class Recorded(NamedTuple):
+    """What a function makes: a block of its own, and how it lies there."""
+
+    value: Value
+    layout: Layout
+    numpy: bool
+
+
+def _view(value: Value, layout: Layout, numpy: bool) -> Any:
+    real = value.make()
+    return as_array(real, layout) if numpy else as_tensor(real, layout)
+
+
+def record(
+    key: Hashable, function: Callable[..., Any], inputs: Sequence[View], others: Sequence[tuple[int, ...]] = ()
+) -> Recorded | None:
+    """Records a function of each number by itself; None if it is none.
+
+    key     names the function and its other arguments
+    inputs  views of one and the same image, of the same extents
+    others  extents of arrays among the other arguments
+    """
+    seen = _see_all(inputs, others)
+    if seen is None:
+        return None
+    head = seen[0]
+    made = follow(key, function, [(each.tail, each.pattern) for each in seen])
+    if made is None:
+        return None
+    views = tuple(inputs)
+    value = Value(
+        head.images,
+        head.outer,
+        made.tail,
+        made.order.lstrip(OUTER),
+        lambda: function(*(_view(*each) for each in views)),
+    )
+    return Recorded(value, layout_of(made, inputs[0][1].shape, head.pattern.dims), made.numpy)
+
+
+def write(
+    key: Hashable, function: Callable[..., Any], inputs: Sequence[View], others: Sequence[tuple[int, ...]] = ()
+) -> Value | None:
+    """Records a function that writes into its first input and returns it; None if it cannot be.
+
+    That must show all of its block. Returns what is in the block from then on; arguments are as for record.
+    """
+    value, layout, numpy = inputs[0]
+    seen = _see_all(inputs, others)
+    if seen is None or seen[0].pattern.partial or seen[0].tail is not value.tail:
+        return None
+    made = follow(("write", key), function, [(each.tail, each.pattern) for each in seen])
+    if made is None or made.tail.dtype != value.tail.dtype:
+        return None
+    rest = tuple(inputs[1:])
+
+    def make() -> Any:
+        block = value.make()
+        target = as_array(block, layout) if numpy else as_tensor(block, layout)
+        function(target, *(_view(*each) for each in rest))
+        return block
+
+    return Value(value.images, value.outer, made.tail, value.axes, make)
+
+
+def copied(key: Hashable, function: Callable[[Any], Any], view: View, shown: Layout) -> Recorded | None:
+    """Records that a tensor is copied so that the copy shows what `shown`, a layout over the same block, would."""
+    value, layout, numpy = view
+    seen = see(value, shown, numpy)
+    if seen is None or "h" not in seen.pattern.dims or "w" not in seen.pattern.dims:
+        return None
+    # Where the items of a copy lie does not depend on which they are.
+    pattern = seen.pattern._replace(signs=(1,) * len(seen.pattern.signs))
+    made = follow("clone", torch.clone, [(seen.tail, pattern)])
+    if made is None:
+        return None
+    axes = made.order.lstrip(OUTER)
+    copy = Value(seen.images, seen.outer, made.tail, axes, lambda: function(_view(value, layout, numpy)))
+    return Recorded(copy, layout_of(made, shown.shape, pattern.dims), numpy)
+
+
+def _see_all(inputs: Sequence[View], others: Sequence[tuple[int, ...]]) -> list[Seen] | None:
+    """What all views show, if they show the same bytes and both height and width of them, and others differ by channel
+    at most."""
+    seen: list[Seen] = []
+    for value, layout, numpy in inputs:
+        each = see(value, layout, numpy)
+        if each is None or "h" not in each.pattern.dims or "w" not in each.pattern.dims:
+            return None
+        if seen:
+            head = seen[0]
+            alike = each.outer == head.outer and each.pattern.dims == head.pattern.dims
+            if not alike or layout.shape != inputs[0][1].shape or not all(map(_same_bytes, each.images, head.images)):
+                return None
+        seen.append(each)
+    dims, channels = seen[0].pattern.dims, seen[0].tail.channels
+    for extents in others:
+        if len(extents) > len(dims):
+            return None
+        for length, letter in zip(reversed(extents), reversed(dims), strict=False):
+            if length != 1 and (letter != "c" or length != channels):
+                return None
+    return seen
+
+
+def _same_bytes(one: Recipe, other: Recipe) -> bool:
+    return one is other or (one.source is other.source and one.steps == other.steps and one.size == other.size)
+
+
+def joined(views: Sequence[View], function: Callable[[Sequence[Any]], Any], new: bool) -> Recorded | None:
+    """Views that lie one behind the other in a block of their own: stacked, or joined along a first extent of 1.
+
+    function  makes that of real ones
+    new       along an extent of its own
+    """
+    seen = [see(*each) for each in views]
+    head = seen[0]
+    if head is None:
+        return None
+    shape, dims = views[0][1].shape, head.pattern.dims
+    for each, view in zip(seen, views, strict=True):
+        if each is None or each.tail is not head.tail or each.pattern.dims != dims or view[1].shape != shape:
+            return None
+    if not new and (not dims.startswith("_") or head.outer):
+        return None
+    images = [image for each in seen if each is not None for image in each.images]
+    # An extent of 1 may stand anywhere.
+    inner = [letter for letter in dims if letter in "hwc"]
+    orders = ("chw", "hwc") if head.tail.channels == 3 else ("hw",)
+    axes = next((order for order in orders if inner == [letter for letter in order if letter in inner]), None)
+    if axes is None:
+        return None
+    outer = (len(views), *head.outer)
+    taken = tuple(views)
+    value = Value(images, outer, head.tail, axes, lambda: function([_view(*each) for each in taken]))
+    made = shape if new else shape[1:]
+    return Recorded(value, dense((len(views), *made)), views[0][2])
