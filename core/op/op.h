@@ -96,8 +96,8 @@ typedef struct gl_pass {
 
 /* How finished pixels are stored: dst[c][y][x] = table[c][pixel], contiguous, or dst[y][x][c] if interleaved. */
 typedef struct gl_store {
-    int32_t channels;  /* 1 or 3: what the last pass leaves */
-    int32_t itemsize;  /* bytes an element: 1, 2, 4 or 8 */
+    int32_t channels; /* 1 or 3: what the last pass leaves */
+    int32_t itemsize; /* bytes an element: 1, 2, 4 or 8 */
     int32_t interleaved;
     const void *table; /* channels x 256 elements, the caller's */
 } gl_store;
