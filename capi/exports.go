@@ -107,6 +107,9 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		}
 		return pipeline.Open(p, images)
 	}
+	if p.Source.Kind == plan.Pairs {
+		n *= 2
+	}
 	offsets := unsafe.Slice((*int64)(source.offsets), n+1)
 	if offsets[n] < 0 {
 		return nil, fmt.Errorf("%d bytes of paths: %w", offsets[n], errArgument)
@@ -337,7 +340,7 @@ func go_answer_pixels(h C.gl_handle, rgb *C.uint8_t, width, height C.int32_t, er
 		if width < 1 || height < 1 {
 			return fmt.Errorf("an image of %dx%d pixels: %w", width, height, errArgument)
 		}
-		pixels := unsafe.Slice((*byte)(unsafe.Pointer(rgb)), 3*int(width)*int(height))
+		pixels := unsafe.Slice((*byte)(unsafe.Pointer(rgb)), run.AskedPlanes()*int(width)*int(height))
 		return run.Supply(pixels, recipe.Size{Width: int32(width), Height: int32(height)})
 	})
 }

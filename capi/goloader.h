@@ -79,7 +79,8 @@ typedef struct gl_rows {
 /* Where samples live.  Which members count is the plan's matter (source.kind). */
 typedef struct gl_source {
     int64_t count; /* samples */
-    /* "folder": paths one after the other, each NUL-terminated; count + 1 offsets; count labels.  Copied. */
+    /* "folder": paths one after the other, each NUL-terminated; count + 1 offsets; count labels.  Copied.
+     * "pairs": the same of 2 * count files, each sample's image and then its target; labels do not count. */
     const char *paths;
     const int64_t *offsets;
     const int64_t *labels;
@@ -118,7 +119,7 @@ typedef struct gl_ask {
     int32_t kind;
     int32_t position; /* of the sample in its batch */
     int64_t sequence; /* of the batch */
-    int64_t index;    /* of the sample in the source, or of the image in its message */
+    int64_t index;    /* of the sample, or of the file of "pairs", in the source; or of the image in its message */
     float x;
     char reason[GL_REASON_BYTES]; /* why core cannot do it itself */
 } gl_ask;
@@ -212,7 +213,8 @@ gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err);
  * callers that loop with short waits hear Ctrl-C. */
 gl_status gl_wait(int32_t fd, int32_t timeout_ms);
 
-/* gl_answer_pixels answers GL_ASK_PIXELS: width x height pixels, RGB interleaved; copied. */
+/* gl_answer_pixels answers GL_ASK_PIXELS: width x height pixels, RGB interleaved, or a byte each for a target of
+ * "pairs" (palette indices or grey, as the plan says); copied. */
 gl_status gl_answer_pixels(gl_handle run, const uint8_t *rgb, int32_t width, int32_t height, gl_error *err);
 
 /* gl_reject answers GL_ASK_PIXELS and GL_ASK_SAMPLE with "the sample is in error": its batch is dropped, and the random

@@ -1,9 +1,10 @@
 /* decoder.h: what a codec is to the rest of core.
  *
  * A decoder turns the bytes of one image file into planar 8-bit RGB, a strip of rows at a time, and only as much of it
- * as the caller wants.  Its pixels equal those of Pillow's Image.open(...).convert("RGB"), every byte.  Where a decoder
- * cannot promise that (a damaged file, a kind it does not know, anything a library warns of), it refuses: the image
- * then goes to Pillow itself, which decides what it is worth and words the error.
+ * as the caller wants.  Its pixels equal those of Pillow's Image.open(...).convert("RGB"), every byte; or, of decoders
+ * that say so, those of Image.open(...) as it is, one plane.  Where a decoder cannot promise that (a damaged file, a
+ * kind it does not know, anything a library warns of), it refuses: the image then goes to Pillow itself, which decides
+ * what it is worth and words the error.
  *
  * Decoders are handed on by pointer (a gl_decoder), so that the package that runs them (core/op) need not be linked to
  * the packages that hold them. */

@@ -49,14 +49,23 @@ type transform interface {
 	out(in recipe.Size) (size recipe.Size, ok bool)
 }
 
-// Compile makes the Program of a part.
+// Compile makes the Program of a part's images.
 func Compile(part plan.Part, r plan.RNG) (*Program, error) {
-	p := &Program{}
 	channels := uint8(3)
 	if part.Image != nil {
 		channels = uint8(part.Image.Channels())
 	}
-	for i, t := range part.Transforms {
+	return compileAll(part.Transforms, channels, r)
+}
+
+// CompileTarget makes the Program of a part's targets.
+func CompileTarget(target *plan.Target, r plan.RNG) (*Program, error) {
+	return compileAll(target.Transforms, 1, r)
+}
+
+func compileAll(transforms []plan.Transform, channels uint8, r plan.RNG) (*Program, error) {
+	p := &Program{}
+	for i, t := range transforms {
 		made, err := compile(t, r, &channels)
 		if err != nil {
 			return nil, fmt.Errorf("transforms[%d], %s: %w", i, t.Op(), err)
@@ -116,8 +125,44 @@ func (p *Program) Draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.S
 	return dst, in, nil
 }
 
+// Touch draws as Draw does, up to the first transform that looks at pixels: there torchvision finds out that an image
+// cannot be decoded.
+func (p *Program) Touch(in recipe.Size, r *Source) error {
+	var steps []recipe.Step
+	for _, t := range p.transforms {
+		var err error
+		if steps, in, err = t.draw(steps, in, r); err != nil || len(steps) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
 // Random says whether Draw ever touches the generator.
 func (p *Program) Random() bool { return p.random }
+
+// Pairs draws for an image whose target, of another size, is to have the same numbers, and says whether it can: it is
+// *Refused, in torchvision's words, at the first transform whose numbers depend on the size, unless both have one by then.
+// What was drawn before stays drawn.
+func (p *Program) Pairs(image, target recipe.Size, r *Source) error {
+	var steps []recipe.Step
+	for _, t := range p.transforms {
+		switch t.(type) {
+		case flip, pad, resize, centerCrop, grayscale:
+		default:
+			if image != target {
+				return &Refused{"pairs", fmt.Sprintf("Found multiple HxW dimensions in the sample: (%d, %d) and (%d, %d)",
+					image.Height, image.Width, target.Height, target.Width)}
+			}
+		}
+		var err error
+		target, _ = t.out(target)
+		if steps, image, err = t.draw(steps[:0], image, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // StepsMax is the most steps that Draw appends.
 func (p *Program) StepsMax() int { return p.stepsMax }
@@ -135,6 +180,7 @@ var filters = map[plan.Filter]recipe.Filter{
 
 	plan.TorchBilinear: recipe.TorchBilinear,
 	plan.TorchBicubic:  recipe.TorchBicubic,
+	plan.TorchNearest:  recipe.TorchNearest,
 }
 
 func filterOf(name plan.Filter) (recipe.Filter, error) {

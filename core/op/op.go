@@ -221,7 +221,11 @@ func (j *Jobs) SetBytes(i int, decoder, data unsafe.Pointer, size int, image rec
 	job.data = (*C.uint8_t)(data)
 	job.size = C.size_t(size)
 	job.width, job.height = C.int32_t(image.Width), C.int32_t(image.Height)
+	job.is_one_plane = 0
 }
+
+// SetOnePlane says, after SetBytes, that job i's decoder gives one plane.
+func (j *Jobs) SetOnePlane(i int) { j.c[i].is_one_plane = 1 }
 
 // Layout says how pixels that are decoded already lie in memory.
 type Layout int32

@@ -21,6 +21,7 @@ enum {
     GL_HAMMING = 5,
     GL_TORCH_BILINEAR = 16, /* torch's interpolate(..., antialias=True) of bytes */
     GL_TORCH_BICUBIC = 17,
+    GL_TORCH_NEAREST = 18,  /* torch's interpolate(..., mode="nearest"), of any numbers */
     GL_OPENCV_NEAREST = 32, /* cv2.resize, by its flag INTER_... */
     GL_OPENCV_LINEAR = 33,
     GL_OPENCV_AREA = 34
@@ -115,6 +116,7 @@ typedef struct gl_job {
     size_t size;
     int32_t width, height; /* of the image in data */
     int32_t raw;           /* without a decoder: GL_RAW_RGB, ... */
+    int32_t is_one_plane;  /* with one: its planes are all the same, and only the first is taken */
     gl_seek seek;          /* the file's seek index (decoder.h); room 0: none is kept */
     int32_t npass;
     int32_t status;  /* out: GL_DECODED, GL_REFUSED, GL_NO_MEMORY, GL_CANCELLED or GL_BAD_JOB */

@@ -178,7 +178,8 @@ static void reverse(int32_t *map, int32_t n) {
 static gl_axis_kind kind_of(int32_t in, int32_t out, int32_t filter) {
     if (in == out)
         return GL_AXIS_SAME;
-    return filter == GL_NEAREST || filter == GL_OPENCV_NEAREST ? GL_AXIS_MAP : GL_AXIS_TAPS;
+    return filter == GL_NEAREST || filter == GL_TORCH_NEAREST || filter == GL_OPENCV_NEAREST ? GL_AXIS_MAP
+                                                                                             : GL_AXIS_TAPS;
 }
 
 int gl_resample_begin(gl_stage *stage) {
@@ -214,8 +215,10 @@ int gl_resample_begin(gl_stage *stage) {
             return -1;
         stage->column_map = (int32_t *)stage->scratch->maps.data;
         stage->row_map = stage->column_map + out.width;
-        void (*const map)(int32_t *, int32_t, int32_t, int32_t, int32_t) =
-            pass->filter == GL_NEAREST ? gl_nearest_map : gl_opencv_nearest_map;
+        void (*const map)(int32_t *, int32_t, int32_t, int32_t, int32_t) = pass->filter == GL_NEAREST ? gl_nearest_map
+                                                                           : pass->filter == GL_TORCH_NEAREST
+                                                                               ? gl_torch_nearest_map
+                                                                               : gl_opencv_nearest_map;
         map(stage->column_map, src.width, pass->width, out.x, out.width);
         map(stage->row_map, src.height, pass->height, out.y, out.height);
     }

@@ -63,8 +63,9 @@ typedef void gl_vertical(const gl_table *table, int32_t from, int32_t rows, cons
 gl_horizontal gl_plain_horizontal;
 gl_vertical gl_plain_vertical;
 
-/* Nearest neighbour: map[i] is the input of output [from + i] of in -> out. */
+/* Nearest neighbour, Pillow's and torch's: map[i] is the input of output [from + i] of in -> out. */
 void gl_nearest_map(int32_t *map, int32_t in, int32_t out, int32_t from, int32_t n);
+void gl_torch_nearest_map(int32_t *map, int32_t in, int32_t out, int32_t from, int32_t n);
 
 /* A bounded cache of tables, one a worker: random crops come back to the same sizes, and a table costs a few us.
  * Tables lie in a ring; a new one overwrites the oldest. */

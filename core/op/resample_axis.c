@@ -154,6 +154,15 @@ int gl_axis_build(gl_axis *axis, gl_buffer *room, const gl_axis_key *key) {
     return 0;
 }
 
+void gl_torch_nearest_map(int32_t *map, int32_t in, int32_t out, int32_t from, int32_t n) {
+    /* ATen/native/UpSample.h, nearest_neighbor_compute_source_index */
+    const float scale = (float)in / (float)out;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t at = (int32_t)floorf((float)(from + i) * scale);
+        map[i] = at < in ? at : in - 1;
+    }
+}
+
 void gl_nearest_map(int32_t *map, int32_t in, int32_t out, int32_t from, int32_t n) {
     /* Pillow adds the step up instead of multiplying (ImagingScaleAffine), so its rounding errors are part of the
      * result. */

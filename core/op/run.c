@@ -123,7 +123,8 @@ static int is_size(int64_t width, int64_t height) {
 
 static int is_filter(int32_t filter) {
     return (filter >= GL_NEAREST && filter <= GL_HAMMING) || filter == GL_TORCH_BILINEAR ||
-           filter == GL_TORCH_BICUBIC || (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
+           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST ||
+           (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
 }
 
 /* What is wrong with a pass over an image of shape *in, or NULL and *in is what comes out. */
@@ -200,7 +201,8 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
 }
 
 static shape shape_in_data(const gl_job *job) {
-    return (shape){job->decoder == NULL && job->raw == GL_RAW_GREY ? 1 : 3, job->width, job->height};
+    const int is_one_plane = job->decoder == NULL ? job->raw == GL_RAW_GREY : job->is_one_plane;
+    return (shape){is_one_plane ? 1 : 3, job->width, job->height};
 }
 
 /* What is wrong with a job, or NULL. */

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/recipe"
 )
@@ -22,8 +23,8 @@ const (
 type Ask struct {
 	Kind     AskKind
 	Sequence int64 // of the batch
-	Position int   // of the sample in its batch
-	Index    int64 // of the sample in the source
+	Position int   // of the sample in its batch; before Next tells of it, of the image among the batch's
+	Index    int64 // of the image in the source's files
 	X        float32
 	Reason   string
 }
@@ -87,16 +88,28 @@ func (r *Run) asked(kinds ...AskKind) (*batch, error) {
 	return nil, fmt.Errorf("an answer, but no such question: %w", ErrState)
 }
 
-// Supply answers AskPixels with size.Width x size.Height pixels, RGB interleaved; they are copied.
-func (r *Run) Supply(rgb []byte, size recipe.Size) error {
-	if size.Width < 1 || size.Height < 1 || len(rgb) != 3*int(size.Width)*int(size.Height) {
-		return fmt.Errorf("%d bytes are not %v RGB pixels", len(rgb), size)
+// AskedPlanes is how many bytes a pixel has in the answer to a question about pixels.
+func (r *Run) AskedPlanes() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b, err := r.asked(AskPixels); err == nil {
+		return r.loader.planes(&b.samples[b.ask.Position])
 	}
+	return 3
+}
+
+// Supply answers AskPixels with size.Width x size.Height pixels, RGB interleaved, or one byte each of a target's; they are
+// copied.
+func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b, err := r.asked(AskPixels)
 	if err != nil {
 		return err
+	}
+	planes := r.loader.planes(&b.samples[b.ask.Position])
+	if size.Width < 1 || size.Height < 1 || len(rgb) != planes*int(size.Width)*int(size.Height) {
+		return fmt.Errorf("%d bytes are not %v pixels of %d", len(rgb), size, planes)
 	}
 	if known := b.samples[b.ask.Position].size; b.recipes != nil && size != known {
 		return fmt.Errorf("%v pixels for a recipe that is about %v: %w", size, known, ErrState)
@@ -115,6 +128,9 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	switch {
 	case position >= b.drawn: // the stream waits for this size
 		b.stall = Ask{}
+		if !b.slot.Valid() {
+			b.again(position)
+		}
 	case size == known:
 		err = r.carryOut(b, span{lo: position, hi: position + 1})
 	default:
@@ -146,8 +162,11 @@ func (r *Run) Reject() error {
 	}
 	held := append(r.behind(b), b)
 	r.hold(held)
-	if b.drawn > b.ask.Position {
-		err = r.takeBack(b, b.ask.Position)
+	if n, touched := r.drawnBefore(b, b.ask.Position); b.drawn > n {
+		err = r.takeBack(b, n)
+		if s := &b.samples[n]; err == nil && touched && b.seeds == nil {
+			err = r.loader.view(s).program.Touch(s.size, &draw.Source{MT: &b.stream.mt, Exp: &r.loader.exps})
+		}
 	}
 	r.release(held)
 	st := b.stream
@@ -157,6 +176,28 @@ func (r *Run) Reject() error {
 	r.advance(st)
 	r.announce()
 	return err
+}
+
+// drawnBefore is how many images have drawn when torchvision finds one in error. A target is opened before its image
+// draws; unless it is decoded there as well, that happens in its first transform: behind all of the image's, or, touched,
+// in the first of those they share.
+func (r *Run) drawnBefore(b *batch, position int) (n int, touched bool) {
+	s := &b.samples[position]
+	if s.view == 0 {
+		return position, false
+	}
+	part := &r.loader.parts[s.part]
+	opened := s.state != unsized && b.ask.Kind == AskPixels
+	switch {
+	case b.ask.Kind == AskSample:
+		return b.drawn, false // the transforms themselves refuse it
+	case !opened || part.target.Decoded:
+		return position - 1, false
+	case part.together():
+		return position - 1, true
+	default:
+		return position, false
+	}
 }
 
 // AnswerExp answers AskExp: torch.exp(x) is y.

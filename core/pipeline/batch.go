@@ -24,10 +24,12 @@ const (
 	refused              // the decoder leaves it to Pillow
 )
 
-// sample is one sample of a batch on its way.
+// sample is one image of a batch on its way: all there is of a sample, or, where its target is an image as well, one of
+// two neighbours. Places in a batch count these; what Python hears of counts samples (Run.Next).
 type sample struct {
-	index    int64 // in the source; of recipes, in the batch's images
+	index    int64 // in the source's files; of recipes, in the batch's images
 	part     int32
+	view     int32 // 0 for a sample's image, 1 for its target
 	state    sampleState
 	format   decode.Format
 	size     recipe.Size
@@ -77,12 +79,13 @@ type batch struct {
 	recipes  *recipes // what the batch brought along, if it did
 	steps    []recipe.Step
 
-	seeds  []uint64    // of the samples' own generators; nil if they draw from the stream
-	before rng.MT19937 // the stream before this batch's first draw
-	drawn  int         // samples whose draws are made
-	after  int64       // words that the stream had drawn when this batch drew last
-	drew   bool        // after is known
-	out    recipe.Size // of every sample of the batch
+	seeds  []uint64       // of the samples' own generators; nil if they draw from the stream
+	before rng.MT19937    // the stream before this batch's first draw
+	drawn  int            // samples whose draws are made
+	after  int64          // words that the stream had drawn when this batch drew last
+	drew   bool           // after is known
+	out    [2]recipe.Size // of every sample of the batch, by view
+	uneven [2]error       // what Next reports if they differ; the first view's comes first, as its field is stacked first
 	slot   ring.Slot
 	lent   ring.Slot        // memory of the caller, used as the slot
 	rows   []*collate.Batch // rows only: of each field of the samples
@@ -94,7 +97,7 @@ type batch struct {
 	held  bool  // no worker may take a span: draws are being taken back
 	stall Ask   // what stops the draws; Kind 0 for nothing
 	ask   Ask   // the question that Next asked last, until it is answered
-	err   error // what Next reports in place of the batch
+	err   error // that ends the batch, whatever its samples are
 	lost  bool  // no draws and spans of it are worked on any more
 }
 
@@ -106,10 +109,13 @@ func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n 
 		b.indices = append(b.indices, indices...)
 	} else {
 		for _, index := range indices {
-			b.samples = append(b.samples, sample{index: index, part: l.part(index)})
+			part := l.part(index)
+			for v := range l.views {
+				b.samples = append(b.samples, sample{index: index*int64(l.views) + int64(v), part: part, view: int32(v)})
+			}
 		}
 	}
-	b.cut(len(indices), n)
+	b.cut(len(indices)*l.views, n*l.views)
 }
 
 // cut makes spans of at most n samples.
@@ -155,13 +161,37 @@ func (b *batch) unread() *span {
 	return nil
 }
 
+// hasPlaceFor reports whether an image goes into the slot. It does not if it differs in size from the batch's first, or as
+// long as there is none: until the first sample's target has been seen.
+func (b *batch) hasPlaceFor(s *sample) bool { return b.slot.Valid() && s.out == b.out[s.view] }
+
+// failure is what Next reports in place of the batch.
+func (b *batch) failure() error {
+	for _, err := range []error{b.err, b.uneven[0], b.uneven[1]} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // complete reports whether no span is left to do.
 func (b *batch) complete() bool { return b.left == 0 && b.busy == 0 }
+
+// again lets the finished images among the first n be made anew: they were when there was no slot yet.
+func (b *batch) again(n int) {
+	for i := range n {
+		if s := &b.samples[i]; s.state == finished {
+			s.state = sized
+		}
+	}
+}
 
 // restart forgets draws and finished samples, so that the batch is done over; what Pillow supplied stays. No span may
 // be in hand.
 func (b *batch) restart(l *Loader) {
-	b.drawn, b.steps, b.out, b.err, b.lost, b.drew = 0, b.steps[:0], recipe.Size{}, nil, false, false
+	b.drawn, b.steps, b.err, b.lost, b.drew = 0, b.steps[:0], nil, false, false
+	b.out, b.uneven = [2]recipe.Size{}, [2]error{}
 	b.stall, b.ask = Ask{}, Ask{}
 	b.left = len(b.spans)
 	b.dropSlot()
@@ -225,17 +255,22 @@ const fieldAlign = 64
 
 func align(n int) int { return (n + fieldAlign - 1) &^ (fieldAlign - 1) }
 
-// imageBytes is what one finished image of a size takes.
-func (l *Loader) imageBytes(size recipe.Size) int {
-	return l.plan.Output.Channels * int(size.Width) * int(size.Height) * l.plan.Output.DType.Size()
+// imageBytes is what one finished image takes.
+func (l *Loader) imageBytes(s *sample) int {
+	o := l.output[s.view]
+	return o.Channels * int(s.out.Width) * int(s.out.Height) * o.DType.Size()
 }
 
-// layout says where the fields of a batch of n images lie and how many bytes they take.
-func (l *Loader) layout(n int, out recipe.Size) (fields []Field, size int) {
-	return place(
-		tensor.Spec{DType: l.plan.Output.DType, Shape: tensor.Shape{n, l.plan.Output.Channels, int(out.Height), int(out.Width)}},
-		tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}},
-	)
+// layout says where the fields of a batch of n samples with images lie and how many bytes they take.
+func (l *Loader) layout(n int, out [2]recipe.Size) (fields []Field, size int) {
+	var specs [2]tensor.Spec
+	for v, o := range l.output {
+		specs[v] = tensor.Spec{DType: o.DType, Shape: tensor.Shape{n, o.Channels, int(out[v].Height), int(out[v].Width)}}
+	}
+	if l.views == 1 {
+		specs[1] = tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}}
+	}
+	return place(specs[:]...)
 }
 
 // place puts arrays one after the other.

@@ -44,6 +44,12 @@ var decoders = map[decode.Format]unsafe.Pointer{
 	decode.PNG:  png.Decoder(),
 }
 
+// targetDecoders is the same for targets, which keep the one plane that their files have.
+var targetDecoders = map[plan.Mode]map[decode.Format]unsafe.Pointer{
+	plan.Palette: {decode.PNG: png.PaletteDecoder()},
+	plan.Grey:    {decode.PNG: png.GreyDecoder()},
+}
+
 var layouts = map[plan.Layout]op.Layout{
 	plan.Interleaved: op.Interleaved,
 	plan.Planar:      op.Planar,
@@ -65,11 +71,23 @@ const slotsHeld = 2
 
 // part is a stretch of the source's samples with transforms of their own.
 type part struct {
-	end     int64 // first sample behind it
-	program *draw.Program
-	store   *op.Store
-	image   *plan.Image // nil for files
+	end    int64        // first sample behind it
+	views  []view       // the images of a sample: one, or also the one that is its target
+	image  *plan.Image  // nil for files
+	target *plan.Target // nil for labels
+	random bool         // something is drawn for a sample
 }
+
+// view is what becomes of one of a sample's images.
+type view struct {
+	program  *draw.Program
+	store    *op.Store
+	decoders map[decode.Format]unsafe.Pointer
+	onePlane bool // they give one plane, as does Pillow in their stead
+}
+
+// together reports whether the images of a sample share what is drawn.
+func (p *part) together() bool { return p.target != nil && p.target.Draws == plan.Together }
 
 // Loader is a compiled plan over a source. Its methods may be called from any goroutine.
 type Loader struct {
@@ -79,8 +97,10 @@ type Loader struct {
 	files  source.Files // nil but for images of a plan
 	rows   source.Rows  // nil but for rows, and
 	fields []*collate.Field
-	parts  []part // empty but for images of a plan
-	random bool   // any part draws
+	parts  []part        // empty but for images of a plan
+	views  int           // images a sample
+	output []plan.Output // of each
+	random bool          // any part draws
 	exps   draw.Answers
 	seek   *seek.Index // nil if no seek index is kept
 
@@ -96,32 +116,55 @@ type Loader struct {
 
 // Open compiles a plan over a source of files, which the loader then owns.
 func Open(p *plan.Plan, files source.Files) (*Loader, error) {
-	l := &Loader{plan: p, files: files, ring: ring.New(slotsHeld)}
+	l := &Loader{plan: p, files: files, ring: ring.New(slotsHeld), views: 1, output: []plan.Output{p.Output}}
+	if p.Source.Kind == plan.Pairs {
+		l.views, l.output = 2, append(l.output, p.Target)
+	}
 	end := int64(0)
 	for i, pp := range p.Parts {
-		program, err := draw.Compile(pp, p.RNG)
-		if err != nil {
+		end += pp.Count
+		l.parts = append(l.parts, part{end: end, image: pp.Image, target: pp.Target})
+		if err := l.compile(&l.parts[i], pp); err != nil {
 			l.free()
 			return nil, fmt.Errorf("part %d: %w", i, err)
 		}
-		store, err := op.NewStore(p.Output.Channels, p.Output.DType.Size(), pp.Table)
-		if err != nil {
-			l.free()
-			return nil, fmt.Errorf("part %d: %w", i, err)
-		}
-		end += int64(pp.Count)
-		l.parts = append(l.parts, part{end: end, program: program, store: store, image: pp.Image})
-		l.random = l.random || program.Random()
+		l.random = l.random || l.parts[i].random
 	}
-	if end != int64(files.Len()) {
+	if end != int64(l.Len()) || files.Len()%l.views != 0 {
 		l.free()
-		return nil, fmt.Errorf("the plan's parts have %d samples, the source %d", end, files.Len())
+		return nil, fmt.Errorf("the plan's parts have %d samples, the source %d files, %d a sample", end, files.Len(), l.views)
 	}
 	if err := l.openSeek(); err != nil {
 		l.free()
 		return nil, err
 	}
 	return l, nil
+}
+
+// compile makes the views of a part.
+func (l *Loader) compile(to *part, p plan.Part) error {
+	program, err := draw.Compile(p, l.plan.RNG)
+	if err != nil {
+		return err
+	}
+	store, err := op.NewStore(l.plan.Output.Channels, l.plan.Output.DType.Size(), p.Table)
+	if err != nil {
+		return err
+	}
+	to.views = append(to.views, view{program: program, store: store, decoders: decoders})
+	to.random = program.Random()
+	if p.Target == nil {
+		return nil
+	}
+	if program, err = draw.CompileTarget(p.Target, l.plan.RNG); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	if store, err = op.NewStore(l.plan.Target.Channels, l.plan.Target.DType.Size(), p.Target.Table); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	to.views = append(to.views, view{program, store, targetDecoders[p.Target.Mode], true})
+	to.random = to.random || program.Random()
+	return nil
 }
 
 // openSeek makes the seek index that the plan asks for, and fills it from the last run's. What it cannot use is no
@@ -180,7 +223,7 @@ func (l *Loader) Snapshot() stats.Snapshot {
 
 // OpenRows compiles a plan over a source of rows.
 func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
-	l := &Loader{plan: p, rows: rows, ring: ring.New(slotsHeld)}
+	l := &Loader{plan: p, rows: rows, ring: ring.New(slotsHeld), views: 1}
 	for _, f := range p.Source.Fields {
 		l.fields = append(l.fields, collate.New(f))
 	}
@@ -189,7 +232,7 @@ func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
 
 // OpenRecipes compiles a plan without a source: every batch brings its recipes along (Run.SubmitRecipes).
 func OpenRecipes(p *plan.Plan) *Loader {
-	return &Loader{plan: p, ring: ring.New(slotsHeld)}
+	return &Loader{plan: p, ring: ring.New(slotsHeld), views: 1}
 }
 
 // Len is the number of samples in the source; 0 if there is none.
@@ -198,7 +241,7 @@ func (l *Loader) Len() int {
 	case l.rows != nil:
 		return l.rows.Len()
 	case l.files != nil:
-		return l.files.Len()
+		return l.files.Len() / l.views
 	default:
 		return 0
 	}
@@ -213,8 +256,8 @@ func (l *Loader) check(indices []int64) error {
 		return fmt.Errorf("indices for a loader without a source: %w", ErrState)
 	}
 	for k, i := range indices {
-		if i < 0 || i >= int64(l.files.Len()) {
-			return fmt.Errorf("index %d at position %d: the source has %d samples: %w", i, k, l.files.Len(), source.ErrRange)
+		if i < 0 || i >= int64(l.Len()) {
+			return fmt.Errorf("index %d at position %d: the source has %d samples: %w", i, k, l.Len(), source.ErrRange)
 		}
 	}
 	return nil
@@ -252,7 +295,9 @@ func (l *Loader) free() {
 		b.Free()
 	}
 	for _, p := range l.parts {
-		p.store.Close()
+		for _, v := range p.views {
+			v.store.Close()
+		}
 	}
 	if l.seek != nil {
 		l.seek.Close()
@@ -273,6 +318,30 @@ func (l *Loader) part(index int64) int32 {
 		return 0
 	}
 	return int32(sort.Search(len(l.parts), func(i int) bool { return index < l.parts[i].end }))
+}
+
+// view is what becomes of an image; nil of one of recipes.
+func (l *Loader) view(s *sample) *view {
+	if len(l.parts) == 0 {
+		return nil
+	}
+	return &l.parts[s.part].views[s.view]
+}
+
+// decoder is what decodes an image here; nil if it goes through Pillow.
+func (l *Loader) decoder(s *sample) unsafe.Pointer {
+	if v := l.view(s); v != nil {
+		return v.decoders[s.format]
+	}
+	return decoders[s.format]
+}
+
+// planes is how many planes an image has before its steps.
+func (l *Loader) planes(s *sample) int {
+	if v := l.view(s); v != nil && v.onePlane {
+		return 1
+	}
+	return 3
 }
 
 // image is how a sample's pixels lie in the source; nil if it is a file to be decoded.

@@ -240,11 +240,13 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	}
 	switch {
 	case b.ask.Kind != 0:
-		return Asked, Lease{}, b.ask, nil
+		ask := b.ask
+		ask.Position /= r.loader.views
+		return Asked, Lease{}, ask, nil
 	case !b.complete():
 		return Empty, Lease{}, Ask{}, nil
-	case b.err != nil:
-		lost, err := Lease{Sequence: b.sequence}, b.err
+	case b.failure() != nil:
+		lost, err := Lease{Sequence: b.sequence}, b.failure()
 		r.loader.Stats.Failed.Add(1)
 		r.pop()
 		return Empty, lost, Ask{}, err
@@ -260,7 +262,7 @@ func (r *Run) lease(b *batch) Lease {
 	switch {
 	case b.recipes != nil:
 	case len(b.samples) > 0:
-		fields, size = r.loader.layout(len(b.samples), b.out)
+		fields, size = r.loader.layout(len(b.samples)/r.loader.views, b.out)
 	case len(b.indices) == 0:
 		return Lease{Sequence: b.sequence}
 	}

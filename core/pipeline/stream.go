@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 )
 
@@ -13,8 +14,9 @@ import (
 // for another.
 type stream struct {
 	mt       rng.MT19937
-	yielded  int64 // words drawn by the batches that Next has handed out or reported lost, in mt.Drawn's count
-	needsExp bool  // the next draw cannot go on before torch has said what exp(exp) is
+	began    rng.MT19937 // before the sample that was drawn last, where its target draws the same numbers
+	yielded  int64       // words drawn by the batches that Next has handed out or reported lost, in mt.Drawn's count
+	needsExp bool        // the next draw cannot go on before torch has said what exp(exp) is
 	exp      float32
 }
 
@@ -59,16 +61,36 @@ func (r *Run) draw(b *batch) bool {
 	return true
 }
 
+// drawImage draws for the image at a place, whose batch is drawn up to there. The steps are appended.
+func (l *Loader) drawImage(b *batch, place int, steps []recipe.Step) ([]recipe.Step, recipe.Size, error) {
+	st, s := b.stream, &b.samples[place]
+	part := &l.parts[s.part]
+	from := &draw.Source{MT: &st.mt, Exp: &l.exps}
+	switch {
+	case !part.together():
+	case s.view == 0:
+		st.began = st.mt
+	default:
+		st.mt = st.began
+		if image := b.samples[place-1].size; image != s.size {
+			if err := part.views[0].program.Pairs(image, s.size, from); err != nil {
+				return steps, s.size, err
+			}
+			st.mt = st.began
+		}
+	}
+	return part.views[s.view].program.Draw(steps, s.size, from)
+}
+
 // drawSample writes one sample's recipe.
 func (r *Run) drawSample(b *batch, s *sample) bool {
 	st := b.stream
-	program := r.loader.parts[s.part].program
-	if b.seeds != nil && program.Random() {
-		st.mt.Seed(b.seeds[b.drawn])
+	if b.seeds != nil && s.view == 0 && r.loader.parts[s.part].random {
+		st.mt.Seed(b.seeds[b.drawn/r.loader.views])
 	}
 	before := st.mt
 	from := len(b.steps)
-	steps, out, err := program.Draw(b.steps, s.size, &draw.Source{MT: &st.mt, Exp: &r.loader.exps})
+	steps, out, err := r.loader.drawImage(b, b.drawn, b.steps)
 	var need *draw.NeedExp
 	var no *draw.Refused
 	switch {
@@ -91,17 +113,20 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 	}
 	b.steps = steps
 	s.steps, s.out = [2]int32{int32(from), int32(len(steps))}, out
-	switch {
-	case b.drawn == 0:
-		b.out = out
-		_, size := r.loader.layout(len(b.samples), out)
+	views := r.loader.views
+	if b.drawn < views {
+		b.out[s.view] = out
+	}
+	switch want := b.out[s.view]; {
+	case b.drawn == views-1:
+		_, size := r.loader.layout(len(b.samples)/views, b.out)
 		if err := b.reserve(r.loader, size); err != nil {
 			b.lost, b.left, b.err = true, 0, err
 		}
-	case out != b.out && b.err == nil:
-		c := r.loader.plan.Output.Channels
-		b.err = fmt.Errorf("%w, but got [%d, %d, %d] at entry 0 and [%d, %d, %d] at entry %d", ErrShape,
-			c, b.out.Height, b.out.Width, c, out.Height, out.Width, b.drawn)
+	case out != want && b.uneven[s.view] == nil:
+		c := r.loader.output[s.view].Channels
+		b.uneven[s.view] = fmt.Errorf("%w, but got [%d, %d, %d] at entry 0 and [%d, %d, %d] at entry %d", ErrShape,
+			c, want.Height, want.Width, c, out.Height, out.Width, b.drawn/views)
 	}
 	return true
 }
@@ -118,11 +143,9 @@ func (r *Run) takeBack(b *batch, n int) error {
 	st.mt = b.before
 	steps := b.steps[:0:0]
 	for i := range n {
-		s := &b.samples[i]
-		program := r.loader.parts[s.part].program
 		var err error
-		if steps, _, err = program.Draw(steps[:0], s.size, &draw.Source{MT: &st.mt, Exp: &r.loader.exps}); err != nil {
-			return fmt.Errorf("drawing sample %d again: %w", s.index, err)
+		if steps, _, err = r.loader.drawImage(b, i, steps[:0]); err != nil {
+			return fmt.Errorf("drawing sample %d again: %w", b.samples[i].index, err)
 		}
 	}
 	for _, later := range r.behind(b) {

@@ -36,7 +36,7 @@ func newWorker(r *Run) (*worker, error) {
 	if w.op, err = r.loader.takeWorker(); err != nil {
 		return nil, err
 	}
-	if w.jobs, err = op.NewJobs(max(spanMax, r.options.Span)); err != nil {
+	if w.jobs, err = op.NewJobs(r.loader.views * max(spanMax, r.options.Span)); err != nil {
 		r.loader.putWorker(w.op)
 		return nil, err
 	}
@@ -117,9 +117,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 	if b.recipes != nil {
 		return w.carryOutRecipes(b, sp)
 	}
-	fields, _ := l.layout(len(b.samples), b.out)
-	images, labels := fields[0], fields[1]
-	each := images.Spec.Bytes() / len(b.samples)
+	fields, _ := l.layout(len(b.samples)/l.views, b.out)
 	aside, err := w.placeAside(b, sp)
 	if err != nil {
 		return err
@@ -130,17 +128,19 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 		if s.state == finished {
 			continue // in front of a stall
 		}
-		*(*int64)(unsafe.Add(b.slot.Data(), labels.Offset+8*i)) = l.files.Label(int(s.index))
-		if !s.pixels.Valid() && l.image(s) == nil && !Native(s.format) {
+		if l.views == 1 { // the target is a label
+			*(*int64)(unsafe.Add(b.slot.Data(), fields[1].Offset+8*i)) = l.files.Label(int(s.index))
+		}
+		if !s.pixels.Valid() && l.image(s) == nil && l.decoder(s) == nil {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
 			continue
 		}
-		dst, size := unsafe.Add(b.slot.Data(), images.Offset+each*i), each
-		if s.out != b.out {
-			// No batch comes of this, but if the file is damaged that is the error to report.
-			dst, size = aside, l.imageBytes(s.out)
+		// What has no place goes aside: no batch comes of it, but if the file is damaged that is the error to report.
+		dst, size := aside, l.imageBytes(s)
+		if b.hasPlaceFor(s) {
+			dst = unsafe.Add(b.slot.Data(), fields[s.view].Offset+size*(i/l.views))
 		}
-		w.jobs.SetSample(len(w.todo), dst, size, l.parts[s.part].store)
+		w.jobs.SetSample(len(w.todo), dst, size, l.view(s).store)
 		if err := w.setJob(s, sp.file(s), steps[s.steps[0]:s.steps[1]]); err != nil {
 			return fmt.Errorf("sample %d: %w", s.index, err)
 		}
@@ -156,7 +156,9 @@ func (w *worker) finish(name func(*sample) string) error {
 		switch status := w.jobs.Status(k); status {
 		case op.Decoded:
 			s.state = finished
-			l.Stats.Samples.Add(1)
+			if s.view == 0 {
+				l.Stats.Samples.Add(1)
+			}
 			w.keepSeek(k, s)
 		case op.Refused:
 			s.state, s.why = refused, fmt.Sprintf("%s: %s", name(s), w.jobs.Why(k))
@@ -171,12 +173,12 @@ func (w *worker) finish(name func(*sample) string) error {
 	return nil
 }
 
-// placeAside makes room for the largest of a span's samples that are not of their batch's size.
+// placeAside makes room for the largest of a span's samples that have no place in their batch.
 func (w *worker) placeAside(b *batch, sp *span) (unsafe.Pointer, error) {
 	largest := 0
 	for i := sp.lo; i < sp.hi; i++ {
-		if s := &b.samples[i]; s.out != b.out {
-			largest = max(largest, w.run.loader.imageBytes(s.out))
+		if s := &b.samples[i]; !b.hasPlaceFor(s) {
+			largest = max(largest, w.run.loader.imageBytes(s))
 		}
 	}
 	if largest == 0 {
@@ -195,19 +197,26 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	if out != s.out {
 		return fmt.Errorf("its steps make %v pixels, not %v", out, s.out)
 	}
-	k := len(w.todo)
+	k, l := len(w.todo), w.run.loader
 	w.fuse = passes
 	w.jobs.SetPasses(k, passes)
 	if s.pixels.Valid() {
+		layout := op.Interleaved
+		if l.planes(s) == 1 {
+			layout = op.Flat
+		}
 		w.jobs.SetSeek(k, nil, 0, 0)
-		w.jobs.SetRaw(k, op.Interleaved, s.pixels.Data(), s.pixels.Size(), s.size)
+		w.jobs.SetRaw(k, layout, s.pixels.Data(), s.pixels.Size(), s.size)
 	} else {
 		w.lendSeek(k, s)
 		data := unsafe.Pointer(unsafe.SliceData(file))
-		if image := w.run.loader.image(s); image != nil {
+		if image := l.image(s); image != nil {
 			w.jobs.SetRaw(k, layouts[image.Layout], data, len(file), s.size)
 		} else {
-			w.jobs.SetBytes(k, decoders[s.format], data, len(file), s.size)
+			w.jobs.SetBytes(k, l.decoder(s), data, len(file), s.size)
+			if l.planes(s) == 1 {
+				w.jobs.SetOnePlane(k)
+			}
 		}
 	}
 	w.todo = append(w.todo, s)

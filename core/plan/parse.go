@@ -38,19 +38,22 @@ func parse(n node) *Plan {
 	}
 	p := &Plan{Source: source(f.get("source"))}
 	kind := p.Source.Kind
-	if kind == Folder || kind == Pixels {
+	if kind.images() {
 		p.Output = output(f.get("output"))
 		p.RNG = randomness(f.get("rng"))
 	} else {
 		f.get("output").null(kind)
 		f.get("rng").null(kind)
 	}
+	if kind == Pairs {
+		p.Target = output(f.get("target"))
+	}
 	if kind == Array {
 		f.get("pillow").null(kind)
 	} else {
 		p.Pillow = pillow(f.get("pillow"))
 	}
-	if index := f.get("seek_index"); kind == Folder {
+	if index := f.get("seek_index"); kind == Folder || kind == Pairs {
 		p.SeekIndex = seekIndex(index)
 	} else {
 		index.null(kind)
@@ -80,7 +83,7 @@ func (n node) null(kind SourceKind) {
 
 func source(n node) Source {
 	f := n.object()
-	s := Source{Kind: oneOf(f.get("kind"), Folder, Pixels, Array, Recipe)}
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, Array, Recipe)}
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
@@ -244,6 +247,9 @@ func part(n node, plan *Plan) Part {
 	if plan.Source.Kind == Pixels {
 		p.Image = image(f.get("image"))
 	}
+	if plan.Source.Kind == Pairs {
+		p.Target = target(f.get("target"), plan.Target)
+	}
 	f.done()
 	if plan.Source.Kind == Array {
 		if len(transforms.list()) != 0 {
@@ -258,25 +264,52 @@ func part(n node, plan *Plan) Part {
 	if p.Image != nil {
 		channels = p.Image.Channels()
 	}
-	for _, n := range transforms.list() {
+	p.Transforms = transformList(transforms, channels, plan.Output, "output")
+	p.Table = tableOf(table, plan.Output)
+	return p
+}
+
+func target(n node, output Output) *Target {
+	f := n.object()
+	t := &Target{
+		Mode:    oneOf(f.get("mode"), Palette, Grey),
+		Draws:   oneOf(f.get("draws"), Apart, Together),
+		Decoded: f.get("decoded").bool(),
+	}
+	t.Transforms = transformList(f.get("transforms"), 1, output, "target")
+	t.Table = tableOf(f.get("table"), output)
+	f.done()
+	return t
+}
+
+// transformList is what makes an output, called name, of images with that many channels.
+func transformList(list node, channels int, output Output, name string) (transforms []Transform) {
+	for _, n := range list.list() {
 		t := transform(n, channels)
 		if grey, ok := t.(Grayscale); ok {
 			channels = grey.Channels
 		}
-		p.Transforms = append(p.Transforms, t)
+		transforms = append(transforms, t)
 	}
-	if channels != plan.Output.Channels {
-		transforms.fail("images end with %d channels, but output.channels is %d", channels, plan.Output.Channels)
+	if channels != output.Channels {
+		list.fail("images end with %d channels, but %s.channels is %d", channels, name, output.Channels)
 	}
-	var err error
-	if p.Table, err = base64.StdEncoding.Strict().DecodeString(table.text()); err != nil {
-		table.fail("%v", err)
-	}
-	if want := channels * 256 * plan.Output.DType.Size(); len(p.Table) != want {
-		table.fail("%d bytes, want %d: %d x 256 items of %s", len(p.Table), want, channels, plan.Output.DType)
-	}
-	return p
+	return transforms
 }
+
+func tableOf(n node, output Output) []byte {
+	table, err := base64.StdEncoding.Strict().DecodeString(n.text())
+	if err != nil {
+		n.fail("%v", err)
+	}
+	if want := output.Channels * 256 * output.DType.Size(); len(table) != want {
+		n.fail("%d bytes, want %d: %d x 256 items of %s", len(table), want, output.Channels, output.DType)
+	}
+	return table
+}
+
+// images reports whether samples have images, which are to be decoded and transformed.
+func (k SourceKind) images() bool { return k == Folder || k == Pairs || k == Pixels }
 
 func image(n node) *Image {
 	f := n.object()
@@ -406,7 +439,7 @@ func fill(n node, channels int) []uint8 {
 }
 
 func filter(n node) Filter {
-	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, TorchBilinear, TorchBicubic)
+	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, TorchBilinear, TorchBicubic, TorchNearest)
 }
 
 func padMode(n node) PadMode { return oneOf(n, Constant, Edge, Reflect, Symmetric) }

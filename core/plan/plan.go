@@ -9,10 +9,14 @@ import "github.com/goloader/goloader/core/tensor"
 const Version = 1
 
 // Plan is a run. Samples 0 to Parts[0].Count-1 belong to part 0, the next to part 1, and so on.
+//
+// A sample of an image source is an image and its target, which is a label, or (Pairs) an image as well: a mask, say. A
+// batch has a field for each.
 type Plan struct {
 	Source Source
 	Parts  []Part
 	Output Output // of an image source
+	Target Output // of targets that are images
 	RNG    RNG    // of an image source
 	Pillow Pillow // of an image source, and of recipes
 	// SeekIndex limits what is kept of an image source's files from epoch to epoch; nil keeps nothing.
@@ -30,7 +34,8 @@ type SourceKind string
 
 // The kinds of source.
 const (
-	Folder SourceKind = "folder" // image files
+	Folder SourceKind = "folder" // image files with a label each
+	Pairs  SourceKind = "pairs"  // image files with one of a target each: sample i's are files 2i and 2i + 1
 	Pixels SourceKind = "pixels" // images in memory
 	Array  SourceKind = "array"  // rows of arrays, handed over as they are
 	Recipe SourceKind = "recipe" // none: every batch brings its recipes along
@@ -107,8 +112,38 @@ type Part struct {
 	Transforms []Transform
 	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian. Empty
 	// for an array source.
-	Table []byte
-	Image *Image // Pixels: what its images are
+	Table  []byte
+	Image  *Image  // Pixels: what its images are
+	Target *Target // Pairs: what becomes of targets
+}
+
+// Mode is what an image is as its file has it, by Pillow's name of a mode with one 8-bit plane.
+type Mode string
+
+// The modes of targets.
+const (
+	Palette Mode = "P" // indices into a palette
+	Grey    Mode = "L"
+)
+
+// Draws says how a target's transforms draw random numbers.
+type Draws string
+
+// The ways.
+const (
+	// Apart: the target's own, when the image's are drawn.
+	Apart Draws = "apart"
+	// Together: transforms draw once for both, so that the target draws the image's numbers again.
+	Together Draws = "together"
+)
+
+// Target is what becomes of the targets of a part, which are images as their files have them.
+type Target struct {
+	Mode       Mode
+	Draws      Draws
+	Decoded    bool // before anything is drawn, so that one which cannot be decoded draws nothing
+	Transforms []Transform
+	Table      []byte // as a Part's, of Plan.Target
 }
 
 // Layout says how the bytes of an image in memory follow each other.
@@ -188,8 +223,10 @@ const (
 	Box      Filter = "box"
 	Hamming  Filter = "hamming"
 
+	// torch's, of tensors.
 	TorchBilinear Filter = "torch_bilinear"
 	TorchBicubic  Filter = "torch_bicubic"
+	TorchNearest  Filter = "torch_nearest"
 )
 
 // PadMode says what surrounds an image, by torchvision's name.

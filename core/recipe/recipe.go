@@ -49,10 +49,11 @@ const (
 	Hamming  Filter = 5
 )
 
-// torch's, of bytes, antialiased.
+// torch's: of bytes, antialiased; and the nearest neighbour, which rounds otherwise than Pillow's.
 const (
 	TorchBilinear Filter = 16
 	TorchBicubic  Filter = 17
+	TorchNearest  Filter = 18
 )
 
 // OpenCV's: INTER_NEAREST, INTER_LINEAR and INTER_AREA.
@@ -64,7 +65,7 @@ const (
 
 // Known says whether there is such a filter.
 func (f Filter) Known() bool {
-	return f <= Hamming || f == TorchBilinear || f == TorchBicubic || (f >= OpenCVNearest && f <= OpenCVArea)
+	return f <= Hamming || (f >= TorchBilinear && f <= TorchNearest) || (f >= OpenCVNearest && f <= OpenCVArea)
 }
 
 // PadMode says what Pad puts around an image, as numpy.pad and torchvision name it.

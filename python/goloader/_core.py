@@ -28,7 +28,8 @@ class Helper(Protocol):
     def pixels(self, row: int) -> tuple[bytes, int, int]:
         """(RGB interleaved, width, height) of a file that Pillow has to decode; raises what the dataset would raise.
 
-        `row` is the source's, or an image's number in its batch of recipes.
+        Of a target that is an image the pixels are a byte each. `row` is the source's, a file's where a sample has
+        several, or an image's number in its batch of recipes.
         """
 
     def refused(self, position: int, row: int, reason: str) -> Exception:

@@ -41,6 +41,8 @@ Size = tuple[int, int]  # height, width
 FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 # What torch makes of uint8 tensors with antialias=True; its weights are rounded otherwise than Pillow's.
 TENSOR_FILTERS = ("torch_bilinear", "torch_bicubic")
+# torch's own nearest neighbour, by which torchvision resizes masks that are tensors.
+TORCH_NEAREST = "torch_nearest"
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 # Longest edge a step may ask for (sizeMax in core/plan): far above any picture, far below any overflow.
@@ -415,7 +417,7 @@ def filter_name(value: str | int) -> str:
     name = FILTERS.get(int(value)) if isinstance(value, int) else value
     if name == "nearest-exact":
         return "nearest"
-    if name is None or name not in (*FILTERS.values(), *TENSOR_FILTERS):
+    if name is None or name not in (*FILTERS.values(), *TENSOR_FILTERS, TORCH_NEAREST):
         raise ValueError(f"interpolation should be one of {', '.join(FILTERS.values())}, but got {value!r}")
     return name
 

@@ -78,6 +78,14 @@ func between(rng *rand.Rand, low, high int32) int32 { return low + rng.Int32N(hi
 
 func side(rng *rand.Rand) int32 { return between(rng, 1, []int32{3, 20, 90, 260}[rng.IntN(4)]) }
 
+// filter is one of Pillow's, or torch's nearest neighbour.
+func filter(rng *rand.Rand) recipe.Filter {
+	if f := recipe.Filter(rng.IntN(7)); f <= recipe.Hamming {
+		return f
+	}
+	return recipe.TorchNearest
+}
+
 // randomSteps is a chain as a recipe might hold it, and the picture it makes.
 func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, picture) {
 	steps := make([]recipe.Step, 1+rng.IntN(6))
@@ -89,7 +97,7 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			s.Width, s.Height = between(rng, 1, w), between(rng, 1, h)
 			s.Left, s.Top = between(rng, 0, w-s.Width), between(rng, 0, h-s.Height)
 		case recipe.Resize:
-			s.Width, s.Height, s.Filter = side(rng), side(rng), recipe.Filter(rng.IntN(6))
+			s.Width, s.Height, s.Filter = side(rng), side(rng), filter(rng)
 			if rng.IntN(4) == 0 {
 				s.Width = w
 			}

@@ -165,12 +165,22 @@ func (p picture) resized(size recipe.Size, filter recipe.Filter, order op.PassOr
 		xs, ys := nearest(w, outW), nearest(h, outH)
 		return p.moved(size, [3]uint8{}, func(x, y int32) (int32, int32, bool) { return xs[x], ys[y], true })
 	}
+	if filter == recipe.TorchNearest {
+		return p.moved(size, [3]uint8{}, func(x, y int32) (int32, int32, bool) {
+			return nearestTorch(x, w, outW), nearestTorch(y, h, outH), true
+		})
+	}
 	verticalFirst := order == op.TallFirst && h > 100*w && outH < h ||
 		order == op.ShrinkFirst && h > outH && h-outH > 2*(w-outW)
 	if verticalFirst {
 		return p.down(outH, filter).across(outW, filter)
 	}
 	return p.across(outW, filter).down(outH, filter)
+}
+
+func nearestTorch(place, in, out int32) int32 {
+	scale := float32(in) / float32(out)
+	return min(int32(math.Floor(float64(float32(place)*scale))), in-1)
 }
 
 func nearest(in, out int32) []int32 {

@@ -49,6 +49,36 @@ const arrays = `{"version": 1,
  "parts": [{"count": 7, "transforms": [], "table": ""}],
  "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
+// pairs is a plan over images whose targets are masks.
+var pairs = `{"version": 1, "source": {"kind": "pairs"},
+ "parts": [{"count": 4, "transforms": [], "table": "` + table + `", "target": {
+   "mode": "P", "draws": "together", "decoded": true,
+   "transforms": [{"op": "resize", "size": [20, 30], "max_size": null, "filter": "torch_nearest"}],
+   "table": "` + base64.StdEncoding.EncodeToString(make([]byte, 256*8)) + `"}}],
+ "output": {"dtype": "float32", "channels": 3}, "target": {"dtype": "int64", "channels": 1},
+ "rng": {"fma": true, "correctly_rounded_exp": false},
+ "pillow": {"pass_order": "tall_first", "max_pixels": null}, "seek_index": null}`
+
+func TestAPlanOfPairsIsReadWhole(t *testing.T) {
+	p, err := plan.Parse([]byte(pairs))
+	require.NoError(t, err)
+	require.Equal(t, plan.Output{DType: tensor.Int64, Channels: 1}, p.Target)
+	require.Equal(t, &plan.Target{
+		Mode: plan.Palette, Draws: plan.Together, Decoded: true, Table: make([]byte, 256*8),
+		Transforms: []plan.Transform{plan.Resize{Size: []int32{20, 30}, Filter: plan.TorchNearest}},
+	}, p.Parts[0].Target)
+	refuse(t, pairs, []spoiled{
+		{`"mode": "P"`, `"mode": "RGB"`, `parts[0].target.mode: want "P" or "L", got "RGB"`},
+		{`"together"`, `"both"`, `parts[0].target.draws: want "apart" or "together", got "both"`},
+		{`"decoded": true`, `"decoded": 1`, "parts[0].target.decoded: want true or false, got the number 1"},
+		{`"channels": 1}`, `"channels": 3}`,
+			"parts[0].target.transforms: images end with 1 channels, but target.channels is 3"},
+		{`"dtype": "int64"`, `"dtype": "int32"`, "parts[0].target.table: 2048 bytes, want 1024: 1 x 256 items of int32"},
+		{`"target": {"dtype"`, `"aim": {"dtype"`, "target: missing"},
+		{`"kind": "pairs"`, `"kind": "folder"`, "parts[0].target: unknown field"},
+	})
+}
+
 func TestAnImagePlanIsReadWhole(t *testing.T) {
 	p, err := plan.Parse([]byte(images))
 	require.NoError(t, err)
@@ -149,7 +179,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"version": 1,`, ``, "version: missing"},
 		{`"version": 1,`, `"version": 1, "more": 3,`, "more: unknown field"},
 		{`"version": 1,`, `"version": 1, "version": 1,`, "version: given twice"},
-		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pixels" or "array" or "recipe", got "folders"`},
+		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pairs" or "pixels" or "array" or "recipe", got "folders"`},
 		{`"kind": "folder"`, `"kind": "folder", "fields": []`, "source.fields: unknown field"},
 		{`"count": 10`, `"count": -1`, "parts[0].count: want an integer from 0 to 9223372036854775807, got -1"},
 		{`"count": 10`, `"count": 1.0`, "parts[0].count: want an integer from 0 to 9223372036854775807, got 1.0"},
@@ -168,7 +198,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 			"parts[0].transforms[2].max_size: not together with height and width"},
 		{`"filter": "box"`, `"filter": "Box"`,
 			`parts[0].transforms[1].filter: want "nearest" or "lanczos" or "bilinear" or "bicubic" or ` +
-				`"box" or "hamming" or "torch_bilinear" or "torch_bicubic", got "Box"`},
+				`"box" or "hamming" or "torch_bilinear" or "torch_bicubic" or "torch_nearest", got "Box"`},
 		{`"padding": [1, 2, 3, 4]`, `"padding": [1, 2, 3, -4]`,
 			"parts[0].transforms[4].padding[3]: want an integer from 0 to 1048576, got -4"},
 		{`"pad_if_needed": true`, `"pad_if_needed": 1`,
@@ -254,6 +284,7 @@ func TestAnythingButAnObjectIsRefused(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(images))
 	f.Add([]byte(arrays))
+	f.Add([]byte(pairs))
 	f.Add([]byte(strings.ReplaceAll(images, table, "")))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := plan.Parse(text)

@@ -176,6 +176,33 @@ def files_with_a_label(root: Path) -> Iterator[data.Dataset[Any]]:
         yield made(datasets.INaturalist, **any_mode | index, target_type=["full"], loader=None)
 
 
+def images_and_masks(root: Path) -> Iterator[data.Dataset[Any]]:
+    files, masks = [str(root / f"{k}.jpg") for k in range(2)], [str(root.parent / f"{k}.png") for k in range(2)]
+    for path in masks:
+        Image.new("P", (8, 8)).save(path)
+
+    def made(kind: Any, **attributes: Any) -> Any:
+        dataset = kind.__new__(kind)
+        datasets.VisionDataset.__init__(dataset, root)
+        vars(dataset).update(attributes)
+        return dataset
+
+    def each(transforms: Any) -> Iterator[Any]:
+        yield made(datasets.VOCSegmentation, images=files, targets=masks, transforms=transforms)
+        listed = {"_images": files, "_segs": masks, "_target_types": ["segmentation"]}
+        yield made(datasets.OxfordIIITPet, **listed, transforms=transforms)
+        targets = [[mask] for mask in masks]
+        yield made(datasets.Cityscapes, images=files, targets=targets, target_type=["semantic"], transforms=transforms)
+
+    crop = v2.Compose([v2.RandomResizedCrop(8), v2.RandomHorizontalFlip(), v2.ToImage()])
+    yield from each(
+        datasets.vision.StandardTransform(v1.Compose(TAIL), v1.Compose([v1.RandomCrop(8), v1.PILToTensor()]))
+    )
+    yield from each(crop)
+    for dataset in each(crop):
+        yield datasets.wrap_dataset_for_transforms_v2(dataset)
+
+
 class Rows(data.Dataset[Any]):
     def __init__(self) -> None:
         self.x, self.y, self.extra = np.zeros((4, 2)), [0, 1, 2, 3], {"z": torch.zeros(4)}
@@ -254,6 +281,12 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "`FGVCAircraft`, `SUN397`, `DTD`, `EuroSAT`, `Country211`, `RenderedSST2`, `LFWPeople`, `Omniglot`; "
         "`Caltech101`, `Caltech256`, `INaturalist` behind `Grayscale` or `v2.RGB`",
         files_with_a_label,
+    ),
+    (
+        "images and masks",
+        "`VOCSegmentation`, `OxfordIIITPet` (segmentation), `Cityscapes` (one mask), plain or in torchvision's "
+        "`wrap_dataset_for_transforms_v2`; transforms of their own, or one of v2 for both",
+        images_and_masks,
     ),
     (
         "images in memory",

@@ -170,8 +170,24 @@ static int hand_over(state *s, const gl_png_layout *l, const gl_png_rows *rows, 
     return GL_DECODED;
 }
 
-static int decode_window(state *s, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                         gl_sink *sink, char why[GL_WHY_BYTES]) {
+/* What becomes of an image's samples. */
+typedef enum form { AS_RGB, AS_P, AS_L } form;
+
+/* Makes a palette's indices, or plain grey, the one plane that comes out; the reason if the image is not of that mode. */
+static const char *keep_as_stored(gl_png_layout *l, form form) {
+    if (form == AS_P && l->colour != GL_PNG_PALETTE) {
+        return "not of mode P";
+    }
+    if (form == AS_L && (l->colour != GL_PNG_GREY || l->bits == 1 || l->bits == 16)) {
+        return "not of mode L";
+    }
+    l->is_index = form == AS_P;
+    l->colour = GL_PNG_GREY;
+    return NULL;
+}
+
+static int decode_window(state *s, form form, const uint8_t *data, size_t size, int32_t width, int32_t height,
+                         gl_window want, gl_sink *sink, char why[GL_WHY_BYTES]) {
     gl_png_layout l;
     s->no_memory = 0;
     const char *refusal = gl_png_read_chunks(data, size, &l, inflates, s);
@@ -183,6 +199,9 @@ static int decode_window(state *s, const uint8_t *data, size_t size, int32_t wid
     }
     if (l.width != width || l.height != height) {
         return refuse(why, "not the size the caller saw in the header");
+    }
+    if (form != AS_RGB && (refusal = keep_as_stored(&l, form))) {
+        return refuse(why, refusal);
     }
     const size_t bytes = filtered_bytes(&l);
     if (bytes / INFLATE_RATIO_MAX > l.idat_bytes) {
@@ -230,17 +249,28 @@ static int decode_window(state *s, const uint8_t *data, size_t size, int32_t wid
     return hand_over(s, &l, &rows, want, sink, why);
 }
 
-static int png_decode(void *context, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,
-                      gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]) {
-    (void)seek; /* nothing in a deflate stream can be gone to */
-    state *s = context;
+static int decode_as(state *s, form form, const uint8_t *data, size_t size, int32_t width, int32_t height,
+                     gl_window want, gl_sink *sink, char why[GL_WHY_BYTES]) {
     why[0] = 0;
     if ((int64_t)width * height > PIXELS_MAX) {
         return refuse(why, "more pixels than Pillow takes without a warning");
     }
-    int status = decode_window(s, data, size, width, height, want, sink, why);
+    int status = decode_window(s, form, data, size, width, height, want, sink, why);
     trim_all(s, KEEP_BYTES);
     return status;
 }
 
+/* A gl_decoder.decode for each form.  The seek index stays empty: nothing in a deflate stream can be gone to. */
+#define DECODE(name, form)                                                                                             \
+    static int name(void *context, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,    \
+                    gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]) {                                            \
+        (void)seek;                                                                                                    \
+        return decode_as(context, form, data, size, width, height, want, sink, why);                                   \
+    }
+DECODE(png_decode, AS_RGB)
+DECODE(png_decode_p, AS_P)
+DECODE(png_decode_l, AS_L)
+
 const gl_decoder gl_png = {"png", png_open, png_close, png_decode, NULL};
+const gl_decoder gl_png_p = {"png of mode P", png_open, png_close, png_decode_p, NULL};
+const gl_decoder gl_png_l = {"png of mode L", png_open, png_close, png_decode_l, NULL};

@@ -23,7 +23,7 @@ static void grey(const gl_png_layout *layout, const gl_png_rows *rows, const uin
         }
         return;
     }
-    const uint32_t stretch = 255 / ((1u << layout->bits) - 1);
+    const uint32_t stretch = layout->is_index ? 1 : 255 / ((1u << layout->bits) - 1);
     for (int32_t i = 0; i < width; i++) {
         out[i] = (uint8_t)(stretch * sample(row, (size_t)x + i, rows->bits));
     }

@@ -15,3 +15,9 @@ import "unsafe"
 
 // Decoder returns the decoder, a const gl_decoder * of C that lives as long as the program.
 func Decoder() unsafe.Pointer { return unsafe.Pointer(&C.gl_png) }
+
+// PaletteDecoder returns the decoder whose one plane is the indices of an image of Pillow's mode P.
+func PaletteDecoder() unsafe.Pointer { return unsafe.Pointer(&C.gl_png_p) }
+
+// GreyDecoder returns the decoder whose one plane is the grey of an image of Pillow's mode L.
+func GreyDecoder() unsafe.Pointer { return unsafe.Pointer(&C.gl_png_l) }

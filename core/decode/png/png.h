@@ -12,7 +12,10 @@
 #include "../decoder.h"
 #include "../split.h"
 
-extern const gl_decoder gl_png;
+/* gl_png gives every image in RGB, as decoder.h says.  The other two give an image as it is stored, one plane (the same
+ * pointer three times): gl_png_p the palette indices of Pillow's mode P, gl_png_l the grey of its mode L.  They refuse
+ * files of any other mode. */
+extern const gl_decoder gl_png, gl_png_p, gl_png_l;
 
 /* Colour types, by PNG's numbers. */
 enum { GL_PNG_GREY = 0, GL_PNG_RGB = 2, GL_PNG_PALETTE = 3, GL_PNG_GREY_ALPHA = 4, GL_PNG_RGBA = 6 };
@@ -24,6 +27,7 @@ typedef struct gl_png_layout {
     int colour, interlaced;
     int channels;        /* samples a pixel */
     int pixel_bytes;     /* bytes a pixel, at least 1: the distance the filters look back */
+    int is_index;        /* samples are numbers that are not stretched to 0..255, whatever their bits */
     int palette_entries; /* 0 without a palette */
     uint8_t palette[256][3];
     /* The image data: `idat` is the first IDAT chunk's, `idat_bytes` the sum over idat_chunks consecutive chunks. */

@@ -55,25 +55,26 @@ _VERSION = 1  # core/plan.Version
 class Plan:
     """A run as data.
 
-    kind      where samples live: "folder" (image files), "pixels" (images in memory), "array" (rows of arrays), or
-              "recipe" (batches bring theirs)
+    kind      where samples live: "folder" (image files), "pairs" (image files whose targets are image files), "pixels"
+              (images in memory), "array" (rows of arrays), or "recipe" (batches bring theirs)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
     pixels    of each part, if they are in memory
     labels    of them, [images] int64
     fields    of an array source
-    structure of a sample, by numbers of fields; an image is field 0, its label field 1
+    structure of a sample, by numbers of fields; an image is field 0, its target field 1
     dtype     of an image, torch's name; "" for arrays
     channels  of an image
     size      (height, width) of every image; None if it depends on the image
+    target    (dtype, channels, size) of targets that are images; None for labels
     batched   False for batch_size=None: a batch is then one sample
     rows      what explain() says
     seek_index  how much of a folder's files is remembered; None for nothing
     collation   what the loader does with the samples of a batch; None without a loader
     """
 
-    kind: Literal["folder", "pixels", "array", "recipe"]
+    kind: Literal["folder", "pairs", "pixels", "array", "recipe"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     world: probe.World | None
@@ -86,6 +87,7 @@ class Plan:
     dtype: str = ""
     channels: int = 0
     size: T.Size | None = None
+    target: tuple[str, int, T.Size | None] | None = None
     batched: bool = True
     samples: Samples | None = None
     seek_index: SeekIndex | None = None
@@ -104,7 +106,8 @@ class Plan:
     @property
     def dtypes(self) -> tuple[str, ...]:
         """torch's dtype of each tensor of a batch, in the core's order."""
-        return tuple(dtype for field in self.fields for dtype in field.dtypes) or (self.dtype, "int64")
+        target = "int64" if self.target is None else self.target[0]
+        return tuple(dtype for field in self.fields for dtype in field.dtypes) or (self.dtype, target)
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...] | None:
@@ -112,7 +115,10 @@ class Plan:
         if self.fields:
             shapes = [field.shapes for field in self.fields]
             return None if None in shapes else tuple(itertools.chain.from_iterable(filter(None, shapes)))
-        return None if self.size is None else ((self.channels, *self.size), ())
+        if self.size is None or (self.target is not None and self.target[2] is None):
+            return None
+        target = () if self.target is None else (self.target[1], *(self.target[2] or ()))
+        return (self.channels, *self.size), target
 
     def columns(self, tensors: list[Any]) -> list[Any]:
         """What the tensors of a batch, in the core's order, are for each field of the samples."""
@@ -143,7 +149,7 @@ class Plan:
             if self.kind != "recipe":
                 output = {"dtype": self.dtype, "channels": self.channels}
                 rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
-            if self.kind == "folder" and self.seek_index is not None:
+            if self.kind in ("folder", "pairs") and self.seek_index is not None:
                 seek_index = self.seek_index.to_plan()
         parts = [
             {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
@@ -160,6 +166,8 @@ class Plan:
             "pillow": pillow,
             "seek_index": seek_index,
         }
+        if self.target is not None:
+            plan["target"] = {"dtype": self.target[0], "channels": self.target[1]}
         return json.dumps(plan, allow_nan=False).encode()
 
     def resolve(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -240,23 +248,24 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
     refusal = probe.check_pillow_plugins()
     if refusal is not None:
         return refusal
-    first = samples.parts[0].lowered
-    for part in samples.parts[1:]:
-        if (part.lowered.dtype, part.lowered.channels) != (first.dtype, first.channels):
+    whole = [part.lowered for part in samples.parts]
+    targets = [lowered.target.lowered for lowered in whole if lowered.target is not None]
+    first = whole[0]
+    for each in (whole, targets):
+        if len({(lowered.dtype, lowered.channels) for lowered in each}) > 1:
             return Refusal("transform", "ConcatDataset", "its datasets make images of different dtypes or channels")
     batched = bool(loader._auto_collation)
     if not batched:
-        for part in samples.parts:
-            if part.lowered.tensor != "Tensor":
+        for lowered in whole + targets:
+            if lowered.tensor != "Tensor":
                 return Refusal(
-                    "collate", f"tv_tensors.{part.lowered.tensor}", "with batch_size=None samples keep their type"
+                    "collate", f"tv_tensors.{lowered.tensor}", "with batch_size=None samples keep their type"
                 )
             # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
-            if not part.lowered.contiguous or part.lowered.channels == 1:
+            if not lowered.contiguous or lowered.channels == 1:
                 return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
-    sizes = {part.lowered.size for part in samples.parts}
     return Plan(
-        kind="pixels" if samples.in_memory else "folder",
+        kind="pairs" if targets else "pixels" if samples.in_memory else "folder",
         length=samples.length,
         parts=tuple((len(part), part.lowered) for part in samples.parts),
         pixels=samples.pixels,
@@ -269,19 +278,25 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
             [
                 _source_row(_source_name(loader, samples), samples.foreign),
                 *([] if samples.in_memory else _seek_rows(_seek_index(loader))),
-                *_transform_rows([part.lowered for part in samples.parts]),
+                *_transform_rows(whole),
             ],
         ),
         files=samples.files,
         structure=samples.structure,
         dtype=first.dtype,
         channels=first.channels,
-        size=sizes.pop() if len(sizes) == 1 else None,
+        size=_common_size(whole),
+        target=(targets[0].dtype, targets[0].channels, _common_size(targets)) if targets else None,
         batched=batched,
         samples=samples,
         seek_index=_seek_index(loader),
         collation=collation,
     )
+
+
+def _common_size(parts: Sequence[Lowered]) -> T.Size | None:
+    sizes = {lowered.size for lowered in parts}
+    return sizes.pop() if len(sizes) == 1 else None
 
 
 def _seek_index(loader: Any) -> SeekIndex | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .. import transforms as T
 from .refusal import RefusalError
 
-__all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "lower_neutral", "walk"]
+__all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "Target", "lower_neutral", "walk"]
 
 # Output dtypes (core/tensor) by torch's names, and their bytes an element.
 ITEMSIZES = {
@@ -49,6 +49,7 @@ class Lowered:
     notes       what explain() says besides
     tensor      the type of one sample on torch's path: "Tensor" or "Image" (tv_tensors); batches are Tensors
     contiguous  one sample is contiguous on torch's path; else it has an image's order of bytes (batches never have)
+    target      what becomes of the sample's target; None for a label
     """
 
     steps: tuple[T.Geometry, ...]
@@ -60,19 +61,46 @@ class Lowered:
     notes: tuple[str, ...] = ()
     tensor: str = "Tensor"
     contiguous: bool = True
+    target: Target | None = None
 
     @property
     def random(self) -> bool:
         """True if a step draws random numbers."""
-        return any(step.random for step in self.steps)
+        return any(step.random for step in self.steps) or (self.target is not None and self.target.lowered.random)
 
     def to_plan(self, count: int) -> dict[str, Any]:
         """The JSON of one part of `count` samples."""
+        part = {"count": count, **self._work()}
+        if self.target is not None:
+            part["target"] = {
+                "mode": self.target.mode,
+                "draws": "together" if self.target.together else "apart",
+                "decoded": self.target.decoded,
+                **self.target.lowered._work(),
+            }
+        return part
+
+    def _work(self) -> dict[str, Any]:
         return {
-            "count": count,
             "transforms": [step.to_plan() for step in self.steps],
             "table": base64.b64encode(self.table).decode("ascii"),
         }
+
+
+@dataclass(frozen=True)
+class Target:
+    """What becomes of a sample's target, if that is an image as well: a mask.
+
+    lowered   its own transform
+    mode      Pillow's, of the file: "P" (palette indices) or "L"
+    together  its transform is the image's, which draws once for both
+    decoded   it is decoded before anything is drawn
+    """
+
+    lowered: Lowered
+    mode: str
+    together: bool
+    decoded: bool
 
 
 def walk(steps: Iterable[T.Geometry], channels: int = 3) -> tuple[int, T.Size | None]:

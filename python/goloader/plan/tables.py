@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .lowered import ITEMSIZES
 from .refusal import RefusalError
 
-__all__ = ["Table", "run_tail"]
+__all__ = ["Table", "as_pil", "run_tail"]
 
 
 class Table:
@@ -27,17 +27,29 @@ class Table:
         self.sample = out[:1, :1, :1].as_subclass(type(out))
 
 
-def run_tail(tail: Sequence[Callable[[Any], Any]], channels: int, names: str) -> Table:
-    """The table of functions that are called one after the other, from a PIL image of 1 or 3 channels to a tensor.
+def as_pil(pixels: NDArray[np.uint8]) -> Any:
+    """[height, width, 1 or 3] as a PIL image, of mode L or RGB."""
+    from PIL import Image
+
+    return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+
+
+def run_tail(
+    tail: Sequence[Callable[[Any], Any]],
+    channels: int,
+    names: str,
+    begin: Callable[[NDArray[np.uint8]], Any] = as_pil,
+) -> Table:
+    """The table of functions that are called one after the other, from an image of 1 or 3 channels to a tensor.
+
+    begin  makes what the first of them is given of pixels, [height, width, channels]
 
     Raises RefusalError, in which `names` is what they are called, if they are no function of each byte by itself.
     """
 
     def run(pixels: NDArray[np.uint8]) -> torch.Tensor:
         """The tail on one image; pixels is [height, width, channels]."""
-        from PIL import Image
-
-        out: Any = Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels)
+        out: Any = begin(pixels)
         with torch.enable_grad():
             for each in tail:
                 out = each(out)

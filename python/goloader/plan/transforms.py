@@ -2,7 +2,8 @@
 
 A transform is known by its exact class, and only while it is what its class says: a subclass, a hook, an attribute of
 the object that hides a method, a patched method are all refused. Everything here is about what the object does to a
-PIL image: RGB, which is what ImageFolder's loader gives, or grey (mode L), as MNIST's are.
+PIL image: RGB, which is what ImageFolder's loader gives, or grey (mode L), as MNIST's are; or, where a sample's target
+is an image as well (targets.py), to one of a mask's kinds. A Form says which.
 
 The rest, from the step that makes a tensor on, becomes a table: the user's own objects are run, once, on an image that
 holds all 256 bytes.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,7 +27,7 @@ from .probe import torch_resizes
 from .refusal import Refusal, RefusalError
 from .tables import Table, run_tail
 
-__all__ = ["is_original", "lower"]
+__all__ = ["Form", "Lowering", "fill_of", "is_original", "lower", "read"]
 
 # What torch and torchvision call on a transform, directly or by way of the base classes.
 _METHODS = (
@@ -42,13 +43,44 @@ _METHODS = (
 )
 
 
-def lower(transform: Any, channels: int | None = 3) -> Lowered | Refusal:
-    """What `transform` does to a PIL image of 1 (mode L) or 3 (RGB) channels, or the reason why it is not lowered.
+class Form:
+    """What images are that a transform is given: PIL images of 1 (mode L) or 3 (RGB) channels.
 
-    With None images come in the mode of their file, and a transform is lowered only if it begins by settling it.
+    channels   None if images come in the mode of their file, which a transform then has to begin by settling
+    joint      the transform takes an image and its target together
+    is_tensor  they are tensors of bytes, not PIL images
     """
+
+    joint = False
+    is_tensor = False
+
+    def __init__(self, channels: int | None) -> None:
+        self.channels = channels
+
+    def key(self) -> Hashable:
+        """Equal for forms of which a tail makes the same."""
+        return self.channels
+
+    def check(self, each: Any, geometry: bool) -> None:
+        """Raises RefusalError if one of the known classes is not known to do to such images what it does to PIL's."""
+
+    def step(self, lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
+        """What a transform of geometry does to such an image. Raises RefusalError."""
+        return read(lowering, each, channels)
+
+    def step_of_tensor(self, lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+        """The same behind `tail`, which has made a tensor of it."""
+        return _tensor_step(lowering, each, tail, channels)
+
+    def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
+        """What functions make of every byte of an image. Raises RefusalError."""
+        return run_tail(tail, channels, names)
+
+
+def lower(transform: Any, form: Form | int | None = 3) -> Lowered | Refusal:
+    """What `transform` does to images of a form, or of so many channels; or the reason why it is not lowered."""
     try:
-        return _lower(transform, channels)
+        return _lower(transform, form if isinstance(form, Form) else Form(form))
     except RefusalError as refused:
         return refused.refusal
 
@@ -60,7 +92,7 @@ def is_original(function: Any, *packages: str) -> bool:
     return module.partition(".")[0] in packages
 
 
-def _lower(transform: Any, channels: int | None) -> Lowered:
+def _lower(transform: Any, form: Form) -> Lowered:
     if transform is None:
         raise RefusalError(
             "transform", "transform=None", "samples would be PIL images, which no collate function takes"
@@ -80,11 +112,12 @@ def _lower(transform: Any, channels: int | None) -> Lowered:
     notes: list[str] = []
     tail: list[Any] = []
     in_order = True  # nothing moved the tensor's own items
-    settled = channels is not None
-    begin = channels = 3 if channels is None else channels
+    settled = form.channels is not None
+    begin = channels = 3 if form.channels is None else form.channels
     for each in _flat(transform):
         kind, name = type(each), _name(each)
         names.append(name)
+        form.check(each, kind in geometry)
         if kind in nothing:
             continue
         if not settled and kind not in settling:
@@ -93,28 +126,29 @@ def _lower(transform: Any, channels: int | None) -> Lowered:
         settled = True
         if tail:
             if kind in geometry:
-                steps.append(_tensor_step(geometry[kind], each, tail, channels))
+                moved = form.step_of_tensor(geometry[kind], each, tail, channels)
+                steps += [] if moved is None else [moved]
                 in_order = False
                 continue
             if kind not in after:
                 raise RefusalError("transform", name, f"{_path(kind)} is not known")
             tail.append(each)
         elif kind in geometry:
-            step = _step(geometry[kind], each, channels)
+            step = form.step(geometry[kind], each, channels)
             if step is not None:
                 steps.append(step)
                 channels = step.channels_after(channels)
             if getattr(each, "antialias", True) is False:
                 notes.append("antialias=False has no effect on PIL images")
-        elif kind in makers:
+        elif kind in makers or ((form.joint or form.is_tensor) and kind in passive | after):
             tail.append(each)
         elif kind not in passive:
             why = "it comes before the step that makes a tensor" if kind in after else f"{_path(kind)} is not known"
             raise RefusalError("transform", name, why)
-    if not tail:
+    if not tail and not form.is_tensor:
         raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image")
 
-    table = _table(tuple(tail), channels)
+    table = _table(tuple(tail), channels, form)
     if table.channels != channels:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
     _, size = walk(steps, begin)
@@ -196,12 +230,12 @@ def _modules() -> tuple[Any, Any]:
     return sys.modules.get("torchvision.transforms.transforms"), sys.modules.get("torchvision.transforms.v2")
 
 
-_Lowering = Callable[[Any, int], T.Geometry | None]
+Lowering = Callable[[Any, int], T.Geometry | None]
 
 
-def _geometry() -> dict[type, _Lowering]:
+def _geometry() -> dict[type, Lowering]:
     """How to read each geometry class: a function of the object and the image's channels; None is an identity."""
-    table: dict[type, _Lowering] = {}
+    table: dict[type, Lowering] = {}
     v1, v2 = _modules()
     apis: tuple[tuple[Any, T.Api], ...] = ((v1, "v1"), (v2, "v2"))
     for module, api in apis:
@@ -261,15 +295,17 @@ def _of_bytes() -> set[type]:
 # Geometry: one function for each class. `each` is the object, `channels` those of the image it gets.
 
 
-def _step(lowering: _Lowering, each: Any, channels: int) -> T.Geometry | None:
-    """Arguments that goloader.transforms does not take are those with which torchvision raises, sooner or later."""
+def read(lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
+    """What a transform of geometry does to a PIL image, read off its attributes.
+
+    Arguments that goloader.transforms does not take are those with which torchvision raises, sooner or later."""
     try:
         return lowering(each, channels)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise RefusalError("transform", _name(each), str(error)) from None
 
 
-def _tensor_step(lowering: _Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry:
+def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry:
     """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
     _, v2 = _modules()
     name = _name(each)
@@ -281,7 +317,7 @@ def _tensor_step(lowering: _Lowering, each: Any, tail: list[Any], channels: int)
         moved = each.padding is None and not each.pad_if_needed
     else:
         moved = False
-    step = _step(lowering, each, channels)
+    step = read(lowering, each, channels)
     if moved and step is not None:
         return step
     if isinstance(step, T.Resize | T.RandomResizedCrop) and type(each) in (v2.Resize, v2.RandomResizedCrop):
@@ -416,7 +452,12 @@ def _fill_v2(each: Any) -> Any:
     """What v2 fills a PIL image with: its table may name types."""
     from PIL import Image
 
-    return each._fill.get(Image.Image, each._fill.get("others"))
+    return fill_of(each, Image.Image)
+
+
+def fill_of(each: Any, kind: type) -> Any:
+    """What one of v2's transforms fills a border of an object of that type with."""
+    return each._fill.get(kind, each._fill.get("others"))
 
 
 def _fill(value: Any, channels: int, mode: Any) -> float | list[float]:
@@ -455,13 +496,13 @@ _tables: OrderedDict[tuple[Any, ...], Table] = OrderedDict()
 _TABLES_MAX = 64
 
 
-def _table(tail: tuple[Any, ...], channels: int) -> Table:
+def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
     names = ", ".join(map(_name, tail))
-    key = (channels, *((type(each), _key(_arguments(each), _name(each))) for each in tail))
+    key = (form.key(), channels, *((type(each), _key(_arguments(each), _name(each))) for each in tail))
     table = _tables.get(key)
     if table is None:
         try:
-            table = run_tail(tail, channels, names)
+            table = form.table(tail, channels, names)
         except RefusalError:
             raise
         except Exception as error:  # whatever it is, torch's own path is to raise it

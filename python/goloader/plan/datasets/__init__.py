@@ -3,6 +3,7 @@
     samples.py  what comes of it: Images (files and labels) or Arrays (rows of arrays)
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
     files.py    torchvision's ImageFolder, and its other datasets of image files
+    pairs.py    torchvision's datasets of images and masks
     pictures.py torchvision's datasets of images in memory
     tensors.py  torch's TensorDataset
     arrays.py   goloader's ArrayDataset
@@ -21,10 +22,10 @@ from torch.utils.data import Subset, TensorDataset
 
 from ...arrays import ArrayDataset, TokenDataset
 from ..refusal import Refusal, RefusalError
-from . import arrays, files, pictures, tokens
+from . import arrays, files, pairs, pictures, tokens
 from .gather import Gather
 from .pictures import PixelPart
-from .samples import Arrays, Images, Part, Samples
+from .samples import Arrays, Images, PairPart, Part, Samples
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
 
@@ -39,7 +40,7 @@ def lower(dataset: Any) -> Samples | Refusal:
     try:
         leaves = Leaves(_leaf)
         root = node(dataset, leaves)
-        images = [column.spec in (Part, PixelPart) for column in root.columns]
+        images = [column.spec in (Part, PairPart, PixelPart) for column in root.columns]
         if not any(images):
             return Arrays(root, list(leaves.known.values()))
         if images != [True]:
@@ -63,6 +64,9 @@ def _leaf(dataset: Any) -> Node:
         return arrays.Rows(dataset)
     if isinstance(dataset, TokenDataset):
         return tokens.Tokens(dataset)
+    of_pairs = pairs.kind_of(dataset)
+    if of_pairs is not None:
+        return pairs.Pairs(dataset, of_pairs)
     of_files = files.kind_of(dataset)
     if of_files is not None:
         return files.ImageFiles(dataset, of_files)

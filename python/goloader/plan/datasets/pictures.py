@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -32,6 +32,8 @@ class PixelPart:
     pixels: Pixels
     labels: NDArray[np.int64]
     lowered: Lowered
+
+    views: ClassVar[int] = 1
 
     def __len__(self) -> int:
         return len(self.pixels.array)

@@ -6,7 +6,7 @@ import bisect
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from .cuts import Cut
 from .pictures import PixelPart
 from .tree import NOWHERE, Column, Indices, Node
 
-__all__ = ["Arrays", "Images", "Part", "Samples"]
+__all__ = ["Arrays", "Images", "PairPart", "Part", "Samples"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +31,53 @@ class Part:
     """
 
     dataset: Any
-    samples: Sequence[tuple[Any, int]]
+    samples: Sequence[tuple[Any, Any]]
     files: Files
     lowered: Lowered
     load: Callable[[Any], Any]
 
+    views: ClassVar[int] = 1  # files a sample
+
     def __len__(self) -> int:
         return len(self.samples)
+
+    def path(self, file: int) -> Any:
+        """Of a file, by its number among the part's."""
+        return self.samples[file][0]
+
+    def open(self, file: int) -> Any:
+        """The image of a file by Pillow, as the core wants it."""
+        return self.load(self.path(file))
+
+
+@dataclass(frozen=True, eq=False)
+class PairPart(Part):
+    """Files of images and of targets that are images as well, which share their transforms.
+
+    samples  (path, path of the target) tuples
+    files    image and target of each sample
+    """
+
+    views: ClassVar[int] = 2
+
+    def path(self, file: int) -> Any:
+        return self.samples[file // 2][file % 2]
+
+    def open(self, file: int) -> Any:
+        path, target = self.path(file), self.lowered.target
+        if file % 2 == 0:
+            return self.load(path)
+        assert target is not None
+        from PIL import Image
+
+        image = Image.open(path)
+        image.load()
+        if image.mode != target.mode:
+            raise RuntimeError(
+                f"goloader: {path} is an image of mode {image.mode}, where all targets were of mode {target.mode} "
+                "when the dataset was first used"
+            )
+        return image
 
 
 class Samples:
@@ -86,7 +126,7 @@ class Samples:
 
 
 class Images(Samples):
-    """Images with a label each.
+    """Images with a target each: a label, or an image of its own.
 
     parts    those with transforms of their own, each once
     index    [length] int64, index of the dataset -> number of the image, counted through all parts; None if the same
@@ -110,9 +150,9 @@ class Images(Samples):
             self.foreign = 0.0
         else:
             self.files = Files.joined([part.files for part in column.pieces])
-            self.foreign = 1.0 - self.files.native_share(self.index)
+            self.foreign = 1.0 - self.files.native_share(_files(self.index, column.pieces[0].views))
         self.kinds = tuple(sorted({type(part.dataset).__qualname__ for part in self.parts}))
-        self._ends = list(itertools.accumulate(map(len, self.parts)))
+        self._ends = list(itertools.accumulate(len(part) * part.views for part in self.parts))
 
     @property
     def in_memory(self) -> bool:
@@ -126,18 +166,18 @@ class Images(Samples):
     def _find(self, row: int) -> tuple[Part | PixelPart, int]:
         number = bisect.bisect_right(self._ends, row)
         part = self.parts[number]
-        return part, row - self._ends[number] + len(part)
+        return part, row - self._ends[number] + len(part) * part.views
 
     def name(self, row: int) -> Any:
         """The path of a file, the place of an image in memory."""
         part, at = self._find(row)
-        return part.samples[at][0] if isinstance(part, Part) else f"image {at}"
+        return part.path(at) if isinstance(part, Part) else f"image {at}"
 
     def load(self, row: int) -> Any:
-        """The image of a file by Pillow, RGB."""
+        """The image of a file by Pillow, RGB; a target's in its own mode."""
         part, at = self._find(row)
         assert isinstance(part, Part)
-        return part.load(part.samples[at][0])
+        return part.open(at)
 
     def resolve(self, indices: Indices) -> Indices:
         indices = super().resolve(indices)
@@ -146,6 +186,13 @@ class Images(Samples):
             if (indices == NOWHERE).any():
                 raise IndexError("a Subset lists an index that its dataset does not have")
         return indices
+
+
+def _files(index: Indices | None, views: int) -> Indices | None:
+    """The files of images, where each has so many."""
+    if index is None or views == 1:
+        return index
+    return (index[index != NOWHERE, None] * views + np.arange(views)).reshape(-1)
 
 
 class Arrays(Samples):

@@ -1,0 +1,206 @@
+"""Transforms of samples whose target is an image as well: a mask, as datasets for segmentation have them.
+
+A pair of files is lowered as two images. Either each has a transform of its own (transform and target_transform), and
+draws for itself, the image first; or one transform of v2 takes both and draws once, so that the core draws the same
+numbers for the target again. The target is what its file holds, one 8-bit plane: palette indices (mode P) or grey (L),
+as a PIL image or, where torchvision's wrapper stands before the transforms, as a tv_tensors.Mask.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .. import transforms as T
+from .lowered import Lowered, Target
+from .refusal import Refusal, RefusalError
+from .tables import Table, as_pil, run_tail
+from .transforms import Form, Lowering, fill_of, lower, read
+
+__all__ = ["Kind", "lower_apart", "lower_together"]
+
+Kind = Literal["P", "L", "Mask"]  # what a target is: a PIL image of that mode, or a tv_tensors.Mask
+
+
+def lower_apart(transform: Any, target_transform: Any, kind: Kind, mode: str) -> Lowered:
+    """What two transforms make of an image, RGB, and its target. Raises RefusalError."""
+    if target_transform is None and kind == "Mask":
+        target_transform = torch.nn.Identity()
+    image, target = _lowered(transform, Form(3)), _lowered(target_transform, _TargetForm(kind))
+    return _paired(image, target, kind, mode, together=False)
+
+
+def lower_together(transforms: Any, kind: Kind, mode: str) -> Lowered:
+    """What a transform of v2 makes of an image, RGB, and its target. Raises RefusalError."""
+    image, target = _lowered(transforms, _JointImageForm(kind)), _lowered(transforms, _JointTargetForm(kind))
+    return _paired(image, target, kind, mode, together=True)
+
+
+def _lowered(transform: Any, form: Form) -> Lowered:
+    lowered = lower(transform, form)
+    if isinstance(lowered, Refusal):
+        raise RefusalError(lowered.stage, lowered.what, lowered.why)
+    return lowered
+
+
+def _paired(image: Lowered, target: Lowered, kind: Kind, mode: str, *, together: bool) -> Lowered:
+    names = image.names
+    if not together:
+        names += tuple(f"of the target: {name}" for name in target.names)
+    made = Target(target, mode, together, decoded=kind == "Mask")
+    return replace(image, target=made, names=names)
+
+
+# What is known of masks.
+_MASK_STEPS = (
+    T.Resize,
+    T.CenterCrop,
+    T.RandomCrop,
+    T.RandomResizedCrop,
+    T.RandomHorizontalFlip,
+    T.RandomVerticalFlip,
+    T.Pad,
+)
+
+
+class _TargetForm(Form):
+    """A target by itself."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(1)
+        self.kind = kind
+        self.is_tensor = kind == "Mask"
+
+    def key(self) -> Hashable:
+        return type(self), self.kind
+
+    def step(self, lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
+        step = read(lowering, self._adapted(each), channels)
+        if step is not None and not isinstance(step, _MASK_STEPS):
+            if isinstance(step, T.Grayscale) and self.kind != "P":
+                return step if self.kind == "L" else None  # what is done to colours leaves masks alone
+            raise RefusalError("transform", type(step).__name__, f"what it makes of a {self.kind} target is not known")
+        if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
+            # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
+            if self.kind == "Mask":
+                _check_nearest()
+            return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
+        return step
+
+    def step_of_tensor(self, lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+        if self.kind != "Mask" or not _leaves_types(tail):
+            raise RefusalError(
+                "transform", type(each).__name__, "what it makes of a target that is a tensor is not known"
+            )
+        return self.step(lowering, each, channels)
+
+    def _adapted(self, each: Any) -> Any:
+        """A transform of geometry with the attributes that are those for such targets."""
+        fills: dict[Any, Any] = getattr(each, "_fill", {})
+        if self.kind == "Mask":
+            if not isinstance(each, _v2().Transform):
+                raise RefusalError("transform", type(each).__name__, "torchvision's v1 knows no masks")
+            if getattr(each, "interpolation", None) in _exact():
+                raise RefusalError("transform", type(each).__name__, "nearest-exact is not known for masks")
+            from PIL import Image
+
+            fill = fill_of(each, _mask()) if fills else 0
+            if type(fill) in (list, tuple):
+                raise RefusalError("transform", type(each).__name__, f"its fill is {fill!r}")
+            return SimpleNamespace(**{**vars(each), "_fill": {Image.Image: fill}})
+        if self.kind == "P" and type(each).__name__ in ("Grayscale", "RGB"):
+            raise RefusalError("transform", type(each).__name__, "palette indices have no colours of their own")
+        if set(fills) - {"others"}:
+            # torchvision looks a PIL image's own class up, which is another as long as it is a file's.
+            raise RefusalError("transform", type(each).__name__, "its fill depends on the type of an image")
+        return each
+
+    def make(self, pixels: NDArray[np.uint8]) -> Any:
+        """The target of pixels, [height, width, 1]."""
+        if self.kind == "Mask":
+            return _mask()(torch.from_numpy(pixels.transpose(2, 0, 1).copy()))
+        image = as_pil(pixels)
+        if self.kind == "P":
+            image.putpalette(bytes(range(256)) * 3)
+        return image
+
+    def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
+        return run_tail(tail, channels, names, self.make)
+
+
+class _Joint(_TargetForm):
+    """One of an image and its target, which a transform takes together."""
+
+    place: int
+
+    joint = True
+
+    def check(self, each: Any, geometry: bool) -> None:
+        if not isinstance(each, _v2().Transform):
+            raise RefusalError("transform", type(each).__name__, "only torchvision's v2 takes image and target at once")
+
+    def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
+        def both(each: Any) -> Callable[[Any], Any]:
+            return lambda pair: each(*pair)
+
+        def begin(pixels: NDArray[np.uint8]) -> Any:
+            other = np.zeros((*pixels.shape[:2], 1 if self.place == 0 else 3), np.uint8)
+            image, target = (pixels, other) if self.place == 0 else (other, pixels)
+            return as_pil(image), self.make(target)
+
+        return run_tail([*map(both, tail), lambda pair: pair[self.place]], channels, names, begin)
+
+
+class _JointTargetForm(_Joint):
+    place = 1
+
+
+class _JointImageForm(_Joint):
+    place = 0
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind)
+        self.channels, self.is_tensor = 3, False
+
+    def step(self, lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
+        return Form.step(self, lowering, each, channels)
+
+    def step_of_tensor(self, lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+        return Form.step_of_tensor(self, lowering, each, tail, channels)
+
+
+def _leaves_types(tail: list[Any]) -> bool:
+    """True if v2's next transform still knows what is an image and what a mask."""
+    return all(type(each) is _v2().ToImage for each in tail)
+
+
+def _v2() -> Any:
+    return sys.modules.get("torchvision.transforms.v2", SimpleNamespace(Transform=()))
+
+
+def _mask() -> Any:
+    return sys.modules["torchvision.tv_tensors"].Mask
+
+
+def _exact() -> tuple[Any, ...]:
+    return "nearest-exact", sys.modules["torchvision.transforms.functional"].InterpolationMode.NEAREST_EXACT
+
+
+@cache
+def _check_nearest() -> None:
+    """Raise RefusalError unless torch's nearest neighbour rounds as core/op/resample_axis.c does."""
+    for length, out in ((7, 3), (100, 61), (61, 100), (641, 480), (33, 32), (5, 5), (1000, 7)):
+        row = torch.arange(length, dtype=torch.float32).view(1, 1, 1, length)
+        got = torch.nn.functional.interpolate(row, size=[1, out], mode="nearest").view(-1).numpy()
+        scale = np.float32(length) / np.float32(out)
+        want = np.minimum(np.floor(np.arange(out, dtype=np.float32) * scale), length - 1)
+        if not np.array_equal(got, want):
+            raise RefusalError("transform", f"torch {torch.__version__}", "its nearest neighbour is not the one known")
