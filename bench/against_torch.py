@@ -3,7 +3,7 @@
     python -m bench.against_torch [--cases tensors,short_epochs] [--rounds N]
 
 What: samples a second of whole epochs, iter() included, over the datasets of bench/cases.py: tensors, arrays, memory
-maps, tokens, and classes that Python runs. Batches are dropped as they come.
+maps, tokens, and classes of one's own (bench/own_classes.py). Batches are dropped as they come.
 
 How: a process a case. It compares the first epoch of both loaders byte for byte, then runs them in turn: ours with the
 workers of --workers, torch's with 0, as many and twice as many (only as many where the way home from workers is what
@@ -11,7 +11,8 @@ is timed), with persistent workers unless the case says otherwise, and all after
 whole epochs for at least --seconds; rounds go forwards and backwards. Ratios are taken inside a round over torch's best
 of that case, their median is shown.
 
-How to read: 'x best' is ours over torch's best number of workers, 'x same' over torch with as many workers as ours.
+How to read: 'x best' is ours over torch's best number of workers, 'x same' over torch with as many workers as ours, 'x
+Go' a class of one's own over a dataset of the same samples that Go knows by itself.
 'GB/s' are the bytes of our batches a second; 'memcpy' is a copy by one core, measured in the same process.
 """
 
@@ -35,9 +36,10 @@ import torch
 from torch.utils.data import DataLoader
 
 import goloader
-from bench import harness
+from bench import harness, own_classes  # noqa: F401  # its cases
 from bench.cases import CASES, Case
 
+LOWERED = "goloader, lowered"
 MEMCPY_BYTES = 256 << 20
 
 
@@ -103,7 +105,10 @@ def measure(case: Case, workers: int, rounds: int, seconds: float) -> dict[str, 
         loaders = {"goloader": loader(goloader.DataLoader, workers)}
         for count in (workers,) if case.way_home else (0, workers, 2 * workers):
             loaders[f"torch, {count}"] = loader(DataLoader, count)
-        print(loaders["goloader"].explain(), file=sys.stderr)
+        if case.lowered is not None:
+            loaders[LOWERED] = goloader.DataLoader(
+                case.lowered(Path(scratch)), num_workers=workers, persistent_workers=True, **case.options
+            )
         same = f"torch, {workers}"
         samples = len(dataset)
         bytes_a_sample = 0.0
@@ -111,11 +116,12 @@ def measure(case: Case, workers: int, rounds: int, seconds: float) -> dict[str, 
             bytes_a_sample = require_same_bits(loaders["goloader"], loaders[same]) / samples
         for each in loaders.values():
             samples_per_s(each, samples, 0)
+        print(loaders["goloader"].explain(), file=sys.stderr)
         speeds: dict[str, list[float]] = {name: [] for name in loaders}
         for turn in range(rounds):
             for name in list(loaders)[:: 1 if turn % 2 == 0 else -1]:
                 speeds[name].append(samples_per_s(loaders[name], samples, seconds))
-    best = max((name for name in speeds if name != "goloader"), key=lambda name: statistics.median(speeds[name]))
+    best = max((name for name in speeds if name.startswith("torch")), key=lambda name: statistics.median(speeds[name]))
     ours = speeds["goloader"]
     return {
         "title": case.title,
@@ -123,6 +129,9 @@ def measure(case: Case, workers: int, rounds: int, seconds: float) -> dict[str, 
         "torch_best": best,
         "ratio_best": statistics.median(mine / other for mine, other in zip(ours, speeds[best], strict=True)),
         "ratio_same": statistics.median(mine / other for mine, other in zip(ours, speeds[same], strict=True)),
+        "ratio_lowered": statistics.median(mine / other for mine, other in zip(ours, speeds[LOWERED], strict=True))
+        if case.lowered is not None
+        else None,
         "target": case.target,
         "bytes_per_s": statistics.median(ours) * bytes_a_sample,
         "memcpy_bytes_per_s": memcpy_bytes_per_s(),
@@ -131,7 +140,7 @@ def measure(case: Case, workers: int, rounds: int, seconds: float) -> dict[str, 
 
 
 def table(results: dict[str, Any]) -> str:
-    head = ["", "goloader", "torch's best", "with", "x best", "x same", "GB/s", "memcpy"]
+    head = ["", "goloader", "torch's best", "with", "x best", "x same", "x Go", "GB/s", "memcpy"]
     rows = [head]
     for figures in results.values():
         speed = {name: statistics.median(values) for name, values in figures["samples_per_s"].items()}
@@ -141,8 +150,9 @@ def table(results: dict[str, Any]) -> str:
                 f"{speed['goloader']:,.0f}",
                 f"{speed[figures['torch_best']]:,.0f}",
                 figures["torch_best"].removeprefix("torch, ") + " workers",
-                f"{figures['ratio_best']:.1f}x",
-                f"{figures['ratio_same']:.1f}x",
+                f"{figures['ratio_best']:.2f}x",
+                f"{figures['ratio_same']:.2f}x",
+                "" if figures["ratio_lowered"] is None else f"{figures['ratio_lowered']:.2f}x",
                 f"{figures['bytes_per_s'] / 1e9:.1f}",
                 f"{figures['memcpy_bytes_per_s'] / 1e9:.1f}",
             ]

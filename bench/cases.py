@@ -1,4 +1,4 @@
-"""The cases of bench/against_torch.py: datasets that are read, not decoded, short ones, and ways home from workers.
+"""The cases of bench/against_torch.py: datasets that are read, short ones, own classes, ways home from workers.
 
 A case is a function that makes a dataset in a folder that it may fill, and what a DataLoader takes besides it. What it
 writes is made again at each start: it is small, or cheap.
@@ -31,6 +31,7 @@ class Case:
     same_bits   False if torch's own batches differ from run to run
     way_home    the dataset costs nothing, and what is timed is how batches come from worker processes: torch's loader
                 has as many workers as ours
+    lowered     makes a dataset of the same samples that Go knows by itself: what recording the user's code costs
     """
 
     name: str
@@ -40,19 +41,26 @@ class Case:
     target: float
     same_bits: bool = True
     way_home: bool = False
+    lowered: Make | None = None
 
 
 CASES: dict[str, Case] = {}
 
 
 def case(
-    title: str, *, target: float, same_bits: bool = True, way_home: bool = False, **options: Any
+    title: str,
+    *,
+    target: float,
+    same_bits: bool = True,
+    way_home: bool = False,
+    lowered: Make | None = None,
+    **options: Any,
 ) -> Callable[[Make], Make]:
     """Adds the decorated function as a case of its name."""
 
     def add(make: Make) -> Make:
         all_options = {"shuffle": True, **options}
-        CASES[make.__name__] = Case(make.__name__, title, make, all_options, target, same_bits, way_home)
+        CASES[make.__name__] = Case(make.__name__, title, make, all_options, target, same_bits, way_home, lowered)
         return make
 
     return add

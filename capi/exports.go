@@ -82,7 +82,7 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 	}
 	n := int(source.count)
 	if p.Source.Kind == plan.Recipe {
-		return pipeline.OpenRecipes(p), nil
+		return pipeline.OpenRecipes(p)
 	}
 	if p.Source.Kind == plan.Array {
 		if err := fits(p.Source.Fields); err != nil {

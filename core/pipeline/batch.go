@@ -35,6 +35,9 @@ type sample struct {
 	size     recipe.Size
 	from, to int // its bytes in its span's buffer
 	stamp    source.Stamp
+	// file is its number in the seek index, if that has one for it.
+	file    int
+	indexed bool
 	// seekBytes is what the job was lent of the file's seek index.
 	seekBytes int
 	steps     [2]int32 // its recipe in batch.steps

@@ -103,6 +103,8 @@ type Loader struct {
 	random bool          // any part draws
 	exps   draw.Answers
 	seek   *seek.Index // nil if no seek index is kept
+	// numbers are those of files in the seek index, where batches bring paths along
+	numbers *seek.Numbers
 
 	mu      sync.Mutex
 	ring    *ring.Ring
@@ -134,7 +136,7 @@ func Open(p *plan.Plan, files source.Files) (*Loader, error) {
 		l.free()
 		return nil, fmt.Errorf("the plan's parts have %d samples, the source %d files, %d a sample", end, files.Len(), l.views)
 	}
-	if err := l.openSeek(); err != nil {
+	if err := l.openSeek(files.Len()); err != nil {
 		l.free()
 		return nil, err
 	}
@@ -167,14 +169,14 @@ func (l *Loader) compile(to *part, p plan.Part) error {
 	return nil
 }
 
-// openSeek makes the seek index that the plan asks for, and fills it from the last run's. What it cannot use is no
+// openSeek makes the seek index that the plan asks for, of n files, and fills it from the last run's. What it cannot use is no
 // error, but a warning: without an index everything is the same, only slower.
-func (l *Loader) openSeek() error {
+func (l *Loader) openSeek(n int) error {
 	want := l.plan.SeekIndex
-	if want == nil {
+	if want == nil || n == 0 {
 		return nil
 	}
-	index, err := seek.New(l.files.Len(), want.BytesMax)
+	index, err := seek.New(n, want.BytesMax)
 	if errors.Is(err, seek.ErrTooSmall) {
 		return nil
 	}
@@ -231,8 +233,14 @@ func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
 }
 
 // OpenRecipes compiles a plan without a source: every batch brings its recipes along (Run.SubmitRecipes).
-func OpenRecipes(p *plan.Plan) *Loader {
-	return &Loader{plan: p, ring: ring.New(slotsHeld), views: 1}
+func OpenRecipes(p *plan.Plan) (*Loader, error) {
+	l := &Loader{plan: p, ring: ring.New(slotsHeld), views: 1}
+	if err := l.openSeek(int(p.Source.Files)); err != nil {
+		l.free()
+		return nil, err
+	}
+	l.numbers = seek.NewNumbers(int(p.Source.Files))
+	return l, nil
 }
 
 // Len is the number of samples in the source; 0 if there is none.

@@ -124,7 +124,8 @@ func (w *worker) readSources(b *batch, sp *span) error {
 		case origin.Kind == recipe.Bytes:
 			data = origin.Data
 		case i > sp.lo && b.recipes.batch.Images[i].Source == b.recipes.batch.Images[i-1].Source && b.samples[i-1].to > 0:
-			s.from, s.to = b.samples[i-1].from, b.samples[i-1].to
+			before := &b.samples[i-1]
+			s.from, s.to, s.stamp, s.file, s.indexed = before.from, before.to, before.stamp, before.file, before.indexed
 			data = sp.buffer.Slice(s.from, s.to)
 		default:
 			from := sp.buffer.Len()
@@ -136,7 +137,10 @@ func (w *worker) readSources(b *batch, sp *span) error {
 				s.state, s.why = unsized, err.Error()
 				continue
 			}
-			s.from, s.to = from, sp.buffer.Len()
+			s.from, s.to, s.stamp = from, sp.buffer.Len(), stamp
+			if l.seek != nil {
+				s.file, s.indexed = l.numbers.Of(origin.Data)
+			}
 			l.Stats.BytesRead.Add(int64(s.to - s.from))
 			data = sp.buffer.Slice(s.from, s.to)
 		}

@@ -85,6 +85,7 @@ func (w *worker) read(b *batch, sp *span) error {
 			continue
 		}
 		s.stamp = stamp
+		s.file, s.indexed = int(s.index), l.seek != nil
 		s.to = sp.buffer.Len()
 		l.Stats.BytesRead.Add(int64(s.to - s.from))
 		if image := l.image(s); image != nil {
@@ -232,12 +233,12 @@ func (w *worker) seekRoom(k int) []byte {
 // lendSeek gives job k what is known of its file.
 func (w *worker) lendSeek(k int, s *sample) {
 	l := w.run.loader
-	if l.seek == nil || s.format != decode.JPEG {
+	if !s.indexed || s.format != decode.JPEG {
 		w.jobs.SetSeek(k, nil, 0, 0)
 		return
 	}
 	room := w.seekRoom(k)
-	s.seekBytes = l.seek.Get(int(s.index), s.stamp, room)
+	s.seekBytes = l.seek.Get(s.file, s.stamp, room)
 	if s.seekBytes > 0 {
 		l.Stats.SeekHits.Add(1)
 	}
@@ -247,10 +248,10 @@ func (w *worker) lendSeek(k int, s *sample) {
 // keepSeek keeps what job k has learned of its file.
 func (w *worker) keepSeek(k int, s *sample) {
 	l := w.run.loader
-	if l.seek == nil || s.format != decode.JPEG || s.pixels.Valid() {
+	if !s.indexed || s.format != decode.JPEG || s.pixels.Valid() {
 		return
 	}
 	if size := w.jobs.SeekSize(k); size != s.seekBytes {
-		l.seek.Put(int(s.index), s.stamp, w.seekRoom(k)[:size])
+		l.seek.Put(s.file, s.stamp, w.seekRoom(k)[:size])
 	}
 }

@@ -53,9 +53,14 @@ func parse(n node) *Plan {
 	} else {
 		p.Pillow = pillow(f.get("pillow"))
 	}
-	if index := f.get("seek_index"); kind == Folder || kind == Pairs {
+	switch index := f.get("seek_index"); kind {
+	case Folder, Pairs:
 		p.SeekIndex = seekIndex(index)
-	} else {
+	case Recipe:
+		if p.SeekIndex = seekIndex(index); p.SeekIndex != nil && p.SeekIndex.Path != "" {
+			index.fail("want no path since the source is of kind recipe")
+		}
+	default:
 		index.null(kind)
 	}
 	total := int64(0)
@@ -92,6 +97,9 @@ func source(n node) Source {
 		if len(s.Fields) == 0 {
 			list.fail("want at least one field")
 		}
+	}
+	if s.Kind == Recipe {
+		s.Files = int32(f.get("files").int(0, math.MaxInt32))
 	}
 	f.done()
 	return s

@@ -45,6 +45,7 @@ const (
 type Source struct {
 	Kind   SourceKind
 	Fields []Field // Array: of each sample
+	Files  int32   // Recipe: about how many files its batches will name, for the seek index
 }
 
 // Field is one field of the samples of an array source.

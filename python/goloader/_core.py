@@ -48,12 +48,15 @@ class Rejected(Exception):
 
 
 class Core:
-    """A plan over its source, opened in the core. Closed when the last reference is gone, after its runs."""
+    """A plan over its source, opened in the core. Closed when the last reference is gone, after its runs.
+
+    text  the plan, as the core was given it
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._lib = _native.library()
-        self._text = text = plan.to_json()
+        self.text = text = plan.to_json()
         source = _native.Source(
             plan.count,
             *_listed(plan),
@@ -67,7 +70,7 @@ class Core:
 
     def fits(self, plan: Plan) -> bool:
         """True if this core is that plan, Pillow's settings of this moment included."""
-        return self.plan is plan and self._text == plan.to_json()
+        return self.plan is plan and self.text == plan.to_json()
 
     def start(self, *, workers: int, streams: int, base_seed: int = 0, seeds: NDArray[np.uint64] | None = None) -> Run:
         """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core.

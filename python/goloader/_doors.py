@@ -99,7 +99,9 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     if isinstance(decision, Refusal):
         why = door.refusal(loader) if _native.available() else _FORKED
         trace = [Row("trace", why.what, "Python", why.why)] if why is not None else door.record(loader).rows()
-        return Explanation([*rows, *(trace if ours else ()), *batches])
+        shown = Explanation([*rows, *(trace if ours else ()), *batches])
+        stats = door.workshop(loader).stats() if shown.native else {}
+        return shown.counted(stats) if stats else shown
     opened = _cores.get(loader)
     return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())
 

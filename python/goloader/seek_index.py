@@ -20,7 +20,8 @@ class SeekIndex:
                 sparser and gains less, with less than 96 bytes a file there is none
     path        a file that the index is read from when the first epoch begins, and written to, as a whole, when an
                 epoch ends that added much, and when the loader goes; None keeps it in memory only. Several processes
-                may share it. One that is damaged is ignored, with a RuntimeWarning
+                may share it. One that is damaged is ignored, with a RuntimeWarning. Of a dataset of one's own, whose
+                files the core learns of as they come, nothing is kept between runs
     """
 
     bytes_max: int = 512 << 20

@@ -364,8 +364,8 @@ func TestSamplersCrossTheBoundary(t *testing.T) {
 }
 
 // recipePlan has no source: batches bring their recipes along.
-const recipePlan = `{"version": 1, "source": {"kind": "recipe"}, "parts": [], "output": null, "rng": null,
-	"pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": null}`
+const recipePlan = `{"version": 1, "source": {"kind": "recipe", "files": 3}, "parts": [], "output": null, "rng": null,
+	"pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": {"bytes_max": 1000000, "path": null}}`
 
 // message is the wire form (core/recipe) of one field with the images of some paths, as they are.
 func message(t *testing.T, width, height int, paths ...string) []byte {

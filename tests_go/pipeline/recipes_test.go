@@ -20,7 +20,8 @@ import (
 
 // recipePlan is the plan whose batches bring their recipes along.
 var recipePlan = &plan.Plan{
-	Source: plan.Source{Kind: plan.Recipe}, Pillow: plan.Pillow{PassOrder: plan.ShrinkFirst},
+	Source: plan.Source{Kind: plan.Recipe, Files: 16}, Pillow: plan.Pillow{PassOrder: plan.ShrinkFirst},
+	SeekIndex: &plan.SeekIndex{BytesMax: 1 << 20},
 }
 
 // wish is one image of a message: a photo, by its path or its bytes, and what is to be done to it.
@@ -165,7 +166,8 @@ func recipeRig(t *testing.T, photos []photo, o pipeline.Options) (*rig, string) 
 			require.NoError(t, os.WriteFile(filepath.Join(dir, p.name), p.file, 0o600))
 		}
 	}
-	l := pipeline.OpenRecipes(recipePlan)
+	l, err := pipeline.OpenRecipes(recipePlan)
+	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return start(t, l, recipePlan, photos, o), dir
 }

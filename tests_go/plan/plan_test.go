@@ -79,6 +79,19 @@ func TestAPlanOfPairsIsReadWhole(t *testing.T) {
 	})
 }
 
+const recipes = `{"version": 1, "source": {"kind": "recipe", "files": 9}, "parts": [],
+ "output": null, "rng": null, "pillow": {"pass_order": "shrink_first", "max_pixels": null},
+ "seek_index": {"bytes_max": 1048576, "path": null}}`
+
+func TestAPlanOfRecipesIsReadWhole(t *testing.T) {
+	p, err := plan.Parse([]byte(recipes))
+	require.NoError(t, err)
+	require.Equal(t, &plan.Plan{
+		Source: plan.Source{Kind: plan.Recipe, Files: 9}, Pillow: plan.Pillow{PassOrder: plan.ShrinkFirst},
+		SeekIndex: &plan.SeekIndex{BytesMax: 1 << 20},
+	}, p)
+}
+
 func TestAnImagePlanIsReadWhole(t *testing.T) {
 	p, err := plan.Parse([]byte(images))
 	require.NoError(t, err)
@@ -263,6 +276,14 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"table": ""`, `"table": "AAAA"`, "parts[0].table: want an empty string for an array source"},
 		{`"seek_index": null`, `"seek_index": {}`, `seek_index: want null for a source of kind "array", got an object`},
 		{`"rng": null`, `"rng": {}`, `rng: want null for a source of kind "array", got an object`},
+	})
+}
+
+func TestAWrongPlanOfRecipesIsRefused(t *testing.T) {
+	refuse(t, recipes, []spoiled{
+		{`"files": 9`, `"files": -1`, "source.files: want an integer from 0 to 2147483647, got -1"},
+		{`"parts": []`, `"parts": [{}]`, "parts: want none since the source is of kind recipe"},
+		{`"path": null`, `"path": "/cache/index"`, "seek_index: want no path since the source is of kind recipe"},
 	})
 }
 

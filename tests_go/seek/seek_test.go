@@ -42,6 +42,19 @@ func stamp(i int) source.Stamp {
 
 func names(i int) string { return fmt.Sprintf("/data/set/class%d/%d.jpg", i%3, i) }
 
+func TestFilesKeepTheNumbersThatTheirPathsGot(t *testing.T) {
+	numbers := seek.NewNumbers(100)
+	for range 2 {
+		for i := range 100 {
+			got, ok := numbers.Of([]byte(names(i)))
+			require.True(t, ok)
+			require.Equal(t, i, got)
+		}
+	}
+	_, ok := numbers.Of([]byte(names(100)))
+	require.False(t, ok)
+}
+
 func TestWhatWasPutIsThereForTheSameVersionOfTheFileOnly(t *testing.T) {
 	leakcheck.Check(t)
 	x := open(t, 10, 1<<20)

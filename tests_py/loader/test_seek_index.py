@@ -13,10 +13,12 @@ import pytest
 import torch
 from PIL import Image
 from torchvision import datasets
+from torchvision import transforms as v1
 from torchvision.transforms import v2
 
 from goloader import DataLoader, NumpyLoader, SeekIndex, _doors
 from goloader import transforms as T
+from goloader.trace import door, hooks
 
 FILES, CROPS = 24, v2.Compose([v2.RandomResizedCrop(32), v2.PILToTensor()])
 
@@ -69,6 +71,30 @@ def test_batches_are_the_same_with_any_index(folder: Path, bytes_max: int) -> No
     counted = stats(small)
     assert counted["seek_bytes"] <= bytes_max
     assert counted["seek_hits"] == (0 if bytes_max == 1 else 2 * FILES)
+
+
+class Own(datasets.ImageFolder):
+    """Recorded, since it is a class of one's own."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.imgs[index][0]).convert("RGB")
+        return v1.functional.pil_to_tensor(v1.RandomResizedCrop(32)(image)), index
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("index", [SeekIndex(1 << 20), SeekIndex(1 << 20, path="nowhere"), False])
+def test_recorded_datasets_have_one_too(folder: Path, workers: int, index: SeekIndex | bool) -> None:
+    options: dict[str, Any] = {"batch_size": 5, "num_workers": workers, "shuffle": True}
+    recorded = DataLoader(Own(str(folder)), seek_index=index, **options)
+    for ours, torchs in zip(
+        epochs(recorded), epochs(torch.utils.data.DataLoader(recorded.dataset, **options)), strict=True
+    ):
+        assert torch.equal(ours, torchs)
+    if hooks.unknown_version() is None:
+        counted = door.workshop(recorded).stats()
+        assert (counted["seek_hits"] >= 2 * FILES) == (index is not False)
+        assert f"{counted['seek_hits']} with the seek index" in str(recorded.explain()) or not index
+    assert not os.path.exists("nowhere")
 
 
 def test_the_default_is_an_index_in_memory(folder: Path) -> None:

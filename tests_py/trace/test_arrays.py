@@ -23,13 +23,14 @@ from goloader.trace.native import CoreNative
 from goloader.trace.same import difference
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
+from goloader.trace.workshop import Workshop
 
 MEAN, STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
 
 
 def traced(function: Callable[[str], Any], path: str, core: bool = True) -> tuple[Any, Session, int]:
     """What a function returns with stand-ins, made by the core; the session; and images that the core made."""
-    native = CoreNative(workers=1) if core else None
+    native = CoreNative(Workshop().core(), workers=1) if core else None
     session = Session(native)
     hooks.hold()
     try:

@@ -19,6 +19,7 @@ from goloader.trace.native import CoreNative
 from goloader.trace.same import difference
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
+from goloader.trace.workshop import Workshop
 
 ENHANCERS = (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color, ImageEnhance.Sharpness)
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
@@ -149,7 +150,7 @@ def chain(path: str, seed: int) -> Any:
 
 @pytest.mark.timeout(600)
 def test_random_chains(files: list[str]) -> None:
-    native = CoreNative(workers=2)
+    native = CoreNative(Workshop().core(), workers=2)
     hooks.hold()
     real = made = 0
     try:

@@ -12,7 +12,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -72,6 +72,7 @@ class Plan:
     rows      what explain() says
     seek_index  how much of a folder's files is remembered; None for nothing
     collation   what the loader does with the samples of a batch; None without a loader
+    named_files  about how many files batches of recipes will name
     """
 
     kind: Literal["folder", "pairs", "pixels", "array", "recipe"]
@@ -92,6 +93,7 @@ class Plan:
     samples: Samples | None = None
     seek_index: SeekIndex | None = None
     collation: Collation | None = None
+    named_files: int = 0
 
     @property
     def count(self) -> int:
@@ -149,8 +151,10 @@ class Plan:
             if self.kind != "recipe":
                 output = {"dtype": self.dtype, "channels": self.channels}
                 rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
-            if self.kind in ("folder", "pairs") and self.seek_index is not None:
+            if self.kind in ("folder", "pairs", "recipe") and self.seek_index is not None:
                 seek_index = self.seek_index.to_plan()
+            if self.kind == "recipe":
+                source["files"] = self.named_files
         parts = [
             {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
             for count, lowered in self.parts
@@ -406,12 +410,23 @@ def make_arrays(
     )
 
 
-def make_recipes() -> Plan | Refusal:
-    """The plan whose batches bring their recipes along, or the reason why the core cannot carry out any here."""
+def make_recipes(named_files: int = 0, seek_index: SeekIndex | None = None) -> Plan | Refusal:
+    """The plan whose batches bring their recipes along, or the reason why the core cannot carry out any here.
+
+    What is remembered of `named_files` files is not kept between runs: their paths come and go with the batches.
+    """
     world = probe.world()
     if isinstance(world, Refusal):
         return world
-    return probe.check_pillow_plugins() or Plan(kind="recipe", length=0, parts=(), world=world, rows=())
+    return probe.check_pillow_plugins() or Plan(
+        kind="recipe",
+        length=0,
+        parts=(),
+        world=world,
+        rows=(),
+        seek_index=None if seek_index is None else replace(seek_index, path=None),
+        named_files=named_files,
+    )
 
 
 _ARRAY_DTYPES = (

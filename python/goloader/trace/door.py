@@ -14,18 +14,21 @@ from .._beside import Beside
 from ..fallback.iterator import without_slots
 from ..plan.refusal import Refusal
 from ..plan.transforms import is_original
+from ..seek_index import SeekIndex
 from ..state.protocol import has_state
 from ..state.workers import ReportedIterator
 from . import hooks
 from .record import Record
+from .workshop import Workshop
 
 if TYPE_CHECKING:
     from .._loader import DataLoader
 
-__all__ = ["fetcher", "iterator", "record", "refusal"]
+__all__ = ["fetcher", "iterator", "record", "refusal", "workshop"]
 
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _records: Beside[DataLoader[Any], Record] = Beside()
+_workshops: Beside[DataLoader[Any], Workshop] = Beside()
 
 
 def refusal(loader: DataLoader[Any]) -> Refusal | None:
@@ -67,13 +70,26 @@ def record(loader: DataLoader[Any]) -> Record:
     return known
 
 
+def workshop(loader: DataLoader[Any]) -> Workshop:
+    """Where a loader's recipes are carried out."""
+    known = _workshops.get(loader)
+    if known is None:
+        known = _workshops[loader] = Workshop()
+    known.seek_index = SeekIndex.of(loader.seek_index)
+    try:
+        known.files = len(loader.dataset)  # type: ignore[arg-type]
+    except Exception:  # a dataset needs no length; a sampler may know it
+        known.files = 0
+    return known
+
+
 def iterator(loader: DataLoader[Any]) -> ReportedIterator:
     """The iterator of a loader with num_workers > 0 and shared slots."""
     if not record(loader).on or refusal(loader) is not None:
         return ReportedIterator(loader)
     from .iterator import TracingIterator
 
-    return TracingIterator(loader, record(loader))
+    return TracingIterator(loader, record(loader), workshop(loader))
 
 
 def fetcher(loader: DataLoader[Any], inner: Any) -> Any:
@@ -82,4 +98,4 @@ def fetcher(loader: DataLoader[Any], inner: Any) -> Any:
         return inner
     from .fetch import Fetcher
 
-    return Fetcher(inner, record(loader))
+    return Fetcher(inner, record(loader), workshop(loader))

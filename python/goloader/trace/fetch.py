@@ -28,6 +28,7 @@ from .state import State
 from .switch import recording
 from .tensor import StandInTensor, replace
 from .value import Memory, Value
+from .workshop import Workshop
 
 __all__ = ["Fetcher"]
 
@@ -35,12 +36,13 @@ __all__ = ["Fetcher"]
 class Fetcher:
     """Fetches batches in the process that uses them (num_workers=0).
 
-    inner   torch's fetcher of a map-style dataset
-    record  of the loader
+    inner     torch's fetcher of a map-style dataset
+    record    of the loader
+    workshop  of the loader; None in a worker process
     """
 
-    def __init__(self, inner: Any, record: Record) -> None:
-        self._inner, self._record = inner, record
+    def __init__(self, inner: Any, record: Record, workshop: Workshop | None) -> None:
+        self._inner, self._record, self._workshop = inner, record, workshop
         self._generators = Generators(inner.dataset, inner.collate_fn)
         self._native: CoreNative | None = None
         hooks.hold()
@@ -156,7 +158,8 @@ class Fetcher:
 
     def _record_and_make(self, indices: Any, made: Record) -> Any:
         if self._native is None:
-            self._native = CoreNative(workers=0)
+            assert self._workshop is not None  # only worker processes have none, and record otherwise
+            self._native = CoreNative(self._workshop.core())
         session = Session(self._native, not self._record.keeps)
         try:
             with recording(session):

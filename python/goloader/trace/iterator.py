@@ -19,6 +19,7 @@ from .record import Record
 from .same import difference
 from .shipment import Arrival
 from .worker import Rewind, TracingWorker
+from .workshop import Workshop
 
 if TYPE_CHECKING:
     from .._loader import DataLoader
@@ -32,8 +33,8 @@ _WAIT_S = 0.01
 class TracingIterator(ReportedIterator):
     """The iterator of a loader whose dataset is recorded in its num_workers > 0 processes."""
 
-    def __init__(self, loader: DataLoader[Any], record: Record) -> None:
-        self._record = record
+    def __init__(self, loader: DataLoader[Any], record: Record, workshop: Workshop) -> None:
+        self._record, self._workshop = record, workshop
         self._native: CoreNative | None = None
         # Batches that wait for the core, in the order in which it was asked.
         self._asked: deque[Arrival] = deque()
@@ -83,7 +84,7 @@ class TracingIterator(ReportedIterator):
         self._asked.append(arrival)
         try:
             if self._native is None:
-                self._native = CoreNative(workers=0)
+                self._native = CoreNative(self._workshop.core())
             for message in arrival.messages:
                 self._native.submit(message)
                 arrival.submitted += 1

@@ -11,7 +11,6 @@ import torch
 from PIL import Image
 
 from .._core import Core, Rejected, Run
-from ..plan import Refusal, make_recipes
 from . import switch
 from .session import Native, TroubleError
 from .value import Value
@@ -23,12 +22,10 @@ __all__ = ["CoreNative"]
 class CoreNative(Native):
     """A run of the core without a source. Raises whatever Pillow raises for a file that the core leaves to it."""
 
-    def __init__(self, workers: int) -> None:
-        plan = make_recipes()
-        if isinstance(plan, Refusal):
-            raise RuntimeError(str(plan))
-        self._core = Core(plan)
-        self._run: Run = self._core.start(workers=workers, streams=1, base_seed=0)
+    def __init__(self, core: Core, workers: int = 0) -> None:
+        """Starts as many goroutines as `workers` asks, 0 for one a core."""
+        self._core = core
+        self._run: Run = core.start(workers=workers, streams=1, base_seed=0)
 
     def run(self, values: list[Value]) -> list[torch.Tensor]:
         """Blocks that hold these values, shaped as they lie in memory."""

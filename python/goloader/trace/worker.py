@@ -78,7 +78,7 @@ class _Tracer(Fetcher):
     """
 
     def __init__(self, inner: Any, record: Record, ahead: int) -> None:
-        super().__init__(inner, record)
+        super().__init__(inner, record, workshop=None)
         self.task, self.generation = -1, 0
         # Batches that may have to be made again: number, indices, and where the generators stood.
         self._past: deque[tuple[int, Any, list[Any]]] = deque(maxlen=ahead)
