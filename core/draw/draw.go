@@ -73,12 +73,20 @@ func compileAll(transforms []plan.Transform, channels uint8, r plan.RNG) (*Progr
 		p.transforms = append(p.transforms, made)
 		p.random = p.random || made.random()
 		p.stepsMax += made.stepsMax()
-		p.out, p.fixed = made.out(p.out)
-		if !p.fixed {
-			p.out = recipe.Size{}
+	}
+	p.out, p.fixed = p.outOf(recipe.Size{})
+	return p, nil
+}
+
+// outOf is the size of what comes out of images of size in, which is zero if nobody knows it.
+func (p *Program) outOf(in recipe.Size) (size recipe.Size, fixed bool) {
+	size, fixed = in, in.Width != 0
+	for _, t := range p.transforms {
+		if size, fixed = t.out(size); !fixed {
+			size = recipe.Size{}
 		}
 	}
-	return p, nil
+	return size, fixed
 }
 
 func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
@@ -101,6 +109,16 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		g := grayscale{from: *channels, to: uint8(t.Channels)}
 		*channels = g.to
 		return g, nil
+	case plan.Steps:
+		return compileSteps(t.Wire)
+	case plan.RandomApply:
+		return compileRandomApply(t, r, *channels)
+	case plan.ColorJitter:
+		return compileColorJitter(t, r), nil
+	case plan.Augment:
+		return compileAugment(t)
+	case plan.AutoAugment:
+		return compileAutoAugment(t)
 	default:
 		return nil, fmt.Errorf("unknown transform %T", t)
 	}

@@ -306,10 +306,7 @@ func transformList(list node, channels int, output Output, name string) (transfo
 }
 
 func tableOf(n node, output Output) []byte {
-	table, err := base64.StdEncoding.Strict().DecodeString(n.text())
-	if err != nil {
-		n.fail("%v", err)
-	}
+	table := n.bytes()
 	if want := output.Channels * 256 * output.DType.Size(); len(table) != want {
 		n.fail("%d bytes, want %d: %d x 256 items of %s", len(table), want, output.Channels, output.DType)
 	}
@@ -346,6 +343,16 @@ func transform(n node, channels int) Transform {
 		t = Pad{sides(f.get("padding")), fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
 	case Grayscale{}.Op():
 		t = grayscale(f)
+	case Steps{}.Op():
+		t = Steps{f.get("steps").bytes()}
+	case RandomApply{}.Op():
+		t = randomApply(f, channels)
+	case ColorJitter{}.Op():
+		t = colorJitter(f)
+	case Augment{}.Op():
+		t = augment(f)
+	case AutoAugment{}.Op():
+		t = autoAugment(f)
 	default:
 		op.fail("unknown op %q", op.text())
 	}
@@ -421,6 +428,97 @@ func interval(n node, lo, hi float64) [2]float64 {
 }
 
 func grayscale(f *fields) Grayscale { return Grayscale{Channels: channels(f.get("channels"))} }
+
+func randomApply(f *fields, channels int) RandomApply {
+	t := RandomApply{P: f.get("p").float()}
+	list := f.get("transforms")
+	left := channels
+	for _, n := range list.list() {
+		each := transform(n, left)
+		if grey, ok := each.(Grayscale); ok {
+			left = grey.Channels
+		}
+		t.Transforms = append(t.Transforms, each)
+	}
+	if left != channels {
+		list.fail("they leave %d channels of %d", left, channels)
+	}
+	return t
+}
+
+func colorJitter(f *fields) ColorJitter {
+	factors := func(name string, lo, hi float64) *[2]float64 {
+		n := f.get(name)
+		if n.isNull() {
+			return nil
+		}
+		v := interval(n, lo, hi)
+		return &v
+	}
+	return ColorJitter{
+		Brightness: factors("brightness", 0, scaleMax), Contrast: factors("contrast", 0, scaleMax),
+		Saturation: factors("saturation", 0, scaleMax), Hue: factors("hue", -0.5, 0.5),
+	}
+}
+
+func augment(f *fields) Augment {
+	t := Augment{Rounds: int(f.get("rounds").int(0, math.MaxUint8))}
+	choices := f.get("choices")
+	for _, n := range choices.list() {
+		of := n.object()
+		up, down := of.get("up"), of.get("down")
+		c := Choice{Leveled: of.get("leveled").bool(), Up: up.bytesList(), Down: down.bytesList()}
+		of.done()
+		if len(c.Up) == 0 || !c.Leveled && len(c.Up) != 1 {
+			up.fail("%d levels", len(c.Up))
+		}
+		if len(c.Down) != 0 && len(c.Down) != len(c.Up) {
+			down.fail("%d levels, but %d with the other sign", len(c.Down), len(c.Up))
+		}
+		t.Choices = append(t.Choices, c)
+	}
+	if len(t.Choices) == 0 {
+		choices.fail("want at least one")
+	}
+	t.API = api(f.get("api"))
+	return t
+}
+
+func autoAugment(f *fields) AutoAugment {
+	var t AutoAugment
+	policies := f.get("policies")
+	for _, n := range policies.list() {
+		var policy [2]PolicyStep
+		for i, half := range n.listOf(2) {
+			of := half.object()
+			policy[i] = PolicyStep{P: of.get("p").float(), Signed: of.get("signed").bool(), Up: of.get("up").bytes(),
+				Down: of.get("down").bytes()}
+			of.done()
+		}
+		t.Policies = append(t.Policies, policy)
+	}
+	if len(t.Policies) == 0 {
+		policies.fail("want at least one")
+	}
+	t.API = api(f.get("api"))
+	return t
+}
+
+func (n node) bytes() []byte {
+	data, err := base64.StdEncoding.Strict().DecodeString(n.text())
+	if err != nil {
+		n.fail("%v", err)
+	}
+	return data
+}
+
+func (n node) bytesList() [][]byte {
+	var each [][]byte
+	for _, item := range n.list() {
+		each = append(each, item.bytes())
+	}
+	return each
+}
 
 func heightWidth(n node) HeightWidth {
 	v := n.listOf(2)

@@ -309,6 +309,60 @@ type Pad struct {
 // Grayscale is torchvision's Grayscale.
 type Grayscale struct{ Channels int }
 
+// Steps are fixed steps on images of any size, which they keep.
+type Steps struct{ Wire []byte } // core/recipe.Step in wire form
+
+// RandomApply is torchvision's RandomApply, and every other transform that happens at random.
+type RandomApply struct {
+	P          float64 // it happens where torch.rand is below this float32
+	Transforms []Transform
+}
+
+// ColorJitter is torchvision's ColorJitter; nil is for what it leaves alone.
+type ColorJitter struct{ Brightness, Contrast, Saturation, Hue *[2]float64 }
+
+// Augment is torchvision's RandAugment or TrivialAugmentWide.
+type Augment struct {
+	Rounds  int
+	Choices []Choice
+	API     API // how signs are drawn
+}
+
+// Choice is one operation of Augment. Its levels are steps in wire form.
+type Choice struct {
+	Leveled bool     // whether a level is drawn
+	Up      [][]byte // with the sign +
+	Down    [][]byte // with the sign -; empty if none is drawn
+}
+
+// AutoAugment is torchvision's AutoAugment.
+type AutoAugment struct {
+	Policies [][2]PolicyStep
+	API      API // in which order numbers are drawn
+}
+
+// PolicyStep is one half of a policy.
+type PolicyStep struct {
+	P        float64 // it happens where torch.rand is below this float32
+	Signed   bool    // whether its sign is random
+	Up, Down []byte  // steps in wire form, with each sign
+}
+
+// Op implements Transform.
+func (Steps) Op() string { return "steps" }
+
+// Op implements Transform.
+func (RandomApply) Op() string { return "random_apply" }
+
+// Op implements Transform.
+func (ColorJitter) Op() string { return "color_jitter" }
+
+// Op implements Transform.
+func (Augment) Op() string { return "augment" }
+
+// Op implements Transform.
+func (AutoAugment) Op() string { return "auto_augment" }
+
 // Op implements Transform.
 func (Resize) Op() string { return "resize" }
 

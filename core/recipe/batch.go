@@ -289,6 +289,16 @@ func parameterBytes(kind Kind) int {
 	}
 }
 
+// ReadSteps reads steps from their wire form, as it is in a batch. Tables stay views of data.
+func ReadSteps(data []byte) ([]Step, error) {
+	r := reader{data: data}
+	var steps []Step
+	for r.err == nil && len(r.data) > 0 {
+		steps = append(steps, r.steps(1)...)
+	}
+	return steps, r.err
+}
+
 // steps reads count steps.
 func (r *reader) steps(count int) []Step {
 	if r.err == nil && count > len(r.data)/stepBytes {

@@ -13,6 +13,10 @@ const (
 // (ATen/core/DistributionsHelper.h, uniform_int_from_to_distribution).
 const randintTwoWords = 1 << 28
 
+// From here on torch's randperm shuffles inside out with two words an index (randperm_cpu in
+// ATen/native/TensorFactories.cpp): the remainder of one word would be too skewed.
+const permuteTwoWords = math.MaxUint32 / 20
+
 // MT19937 is torch's CPU generator. A copy of the value is a snapshot. Use New: the zero value only ever draws zeros.
 // One goroutine at a time.
 type MT19937 struct {
@@ -112,6 +116,35 @@ func (m *MT19937) Randint(n uint64) uint64 {
 
 // Random63 draws as torch.empty((), dtype=torch.int64).random_() does: this is how torch makes seeds.
 func (m *MT19937) Random63() int64 { return int64(m.Uint64() &^ (1 << 63)) }
+
+// Permute writes torch.randperm(len(dst)) to dst.
+func (m *MT19937) Permute(dst []int64) {
+	if len(dst) < permuteTwoWords {
+		m.shuffle(dst)
+	} else {
+		m.shuffleInsideOut(dst)
+	}
+}
+
+func (m *MT19937) shuffle(dst []int64) {
+	n := len(dst)
+	for i := range dst {
+		dst[i] = int64(i)
+	}
+	for i := range n - 1 {
+		j := i + int(m.Uint32()%uint32(n-i))
+		dst[i], dst[j] = dst[j], dst[i]
+	}
+}
+
+func (m *MT19937) shuffleInsideOut(dst []int64) {
+	for i := range dst {
+		j := m.Uint64() % uint64(i+1)
+		dst[i] = int64(i)
+		dst[i] = dst[j]
+		dst[j] = int64(i)
+	}
+}
 
 // refill makes the next 624 words.
 func (m *MT19937) refill() {

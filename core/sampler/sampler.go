@@ -4,7 +4,6 @@ package sampler
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/goloader/goloader/core/rng"
 )
@@ -17,10 +16,6 @@ type Sampler interface {
 	Next(dst []int64) int
 }
 
-// From here on torch's randperm shuffles inside out with two words an index (randperm_cpu in
-// ATen/native/TensorFactories.cpp): the remainder of one word would be too skewed.
-const permuteTwoWords = math.MaxUint32 / 20
-
 // Permutation is torch.randperm(n) drawn from r.
 func Permutation(r *rng.MT19937, n int64) []int64 {
 	p := make([]int64, n)
@@ -30,31 +25,7 @@ func Permutation(r *rng.MT19937, n int64) []int64 {
 
 // Permute writes torch.randperm(len(dst)) drawn from r to dst.
 func Permute(r *rng.MT19937, dst []int64) {
-	if len(dst) < permuteTwoWords {
-		shuffle(r, dst)
-	} else {
-		shuffleInsideOut(r, dst)
-	}
-}
-
-func shuffle(r *rng.MT19937, dst []int64) {
-	n := len(dst)
-	for i := range dst {
-		dst[i] = int64(i)
-	}
-	for i := range n - 1 {
-		j := i + int(r.Uint32()%uint32(n-i))
-		dst[i], dst[j] = dst[j], dst[i]
-	}
-}
-
-func shuffleInsideOut(r *rng.MT19937, dst []int64) {
-	for i := range dst {
-		j := r.Uint64() % uint64(i+1)
-		dst[i] = int64(i)
-		dst[i] = dst[j]
-		dst[j] = int64(i)
-	}
+	r.Permute(dst)
 }
 
 // Sequential yields 0 to n-1.

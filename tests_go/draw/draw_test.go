@@ -3,6 +3,7 @@
 package draw_test
 
 import (
+	"bytes"
 	"math"
 	"sync"
 	"testing"
@@ -220,11 +221,52 @@ func TestGoroutinesShareAProgram(t *testing.T) {
 	group.Wait()
 }
 
+// augments are transforms of each kind that leave an image's size.
+func augments() []plan.Transform {
+	equalize := make([]byte, 32)
+	equalize[0] = byte(recipe.Equalize)
+	two := append(bytes.Clone(equalize), equalize...)
+	jitter := plan.ColorJitter{Brightness: &[2]float64{0, 2}, Hue: &[2]float64{-0.5, 0.5}}
+	return []plan.Transform{
+		plan.RandomApply{P: 0.5, Transforms: []plan.Transform{jitter, plan.Steps{Wire: equalize}}},
+		plan.Augment{Rounds: 3, API: plan.V1, Choices: []plan.Choice{
+			{Up: [][]byte{{}}}, {Leveled: true, Up: [][]byte{equalize, two}, Down: [][]byte{{}, equalize}}}},
+		plan.AutoAugment{API: plan.V2, Policies: [][2]plan.PolicyStep{
+			{{P: 0.5, Signed: true, Up: two}, {P: 1, Up: equalize}}}},
+	}
+}
+
+func TestAugmentsLeaveTheSizeAndSayHowManyStepsTheyTake(t *testing.T) {
+	p := compile(t, plan.RNG{FMA: true}, append([]plan.Transform{plan.CenterCrop{Size: square}}, augments()...)...)
+	_, fixed := p.OutSize()
+	require.True(t, fixed)
+	most, r := 0, source(3)
+	for range 2000 {
+		steps, out, err := p.Draw(nil, recipe.Size{Width: 50, Height: 60}, r)
+		require.NoError(t, err)
+		require.Equal(t, recipe.Size{Width: square.Width, Height: square.Height}, out)
+		require.LessOrEqual(t, len(steps), p.StepsMax())
+		most = max(most, len(steps))
+	}
+	require.Greater(t, most, 8)
+
+	grows := plan.RandomApply{P: 0.5, Transforms: []plan.Transform{plan.CenterCrop{Size: square}}}
+	_, fixed = compile(t, plan.RNG{}, plan.Resize{Size: []int32{9, 9}, Filter: plan.Box}, grows).OutSize()
+	require.False(t, fixed, "the size depends on chance")
+}
+
+func TestStepsThatChangeAnImagesShapeAreRefused(t *testing.T) {
+	for _, wire := range [][]byte{make([]byte, 32), make([]byte, 31), {0: byte(recipe.Lookup), 31: 0}} {
+		_, err := draw.Compile(plan.Part{Transforms: []plan.Transform{plan.Steps{Wire: wire}}}, plan.RNG{})
+		require.ErrorContains(t, err, "transforms[0], steps: ")
+	}
+}
+
 func TestDrawAllocatesNothing(t *testing.T) {
-	p := compile(t, plan.RNG{FMA: true, CorrectlyRoundedExp: true}, append(training(plan.V1),
+	p := compile(t, plan.RNG{FMA: true, CorrectlyRoundedExp: true}, append(append(training(plan.V1),
 		plan.RandomCrop{Size: plan.HeightWidth{Height: 200, Width: 300}, PadIfNeeded: true, Fill: []uint8{1},
 			PaddingMode: plan.Reflect, API: plan.V1}, plan.Resize{Size: []int32{99}, Filter: plan.Bicubic},
-		plan.CenterCrop{Size: square}, plan.Grayscale{Channels: 1})...)
+		plan.CenterCrop{Size: square}, plan.Grayscale{Channels: 3}), augments()...)...)
 	r := source(1)
 	steps := make([]recipe.Step, 0, p.StepsMax())
 	require.Zero(t, testing.AllocsPerRun(1000, func() {

@@ -70,7 +70,7 @@ REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
         lambda root: ImageFolder(root, T.Compose([Subclassed(30), T.ToTensor()])), {}, "Subclassed", "not known",
     ),
     "unknown transform": (
-        lambda root: ImageFolder(root, T.Compose([T.ColorJitter(0.5), *TO_TENSOR])), {}, "ColorJitter", "not known",
+        lambda root: ImageFolder(root, T.Compose([T.GaussianBlur(3), *TO_TENSOR])), {}, "GaussianBlur", "not known",
     ),
     "own collate_fn": (with_attribute(), {"collate_fn": own_collate}, "own_collate", "only torch's default_collate"),
     "__getitems__": (with_attribute(__getitems__=None), {}, "ImageFolder", "__getitems__"),
@@ -160,7 +160,7 @@ def drop_samples(epoch: int, loader: Any) -> None:
 def to_unknown_and_back(epoch: int, loader: Any) -> None:
     transform = loader.dataset.transform
     if epoch == 1:
-        transform.transforms.insert(1, T.ColorJitter(0.1))
+        transform.transforms.insert(1, T.GaussianBlur(3))
     elif epoch == 2:
         del transform.transforms[1]
 

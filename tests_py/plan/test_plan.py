@@ -244,7 +244,7 @@ def test_a_plan_explains_itself(photos: Path) -> None:
 
 def test_a_refusal_explains_itself(photos: Path) -> None:
     for loader, stage in (
-        (DataLoader(folder(photos, T.ColorJitter()), 2), "transform"),
+        (DataLoader(folder(photos, T.GaussianBlur(3)), 2), "transform"),
         (DataLoader(folder(photos), 2, collate_fn=list), "collate"),
         (DataLoader([1, 2], 2), "source"),
         (DataLoader(Stream(), 2), "source"),

@@ -93,15 +93,34 @@ GEOMETRY = (
 )
 
 
+COLOUR = (
+    "ColorJitter",
+    "RandomGrayscale",
+    "RandomInvert",
+    "RandomPosterize",
+    "RandomSolarize",
+    "RandomAutocontrast",
+    "RandomEqualize",
+    "RandomAdjustSharpness",
+)
+POLICIES = ("RandAugment", "TrivialAugmentWide", "AutoAugment")
+
+
 def each_of(names: tuple[str, ...]) -> Callable[[Path], Iterator[data.Dataset[Any]]]:
     """Datasets with each transform named, of v1 and v2."""
 
     def make(root: Path) -> Iterator[data.Dataset[Any]]:
         arguments = {"Resize": (8,), "CenterCrop": (8,), "RandomCrop": (8,), "RandomResizedCrop": (8,), "Pad": (2,)}
+        arguments |= {
+            "ColorJitter": (0.5,),
+            "RandomPosterize": (3,),
+            "RandomSolarize": (9,),
+            "RandomAdjustSharpness": (2,),
+        }
         for module in (v1, v2):
             for name in names:
                 step = getattr(module, name)(*arguments.get(name, ()))
-                yield image_folder(root, v1.Compose([step, v1.ToTensor()]))
+                yield image_folder(root, v1.Compose([v1.Resize((9, 9)), step, v1.ToTensor()]))
 
     return make
 
@@ -306,22 +325,39 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     ),
     (
         "containers",
-        "`Compose`, `nn.Sequential`, `Identity`",
+        "`Compose`, `RandomApply`, `nn.Sequential`, `Identity`",
         lambda root: (
             image_folder(root, transform)
             for transform in (
                 nn.Sequential(v2.Compose([v2.Resize(8)]), v2.PILToTensor()),
                 v2.Compose([v2.Identity(), *TAIL]),
+                v1.Compose([v1.RandomApply([v1.RandomInvert()]), *TAIL]),
+                v2.Compose([v2.RandomApply([v2.RandomInvert()]), *TAIL]),
             )
         ),
     ),
     (
-        "other transforms",
-        "`ColorJitter`, `RandomRotation`, `GaussianBlur`, ...",
+        "colour, v1 and v2",
+        ", ".join(f"`{name}`" for name in COLOUR),
+        each_of(COLOUR),
+    ),
+    (
+        "policies, v1 and v2",
+        ", ".join(f"`{name}`" for name in POLICIES) + "; at once where a step before them settles the size",
+        each_of(POLICIES),
+    ),
+    (
+        "rotations, v1",
+        "`RandomRotation`, `RandomAffine`, `RandomPerspective`",
         lambda root: (
-            image_folder(root, v1.Compose([step, *TAIL]))
-            for step in (v1.ColorJitter(0.5), v1.RandomRotation(9), v1.GaussianBlur(3))
+            image_folder(root, v1.Compose([step, v1.Resize((8, 8)), *TAIL]))
+            for step in (v1.RandomRotation(9), v1.RandomAffine(9), v1.RandomPerspective())
         ),
+    ),
+    (
+        "other transforms",
+        "`GaussianBlur`, `AugMix`, `ElasticTransform`, ...",
+        lambda root: (image_folder(root, v1.Compose([step, *TAIL])) for step in (v1.GaussianBlur(3), v1.AugMix())),
     ),
     (
         "geometry of uint8 tensors, v2",
@@ -341,10 +377,10 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         ),
     ),
     (
-        "geometry of other tensors",
+        "resizes of other tensors",
         "behind `ToTensor` or `ToDtype`, and what v1 does to tensors: another arithmetic than Pillow's",
         lambda root: (
-            image_folder(root, v2.Compose([v1.ToTensor(), step])) for step in (v2.Resize(8), v2.CenterCrop(8))
+            image_folder(root, v2.Compose([v1.ToTensor(), step])) for step in (v2.Resize(8), v2.RandomResizedCrop(8))
         ),
     ),
     (

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from .. import transforms as T
+from . import augments
 from .lowered import Lowered, walk
 from .probe import torch_resizes
 from .refusal import Refusal, RefusalError
@@ -32,9 +33,15 @@ __all__ = ["Form", "Lowering", "fill_of", "is_original", "lower", "read"]
 # What torch and torchvision call on a transform, directly or by way of the base classes.
 _METHODS = (
     "__call__",
+    "_apply_image_or_video_transform",
+    "_augmentation_space",
     "_call_impl",
     "_call_kernel",
+    "_flatten_and_extract_image_or_video",
+    "_generate_value",
+    "_get_random_item",
     "_needs_transform_list",
+    "_unflatten_and_insert_image_or_video",
     "check_inputs",
     "forward",
     "get_params",
@@ -107,6 +114,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
     geometry = _geometry()
     makers, after, passive, nothing = _classes()
     settling = _settling()
+    augmenting = _augmenting()
     steps: list[T.Geometry] = []
     names: list[str] = []
     notes: list[str] = []
@@ -140,6 +148,10 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 channels = step.channels_after(channels)
             if getattr(each, "antialias", True) is False:
                 notes.append("antialias=False has no effect on PIL images")
+        elif kind in augmenting:
+            if type(form) is not Form:
+                raise RefusalError("transform", name, f"{_path(kind)} is known on photos alone")
+            steps.append(_augment(each, channels, walk(steps, begin)[1]))
         elif kind in makers or ((form.joint or form.is_tensor) and kind in passive | after):
             tail.append(each)
         elif kind not in passive:
@@ -412,6 +424,59 @@ def _grayscale(each: Any, channels: int) -> T.Geometry | None:
 
 def _rgb(each: Any, channels: int) -> T.Geometry | None:
     return None if channels == 3 else T.Grayscale(3)
+
+
+# Colour and policies
+
+
+def _augmenting() -> dict[type, Any]:
+    """How to read classes that change images at random and leave their size: a function of the object, the image's
+    channels and its size (height, width), or None."""
+    table: dict[type, Any] = {}
+    apis: tuple[tuple[Any, T.Api], ...] = ((_v1_package(), "v1"), (_modules()[1], "v2"))
+    for module, api in apis:
+        if module is not None:
+            chance = augments.up_to if api == "v1" else augments.below
+            table |= augments.known(module, api) | {module.RandomApply: partial(_random_apply, chance)}
+    return table
+
+
+def _v1_package() -> Any:
+    """torchvision.transforms, where v1's policies are too."""
+    return sys.modules.get("torchvision.transforms") if _modules()[0] is not None else None
+
+
+def _augment(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+    try:
+        made: T.Geometry = _augmenting()[type(each)](each, channels, size)
+    except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
+        raise RefusalError("transform", _name(each), str(error)) from None
+    return made
+
+
+def _random_apply(chance: Any, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+    if type(each.transforms) not in (list, tuple, torch.nn.ModuleList):
+        raise TypeError(f"its transforms are a {_path(type(each.transforms))}, not a list")
+    geometry, augmenting, nothing = _geometry(), _augmenting(), _classes()[3]
+    steps: list[T.Geometry] = []
+    left = channels
+    for child in (leaf for transform in each.transforms for leaf in _flat(transform)):
+        kind = type(child)
+        if kind in nothing:
+            continue
+        if kind in geometry:
+            step = read(geometry[kind], child, left)
+            if step is not None:
+                steps.append(step)
+                left, size = step.channels_after(left), step.size_after(size)
+        elif kind in augmenting:
+            steps.append(_augment(child, left, size))
+            size = steps[-1].size_after(size)
+        else:
+            raise ValueError(f"{_path(kind)} is not known")
+    if left != channels:
+        raise ValueError("it changes the number of channels")
+    return augments.RandomApply(chance(each.p), tuple(steps))
 
 
 # Arguments

@@ -11,6 +11,7 @@ from typing import Any
 
 from PIL import Image
 
+from .._steps import TRANSPOSES, table_of, transform_of
 from . import recipe, switch
 from .recipe import STEPS_MAX, Recipe, Source
 from .session import Session, TroubleError
@@ -62,7 +63,6 @@ _OWN = frozenset(
 
 _base = Image.Image
 _SIDE_MAX = 1 << 20
-_NUMBER_MAX = 1e30  # of a matrix: far from what is not finite
 
 
 class StandInImage(Image.Image):
@@ -187,8 +187,8 @@ class StandInImage(Image.Image):
 
     def transpose(self, method: Any) -> Any:
         made = _begin(self)
-        if made is not None and _records(made, 3) and isinstance(method, int) and int(method) in _TRANSPOSES:
-            steps, turns = _TRANSPOSES[int(method)]
+        if made is not None and _records(made, 3) and isinstance(method, int) and int(method) in TRANSPOSES:
+            steps, turns = TRANSPOSES[int(method)]
             size = made.size[::-1] if turns else made.size
             return _derive(made, _base.transpose, (method,), steps, size, made.mode)
         become_real(self, "Image.transpose")
@@ -199,7 +199,7 @@ class StandInImage(Image.Image):
         if made is not None and _records(made) and mode in (None, made.mode):
             if callable(lut) and not isinstance(lut, Image.ImagePointHandler):
                 lut = [lut(i) for i in range(256)] * len(self.getbands())  # as Pillow calls it
-            table = _table(made.mode, lut)
+            table = table_of(made.mode, lut)
             if table is not None:
                 steps = (recipe.lookup(table),)
                 return _derive(made, _base.point, (lut, mode), steps, made.size, made.mode)
@@ -217,63 +217,12 @@ class StandInImage(Image.Image):
     ) -> Any:
         made = _begin(self)
         if made is not None and _records(made):
-            step = _transform_step(made.mode, size, method, data, resample, fillcolor)
+            step = transform_of(made.mode, size, method, data, resample, fillcolor)
             if step is not None:
                 arguments = (tuple(size), method, tuple(data), resample, fill, fillcolor)
                 return _derive(made, _base.transform, arguments, (step,), tuple(size), made.mode)
         become_real(self, "Image.transform")
         return self.transform(size, method, data, resample, fill, fillcolor)
-
-
-_HALF_TURN = (recipe.flip_horizontal(), recipe.flip_vertical())
-# Steps, and whether width and height change places.
-_TRANSPOSES: dict[int, tuple[tuple[bytes, ...], bool]] = {
-    int(Image.Transpose.FLIP_LEFT_RIGHT): ((recipe.flip_horizontal(),), False),
-    int(Image.Transpose.FLIP_TOP_BOTTOM): ((recipe.flip_vertical(),), False),
-    int(Image.Transpose.ROTATE_180): (_HALF_TURN, False),
-    int(Image.Transpose.ROTATE_90): ((recipe.rotate_90(),), True),
-    int(Image.Transpose.ROTATE_270): ((recipe.rotate_90(), *_HALF_TURN), True),
-    int(Image.Transpose.TRANSPOSE): ((recipe.rotate_90(), recipe.flip_vertical()), True),
-    int(Image.Transpose.TRANSVERSE): ((recipe.rotate_90(), recipe.flip_horizontal()), True),
-}
-# Every byte, in every channel: what a look-up makes of it is its table.
-_RAMPS = {
-    "L": Image.frombytes("L", (256, 1), bytes(range(256))),
-    "RGB": Image.frombytes("RGB", (256, 1), bytes(value for value in range(256) for _ in range(3))),
-}
-
-
-def _table(mode: str, lut: Any) -> bytes | None:
-    """What Image.point makes of each byte, by Pillow itself; None where it raises."""
-    try:
-        with switch.off():
-            made = _base.point(_RAMPS[mode], lut).tobytes()
-    except Exception:  # to be raised again by the real image
-        return None
-    return made if mode == "L" else made[0::3] + made[1::3] + made[2::3]
-
-
-_MATRIX_NUMBERS = {int(Image.Transform.AFFINE): 6, int(Image.Transform.PERSPECTIVE): 8}
-_TRANSFORM_FILTERS = (Image.Resampling.NEAREST, Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
-
-
-def _transform_step(mode: str, size: Any, method: Any, data: Any, resample: Any, fillcolor: Any) -> bytes | None:
-    """The step for a transform; None where the core has none or Pillow raises."""
-    count = _MATRIX_NUMBERS.get(int(method)) if isinstance(method, int) else None
-    pair = tuple(size) if isinstance(size, (tuple, list)) else ()
-    if count is None or len(pair) != 2 or not all(type(side) is int and 0 < side < _SIDE_MAX for side in pair):
-        return None
-    if pair[0] * pair[1] > _SIDE_MAX * 256 or not isinstance(resample, int) or resample not in _TRANSFORM_FILTERS:
-        return None
-    if not isinstance(data, (tuple, list)) or len(data) < count:
-        return None
-    if not all(isinstance(number, (int, float)) and abs(number) < _NUMBER_MAX for number in data[:count]):
-        return None
-    channels = 3 if mode == "RGB" else 1
-    colour = (0,) * channels if fillcolor is None else fillcolor if isinstance(fillcolor, tuple) else (fillcolor,)
-    if len(colour) != channels or not all(type(value) is int and 0 <= value <= 255 for value in colour):
-        return None
-    return recipe.transform([float(number) for number in data[:count]], int(resample), pair, colour)
 
 
 def _becoming(name: str) -> Callable[..., Any]:

@@ -8,12 +8,30 @@ from __future__ import annotations
 
 import io
 import os
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from PIL import Image
 
+from .._steps import (
+    autocontrast,
+    brightness,
+    contrast,
+    crop,
+    equalize,
+    flip_horizontal,
+    flip_vertical,
+    grayscale,
+    hue,
+    lookup,
+    pad,
+    resize,
+    rotate_90,
+    saturation,
+    select,
+    sharpness,
+    transform,
+)
 from . import switch
 from .session import TroubleError
 
@@ -43,108 +61,6 @@ __all__ = [
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
 Size = tuple[int, int]  # width, height
-
-# A core/recipe.Step in wire form: kind, filter, mode, channels, fill, shift, left, top, right, bottom, width, height.
-# Behind it comes what some kinds have more.
-_STEP = struct.Struct("<4B4B6i")
-
-
-def crop(left: int, top: int, width: int, height: int) -> bytes:
-    """Keeps a rectangle that lies inside the image."""
-    return _STEP.pack(0, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)
-
-
-def resize(width: int, height: int, resample: int) -> bytes:
-    """Resamples by Pillow's filter number."""
-    return _STEP.pack(1, resample, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, width, height)
-
-
-def flip_horizontal() -> bytes:
-    """Mirrors left and right."""
-    return _STEP.pack(2, *(0,) * 13)
-
-
-def flip_vertical() -> bytes:
-    """Mirrors top and bottom."""
-    return _STEP.pack(3, *(0,) * 13)
-
-
-_PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
-
-
-def pad(left: int, top: int, right: int, bottom: int, mode: str, fill: tuple[int, ...] = (0,)) -> bytes:
-    """Adds a border; mode is torchvision's, fill a byte a channel or one for all."""
-    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
-    return _STEP.pack(4, 0, _PAD_MODES[mode], 0, red, green, blue, 0, left, top, right, bottom, 0, 0)
-
-
-def grayscale(channels: int) -> bytes:
-    """Luma, as 1 channel or 3 equal ones."""
-    return _STEP.pack(5, 0, 0, channels, *(0,) * 10)
-
-
-def lookup(table: bytes) -> bytes:
-    """Replaces each byte; a row of 256 for each of 3 channels, or one for all."""
-    return _STEP.pack(7, *(0,) * 13) + (table if len(table) == 768 else 3 * table)
-
-
-def _blend(kind: int, factor: float) -> bytes:
-    return _STEP.pack(kind, *(0,) * 13) + struct.pack("<f", factor)
-
-
-def brightness(factor: float) -> bytes:
-    """ImageEnhance.Brightness."""
-    return _blend(8, factor)
-
-
-def contrast(factor: float) -> bytes:
-    """ImageEnhance.Contrast."""
-    return _blend(9, factor)
-
-
-def saturation(factor: float) -> bytes:
-    """ImageEnhance.Color."""
-    return _blend(10, factor)
-
-
-def sharpness(factor: float) -> bytes:
-    """ImageEnhance.Sharpness."""
-    return _blend(11, factor)
-
-
-def hue(shift: int) -> bytes:
-    """Adds to H of Pillow's HSV, modulo 256."""
-    return _STEP.pack(12, 0, 0, 0, 0, 0, 0, shift, *(0,) * 6)
-
-
-def autocontrast() -> bytes:
-    """ImageOps.autocontrast."""
-    return _STEP.pack(13, *(0,) * 13)
-
-
-def equalize() -> bytes:
-    """ImageOps.equalize."""
-    return _STEP.pack(14, *(0,) * 13)
-
-
-def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[int, ...]) -> bytes:
-    """Image.transform by 6 numbers (AFFINE) or 8 (PERSPECTIVE); fill a byte a channel or one for all."""
-    kind = 15 if len(matrix) == 6 else 16
-    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
-    return _STEP.pack(kind, resample, 0, 0, red, green, blue, 0, 0, 0, 0, 0, *size) + struct.pack(
-        f"<{len(matrix)}d", *matrix
-    )
-
-
-def rotate_90() -> bytes:
-    """A quarter turn, counter-clockwise."""
-    return _STEP.pack(17, *(0,) * 13)
-
-
-def select(channels: tuple[int, ...]) -> bytes:
-    """Keeps 1 channel or 3, in an order of their own."""
-    one, two, three = channels if len(channels) == 3 else (*channels, 0, 0)
-    return _STEP.pack(18, 0, 0, len(channels), one, two, three, 0, *(0,) * 6)
 
 
 class Source:

@@ -1,11 +1,9 @@
-package sampler
+package rng
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/goloader/goloader/core/rng"
 )
 
 // torch shuffles inside out from permuteTwoWords on: 1.7 GB of indices, too much for a test. There, n = 214748363 and
@@ -13,10 +11,10 @@ import (
 // numbers taken from the same words.
 func TestLargePermutationsDrawTwoWordsAnIndex(t *testing.T) {
 	require.EqualValues(t, 214748364, permuteTwoWords)
-	r := rng.New(7)
+	r := New(7)
 	again := r
 	got := make([]int64, 100)
-	shuffleInsideOut(&r, got)
+	r.shuffleInsideOut(got)
 	var want []int64
 	for i := range int64(100) {
 		j := int64(again.Uint64() % uint64(i+1))

@@ -1,0 +1,196 @@
+"""Steps of a recipe in wire form, as core/recipe reads them (batch.go), and which steps Pillow's calls are."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from PIL import Image
+
+__all__ = [
+    "RAMPS",
+    "TRANSPOSES",
+    "autocontrast",
+    "brightness",
+    "by_channel",
+    "contrast",
+    "crop",
+    "equalize",
+    "flip_horizontal",
+    "flip_vertical",
+    "grayscale",
+    "hue",
+    "lookup",
+    "pad",
+    "resize",
+    "rotate_90",
+    "saturation",
+    "select",
+    "sharpness",
+    "table_of",
+    "transform",
+    "transform_of",
+]
+
+Size = tuple[int, int]  # width, height
+_SIDE_MAX = 1 << 20
+_NUMBER_MAX = 1e30  # of a matrix: far from what is not finite
+
+# A core/recipe.Step in wire form: kind, filter, mode, channels, fill, shift, left, top, right, bottom, width, height.
+# Behind it comes what some kinds have more.
+_STEP = struct.Struct("<4B4B6i")
+
+
+def crop(left: int, top: int, width: int, height: int) -> bytes:
+    """Keeps a rectangle that lies inside the image."""
+    return _STEP.pack(0, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)
+
+
+def resize(width: int, height: int, resample: int) -> bytes:
+    """Resamples by Pillow's filter number."""
+    return _STEP.pack(1, resample, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, width, height)
+
+
+def flip_horizontal() -> bytes:
+    """Mirrors left and right."""
+    return _STEP.pack(2, *(0,) * 13)
+
+
+def flip_vertical() -> bytes:
+    """Mirrors top and bottom."""
+    return _STEP.pack(3, *(0,) * 13)
+
+
+_PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
+
+
+def pad(left: int, top: int, right: int, bottom: int, mode: str, fill: tuple[int, ...] = (0,)) -> bytes:
+    """Adds a border; mode is torchvision's, fill a byte a channel or one for all."""
+    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
+    return _STEP.pack(4, 0, _PAD_MODES[mode], 0, red, green, blue, 0, left, top, right, bottom, 0, 0)
+
+
+def grayscale(channels: int) -> bytes:
+    """Luma, as 1 channel or 3 equal ones."""
+    return _STEP.pack(5, 0, 0, channels, *(0,) * 10)
+
+
+def lookup(table: bytes) -> bytes:
+    """Replaces each byte; a row of 256 for each of 3 channels, or one for all."""
+    return _STEP.pack(7, *(0,) * 13) + (table if len(table) == 768 else 3 * table)
+
+
+def _blend(kind: int, factor: float) -> bytes:
+    return _STEP.pack(kind, *(0,) * 13) + struct.pack("<f", factor)
+
+
+def brightness(factor: float) -> bytes:
+    """ImageEnhance.Brightness."""
+    return _blend(8, factor)
+
+
+def contrast(factor: float) -> bytes:
+    """ImageEnhance.Contrast."""
+    return _blend(9, factor)
+
+
+def saturation(factor: float) -> bytes:
+    """ImageEnhance.Color."""
+    return _blend(10, factor)
+
+
+def sharpness(factor: float) -> bytes:
+    """ImageEnhance.Sharpness."""
+    return _blend(11, factor)
+
+
+def hue(shift: int) -> bytes:
+    """Adds to H of Pillow's HSV, modulo 256."""
+    return _STEP.pack(12, 0, 0, 0, 0, 0, 0, shift, *(0,) * 6)
+
+
+def autocontrast() -> bytes:
+    """ImageOps.autocontrast."""
+    return _STEP.pack(13, *(0,) * 13)
+
+
+def equalize() -> bytes:
+    """ImageOps.equalize."""
+    return _STEP.pack(14, *(0,) * 13)
+
+
+def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[int, ...]) -> bytes:
+    """Image.transform by 6 numbers (AFFINE) or 8 (PERSPECTIVE); fill a byte a channel or one for all."""
+    kind = 15 if len(matrix) == 6 else 16
+    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
+    return _STEP.pack(kind, resample, 0, 0, red, green, blue, 0, 0, 0, 0, 0, *size) + struct.pack(
+        f"<{len(matrix)}d", *matrix
+    )
+
+
+def rotate_90() -> bytes:
+    """A quarter turn, counter-clockwise."""
+    return _STEP.pack(17, *(0,) * 13)
+
+
+def select(channels: tuple[int, ...]) -> bytes:
+    """Keeps 1 channel or 3, in an order of their own."""
+    one, two, three = channels if len(channels) == 3 else (*channels, 0, 0)
+    return _STEP.pack(18, 0, 0, len(channels), one, two, three, 0, *(0,) * 6)
+
+
+_HALF_TURN = (flip_horizontal(), flip_vertical())
+# Steps, and whether width and height change places.
+TRANSPOSES: dict[int, tuple[tuple[bytes, ...], bool]] = {
+    int(Image.Transpose.FLIP_LEFT_RIGHT): ((flip_horizontal(),), False),
+    int(Image.Transpose.FLIP_TOP_BOTTOM): ((flip_vertical(),), False),
+    int(Image.Transpose.ROTATE_180): (_HALF_TURN, False),
+    int(Image.Transpose.ROTATE_90): ((rotate_90(),), True),
+    int(Image.Transpose.ROTATE_270): ((rotate_90(), *_HALF_TURN), True),
+    int(Image.Transpose.TRANSPOSE): ((rotate_90(), flip_vertical()), True),
+    int(Image.Transpose.TRANSVERSE): ((rotate_90(), flip_horizontal()), True),
+}
+# Every byte, in every channel: what a look-up makes of it is its table.
+RAMPS = {
+    "L": Image.frombytes("L", (256, 1), bytes(range(256))),
+    "RGB": Image.frombytes("RGB", (256, 1), bytes(value for value in range(256) for _ in range(3))),
+}
+
+
+def table_of(mode: str, lut: Any) -> bytes | None:
+    """What Image.point makes of each byte, by Pillow itself; None where it raises."""
+    try:
+        made = RAMPS[mode].point(lut)
+    except Exception:  # to be raised again by the real image
+        return None
+    return by_channel(made)
+
+
+def by_channel(ramp: Image.Image) -> bytes:
+    """What became of RAMPS: a row of 256 for each channel."""
+    made = ramp.tobytes()
+    return made if ramp.mode == "L" else made[0::3] + made[1::3] + made[2::3]
+
+
+_MATRIX_NUMBERS = {int(Image.Transform.AFFINE): 6, int(Image.Transform.PERSPECTIVE): 8}
+_TRANSFORM_FILTERS = (Image.Resampling.NEAREST, Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
+
+
+def transform_of(mode: str, size: Any, method: Any, data: Any, resample: Any, fillcolor: Any) -> bytes | None:
+    """The step for a transform; None where the core has none or Pillow raises."""
+    count = _MATRIX_NUMBERS.get(int(method)) if isinstance(method, int) else None
+    pair = tuple(size) if isinstance(size, (tuple, list)) else ()
+    if count is None or len(pair) != 2 or not all(type(side) is int and 0 < side < _SIDE_MAX for side in pair):
+        return None
+    if pair[0] * pair[1] > _SIDE_MAX * 256 or not isinstance(resample, int) or resample not in _TRANSFORM_FILTERS:
+        return None
+    if not isinstance(data, (tuple, list)) or len(data) < count:
+        return None
+    if not all(isinstance(number, (int, float)) and abs(number) < _NUMBER_MAX for number in data[:count]):
+        return None
+    channels = 3 if mode == "RGB" else 1
+    colour = (0,) * channels if fillcolor is None else fillcolor if isinstance(fillcolor, tuple) else (fillcolor,)
+    if len(colour) != channels or not all(type(value) is int and 0 <= value <= 255 for value in colour):
+        return None
+    return transform([float(number) for number in data[:count]], int(resample), pair, colour)

@@ -1,0 +1,374 @@
+"""torchvision's transforms of colour and its policies, lowered: what they draw, and steps for whatever may be drawn.
+
+What an operation of a policy does at a level is asked of torchvision itself: on a ramp of all bytes where it changes
+each byte by itself, on an image without pixels that notes what is done to it where it moves them.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .. import transforms as T
+
+__all__ = ["ColorJitter", "RandomApply", "Steps", "below", "below_item", "known", "up_to"]
+
+Range = tuple[float, float]
+_GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
+_FACTOR_MAX = 1e30
+
+
+@dataclass(frozen=True)
+class Steps(T.Geometry):
+    """Fixed steps, in wire form, that keep an image's size."""
+
+    wire: bytes
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"op": "steps", "steps": _text(self.wire)}
+
+
+@dataclass(frozen=True)
+class RandomApply(T.Geometry):
+    """Steps that happen where torch.rand gives less than p."""
+
+    random: ClassVar[bool] = True
+    p: float
+    steps: tuple[T.Geometry, ...]
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        return sum(step.passes for step in self.steps)
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"op": "random_apply", "p": self.p, "transforms": [step.to_plan() for step in self.steps]}
+
+    def size_after(self, size: T.Size | None) -> T.Size | None:
+        applied = size
+        for step in self.steps:
+            applied = step.size_after(applied)
+        return size if applied == size else None
+
+
+@dataclass(frozen=True)
+class ColorJitter(T.Geometry):
+    """Factors are drawn from these ranges, and carried out in a random order; None leaves one out."""
+
+    random: ClassVar[bool] = True
+    brightness: Range | None
+    contrast: Range | None
+    saturation: Range | None
+    hue: Range | None
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        return 4 - (self.brightness, self.contrast, self.saturation, self.hue).count(None)
+
+    def to_plan(self) -> dict[str, Any]:
+        ranges = {name: getattr(self, name) for name in ("brightness", "contrast", "saturation", "hue")}
+        return {"op": "color_jitter"} | {name: drawn and list(drawn) for name, drawn in ranges.items()}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An operation: its steps at each level, with both signs if one is drawn."""
+
+    leveled: bool
+    up: tuple[bytes, ...]
+    down: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Augment(T.Geometry):
+    """RandAugment, TrivialAugmentWide."""
+
+    random: ClassVar[bool] = True
+    rounds: int
+    choices: tuple[Choice, ...]
+    api: T.Api
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        return self.rounds
+
+    def to_plan(self) -> dict[str, Any]:
+        choices = [
+            {"leveled": each.leveled, "up": list(map(_text, each.up)), "down": list(map(_text, each.down))}
+            for each in self.choices
+        ]
+        return {"op": "augment", "rounds": self.rounds, "choices": choices, "api": self.api}
+
+
+@dataclass(frozen=True)
+class PolicyStep:
+    """One half of a policy; it happens where torch.rand gives less than p."""
+
+    p: float
+    signed: bool
+    up: bytes
+    down: bytes
+
+
+@dataclass(frozen=True)
+class AutoAugment(T.Geometry):
+    """AutoAugment."""
+
+    random: ClassVar[bool] = True
+    passes: ClassVar[int] = 2
+    policies: tuple[tuple[PolicyStep, ...], ...]
+    api: T.Api
+
+    def to_plan(self) -> dict[str, Any]:
+        policies = [
+            [{"p": half.p, "signed": half.signed, "up": _text(half.up), "down": _text(half.down)} for half in policy]
+            for policy in self.policies
+        ]
+        return {"op": "auto_augment", "policies": policies, "api": self.api}
+
+
+def _text(wire: bytes) -> str:
+    return base64.b64encode(wire).decode("ascii")
+
+
+# Probabilities, as the p of `torch.rand(1) < p` in float32
+
+
+def below(p: Any) -> float:
+    """torch.rand(1) < p: torch compares float32."""
+    return min(max(_probability(p), 0.0), 1.0)
+
+
+def below_item(p: Any) -> float:
+    """torch.rand(1).item() < p: Python compares float64."""
+    return min(max(math.ceil(min(_probability(p), 2.0) * _GRID) / _GRID, 0.0), 1.0)
+
+
+def up_to(p: Any) -> float:
+    """torch.rand(1) <= p."""
+    import torch
+
+    rounded = torch.tensor(min(_probability(p), 2.0), dtype=torch.float32).item()
+    return min(max((math.floor(rounded * _GRID) + 1) / _GRID, 0.0), 1.0)
+
+
+def _probability(p: Any) -> float:
+    if type(p) not in (int, float) or p != p:
+        raise TypeError(f"p is {p!r}")
+    return max(float(p), -1.0)
+
+
+# Classes. `each` is the object, `channels` and `size` (height, width) those of the image it gets.
+
+_Augmenting = Callable[[Any, int, "T.Size | None"], T.Geometry]
+
+
+def known(module: Any, api: T.Api) -> dict[type, _Augmenting]:
+    """How to read each class of torchvision's transforms of v1 or v2."""
+    chance = below_item if api == "v1" else below
+    return {
+        module.ColorJitter: _color_jitter,
+        module.RandomGrayscale: lambda each, channels, _: RandomApply(
+            below(each.p), (T.Grayscale(channels),) if channels == 3 else ()
+        ),
+        module.RandomInvert: _at_random(chance, lambda each, mode: _looked_up(mode, "invert")),
+        module.RandomPosterize: _at_random(chance, lambda each, mode: _looked_up(mode, "posterize", each.bits)),
+        module.RandomSolarize: _at_random(chance, lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
+        module.RandomAutocontrast: _at_random(chance, lambda each, mode: _steps().autocontrast()),
+        module.RandomEqualize: _at_random(chance, lambda each, mode: _steps().equalize()),
+        module.RandomAdjustSharpness: _at_random(
+            chance, lambda each, mode: _steps().sharpness(_factor(each.sharpness_factor))
+        ),
+        module.RandAugment: lambda *arguments: _remembered(_rand_augment, api, *arguments),
+        module.TrivialAugmentWide: lambda *arguments: _remembered(_trivial_augment, api, *arguments),
+        module.AutoAugment: lambda *arguments: _remembered(_auto_augment, api, *arguments),
+    }
+
+
+def _steps() -> Any:
+    """Imported late: goloader does without Pillow until there are images."""
+    from .. import _steps as steps
+
+    return steps
+
+
+def _color_jitter(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+    ranges = []
+    for name in ("brightness", "contrast", "saturation", "hue"):
+        drawn = getattr(each, name)
+        if drawn is not None:
+            low, high = drawn
+            least, most = (-0.5, 0.5) if name == "hue" else (0.0, T.SCALE_MAX)
+            if type(low) not in (int, float) or type(high) not in (int, float) or not least <= low <= high <= most:
+                raise ValueError(f"{name} is {drawn!r}")
+            drawn = (float(low), float(high))
+        ranges.append(drawn)
+    return ColorJitter(*ranges)
+
+
+def _at_random(chance: Callable[[Any], float], step: Callable[[Any, str], bytes]) -> _Augmenting:
+    def lower(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+        return RandomApply(chance(each.p), (Steps(step(each, _mode(channels))),))
+
+    return lower
+
+
+def _mode(channels: int) -> str:
+    return "RGB" if channels == 3 else "L"
+
+
+def _looked_up(mode: str, name: str, *arguments: Any) -> bytes:
+    """A function of torchvision's that changes each byte by itself."""
+    from torchvision.transforms import _functional_pil
+
+    made = getattr(_functional_pil, name)(_steps().RAMPS[mode], *arguments)
+    return bytes(_steps().lookup(_steps().by_channel(made)))
+
+
+def _factor(value: Any) -> float:
+    if type(value) not in (int, float) or not abs(value) < _FACTOR_MAX:
+        raise TypeError(f"a factor is {value!r}")
+    return float(value)
+
+
+# Policies
+
+_remembered_steps: OrderedDict[Any, T.Geometry] = OrderedDict()
+_REMEMBERED_MAX = 32
+
+
+def _remembered(
+    lower: Callable[..., T.Geometry], api: T.Api, each: Any, channels: int, size: T.Size | None
+) -> T.Geometry:
+    """A plan is checked again at each epoch, and hundreds of levels take a while."""
+    if size is None:
+        raise ValueError("the size of its images is not known before they are opened")
+    if api == "v2" and isinstance(each.fill, dict):
+        raise TypeError(f"fill is {each.fill!r}")
+    said = {name: value for name, value in vars(each).items() if not name.startswith("_") and name != "training"}
+    key = (type(each), repr(said), channels, size)
+    made = _remembered_steps.get(key)
+    if made is None:
+        made = _remembered_steps[key] = lower(api, each, _Operations(api, each, _mode(channels), size))
+        if len(_remembered_steps) > _REMEMBERED_MAX:
+            _remembered_steps.popitem(last=False)
+    return made
+
+
+class _Operations:
+    """What torchvision's operations do to images of one size."""
+
+    def __init__(self, api: T.Api, each: Any, mode: str, size: T.Size) -> None:
+        self.api, self.each, self.mode, self.height, self.width = api, each, mode, *size
+
+    def space(self, *bins: int) -> dict[str, tuple[Any, bool]]:
+        """Operation -> magnitudes (a tensor; None if it has none), whether its sign is random."""
+        if self.api == "v2":
+            space = self.each._AUGMENTATION_SPACE
+            return {name: (make(*bins, self.height, self.width), signed) for name, (make, signed) in space.items()}
+        size = () if type(self.each).__name__ == "TrivialAugmentWide" else ((self.height, self.width),)
+        made = self.each._augmentation_space(*bins, *size)
+        return {name: (drawn if drawn.ndim else None, signed) for name, (drawn, signed) in made.items()}
+
+    def steps(self, name: str, magnitude: float) -> bytes:
+        """The steps of an operation, in wire form."""
+        steps = _steps()
+        if name == "Identity":
+            return b""
+        if name in ("Brightness", "Posterize", "Solarize", "Invert"):
+            return bytes(steps.lookup(steps.by_channel(self._apply(steps.RAMPS[self.mode], name, magnitude))))
+        colours = {"Color": steps.saturation, "Contrast": steps.contrast, "Sharpness": steps.sharpness}
+        if name in colours:
+            return bytes(colours[name](1.0 + magnitude))
+        histograms = {"AutoContrast": steps.autocontrast, "Equalize": steps.equalize}
+        if name in histograms:
+            return bytes(histograms[name]())
+        if name not in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"):
+            raise ValueError(f"{name} is not known")
+        moved = self._apply(_noted(self.mode, (self.width, self.height)), name, magnitude)
+        if moved.size != (self.width, self.height):
+            raise ValueError(f"{name} changes the size of images")
+        return bytes(moved.steps)
+
+    def _apply(self, image: Any, name: str, magnitude: float) -> Any:
+        each = self.each
+        if self.api == "v2":
+            options = {"interpolation": each.interpolation, "fill": each._fill}
+            return each._apply_image_or_video_transform(image, name, magnitude, **options)
+        from torchvision.transforms import autoaugment
+
+        return autoaugment._apply_op(image, name, magnitude, interpolation=each.interpolation, fill=each.fill)
+
+    def both(self, name: str, magnitude: float, signed: bool) -> tuple[bytes, bytes]:
+        """The steps with both signs; the second are empty if none is drawn."""
+        return self.steps(name, magnitude), self.steps(name, -magnitude) if signed else b""
+
+
+def _noted(mode: str, size: tuple[int, int]) -> Any:
+    """An image without pixels that notes what is done to it."""
+    from PIL import Image
+
+    steps = _steps()
+
+    class Noted(Image.Image):
+        def __init__(self, size: tuple[int, int], made: bytes) -> None:
+            super().__init__()
+            self._mode, self._size, self.steps = mode, size, made
+
+        def copy(self) -> Any:
+            return self
+
+        def transpose(self, method: Any) -> Any:
+            done, turns = steps.TRANSPOSES[int(method)]
+            return Noted(self.size[::-1] if turns else self.size, self.steps + b"".join(done))
+
+        def transform(
+            self, size: Any, method: Any, data: Any = None, resample: int = 0, fill: int = 1, fillcolor: Any = None
+        ) -> Any:
+            step = steps.transform_of(mode, size, method, data, resample, fillcolor)
+            if step is None:
+                raise ValueError(
+                    f"Image.transform({size}, {method}, {data}, {resample}, fillcolor={fillcolor}) is not known"
+                )
+            return Noted(tuple(size), self.steps + step)
+
+    return Noted(size, b"")
+
+
+def _rand_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
+    if type(each.num_ops) is not int:
+        raise TypeError(f"num_ops is {each.num_ops!r}")
+    choices = []
+    for name, (drawn, signed) in operations.space(each.num_magnitude_bins).items():
+        magnitude = 0.0 if drawn is None else float(drawn[each.magnitude])
+        up, down = operations.both(name, magnitude, signed)
+        choices.append(Choice(False, (up,), (down,) if signed else ()))
+    return Augment(each.num_ops, tuple(choices), api)
+
+
+def _trivial_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
+    choices = []
+    for name, (drawn, signed) in operations.space(each.num_magnitude_bins).items():
+        magnitudes = [0.0] if drawn is None else [float(value) for value in drawn]
+        pairs: Sequence[tuple[bytes, bytes]] = [operations.both(name, value, signed) for value in magnitudes]
+        ups, downs = tuple(up for up, _ in pairs), tuple(down for _, down in pairs)
+        choices.append(Choice(drawn is not None, ups, downs if signed else ()))
+    return Augment(1, tuple(choices), api)
+
+
+def _auto_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
+    space = operations.space(10)
+    policies = []
+    for policy in each.policies if api == "v1" else each._policies:
+        halves = []
+        for name, p, level in policy:
+            drawn, signed = space[name]
+            if (drawn is None) != (level is None):
+                raise ValueError(f"{name} at level {level!r} is not known")
+            up, down = operations.both(name, 0.0 if drawn is None else float(drawn[level]), signed)
+            halves.append(PolicyStep(up_to(p), signed, up, down))
+        policies.append(tuple(halves))
+    return AutoAugment(tuple(policies), api)

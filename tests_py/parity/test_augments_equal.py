@@ -1,0 +1,144 @@
+"""Colour, RandomApply and the policies, v1 and v2, drawn and carried out by the core, without stand-ins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torchvision.transforms as T
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from torch import nn
+from torchvision.datasets import MNIST, ImageFolder
+from torchvision.transforms import v2
+from twins import Program, check, loader_of
+
+import goloader
+
+# A hang is a failure.
+pytestmark = pytest.mark.timeout(90)
+
+APIS = pytest.mark.parametrize("api", [T, v2], ids=["v1", "v2"])
+FILTERS = [T.InterpolationMode(name) for name in ("nearest", "bilinear", "bicubic")]
+PROBABILITY = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.7, 1.0])
+FILL = st.one_of(st.none(), st.integers(0, 255), st.tuples(*[st.integers(0, 255)] * 3).map(list))
+
+
+def folder(root: Path, api: Any, *transforms: Any) -> ImageFolder:
+    tail = [T.ToTensor(), T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))]
+    return ImageFolder(str(root), api.Compose([api.RandomResizedCrop((28, 33)), *transforms, *tail]))
+
+
+def in_go(dataset: Any) -> bool:
+    """Whether the plan has it, so that no Python runs for a sample."""
+    told = str(goloader.DataLoader(dataset).explain())
+    return goloader.DataLoader(dataset).explain().native and "trace" not in told
+
+
+def every_time(api: Any) -> dict[str, Any]:
+    """One of each class, with arguments that matter."""
+    return {
+        "jitter": api.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        "hue alone": api.ColorJitter(hue=0.5),
+        "ranges": api.ColorJitter((0.2, 3.0), (1.5, 1.5), 0, (-0.3, -0.1)),
+        "grey": api.RandomGrayscale(0.4),
+        "invert": api.RandomInvert(0.3),
+        "posterize": api.RandomPosterize(3, 0.7),
+        "solarize": api.RandomSolarize(101.5, 0.7),
+        "autocontrast": api.RandomAutocontrast(0.7),
+        "equalize": api.RandomEqualize(0.7),
+        "sharpness": api.RandomAdjustSharpness(1.7, 0.7),
+        "apply": api.RandomApply([api.ColorJitter(0.8, 0.8, 0.8, 0.2), api.RandomHorizontalFlip()], 0.8),
+        "apply within apply": api.RandomApply([api.RandomApply([api.RandomInvert()], 0.6), nn.Identity()], 0.4),
+        "apply modules": api.RandomApply(nn.ModuleList([api.RandomCrop((28, 33), 4)]), 0.5),
+        "RandAugment": api.RandAugment(),
+        "RandAugment, thrice": api.RandAugment(3, 5, 10, FILTERS[1], [1, 2, 3]),
+        "TrivialAugment": api.TrivialAugmentWide(),
+        "TrivialAugment, bicubic": api.TrivialAugmentWide(5, FILTERS[2], 9),
+        "AutoAugment": api.AutoAugment(),
+        "AutoAugment, CIFAR": api.AutoAugment(T.AutoAugmentPolicy.CIFAR10, FILTERS[1]),
+        "AutoAugment, SVHN": api.AutoAugment(T.AutoAugmentPolicy.SVHN, fill=77),
+    }
+
+
+@APIS
+@pytest.mark.parametrize("name", every_time(T))
+def test_each_is_torchvisions(kinds: Path, api: Any, name: str) -> None:
+    if api is v2 and name.startswith("AutoAugment"):
+        policy = v2.AutoAugmentPolicy[{"CIFAR": "CIFAR10", "SVHN": "SVHN"}.get(name.rpartition(" ")[2], "IMAGENET")]
+        dataset = folder(kinds, api, v2.AutoAugment(policy, FILTERS[1]))
+    else:
+        dataset = folder(kinds, api, every_time(api)[name])
+    assert in_go(dataset)
+    check(Program(loader_of(dataset, batch_size=7, shuffle=True), epochs=5))
+    check(Program(loader_of(dataset, batch_size=7, shuffle=True, num_workers=2), epochs=2))
+
+
+@st.composite
+def augmented(draw: st.DrawFn) -> tuple[Any, list[Any]]:
+    api = draw(st.sampled_from([T, v2]))
+    factor = st.sampled_from([0, 0.2, 0.8, (0.5, 0.9)])
+    each = st.one_of(
+        st.builds(api.ColorJitter, factor, factor, factor, st.sampled_from([0, 0.1, 0.5])),
+        st.builds(api.RandomGrayscale, PROBABILITY),
+        st.builds(api.RandomHorizontalFlip, PROBABILITY),
+        st.builds(api.RandomPosterize, st.integers(1, 8), PROBABILITY),
+        st.builds(api.RandomSolarize, st.integers(0, 256), PROBABILITY),
+        st.builds(api.RandomAdjustSharpness, st.sampled_from([0, 0.5, 2]), PROBABILITY),
+        st.builds(api.RandomEqualize, PROBABILITY),
+        st.builds(api.RandAugment, st.integers(0, 3), st.integers(0, 8), st.just(9), st.sampled_from(FILTERS), FILL),
+        st.builds(api.TrivialAugmentWide, st.integers(3, 40), st.sampled_from(FILTERS), FILL),
+        st.builds(api.RandomResizedCrop, st.tuples(st.integers(8, 40), st.integers(8, 40))),
+    )
+    maybe = st.builds(api.RandomApply, st.lists(each, min_size=1, max_size=1), PROBABILITY)
+    return api, [*draw(st.lists(st.one_of(each, maybe), max_size=2)), api.CenterCrop((20, 21))]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(drawn=augmented(), seed=st.integers(0, 2**40))
+def test_random_chains_are_torchs(kinds: Path, drawn: tuple[Any, list[Any]], seed: int) -> None:
+    api, transforms = drawn
+    dataset = folder(kinds, api, *transforms)
+    check(Program(loader_of(dataset, batch_size=5), epochs=1, seed=seed))
+
+
+def test_grey_images_in_memory(tmp_path: Path) -> None:
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for part, count in (("train", 40), ("t10k", 9)):
+        for kind, shape, magic in (("images-idx3", (count, 28, 28), 3), ("labels-idx1", (count,), 1)):
+            values = rng.integers(0, 10 if magic == 1 else 256, shape, dtype=np.uint8)
+            head = b"".join(int(number).to_bytes(4, "big") for number in (2048 + magic, *shape))
+            (raw / f"{part}-{kind}-ubyte").write_bytes(head + values.tobytes())
+    transform = T.Compose(
+        [
+            T.RandomCrop(28, 2),
+            T.ColorJitter(0.5, 0.5, 0.5, 0.2),
+            T.RandomGrayscale(0.5),
+            T.TrivialAugmentWide(),
+            T.ToTensor(),
+        ]
+    )
+    dataset = MNIST(str(tmp_path), transform=transform)
+    assert in_go(dataset)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True), epochs=4))
+
+
+def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
+    class Own(T.ColorJitter):
+        pass
+
+    for transform, why in (
+        (Own(0.1), "Own is not known"),
+        (T.RandomApply([T.RandomErasing()]), "RandomErasing is not known"),
+        (T.RandomApply([T.Grayscale()]), "number of channels"),
+        (v2.RandAugment(fill={Image.Image: 3, "others": 0}), "fill is"),
+    ):
+        explanation = goloader.DataLoader(folder(kinds, T, transform), trace=False).explain()
+        assert not explanation.native and why in str(explanation), why
+    early = ImageFolder(str(kinds), T.Compose([T.RandAugment(), T.Resize((9, 9)), T.ToTensor()]))
+    assert "size of its images is not known" in str(goloader.DataLoader(early, trace=False).explain())
