@@ -6,6 +6,7 @@ write into them later.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
@@ -50,6 +51,8 @@ def constant(value: Any) -> Constant | None:
         shape = tuple(value.shape)
         return Constant((kind, value.dtype, shape, copy.numpy().tobytes()), copy, shape)
     if kind in (list, tuple):
+        if len(value) <= _ITEMS_MAX and all(type(each) is float for each in value):  # mean, std
+            return Constant((kind, struct.pack(f"{len(value)}d", *value)), kind(value), (len(value),))
         items = [constant(each) for each in value[: _ITEMS_MAX + 1]]
         if len(items) > _ITEMS_MAX or any(item is None or item.shape for item in items):
             return None

@@ -8,6 +8,7 @@ views of a Memory, so that what shares memory in eager code shares it here.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,9 +145,24 @@ class Seen(NamedTuple):
     pattern: Pattern
 
 
-def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
-    """What a view shows; None if that is not a rectangle of images, or if their extents stand in an odd order."""
-    shape, block = value.shape, value.block
+class _Window(NamedTuple):
+    """Which part of a block a view shows.
+
+    starts, lengths, backwards  along each axis of the block
+    pattern                     how it lies in memory
+    whole                       it is all of the block, and no axis goes backwards
+    """
+
+    starts: tuple[int, ...]
+    lengths: tuple[int, ...]
+    backwards: tuple[bool, ...]
+    pattern: Pattern
+    whole: bool
+
+
+@lru_cache(maxsize=1024)  # most samples of a dataset have views of the same few kinds
+def _window(shape: tuple[int, ...], block: str, outer: int, layout: Layout, numpy: bool) -> _Window | None:
+    """The part of a block of these extents that a view shows; None if that is no rectangle, or in an odd order."""
     steps = dense(shape).strides
     signs: list[int] = []
     dims: list[str] = []
@@ -179,10 +195,24 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
     partial = "".join(block[at] for at in range(len(shape)) if lengths[at] != shape[at])
     ones = strides_of_ones("".join(dims), layout.shape, layout.strides)
     pattern = Pattern(block, "".join(dims), tuple(signs), partial, ones, numpy)
-    images, tail, outer = value.images, value.tail, len(value.outer)
     kept = [letter for letter in pattern.dims if letter in block[:outer]]
     if kept != sorted(kept) or (kept and pattern.dims.lstrip("_")[: len(kept)] != "".join(kept)):
         return None
+    whole = tuple(lengths) == tuple(shape) and not any(backwards)
+    return _Window(tuple(starts), tuple(lengths), tuple(backwards), pattern, whole)
+
+
+def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
+    """What a view shows; None if that is not a rectangle of images, or if their extents stand in an odd order."""
+    shape, outer = value.shape, len(value.outer)
+    window = _window(shape, value.block, outer, layout, numpy)
+    if window is None:
+        return None
+    starts, lengths, backwards, pattern, whole = window
+    kept = tuple(length for length in lengths[:outer] if length > 1)
+    images, tail = value.images, value.tail
+    if whole and ("c" not in value.axes or tail.channels == 3):
+        return Seen(images, kept, tail, pattern)
     if any(lengths[at] != shape[at] or backwards[at] for at in range(outer)):
         numbers = np.arange(len(images)).reshape(value.outer)
         picked = numbers[tuple(slice(starts[at], starts[at] + lengths[at]) for at in range(outer))]
@@ -212,7 +242,7 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
             return None
         mode = "RGB" if tail.channels == 3 else "L"
         images = [image.with_steps(tuple(made), size, mode) for image in images]
-    return Seen(images, tuple(lengths[at] for at in range(outer) if lengths[at] > 1), tail, pattern)
+    return Seen(images, kept, tail, pattern)
 
 
 def of_image(image: Recipe, made: Followed, make: Callable[[], Any]) -> Value:

@@ -1,16 +1,19 @@
 """torchvision.transforms.functional: from images to tensors, and what is done to these; its PIL helpers.
 
-Most need no hooks: torchvision calls the image's own methods, or functions of Pillow that have hooks.
+Most need no hooks: torchvision calls the image's own methods, or functions of Pillow that have hooks. Two have some to
+do the same with less Python, since nearly all training calls them: RandomResizedCrop.get_params and resized_crop.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
-from torchvision.transforms import _functional_pil, functional
+from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functional_pil, functional
 
 from .. import recipe, switch
 from .. import tail as tails
@@ -33,6 +36,8 @@ def swaps() -> tuple[Swap, ...]:
         Swap(_functional_pil.pad, _pad),
         Swap(_functional_pil.to_grayscale, _to_grayscale),
         Swap(_functional_pil.adjust_hue, _adjust_hue),
+        Swap(RandomResizedCrop.get_params, _get_params),
+        Swap(functional.resized_crop, _resized_crop),
     )
 
 
@@ -138,3 +143,66 @@ def _to_grayscale(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(img, num_output_channels)
 
     return to_grayscale
+
+
+def _get_params(original: Callable[..., Any]) -> Callable[..., Any]:
+    def get_params(img: Any, scale: Any, ratio: Any) -> Any:
+        if switch.current() is None or type(img) is not StandInImage or not (_is_range(scale) and _is_range(ratio)):
+            return original(img, scale, ratio)
+        width, height = img.size
+        area = height * width
+        low, high = _logarithms(*ratio, torch.get_default_dtype())
+        number = torch.empty(1)
+        for _ in range(10):
+            target_area = area * number.uniform_(scale[0], scale[1]).item()
+            aspect_ratio = torch.exp(number.uniform_(low, high)).item()
+            w = round(math.sqrt(target_area * aspect_ratio))
+            h = round(math.sqrt(target_area / aspect_ratio))
+            if 0 < w <= width and 0 < h <= height:
+                top = torch.randint(0, height - h + 1, size=(1,)).item()
+                left = torch.randint(0, width - w + 1, size=(1,)).item()
+                return top, left, h, w
+        narrowest, widest = min(ratio), max(ratio)
+        w, h = width, height
+        if width / height < narrowest:
+            h = round(w / narrowest)
+        elif width / height > widest:
+            w = round(h * widest)
+        return (height - h) // 2, (width - w) // 2, h, w
+
+    return get_params
+
+
+@lru_cache(maxsize=64)
+def _logarithms(low: float, high: float, dtype: torch.dtype) -> tuple[float, float]:
+    """torch's, of numbers of the default dtype."""
+    with switch.off():
+        first, second = torch.log(torch.tensor((low, high), dtype=dtype)).tolist()
+    return first, second
+
+
+def _is_range(values: Any) -> bool:
+    return type(values) in (tuple, list) and len(values) == 2 and all(type(value) in (int, float) for value in values)
+
+
+def _resized_crop(original: Callable[..., Any]) -> Callable[..., Any]:
+    def resized_crop(
+        img: Any, top: Any, left: Any, height: Any, width: Any, size: Any, interpolation: Any, antialias: Any
+    ) -> Any:
+        numbers = (top, left, height, width)
+        if (
+            switch.current() is None
+            or type(img) is not StandInImage
+            or antialias is False  # it warns
+            or type(size) not in (tuple, list)
+            or len(size) != 2
+            or not all(type(number) is int for number in (*numbers, *size))
+            or type(interpolation) is not InterpolationMode
+        ):
+            return original(img, *numbers, size, interpolation, antialias)
+        cropped = img.crop((left, top, left + width, top + height))
+        if (height, width) == tuple(size):
+            return cropped
+        return cropped.resize((size[1], size[0]), functional.pil_modes_mapping[interpolation])
+
+    return resized_crop
