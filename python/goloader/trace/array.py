@@ -34,13 +34,14 @@ class StandInArray:
     real    the array for which it is a name, once there is one
     """
 
-    __slots__ = ("__weakref__", "layout", "memory", "real")
+    __slots__ = ("__weakref__", "layout", "memory", "real", "writeable")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     memory: Memory
     layout: Layout
     real: Any
+    writeable: bool
 
     def __init__(self) -> None:
         raise TypeError("stand-ins are made by goloader.trace")
@@ -269,10 +270,10 @@ _UFUNCS |= {np.maximum, np.minimum, np.clip, np.floor, np.ceil, np.rint, np.trun
 _UFUNCS |= {np.logical_and, np.logical_or, np.logical_not, np.isfinite, np.isnan}
 
 
-def over(memory: Memory, layout: Layout) -> StandInArray:
+def over(memory: Memory, layout: Layout, writeable: bool = True) -> StandInArray:
     """A view of a block."""
     made = object.__new__(StandInArray)
-    made.memory, made.layout, made.real = memory, layout, None
+    made.memory, made.layout, made.real, made.writeable = memory, layout, None, writeable
     memory.session.register(made)
     return made
 
@@ -280,9 +281,7 @@ def over(memory: Memory, layout: Layout) -> StandInArray:
 def become_real(array: StandInArray, what: str) -> Any:
     """The real array. Raises what eager code raises."""
     if array.real is None:
-        array.real = as_array(array.memory.become_real(what), array.layout)
-        if not array.memory.writeable:
-            array.real.flags.writeable = False
+        array.real = as_array(array.memory.become_real(what), array.layout, array.writeable)
     return array.real
 
 
@@ -316,7 +315,7 @@ def _viewed(
     if _is_open(array):
         layout = change(array.layout, *arguments)
         if layout is not None:
-            return over(array.memory, layout)
+            return over(array.memory, layout, array.writeable)
     return real(become_real(array, f"ndarray.{what}"))
 
 
@@ -376,7 +375,7 @@ def made_of(made: Recorded | None) -> Any:
 def _write(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
     """Records a function that writes into its first argument, an array, and returns it; False if it cannot be."""
     array = arguments[0]
-    if not _is_open(array) or not array.memory.writeable:
+    if not _is_open(array) or not array.writeable:
         return False
     noted = _noted(arguments, {}, function)
     if noted is None:
@@ -406,7 +405,7 @@ def _of_first(change: Callable[..., Layout | None]) -> Callable[..., Any]:
 
     def view(array: Any, *arguments: Any) -> Any:
         layout = change(array.layout, *arguments) if _is_open(array) else None
-        return None if layout is None else over(array.memory, layout)
+        return None if layout is None else over(array.memory, layout, array.writeable)
 
     return view
 
@@ -434,7 +433,8 @@ def _rolled(layout: Layout, axis: Any, start: Any = 0) -> Layout | None:
 def _stack(arrays: Any, axis: Any = 0) -> Any:
     if not isinstance(arrays, (list, tuple)) or not arrays or type(axis) is not int or axis != 0:
         return None
-    if not all(map(_is_open, arrays)):
+    # numpy lays a stack out as its parts are.
+    if not all(_is_open(array) and array.layout.is_contiguous for array in arrays):
         return None
     return made_of(joined([_view_of(each) for each in arrays], np.stack, new=True))
 
@@ -491,7 +491,7 @@ def of_pixels(made: Recipe, key: Hashable, function: Callable[[Any], Any], sessi
         return function(made.carry_out())
 
     value = of_image(made, followed, make)
-    return over(Memory(value, session, followed.writeable), layout_of(followed, value.shape, dims))
+    return over(Memory(value, session), layout_of(followed, value.shape, dims), followed.writeable)
 
 
 def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], Any]) -> StandInArray | None:

@@ -19,6 +19,7 @@ from PIL import Image
 
 from ..plan.lowered import ITEMSIZES
 from . import switch
+from .same import bits
 
 __all__ = [
     "OUTER",
@@ -179,7 +180,7 @@ def _follow(run: Callable[[NDArray[np.uint8]], tuple[Any]], channels: int, dims:
                 if values is None:
                     values = planes[..., :, 0, :].reshape(-1, channels, 256)[0]
                 want = torch.stack([row[index] for row, index in zip(values, _indices(pixels), strict=True)])
-                if planes.dtype != values.dtype or not _same(planes, want.expand(planes.shape)):
+                if planes.dtype != values.dtype or not torch.equal(bits(planes), bits(want.expand(planes.shape))):
                     return None
             order = _order(out, dims)
     except Exception:  # whatever it is, the user's own call raises it
@@ -255,11 +256,6 @@ def _planes(out: Any, dims: str, shape: tuple[int, ...]) -> torch.Tensor:
         tensor = tensor.movedim(at, -1)
         dims = dims[:at] + dims[at + 1 :] + letter
     return tensor
-
-
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Bits compare where numbers (NaN, -0.0) do not."""
-    return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
 
 
 def _strides(out: Any) -> tuple[int, ...]:

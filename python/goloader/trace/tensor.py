@@ -311,9 +311,16 @@ def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None
     def flip(tensor: Any, *dims: Any) -> StandInTensor | None:
         if not _is_open(tensor):
             return None
-        shown = tensor.layout_.mirrored(*_several(dims))
+        places = _several(dims)
         session = switch.current()
-        if shown is None or session is None or not _several(dims):
+        if (
+            session is None
+            or not places
+            or not all(type(dim) is int and -tensor.ndim <= dim < tensor.ndim for dim in places)
+        ):
+            return None
+        shown = tensor.layout_.mirrored(*(dim for dim in places if tensor.shape[dim] > 1))
+        if shown is None:
             return None
         made = copied("flip", lambda each: function(each, *dims), _view_of(tensor), shown)
         return None if made is None else tensor_of(made, session)

@@ -76,15 +76,14 @@ class Value:
 class Memory:
     """A block.
 
-    value      what it holds, until it is real
-    real       the array or tensor that it is; None while it is nothing but a recipe
-    writeable  for arrays
+    value  what it holds, until it is real
+    real   the array or tensor that it is; None while it is nothing but a recipe
     """
 
-    __slots__ = ("real", "session", "value", "writeable")
+    __slots__ = ("real", "session", "value")
 
-    def __init__(self, value: Value, session: Session, writeable: bool = True) -> None:
-        self.value, self.session, self.writeable = value, session, writeable
+    def __init__(self, value: Value, session: Session) -> None:
+        self.value, self.session = value, session
         self.real: Any = None
 
     def become_real(self, what: str) -> Any:
@@ -103,9 +102,14 @@ class Memory:
 
 
 def _check(real: Any, value: Value) -> None:
-    dtype = value.tail.array_dtype if type(real) is np.ndarray else value.tail.dtype
-    lengths = [length for length in real.shape if length > 1]
-    if real.dtype != dtype or sorted(lengths) != sorted(length for length in value.shape if length > 1):
+    if type(real) is np.ndarray:
+        dtype, strides = value.tail.array_dtype, tuple(stride // real.itemsize for stride in real.strides)
+    else:
+        dtype, strides = value.tail.dtype, real.stride()
+    found = sorted((-stride, length) for stride, length in zip(strides, real.shape, strict=True) if length > 1)
+    shape = tuple(length for length in value.shape if length > 1)
+    wanted = [(-stride, length) for stride, length in zip(dense(shape).strides, shape, strict=True)]
+    if real.dtype != dtype or found != wanted:
         raise TroubleError(f"{real.dtype} {tuple(real.shape)} was made where {dtype} {value.shape} was expected")
 
 
@@ -117,10 +121,15 @@ def as_tensor(real: Any, layout: Layout) -> torch.Tensor:
     return made.set_(base.untyped_storage(), offset, layout.shape, layout.strides)
 
 
-def as_array(real: Any, layout: Layout) -> Any:
+def as_array(real: Any, layout: Layout, writeable: bool = True) -> Any:
     """A view of a block, as an array: the block itself where that is all of it."""
     base = real.numpy() if isinstance(real, torch.Tensor) else real
+    if writeable and not base.flags.writeable:
+        base = torch.from_numpy(base).numpy()  # tensors know of no such thing
     size = base.itemsize
+    if base.flags.writeable and not writeable:
+        base = base.view()
+        base.flags.writeable = False
     strides = tuple(stride * size for stride in layout.strides)
     if layout.offset == 0 and (base.shape, base.strides) == (layout.shape, strides):
         return base
