@@ -141,12 +141,7 @@ class StandInArray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) is StandInArray and key.dtype == bool:
-            number = constant(value)
-            if (
-                number is not None
-                and number.shape == ()
-                and _write(("setitem", number.key), lambda to, where: _put(to, where, number.value), (self, key))
-            ):
+            if isinstance(value, (bool, int, float, np.generic)) and _write("setitem", _put, (self, key, value)):
                 return
             key = become_real(key, "ndarray[mask] = ...")
         become_real(self, "ndarray[...] = ...")[_real(key)] = _real(value)

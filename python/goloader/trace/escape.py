@@ -77,19 +77,30 @@ def give_arrays(stand_in: StandInArray) -> None:
 
 
 def _exchange(old: Any, new: Any, depth: int) -> None:
+    # No comprehensions here: their cells would be among those that refer to the stand-in.
     for holder in gc.get_referrers(old):
         if isinstance(holder, dict):
-            for key in [key for key, value in holder.items() if value is old]:
-                holder[key] = new
+            _in_dict(holder, old, new)
         elif isinstance(holder, list):
-            for at, value in enumerate(holder):
-                if value is old:
-                    holder[at] = new
+            _in_list(holder, old, new)
         elif isinstance(holder, tuple):
             if depth < _HOLDERS_MAX:
-                _exchange(holder, _tuple(holder, [new if value is old else value for value in holder]), depth + 1)
+                items = list(holder)
+                _in_list(items, old, new)
+                _exchange(holder, _tuple(holder, items), depth + 1)
         elif isinstance(holder, CellType):
             holder.cell_contents = new
         elif type(getattr(holder, "__dict__", None)) is dict:
-            for key in [key for key, value in vars(holder).items() if value is old]:
-                vars(holder)[key] = new
+            _in_dict(vars(holder), old, new)
+
+
+def _in_dict(holder: dict[Any, Any], old: Any, new: Any) -> None:
+    for key, value in list(holder.items()):
+        if value is old:
+            holder[key] = new
+
+
+def _in_list(holder: list[Any], old: Any, new: Any) -> None:
+    for at, value in enumerate(holder):
+        if value is old:
+            holder[at] = new

@@ -33,9 +33,9 @@ __all__ = [
     "strides_with_ones",
 ]
 
-# Whoever scales by a random number has a new tail for each sample; making a table for each would take longer than the
-# work it saves.
-_FOLLOWERS_MAX = 64
+# Tables that one function makes of one table. Whoever scales by a random number has a new one for each sample; making
+# it would take longer than the work it saves.
+_FOLLOWERS_MAX = 16
 
 OUTER = "0123456789"  # letters of a batch's extents
 
@@ -80,7 +80,7 @@ class Tail:
         self.array_dtype: Any = None if values.dtype == torch.bfloat16 else values.numpy().dtype
         self.by_core = str(values.dtype).removeprefix("torch.") in ITEMSIZES
         self.data: bytes = self.values.view(torch.uint8).numpy().tobytes()
-        self._followers: dict[Hashable, Followed | None] = {}
+        self._followers: dict[Hashable, dict[Hashable, Followed | None]] = {}
         self._picked: dict[tuple[int, ...], Tail] = {tuple(range(len(values))): self}
 
     @property
@@ -140,14 +140,18 @@ def _image(pixels: NDArray[np.uint8]) -> Image.Image:
     return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
 
 
-def follow(key: Hashable, function: Callable[..., Any], inputs: Sequence[tuple[Tail, Pattern]]) -> Followed | None:
+def follow(
+    name: Hashable, key: Hashable, function: Callable[..., Any], inputs: Sequence[tuple[Tail, Pattern]]
+) -> Followed | None:
     """What `function(*inputs)` makes; None if it is no function of each byte by itself.
 
+    name    of the function
+    key     of it and its other arguments
     inputs  tables over the same bytes, and how the inputs lie in memory; all have the same extents
     """
     head, pattern = inputs[0]
-    known = head._followers
-    place = (key, *inputs)
+    place = (key, *inputs[1:])
+    known = head._followers.setdefault((name, pattern), {})
     if place in known:
         return known[place]
     if len(known) >= _FOLLOWERS_MAX:

@@ -322,7 +322,7 @@ def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None
         shown = tensor.layout_.mirrored(*(dim for dim in places if tensor.shape[dim] > 1))
         if shown is None:
             return None
-        made = copied("flip", lambda each: function(each, *dims), _view_of(tensor), shown)
+        made = copied(lambda each: function(each, *dims), _view_of(tensor), shown)
         return None if made is None else tensor_of(made, session)
 
     return flip
@@ -352,11 +352,12 @@ def _set_items(tensor: Any, mask: Any, value: Any) -> StandInTensor | None:
     if not _is_open(tensor) or not _is_open(mask) or mask.dtype != torch.bool or type(value) not in (int, float, bool):
         return None
 
-    def set_items(target: Any, where: Any) -> Any:
-        target[where] = value
-        return target
+    return record_function("setitem", _put, (tensor, mask, value), inplace=True)
 
-    return record_function(("setitem", type(value), repr(value)), set_items, (tensor, mask), inplace=True)
+
+def _put(tensor: Any, mask: Any, value: Any) -> Any:
+    tensor[mask] = value
+    return tensor
 
 
 def _numpy(tensor: Any, **options: Any) -> Any:

@@ -284,11 +284,14 @@ def _view(value: Value, layout: Layout, numpy: bool) -> Any:
 
 
 def record(
-    key: Hashable, function: Callable[..., Any], inputs: Sequence[View], others: Sequence[tuple[int, ...]] = ()
+    key: tuple[Hashable, ...],
+    function: Callable[..., Any],
+    inputs: Sequence[View],
+    others: Sequence[tuple[int, ...]] = (),
 ) -> Recorded | None:
     """Records a function of each number by itself; None if it is none.
 
-    key     names the function and its other arguments
+    key     the function's name, and its other arguments
     inputs  views of one and the same image, of the same extents
     others  extents of arrays among the other arguments
     """
@@ -296,7 +299,7 @@ def record(
     if seen is None:
         return None
     head = seen[0]
-    made = follow(key, function, [(each.tail, each.pattern) for each in seen])
+    made = follow(key[0], key, function, [(each.tail, each.pattern) for each in seen])
     if made is None:
         return None
     views = tuple(inputs)
@@ -311,7 +314,10 @@ def record(
 
 
 def write(
-    key: Hashable, function: Callable[..., Any], inputs: Sequence[View], others: Sequence[tuple[int, ...]] = ()
+    key: tuple[Hashable, ...],
+    function: Callable[..., Any],
+    inputs: Sequence[View],
+    others: Sequence[tuple[int, ...]] = (),
 ) -> Value | None:
     """Records a function that writes into its first input and returns it; None if it cannot be.
 
@@ -321,7 +327,7 @@ def write(
     seen = _see_all(inputs, others)
     if seen is None or seen[0].pattern.partial or seen[0].tail is not value.tail:
         return None
-    made = follow(("write", key), function, [(each.tail, each.pattern) for each in seen])
+    made = follow(("write", key[0]), key, function, [(each.tail, each.pattern) for each in seen])
     if made is None or made.tail.dtype != value.tail.dtype:
         return None
     rest = tuple(inputs[1:])
@@ -335,7 +341,7 @@ def write(
     return Value(value.images, value.outer, made.tail, value.axes, make)
 
 
-def copied(key: Hashable, function: Callable[[Any], Any], view: View, shown: Layout) -> Recorded | None:
+def copied(function: Callable[[Any], Any], view: View, shown: Layout) -> Recorded | None:
     """Records that a tensor is copied so that the copy shows what `shown`, a layout over the same block, would."""
     value, layout, numpy = view
     seen = see(value, shown, numpy)
@@ -343,7 +349,7 @@ def copied(key: Hashable, function: Callable[[Any], Any], view: View, shown: Lay
         return None
     # Where the items of a copy lie does not depend on which they are.
     pattern = seen.pattern._replace(signs=(1,) * len(seen.pattern.signs))
-    made = follow("clone", torch.clone, [(seen.tail, pattern)])
+    made = follow("clone", (), torch.clone, [(seen.tail, pattern)])
     if made is None:
         return None
     axes = made.order.lstrip(OUTER)
