@@ -14,7 +14,7 @@ from PIL import Image
 
 from goloader.trace import hooks
 from goloader.trace.fetch import finish
-from goloader.trace.native import CoreNative
+from goloader.trace.native import CoreNative, Workshop
 from goloader.trace.same import difference
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
@@ -225,7 +225,7 @@ def test_random_chains_of_arrays(files: list[str]) -> None:
     real = made = 0
     hooks.hold()
     try:
-        native = CoreNative(workers=1)
+        native = CoreNative(Workshop().core(), workers=1)
         for number in range(CHAINS):
             path = files[number % 8]
             want = chain(path, number)
