@@ -14,10 +14,11 @@ from PIL import Image
 
 from goloader.trace import hooks
 from goloader.trace.fetch import finish
-from goloader.trace.native import CoreNative, Workshop
+from goloader.trace.native import CoreNative
 from goloader.trace.same import difference
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
+from goloader.trace.workshop import Workshop
 
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "600"))
 
