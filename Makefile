@@ -68,6 +68,7 @@ bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
 	$(PYTHON) -m bench.chart
 	$(PYTHON) -m bench.against_torch --rounds $(ROUNDS)
 	$(PYTHON) -m bench.training_loop --rounds $(ROUNDS)
+	$(PYTHON) -m bench.samplers --rounds $(ROUNDS)
 	$(PYTHON) -m bench.many_files
 
 .PHONY: bench-jpeg

@@ -45,7 +45,10 @@ MEMCPY_BYTES = 256 << 20
 
 def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
     """The tensors of a batch, in order, whatever their structure."""
-    if isinstance(batch, torch.Tensor):
+    if isinstance(batch, torch.Tensor) and batch.is_nested:
+        nested: Any = batch
+        yield from (nested.values(), nested.offsets())
+    elif isinstance(batch, torch.Tensor):
         yield batch
     elif isinstance(batch, dict):
         for value in batch.values():

@@ -17,7 +17,8 @@ import torchvision.transforms as T
 from torch.utils.data import Dataset, TensorDataset, default_collate
 from torchvision import datasets
 
-from goloader import ArrayDataset, FileArray, TokenDataset
+from goloader import ArrayDataset, FileArray, RaggedArray, TokenDataset
+from goloader.collate import Jagged, Pad
 
 Make: TypeAlias = Callable[[Path], Any]
 
@@ -124,6 +125,54 @@ def tokens(scratch: Path) -> Dataset[Any]:
     path = scratch / "tokens.bin"
     np.random.default_rng(0).integers(0, 50_000, 20_000_000, np.uint16).tofile(path)
     return TokenDataset(path, block_size=1024)
+
+
+@case("TokenDataset: documents packed in windows of 1024", batch_size=64, target=4)
+def documents(scratch: Path) -> Dataset[Any]:
+    path = scratch / "documents.bin"
+    np.random.default_rng(0).integers(0, 500, 5_000_000, np.uint16).tofile(path)
+    return TokenDataset(path, block_size=1024, eos=0)
+
+
+class Sentences(Dataset[Any]):
+    """Token lists as people keep them: tensors of 8 to 256 tokens, and a label each."""
+
+    def __init__(self) -> None:
+        noise = np.random.default_rng(0)
+        self.tokens = [torch.from_numpy(noise.integers(0, 50_000, n)) for n in noise.integers(8, 257, 20_000)]
+        self.labels = noise.integers(0, 10, 20_000).tolist()
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.tokens[index], self.labels[index]
+
+
+def ragged() -> RaggedArray:
+    noise = np.random.default_rng(0)
+    lengths = noise.integers(8, 257, 20_000)
+    return RaggedArray(noise.integers(0, 50_000, lengths.sum()), np.concatenate([[0], np.cumsum(lengths)]))
+
+
+@case("a class of one's own: a list of 8 to 256 tokens each, Pad", batch_size=64, collate_fn=Pad(True), target=4)
+def sentences(scratch: Path) -> Dataset[Any]:
+    return Sentences()
+
+
+@case(
+    "RaggedArray: the same, Pad to multiples of 8 with lengths",
+    batch_size=64,
+    collate_fn=Pad(True, 0, 8, True),
+    target=4,
+)
+def padded_rows(scratch: Path) -> Dataset[Any]:
+    return ArrayDataset(tokens=ragged())
+
+
+@case("RaggedArray: the same, Jagged", batch_size=64, collate_fn=Jagged(), target=4)
+def jagged_rows(scratch: Path) -> Dataset[Any]:
+    return ArrayDataset(tokens=ragged())
 
 
 @case("short epochs: TensorDataset of 512", batch_size=64, target=1)
