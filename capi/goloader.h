@@ -79,7 +79,8 @@ typedef struct gl_rows {
 /* Where samples live.  Which members count is the plan's matter (source.kind). */
 typedef struct gl_source {
     int64_t count; /* samples */
-    /* "folder": paths one after the other, each NUL-terminated; count + 1 offsets; count labels.  Copied.
+    /* "folder": paths one after the other, each NUL-terminated; count + 1 offsets; count labels.  Not copied: to be kept
+     * until the loader is closed.
      * "pairs": the same of 2 * count files, each sample's image and then its target; labels do not count. */
     const char *paths;
     const int64_t *offsets;

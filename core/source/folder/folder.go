@@ -15,15 +15,15 @@ import (
 // Folder is a list of files with their labels. It implements source.Files.
 type Folder struct {
 	owners  atomic.Int32
-	block   mem.Block
-	paths   []byte  // each path ends in NUL, as the kernel wants it
-	offsets []int64 // n+1; path i is paths[offsets[i]:offsets[i+1]-1]
-	labels  []int64 // n
+	block   mem.Block // that they are in; not valid if they are the caller's
+	paths   []byte    // each path ends in NUL, as the kernel wants it
+	offsets []int64   // n+1; path i is paths[offsets[i]:offsets[i+1]-1]
+	labels  []int64   // n
 }
 
 var _ source.Files = (*Folder)(nil)
 
-// New copies a list of files.
+// New makes a folder of a list of files, which it keeps as they are: they stay until the folder is closed.
 //
 //	paths    the paths one after the other, each followed by a NUL
 //	offsets  n+1 offsets into paths, ascending, from 0 to len(paths)
@@ -32,13 +32,8 @@ func New(paths []byte, offsets, labels []int64) (*Folder, error) {
 	if err := check(paths, offsets, labels); err != nil {
 		return nil, err
 	}
-	f, err := allocate(len(labels), len(paths))
-	if err != nil {
-		return nil, err
-	}
-	copy(f.offsets, offsets)
-	copy(f.labels, labels)
-	copy(f.paths, paths)
+	f := &Folder{paths: paths, offsets: offsets, labels: labels}
+	f.owners.Store(1)
 	return f, nil
 }
 
@@ -81,7 +76,7 @@ func (f *Folder) Share() *Folder {
 
 // Close ends one owner's interest; the last one's frees the list.
 func (f *Folder) Close() {
-	if f.owners.Add(-1) == 0 {
+	if f.owners.Add(-1) == 0 && f.block.Valid() {
 		f.block.Free()
 	}
 }

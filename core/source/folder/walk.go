@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -152,8 +153,14 @@ func (w *walker) gather() (*Folder, []Directory, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	file, at := 0, 0
+	// The list grows as the parts go: without a word from us Go would keep their memory for a while.
+	defer debug.FreeOSMemory()
+	file, at, freed := 0, 0, 0
 	for label := range w.classes {
+		if file-freed >= freedFiles {
+			debug.FreeOSMemory()
+			freed = file
+		}
 		for _, l := range w.classes[label].listings {
 			begin := uint32(0)
 			for _, end := range l.ends {
@@ -172,6 +179,9 @@ func (w *walker) gather() (*Folder, []Directory, error) {
 	f.offsets[files] = int64(at)
 	return f, directories, nil
 }
+
+// After so many files of the result, parts that are done with give their memory back.
+const freedFiles = 1 << 20
 
 func join(path, name []byte) []byte {
 	joined := make([]byte, 0, len(path)+1+len(name))

@@ -40,16 +40,17 @@ class Files(Sequence[tuple[str, int]]):
         Raises RefusalError for a path with a NUL inside, which no file can have, and OverflowError for a label that is
         no int64.
         """
-        paths, lengths, labels = bytearray(), array("q"), array("q")
+        paths, offsets, labels = bytearray(), array("q", [0]), array("q")
         for path, label in samples:
             name = os.fsencode(path)
             if b"\0" in name:
                 raise RefusalError("source", "path", "one of the paths has a NUL inside")
             paths += name
             paths.append(0)
-            lengths.append(len(name) + 1)
+            offsets.append(len(paths))
             labels.append(label)
-        return cls(np.frombuffer(paths, np.uint8), _offsets([np.array(lengths)]), np.array(labels, np.int64))
+        # Views, not copies: there may be millions.
+        return cls(np.frombuffer(paths, np.uint8), np.frombuffer(offsets, np.int64), np.frombuffer(labels, np.int64))
 
     @classmethod
     def joined(cls, parts: Sequence[Files]) -> Files:
@@ -66,6 +67,8 @@ class Files(Sequence[tuple[str, int]]):
         self, paths: NDArray[np.uint8], offsets: NDArray[np.int64], labels: NDArray[np.int64], handle: int = 0
     ) -> None:
         self.paths, self.offsets, self.labels, self.handle = paths, offsets, labels, handle
+        for each in (paths, offsets, labels):
+            each.flags.writeable = False  # the core reads them where they are, and has looked at them before
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -123,7 +126,7 @@ def _offsets(lengths: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 # Paths looked at in one go.
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 def find_classes(directory: str | os.PathLike[str]) -> tuple[list[str], dict[str, int]]:

@@ -67,17 +67,18 @@ func TestAFolderIsASource(t *testing.T) {
 	})
 }
 
-func TestTheListIsCopied(t *testing.T) {
+func TestTheListIsKeptAndNotCopied(t *testing.T) {
 	leakcheck.Check(t)
 	paths, at, labels := []byte("a\x00bc\x00"), []int64{0, 2, 5}, []int64{5, 6}
+	before := mem.InUse(mem.Indexes)
 	f, err := folder.New(paths, at, labels)
 	require.NoError(t, err)
-	defer f.Close()
-	clear(paths)
-	clear(at)
-	clear(labels)
-	require.Equal(t, []string{"a", "bc"}, []string{f.Name(0), f.Name(1)})
-	require.Equal(t, []int64{5, 6}, []int64{f.Label(0), f.Label(1)})
+	require.Equal(t, before, mem.InUse(mem.Indexes))
+	require.Same(t, &paths[0], &f.Paths()[0])
+	require.Same(t, &at[0], &f.Offsets()[0])
+	require.Same(t, &labels[0], &f.Labels()[0])
+	f.Close()
+	require.Equal(t, "bc\x00", string(paths[2:]), "it was not ours to free")
 }
 
 // Linux's names are bytes: anything but NUL and the slash.
