@@ -594,3 +594,44 @@ counted: list[int] = []
 
 def test_some_of_any_functions_were_lowered() -> None:
     assert not counted or 0 < sum(counted) < 12 * len(counted)
+
+
+def paired(x: Any, y: Any) -> Pair:
+    made = Pair()
+    made.x, made.y = x, y
+    return made
+
+
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_mapped_arrays_are_read_from_their_files(num_workers: int, tmp_path: Any) -> None:
+    noise = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", noise.random((60, 3, 4), np.float32))
+    np.save(tmp_path / "y.npy", noise.integers(0, 9, 60))
+    x, y = (np.load(tmp_path / f"{name}.npy", mmap_mode="r+") for name in "xy")
+
+    def write(epoch: int, loader: Any) -> None:
+        x[:] = epoch
+        y[:] = np.arange(60) * (epoch + 1)
+
+    for first, second in ((x, y), (x[::2, 1:, ::3], y[30:]), (np.asarray(x), np.asarray(y))):
+        dataset = paired(first, second)
+        made = loader_of(dataset, batch_size=7, shuffle=True, num_workers=num_workers)
+        check(Program(made, before=write))
+    read_only = paired(np.load(tmp_path / "x.npy", mmap_mode="r"), y.tolist())
+    check(Program(loader_of(read_only, batch_size=7, num_workers=num_workers)))
+
+
+def test_a_mapped_file_that_is_cut_or_replaced(tmp_path: Any) -> None:
+    np.save(tmp_path / "x.npy", np.arange(4000.0).reshape(40, 100))
+    loader: Any = goloader.DataLoader(One(np.load(tmp_path / "x.npy", mmap_mode="r+")), 4)
+    iterator = iter(loader)
+    next(iterator)
+    kept = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(kept[:9000])
+    with pytest.raises(OSError, match=r"x\.npy.*the file has 9000"):
+        list(iterator)
+    (tmp_path / "x.npy").write_bytes(kept)
+    (tmp_path / "x.npy").rename(tmp_path / "old.npy")
+    np.save(tmp_path / "x.npy", np.zeros((40, 100)))
+    assert torch.cat(list(loader)).sum() == np.arange(4000.0).sum()

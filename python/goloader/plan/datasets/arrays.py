@@ -17,7 +17,7 @@ from ..rows import DIMENSIONS_MAX, Array
 from .tensors import NAMES, Tensor
 from .tree import Column, Indices, Node, check_class
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "scattered"]
 
 _INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -86,7 +86,7 @@ class _Piece:
         if isinstance(given, FileArray):
             if not given.numpy_dtype.isnative:
                 raise RefusalError("source", "ArrayDataset", f"the items of {given.path} have another byte order")
-            if _scattered(given):
+            if scattered(given):
                 raise RefusalError("source", "ArrayDataset", f"rows of {given.path} are scattered over the file")
         elif isinstance(given, np.ndarray):
             if not given.dtype.isnative:
@@ -160,7 +160,7 @@ def _castable(to: str, stored: str) -> bool:
     return stored in _FLOATS and to in _FLOATS
 
 
-def _scattered(array: FileArray) -> bool:
+def scattered(array: FileArray) -> bool:
     """Whether a row takes more of the file than core/source/array reads for it (scatterMax, scatterMin)."""
     row = array.numpy_dtype.itemsize
     reach = row

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import mmap
 import operator
+import os
 import zlib
 from types import FunctionType, GetSetDescriptorType
 from typing import Any
@@ -19,11 +20,13 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from ...arrays.mapped import file_of
 from ..bytecode import Composed, Row, UnreadableError, rows_of
 from ..collate import collates_plainly
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from ..structure import Structure
+from .arrays import scattered
 from .sequences import Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Column, Indices, Node, name_of
@@ -150,7 +153,7 @@ def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequence
             return Tensor(value)
         except RefusalError as error:
             raise _refusal(dataset, error.refusal.why) from None
-    if type(value) is np.ndarray:
+    if type(value) in (np.ndarray, np.memmap):
         why = _why_not_array(value)
     elif type(value) in (list, tuple):
         if value and isinstance(value[0], torch.Tensor | np.ndarray):
@@ -163,7 +166,7 @@ def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequence
         why = f"a {type(value).__qualname__}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
     if why:
         raise _refusal(dataset, f"its {name} is {why}")
-    return _NumpyArray(value) if type(value) is np.ndarray else _Numbers(value)
+    return _NumpyArray(value) if isinstance(value, np.ndarray) else _Numbers(value)
 
 
 class _NumpyArray:
@@ -172,18 +175,32 @@ class _NumpyArray:
     def __init__(self, array: Any) -> None:
         self.given = array
         self._layout = _layout(array)
-        self.array = dataclasses.replace(Array.of(array), owner=self)
+        # A map's file may shrink, which kills whoever looks at the map: its rows are read from the file.
+        self.file = file_of(array)
+        self._inode = self._stat()
+        self.array = dataclasses.replace(Array.of(self.file or array), owner=self)
         kind = "numpy array" if array.ndim > 1 else "numpy scalar"
         self.spec = (array.dtype.name, tuple(array.shape[1:]), _torch_name(array.dtype), kind)
 
     def __len__(self) -> int:
         return len(self.array)
 
+    def _stat(self) -> Any:
+        try:
+            return None if self.file is None else os.stat(self.file.path)[1:3]  # inode and device
+        except OSError:
+            return False
+
     def unchanged(self, array: Any) -> bool:
-        return array is self.given and _layout(array) == self._layout
+        return array is self.given and _layout(array) == self._layout and self._stat() == self._inode
 
     def version(self) -> int:
-        """Another number once the items were changed: numpy keeps none, so they are all looked at."""
+        """Another number once the items were changed: numpy keeps none, so they are all looked at.
+
+        A map that workers share is the file itself, whoever writes into it.
+        """
+        if self.file is not None:
+            return 0
         items: Any = np.ascontiguousarray(self.given).reshape(-1).view(np.uint8)
         return zlib.crc32(items)
 
@@ -248,7 +265,13 @@ def _why_not_array(array: Any) -> str:
     # torch refuses such rows, in words of its own.
     if any(stride < 0 or stride % array.itemsize for stride in array.strides[1:]):
         return "an array with strides that torch does not take"
-    return _why_not_mapped([array]) or _why_not_numpy(array[:1] if array.ndim > 1 else array.dtype.type())
+    if why := _why_not_mapped([array]):
+        stored = file_of(array)
+        if stored is None:
+            return why
+        if scattered(stored):
+            return f"an array whose rows are scattered over {stored.path}"
+    return _why_not_numpy(array[:1] if array.ndim > 1 else array.dtype.type())
 
 
 def _why_not_mapped(arrays: Any) -> str:
