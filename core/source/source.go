@@ -41,6 +41,8 @@ type Rows interface {
 	CopyRows(field int, samples []int64, dst []byte) error
 	// InMemory says that CopyRows never waits and never fails.
 	InMemory() bool
+	// Waits says that Expect is worth its while: reads had to wait lately.
+	Waits() bool
 	// Expect says that CopyRows will be asked for these samples, which Check lets pass, before long. It may take a while.
 	Expect(samples []int64)
 	Close()

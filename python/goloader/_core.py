@@ -214,7 +214,7 @@ class Run:
 
 
 def _listed(plan: Plan) -> tuple[Any, ...]:
-    """Members of a gl_source: files, which are shared if the core has the list and else read where they are, or labels of pixels."""
+    """Members of a gl_source: files, shared if the core has the list, else read where they are; or labels of pixels."""
     files = plan.files
     if files is None:
         return None, None, None if plan.labels is None else plan.labels.ctypes.data, 0

@@ -86,6 +86,19 @@ class _NativeIterator(ResumableIterator):
         self._samples = core.plan.samples
         self._dtypes = [_dtype(name) for name in core.plan.dtypes]
 
+    def __next__(self) -> Any:
+        if torch._C._autograd._profiler_enabled():
+            return super().__next__()
+        # What torch's does, but for the entry in a profile: that takes 12 us, as long as the rest of a small batch.
+        try:
+            batch: Any = self._next_data()
+        except StopIteration:
+            self._ledger.finished = True
+            raise
+        self._num_yielded += 1
+        self._ledger.yielded += 1
+        return batch
+
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
         return batch

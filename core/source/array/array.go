@@ -2,6 +2,9 @@
 // arrays.
 package array
 
+// #include "gather.h"
+import "C"
+
 import (
 	"fmt"
 	"math"
@@ -342,8 +345,9 @@ func (f *field) gather(samples []int64, dst []byte) error {
 			p = f.piece(row)
 		}
 		if p.file == nil {
-			p.copyRow(unsafe.Add(to, k*f.bytes), int(row-p.first))
-			k++
+			n := f.inPiece(p, samples[k:])
+			p.copyRows(unsafe.Add(to, k*f.bytes), f, samples[k:k+n])
+			k += n
 			continue
 		}
 		n := p.together(f, samples[k:])
@@ -355,12 +359,48 @@ func (f *field) gather(samples []int64, dst []byte) error {
 	return nil
 }
 
+// inPiece is how many of the samples, the first of which is in p, are rows of p.
+func (f *field) inPiece(p *piece, samples []int64) int {
+	if len(f.pieces) == 1 {
+		return len(samples)
+	}
+	n := 1
+	for ; n < len(samples); n++ {
+		if row := f.row(samples[n]); row < p.first || row >= p.end {
+			break
+		}
+	}
+	return n
+}
+
+// copyRows writes rows of an array in memory.
+func (p *piece) copyRows(dst unsafe.Pointer, f *field, samples []int64) {
+	if len(p.dims) > 0 || p.begins != nil || len(samples) < crossingMin {
+		for k, sample := range samples {
+			p.copyRow(unsafe.Add(dst, k*f.bytes), int(f.row(sample)-p.first))
+		}
+		return
+	}
+	var index *C.int64_t
+	if f.index != nil {
+		index = (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(f.index)))
+	}
+	C.gl_gather((*C.uint8_t)(dst), (*C.uint8_t)(p.data), C.int64_t(p.first), C.int64_t(p.stride),
+		(*C.int64_t)(unsafe.Pointer(unsafe.SliceData(samples))), index, C.int64_t(len(samples)), C.int64_t(f.bytes))
+}
+
+// crossingMin rows make up for the crossing into C.
+const crossingMin = 4
+
 func (f *field) row(sample int64) int64 {
 	if f.index == nil {
 		return sample
 	}
 	return f.index[sample]
 }
+
+// Waits implements source.Rows.
+func (s *Source) Waits() bool { return slices.ContainsFunc(s.files, (*File).waits) }
 
 // Expect implements source.Rows.
 func (s *Source) Expect(samples []int64) {

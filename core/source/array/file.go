@@ -133,9 +133,12 @@ func (f *File) readDirect(dst []byte, at int64) error {
 	return nil
 }
 
+// waits says whether the kernel should be told of reads: they had to wait lately, or it cannot say.
+func (f *File) waits() bool { return !f.direct && (f.waiting.Load() > 0 || f.blind.Load()) }
+
 // expect tells the kernel of a read that will come, if reads had to wait lately.
 func (f *File) expect(at int64, bytes int) {
-	if !f.direct && (f.waiting.Load() > 0 || f.blind.Load()) {
+	if f.waits() {
 		_ = unix.Fadvise(f.fd, at, int64(bytes), unix.FADV_WILLNEED)
 	}
 }

@@ -7,6 +7,7 @@ torchvision; `goloader.plan.samplers` (index_batches) needs torch.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import multiprocessing
@@ -27,6 +28,7 @@ from .explain import Explanation, Row
 from .lowered import Lowered, lower_neutral
 from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal, RefusalError
+from .row_layouts import STACKED
 from .rows import DIMENSIONS_MAX, FIELDS_MAX, Array, Field, Pixels, View
 from .structure import Structure
 
@@ -124,7 +126,7 @@ class Plan:
 
     def columns(self, tensors: list[Any]) -> list[Any]:
         """What the tensors of a batch, in the core's order, are for each field of the samples."""
-        if not self.fields:
+        if self._plain:
             return tensors
         made: dict[int, Any] = {}
         left = iter(tensors)
@@ -133,6 +135,12 @@ class Plan:
                 own = list(itertools.islice(left, len(view.layout.dtypes(field.dtype))))
                 made.update(zip(view.columns, view.layout.values(own), strict=True))
         return [made[number] for number in range(len(made))]
+
+    @functools.cached_property
+    def _plain(self) -> bool:
+        """True if each tensor is a field."""
+        views = [view for field in self.fields for view in field.views]
+        return all(view.layout is STACKED and view.columns == (number,) for number, view in enumerate(views))
 
     @property
     def explanation(self) -> Explanation:

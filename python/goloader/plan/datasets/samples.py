@@ -100,10 +100,9 @@ class Samples:
 
         Raises IndexError if one is out of range: then `dataset[i]` has the error that torch's users would see.
         """
-        if len(indices):
-            if indices.min() < 0:
-                indices = np.where(indices < 0, indices + self.length, indices)
-            if indices.min() < 0 or indices.max() >= self.length:
+        if len(indices) and indices.view(np.uint64).max() >= self.length:  # as which a negative one is large
+            indices = np.where(indices < 0, indices + self.length, indices)
+            if indices.view(np.uint64).max() >= self.length:
                 raise IndexError(f"index out of range for a dataset of {self.length}")
         return indices
 
