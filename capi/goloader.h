@@ -214,8 +214,8 @@ gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err);
  * callers that loop with short waits hear Ctrl-C. */
 gl_status gl_wait(int32_t fd, int32_t timeout_ms);
 
-/* gl_answer_pixels answers GL_ASK_PIXELS: width x height pixels, RGB interleaved, or a byte each for a target of
- * "pairs" (palette indices or grey, as the plan says); copied. */
+/* gl_answer_pixels answers GL_ASK_PIXELS: width x height pixels, RGB interleaved, or a byte each where the plan
+ * or the recipe takes one plane (palette indices or grey); copied. */
 gl_status gl_answer_pixels(gl_handle run, const uint8_t *rgb, int32_t width, int32_t height, gl_error *err);
 
 /* gl_reject answers GL_ASK_PIXELS and GL_ASK_SAMPLE with "the sample is in error": its batch is dropped, and the random

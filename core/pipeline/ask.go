@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 
-	"github.com/goloader/goloader/core/decode"
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/recipe"
@@ -93,13 +92,13 @@ func (r *Run) AskedPlanes() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if b, err := r.asked(AskPixels); err == nil {
-		return r.loader.planes(&b.samples[b.ask.Position])
+		return b.samples[b.ask.Position].mode.Planes()
 	}
 	return 3
 }
 
-// Supply answers AskPixels with size.Width x size.Height pixels, RGB interleaved, or one byte each of a target's; they are
-// copied.
+// Supply answers AskPixels with size.Width x size.Height pixels, RGB interleaved, or one byte each where one plane is taken;
+// they are copied.
 func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +106,7 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	if err != nil {
 		return err
 	}
-	planes := r.loader.planes(&b.samples[b.ask.Position])
+	planes := b.samples[b.ask.Position].mode.Planes()
 	if size.Width < 1 || size.Height < 1 || len(rgb) != planes*int(size.Width)*int(size.Height) {
 		return fmt.Errorf("%d bytes are not %v pixels of %d", len(rgb), size, planes)
 	}
@@ -220,6 +219,3 @@ func (r *Run) AnswerExp(x, y float32) error {
 	r.announce()
 	return nil
 }
-
-// Native reports whether a format is decoded in Go's process, without Pillow.
-func Native(f decode.Format) bool { return decoders[f] != nil }

@@ -30,6 +30,7 @@ type sample struct {
 	index    int64 // in the source's files; of recipes, in the batch's images
 	part     int32
 	view     int32 // 0 for a sample's image, 1 for its target
+	mode     recipe.Mode
 	state    sampleState
 	format   decode.Format
 	size     recipe.Size
@@ -113,8 +114,9 @@ func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n 
 	} else {
 		for _, index := range indices {
 			part := l.part(index)
-			for v := range l.views {
-				b.samples = append(b.samples, sample{index: index*int64(l.views) + int64(v), part: part, view: int32(v)})
+			for v, view := range l.parts[part].views {
+				at := index*int64(l.views) + int64(v)
+				b.samples = append(b.samples, sample{index: at, part: part, view: int32(v), mode: view.mode})
 			}
 		}
 	}

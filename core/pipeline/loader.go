@@ -44,10 +44,23 @@ var decoders = map[decode.Format]unsafe.Pointer{
 	decode.PNG:  png.Decoder(),
 }
 
-// targetDecoders is the same for targets, which keep the one plane that their files have.
-var targetDecoders = map[plan.Mode]map[decode.Format]unsafe.Pointer{
-	plan.Palette: {decode.PNG: png.PaletteDecoder()},
-	plan.Grey:    {decode.PNG: png.GreyDecoder()},
+// planeDecoders is the same for images that keep the one plane that their files have.
+var planeDecoders = map[recipe.Mode]map[decode.Format]unsafe.Pointer{
+	recipe.Palette: {decode.PNG: png.PaletteDecoder()},
+	recipe.Grey:    {decode.PNG: png.GreyDecoder()},
+}
+
+// decoder is what decodes an image here; nil if it goes through Pillow.
+func decoder(s *sample) unsafe.Pointer {
+	if s.mode != recipe.RGB {
+		return planeDecoders[s.mode][s.format]
+	}
+	return decoders[s.format]
+}
+
+var modes = map[plan.Mode]recipe.Mode{
+	plan.Palette: recipe.Palette,
+	plan.Grey:    recipe.Grey,
 }
 
 var layouts = map[plan.Layout]op.Layout{
@@ -80,10 +93,9 @@ type part struct {
 
 // view is what becomes of one of a sample's images.
 type view struct {
-	program  *draw.Program
-	store    *op.Store
-	decoders map[decode.Format]unsafe.Pointer
-	onePlane bool // they give one plane, as does Pillow in their stead
+	program *draw.Program
+	store   *op.Store
+	mode    recipe.Mode
 }
 
 // together reports whether the images of a sample share what is drawn.
@@ -153,7 +165,7 @@ func (l *Loader) compile(to *part, p plan.Part) error {
 	if err != nil {
 		return err
 	}
-	to.views = append(to.views, view{program: program, store: store, decoders: decoders})
+	to.views = append(to.views, view{program, store, recipe.RGB})
 	to.random = program.Random()
 	if p.Target == nil {
 		return nil
@@ -164,7 +176,7 @@ func (l *Loader) compile(to *part, p plan.Part) error {
 	if store, err = op.NewStore(l.plan.Target.Channels, l.plan.Target.DType.Size(), p.Target.Table); err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
-	to.views = append(to.views, view{program, store, targetDecoders[p.Target.Mode], true})
+	to.views = append(to.views, view{program, store, modes[p.Target.Mode]})
 	to.random = to.random || program.Random()
 	return nil
 }
@@ -328,29 +340,8 @@ func (l *Loader) part(index int64) int32 {
 	return int32(sort.Search(len(l.parts), func(i int) bool { return index < l.parts[i].end }))
 }
 
-// view is what becomes of an image; nil of one of recipes.
-func (l *Loader) view(s *sample) *view {
-	if len(l.parts) == 0 {
-		return nil
-	}
-	return &l.parts[s.part].views[s.view]
-}
-
-// decoder is what decodes an image here; nil if it goes through Pillow.
-func (l *Loader) decoder(s *sample) unsafe.Pointer {
-	if v := l.view(s); v != nil {
-		return v.decoders[s.format]
-	}
-	return decoders[s.format]
-}
-
-// planes is how many planes an image has before its steps.
-func (l *Loader) planes(s *sample) int {
-	if v := l.view(s); v != nil && v.onePlane {
-		return 1
-	}
-	return 3
-}
+// view is what becomes of an image of a plan.
+func (l *Loader) view(s *sample) *view { return &l.parts[s.part].views[s.view] }
 
 // image is how a sample's pixels lie in the source; nil if it is a file to be decoded.
 func (l *Loader) image(s *sample) *plan.Image {

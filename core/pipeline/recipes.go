@@ -102,6 +102,7 @@ func (b *batch) setUpRecipes(sequence int64, st *stream, made *recipes, n int) {
 	for i, m := range made.batch.Images {
 		b.samples = append(b.samples, sample{
 			index: int64(i), size: made.batch.Sources[m.Source].Size, out: made.batch.Fields[m.Field].Size,
+			mode: made.batch.Sources[m.Source].Mode,
 		})
 	}
 	b.cut(len(b.samples), n)
@@ -172,7 +173,7 @@ func (w *worker) carryOutRecipes(b *batch, sp *span) error {
 		}
 		m := r.batch.Images[i]
 		origin := r.origin(s)
-		if !s.pixels.Valid() && !Native(s.format) {
+		if !s.pixels.Valid() && decoder(s) == nil {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", origin.Name(), s.format)
 			continue
 		}

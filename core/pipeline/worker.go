@@ -132,7 +132,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 		if l.views == 1 { // the target is a label
 			*(*int64)(unsafe.Add(b.slot.Data(), fields[1].Offset+8*i)) = l.files.Label(int(s.index))
 		}
-		if !s.pixels.Valid() && l.image(s) == nil && l.decoder(s) == nil {
+		if !s.pixels.Valid() && l.image(s) == nil && decoder(s) == nil {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
 			continue
 		}
@@ -203,7 +203,7 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	w.jobs.SetPasses(k, passes)
 	if s.pixels.Valid() {
 		layout := op.Interleaved
-		if l.planes(s) == 1 {
+		if s.mode.Planes() == 1 {
 			layout = op.Flat
 		}
 		w.jobs.SetSeek(k, nil, 0, 0)
@@ -214,8 +214,8 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 		if image := l.image(s); image != nil {
 			w.jobs.SetRaw(k, layouts[image.Layout], data, len(file), s.size)
 		} else {
-			w.jobs.SetBytes(k, l.decoder(s), data, len(file), s.size)
-			if l.planes(s) == 1 {
+			w.jobs.SetBytes(k, decoder(s), data, len(file), s.size)
+			if s.mode.Planes() == 1 {
 				w.jobs.SetOnePlane(k)
 			}
 		}

@@ -19,7 +19,7 @@ var ErrWire = errors.New("not a batch of recipes")
 //	fields sources images steps    uint32 each: how many
 //	body                           uint32: bytes of body
 //	fields    32 bytes each        count, dtype, channels, height, width, order, table, table_bytes
-//	sources   36 bytes each        kind, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
+//	sources   36 bytes each        kind + 16 mode, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
 //	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table
@@ -70,9 +70,31 @@ const (
 	Bytes                   // Data is the encoded file
 )
 
+// Mode is what is taken of an image.
+type Mode uint32
+
+// The modes.
+const (
+	RGB     Mode = iota // its colours, whatever it is
+	Palette             // the one plane of an image of Pillow's mode P: indices
+	Grey                // the one plane of an image of Pillow's mode L
+)
+
+// modeUnit is what a mode is multiplied by in a source's kind.
+const modeUnit = 16
+
+// Planes is how many planes an image has before its steps.
+func (m Mode) Planes() int {
+	if m == RGB {
+		return 3
+	}
+	return 1
+}
+
 // Origin is where an image comes from.
 type Origin struct {
 	Kind OriginKind
+	Mode Mode
 	Size Size // as its header said when the recipe was written
 	Data []byte
 
@@ -129,7 +151,7 @@ func Read(data []byte) (*Batch, error) {
 	for i := range b.Sources {
 		row := sources[i*sourceBytes:]
 		b.Sources[i] = Origin{
-			Kind: OriginKind(row.u32(0)), Size: row.size(4, 8), Data: r.slice(body, row.int(12), row.int(16)),
+			Kind: OriginKind(row.u32(0) % modeUnit), Mode: Mode(row.u32(0) / modeUnit), Size: row.size(4, 8), Data: r.slice(body, row.int(12), row.int(16)),
 			FileBytes: row.i64(20), ModifiedNs: row.i64(28),
 		}
 	}
@@ -170,8 +192,8 @@ func (b *Batch) check() error {
 	}
 	for i, s := range b.Sources {
 		switch {
-		case s.Kind > Bytes:
-			return fmt.Errorf("%w: source %d is of no known kind, %d", ErrWire, i, s.Kind)
+		case s.Kind > Bytes || s.Mode > Grey:
+			return fmt.Errorf("%w: source %d is of no known kind, %d, or mode, %d", ErrWire, i, s.Kind, s.Mode)
 		case s.Size.Width < 1 || s.Size.Height < 1:
 			return fmt.Errorf("%w: source %d has %v pixels", ErrWire, i, s.Size)
 		case s.Kind == Path && (len(s.Data) < 2 || indexNUL(s.Data) != len(s.Data)-1):
@@ -189,7 +211,7 @@ func (b *Batch) check() error {
 		if filled[m.Field]++; m.Place >= b.Fields[m.Field].Count {
 			return fmt.Errorf("%w: field %d has more images than places", ErrWire, m.Field)
 		}
-		if planes := planesAfter(b.StepsOf(i)); planes != b.Fields[m.Field].Channels {
+		if planes := planesAfter(b.Sources[m.Source].Mode.Planes(), b.StepsOf(i)); planes != b.Fields[m.Field].Channels {
 			return fmt.Errorf("%w: image %d ends with %d channels, field %d has %d",
 				ErrWire, i, planes, m.Field, b.Fields[m.Field].Channels)
 		}
@@ -197,9 +219,8 @@ func (b *Batch) check() error {
 	return nil
 }
 
-// planesAfter is how many channels steps leave of an RGB image.
-func planesAfter(steps []Step) int {
-	planes := 3
+// planesAfter is how many channels steps leave of an image.
+func planesAfter(planes int, steps []Step) int {
 	for _, s := range steps {
 		if s.Kind == Grayscale || s.Kind == OpenCVGray || s.Kind == Select {
 			planes = int(s.Channels)

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/png"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -180,4 +181,71 @@ func TestAPairIsTwoFiles(t *testing.T) {
 	_, err := pipeline.Open(pairing(2, plan.Apart), files)
 	require.ErrorContains(t, err, "5 files, 2 a sample")
 	files.Close()
+}
+
+// A recipe may take a palette's indices, also where Pillow has to be asked for them, and the colours of the same file.
+func TestRecipesTakeIndicesOrColours(t *testing.T) {
+	all := makePairs(30, 5, "png")
+	r, dir := recipeRig(t, all, pipeline.Options{Workers: 2, Streams: 1})
+	crop := []recipe.Step{{Kind: recipe.Crop, Left: 2, Top: 3, Width: 12, Height: 11}, {Kind: recipe.HorizontalFlip}}
+	indices := recipe.Field{DType: tensor.Uint8, Channels: 1, Size: size(12, 11), Table: identity[:256]}
+	colours := recipe.Field{DType: tensor.Uint8, Channels: 3, Size: size(12, 11), Table: identity}
+	wishes := make([][]wish, 2)
+	for i := 1; i < len(all); i += 2 {
+		if len(all[i].file) > 40 && all[i].file[1] == 'P' {
+			wishes[0] = append(wishes[0], wish{photo: i, mode: recipe.Palette, steps: crop})
+		}
+		if i/2%5 != 3 && i/2%7 != 3 { // neither damaged nor strange
+			wishes[1] = append(wishes[1], wish{photo: i, steps: crop})
+		}
+	}
+	indices.Count, colours.Count = len(wishes[0]), len(wishes[1])
+	require.NoError(t, r.run.SubmitRecipes(message(dir, all, []recipe.Field{indices, colours}, wishes), 16))
+	lease := r.deliverAnswering()
+	defer lease.Slot.Release()
+	const area = 12 * 11
+	for k, plane := range map[int]func(byte) byte{
+		0: func(i byte) byte { return i },
+		1: func(i byte) byte { return 7 * i }, // the palette's red
+	} {
+		got := lease.Slot.Bytes()[lease.Fields[k].Offset:]
+		for place, w := range wishes[k] {
+			p := all[w.photo]
+			for y := range 11 {
+				for x := range 12 {
+					index := p.rgb[(y+3)*int(p.size.Width)+2+11-x]
+					require.Equal(t, plane(index), got[(1+2*k)*area*place+12*y+x], "field %d, %s at %d, %d", k, p.name, x, y)
+				}
+			}
+		}
+	}
+	data := message(dir, all, []recipe.Field{indices, colours}, wishes)
+	require.ErrorIs(t, r.run.SubmitRecipes(spoilMode(data), 16), recipe.ErrWire)
+}
+
+// deliverAnswering answers questions until there is a batch.
+func (r *rig) deliverAnswering() pipeline.Lease {
+	r.t.Helper()
+	for {
+		lease, ask, err := r.next()
+		require.NoError(r.t, err)
+		if ask.Kind == 0 {
+			return lease
+		}
+		p := r.photos[1]
+		for _, each := range r.photos { // by what it is asked about
+			if strings.Contains(ask.Reason, each.name) {
+				p = each
+			}
+		}
+		require.NoError(r.t, r.run.Supply(p.rgb, p.size))
+	}
+}
+
+// spoilMode is a message whose first source is of no known mode.
+func spoilMode(data []byte) []byte {
+	const header, field = 6 * 4, 8 * 4
+	spoiled := bytes.Clone(data)
+	spoiled[header+2*field] = 16 * 3
+	return spoiled
 }

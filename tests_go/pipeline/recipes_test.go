@@ -29,6 +29,7 @@ type wish struct {
 	photo    int
 	inMemory bool
 	steps    []recipe.Step
+	mode     recipe.Mode
 }
 
 // message is the wire form of fields of wishes, written apart from the reader in core/recipe.
@@ -57,7 +58,7 @@ func message(dir string, photos []photo, fields []recipe.Field, wishes [][]wish)
 				kind, data = recipe.Bytes, p.file
 			}
 			at, n := put(data)
-			u32(&sources, int(kind), int(p.size.Width), int(p.size.Height), at, n)
+			u32(&sources, int(kind)+16*int(w.mode), int(p.size.Width), int(p.size.Height), at, n)
 			bytes, modified := stamp(filepath.Join(dir, p.name))
 			sources = binary.LittleEndian.AppendUint64(sources, bytes)
 			sources = binary.LittleEndian.AppendUint64(sources, modified)
@@ -149,7 +150,7 @@ func randomFields(random *rand.Rand, photos []photo) (fields []recipe.Field, wis
 			for range random.IntN(3) {
 				steps = append(steps, randomColour(random, out))
 			}
-			each = append(each, wish{i, random.IntN(2) == 0 && photos[i].file != nil, steps})
+			each = append(each, wish{photo: i, inMemory: random.IntN(2) == 0 && photos[i].file != nil, steps: steps})
 		}
 		fields, wishes = append(fields, f), append(wishes, each)
 	}

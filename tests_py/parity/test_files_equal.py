@@ -144,6 +144,7 @@ def lfw(root: Path) -> Any:
 KINDS: dict[str, Callable[[Path], Any]] = {
     "Caltech101": caltech101,
     "Caltech256": caltech256,
+    "CLEVRClassification": listed(datasets.CLEVRClassification),
     "DTD": listed(datasets.DTD),
     "FGVCAircraft": listed(datasets.FGVCAircraft),
     "Flowers102": listed(datasets.Flowers102),
@@ -244,3 +245,5 @@ def test_what_stays_with_torch(tmp_path: Path) -> None:
     }
     for name, dataset in others.items():
         assert not goloader.DataLoader(dataset).explain().native, name
+    seeded = [row for row in goloader.DataLoader(datasets.FakeData(transform=CROP)).explain() if row.stage == "source"]
+    assert "torch.randn" in seeded[0].why

@@ -179,6 +179,7 @@ def files_with_a_label(root: Path) -> Iterator[data.Dataset[Any]]:
         yield made(kind, samples=pairs, loader=loader)
     for kind in datasets.Food101, datasets.Flowers102, datasets.FGVCAircraft, datasets.SUN397, datasets.DTD:
         yield made(kind, _image_files=files, _labels=labels, loader=loader)
+    yield made(datasets.CLEVRClassification, _image_files=files, _labels=labels, loader=loader)
     for kind in datasets.Imagenette, datasets.StanfordCars, datasets.RenderedSST2:
         yield made(kind, _samples=pairs, loader=loader)
     yield made(datasets.Places365, imgs=pairs, loader=loader)
@@ -200,12 +201,6 @@ def images_and_masks(root: Path) -> Iterator[data.Dataset[Any]]:
     for path in masks:
         Image.new("P", (8, 8)).save(path)
 
-    def made(kind: Any, **attributes: Any) -> Any:
-        dataset = kind.__new__(kind)
-        datasets.VisionDataset.__init__(dataset, root)
-        vars(dataset).update(attributes)
-        return dataset
-
     def each(transforms: Any) -> Iterator[Any]:
         yield made(datasets.VOCSegmentation, images=files, targets=masks, transforms=transforms)
         listed = {"_images": files, "_segs": masks, "_target_types": ["segmentation"]}
@@ -214,12 +209,46 @@ def images_and_masks(root: Path) -> Iterator[data.Dataset[Any]]:
         yield made(datasets.Cityscapes, images=files, targets=targets, target_type=["semantic"], transforms=transforms)
 
     crop = v2.Compose([v2.RandomResizedCrop(8), v2.RandomHorizontalFlip(), v2.ToImage()])
-    yield from each(
-        datasets.vision.StandardTransform(v1.Compose(TAIL), v1.Compose([v1.RandomCrop(8), v1.PILToTensor()]))
-    )
+    yield from each(standard(v1.Compose([v1.RandomCrop(8), v1.PILToTensor()])))
     yield from each(crop)
     for dataset in each(crop):
         yield datasets.wrap_dataset_for_transforms_v2(dataset)
+
+
+def standard(of_target: Any) -> Any:
+    """A transform of its own for image and target."""
+    return datasets.vision.StandardTransform(v1.Compose(TAIL), of_target)  # type: ignore[attr-defined]
+
+
+class Annotations:
+    """What CocoDetection asks of pycocotools."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self.paths = paths
+
+    def loadImgs(self, number: int) -> list[Any]:  # noqa: N802
+        return [{"file_name": self.paths[number]}]
+
+    def getAnnIds(self, number: int) -> list[int]:  # noqa: N802
+        return [number]
+
+    def loadAnns(self, numbers: list[int]) -> list[Any]:  # noqa: N802
+        return [{"image_id": number} for number in numbers]
+
+
+def images_with_annotations(root: Path) -> Iterator[data.Dataset[Any]]:
+    paths = [str(root.parent / f"annotated{k}.jpg") for k in range(2)]
+    for path in paths:
+        Image.new("RGB", (9, 8)).save(path)
+        Path(f"{path}.xml").write_text("<annotation><object><name>cat</name></object></annotation>")
+        Path(f"{path}.txt").write_text("")
+    counted = {"transforms": standard(len), "target_transform": len}
+    yield made(datasets.VOCDetection, images=paths, targets=[f"{path}.xml" for path in paths], **counted)
+    yield made(datasets.CocoDetection, ids=[0, 1], coco=Annotations(paths), **counted)
+    yield made(datasets.Kitti, images=paths, targets=[f"{path}.txt" for path in paths], train=True, **counted)
+    boxes = [{"img_path": path, "annotations": {}} for path in paths]
+    yield made(datasets.WIDERFace, img_info=boxes, split="train", **counted)
+    yield made(datasets.CelebA, base_folder="/", filename=paths, attr=torch.zeros(2, 40), target_type=["attr"])
 
 
 class Rows(data.Dataset[Any]):
@@ -297,8 +326,8 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     (
         "files with a label",
         "`ImageNet`, `Imagenette`, `Places365`, `Food101`, `Flowers102`, `OxfordIIITPet` (classes), `StanfordCars`, "
-        "`FGVCAircraft`, `SUN397`, `DTD`, `EuroSAT`, `Country211`, `RenderedSST2`, `LFWPeople`, `Omniglot`; "
-        "`Caltech101`, `Caltech256`, `INaturalist` behind `Grayscale` or `v2.RGB`",
+        "`FGVCAircraft`, `SUN397`, `DTD`, `CLEVRClassification`, `EuroSAT`, `Country211`, `RenderedSST2`, `LFWPeople`, "
+        "`Omniglot`; `Caltech101`, `Caltech256`, `INaturalist` behind `Grayscale` or `v2.RGB`",
         files_with_a_label,
     ),
     (
@@ -306,6 +335,12 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "`VOCSegmentation`, `OxfordIIITPet` (segmentation), `Cityscapes` (one mask), plain or in torchvision's "
         "`wrap_dataset_for_transforms_v2`; transforms of their own, or one of v2 for both",
         images_and_masks,
+    ),
+    (
+        "images with annotations",
+        "`VOCDetection`, `CocoDetection`, `Kitti`, `WIDERFace`, `CelebA`, with any `collate_fn`: Python makes the "
+        "annotations, and the images come from",
+        images_with_annotations,
     ),
     (
         "images in memory",

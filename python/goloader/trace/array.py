@@ -478,7 +478,7 @@ def of_pixels(made: Recipe, key: Hashable, function: Callable[[Any], Any], sessi
     """The array [height, width] or [height, width, 3] that `function`, known by `key`, makes of a recipe's image."""
     channels = 3 if made.mode == "RGB" else 1
     dims = "hwc" if channels == 3 else "hw"
-    followed = tails.first(key, function, channels, dims)
+    followed = tails.first(key, function, channels, dims, made.mode)
     if followed is None or not followed.numpy:
         return None
 
@@ -492,7 +492,7 @@ def of_pixels(made: Recipe, key: Hashable, function: Callable[[Any], Any], sessi
 def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], Any]) -> StandInArray | None:
     """The same of a stand-in for an image, in a thread that records."""
     session = switch.current()
-    if session is None or not session.arrays or image.mode not in ("RGB", "L"):
+    if session is None or not session.arrays or image.mode not in ("RGB", "L", "P"):
         return None
     return of_pixels(recipe_of(image), key, function, session)
 

@@ -14,6 +14,7 @@ _HEAD_BYTES = 1024
 _JPEG_MODES = {1: "L", 3: "RGB", 4: "CMYK"}
 # (colour type, bits) of a PNG file. Other kinds are left to Pillow.
 _PNG_MODES = {(0, 2): "L", (0, 4): "L", (0, 8): "L", (2, 8): "RGB", (2, 16): "RGB", (4, 8): "LA", (6, 8): "RGBA"}
+_PNG_MODES |= {(3, bits): "P" for bits in (1, 2, 4, 8)}
 _PNG_END = b"\x00\x00\x00\x00IEND\xae\x42\x60\x82"
 _JPEG_END = b"\xff\xd9"
 

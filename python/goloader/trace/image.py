@@ -16,7 +16,7 @@ from . import recipe, switch
 from .recipe import STEPS_MAX, Recipe, Source
 from .session import Session, TroubleError
 
-__all__ = ["StandInImage", "become_real", "is_plain", "stand_in"]
+__all__ = ["StandInImage", "become_real", "is_movable", "is_plain", "stand_in"]
 
 # What an image that was opened and not decoded yet tells from its header. Asking does not make it real.
 _HEADER_ATTRIBUTES = frozenset(
@@ -158,7 +158,7 @@ class StandInImage(Image.Image):
                 steps = (recipe.grayscale(3 if mode == "RGB" else 1),)
                 if len(made.steps) < STEPS_MAX:
                     return _derive(made, _base.convert, arguments, steps, made.size, mode)
-            elif mode == "RGB":  # as the core's decoders give it
+            elif mode == "RGB" and not made.steps:  # as the core's decoders give it
                 return _derive(made, _base.convert, arguments, (), made.size, mode)
         become_real(self, f"Image.convert from {self.mode} to {mode}")
         return self.convert(*arguments)
@@ -167,7 +167,9 @@ class StandInImage(Image.Image):
         made = _begin(self)
         number = Image.Resampling.BICUBIC if resample is None else resample
         plain = box is None and reducing_gap is None and isinstance(number, int) and 0 <= number <= 5
-        if made is not None and plain and _records(made):
+        if made is not None and plain and _moves(made):
+            if made.mode == "P":
+                number = Image.Resampling.NEAREST  # Pillow takes no other
             pair = tuple(size) if isinstance(size, (tuple, list)) else ()
             if len(pair) == 2 and all(type(side) is int and 0 < side < _SIDE_MAX for side in pair):
                 steps = () if pair == made.size else (recipe.resize(*pair, int(number)),)
@@ -178,7 +180,7 @@ class StandInImage(Image.Image):
     def crop(self, box: Any = None) -> Any:
         made = _begin(self)
         window = _window(box, self.size)
-        if made is not None and window is not None and _records(made, 2):
+        if made is not None and window is not None and _moves(made, 2):
             steps = () if window == (0, 0, *made.size) else _crop_steps(window, made.size)
             if steps is not None:
                 return _derive(made, _base.crop, (box,), steps, window[2:], made.mode)
@@ -187,7 +189,7 @@ class StandInImage(Image.Image):
 
     def transpose(self, method: Any) -> Any:
         made = _begin(self)
-        if made is not None and _records(made, 3) and isinstance(method, int) and int(method) in TRANSPOSES:
+        if made is not None and _moves(made, 3) and isinstance(method, int) and int(method) in TRANSPOSES:
             steps, turns = TRANSPOSES[int(method)]
             size = made.size[::-1] if turns else made.size
             return _derive(made, _base.transpose, (method,), steps, size, made.mode)
@@ -283,6 +285,11 @@ def is_plain(image: Any, steps: int = 1) -> bool:
     return type(image) is StandInImage and _records(image.__dict__["_recipe"], steps)
 
 
+def is_movable(image: Any, steps: int = 1) -> bool:
+    """True for a stand-in to which as many steps can be recorded that only move its bytes: also of palette indices."""
+    return type(image) is StandInImage and _moves(image.__dict__["_recipe"], steps)
+
+
 def derive(
     image: StandInImage,
     function: Callable[..., Any],
@@ -364,6 +371,10 @@ def _begin(image: StandInImage) -> Recipe | None:
 
 def _records(made: Recipe, steps: int = 1) -> bool:
     return made.mode in ("RGB", "L") and len(made.steps) + steps <= STEPS_MAX
+
+
+def _moves(made: Recipe, steps: int = 1) -> bool:
+    return made.mode in ("RGB", "L", "P") and len(made.steps) + steps <= STEPS_MAX
 
 
 def _derive(

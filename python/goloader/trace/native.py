@@ -83,7 +83,10 @@ class _Helper:
         with switch.off(), Image.open(source.data if source.path else io.BytesIO(source.data)) as image:
             if image.size != source.size:
                 raise TroubleError(f"Pillow opens {image.size} pixels where {source.size} were expected")
-            made = image.convert("RGB")
+            if source.mode == "P" != image.mode:
+                raise TroubleError(f"Pillow opens an image of mode {image.mode} where P was expected")
+            image.load()
+            made = image if source.mode == "P" else image.convert("RGB")
         return made.tobytes(), made.width, made.height
 
     def refused(self, position: int, row: int, reason: str) -> Exception:

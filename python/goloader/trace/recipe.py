@@ -112,10 +112,11 @@ class Recipe:
     call     (function, arguments), to be called with the image of `before`; None at the source
     steps    the core's, in wire form
     size     (width, height) of the result
-    mode     Pillow's, of the result; other modes than RGB and L have no steps
+    mode     Pillow's, of the result; other modes than RGB, L and P have no steps
+    stored   they go on from the palette indices of an image of mode P, not from its colours
     """
 
-    __slots__ = ("_image", "before", "call", "followed", "mode", "size", "source", "steps")
+    __slots__ = ("_image", "before", "call", "followed", "mode", "size", "source", "steps", "stored")
 
     def __init__(
         self,
@@ -125,31 +126,35 @@ class Recipe:
         steps: tuple[bytes, ...],
         size: Size,
         mode: str,
+        stored: bool = False,
     ) -> None:
         self.source, self.before, self.call = source, before, call
-        self.steps, self.size, self.mode = steps, size, mode
+        self.steps, self.size, self.mode, self.stored = steps, size, mode, stored
         self.followed = False
         self._image: Image.Image | None = None
 
     @classmethod
     def of(cls, source: Source) -> Recipe:
         """The image as it is in its file; one of mode L is the core's RGB image without its colours."""
-        return cls(source, None, None, (grayscale(1),) if source.mode == "L" else (), source.size, source.mode)
+        steps = (grayscale(1),) if source.mode == "L" else ()
+        return cls(source, None, None, steps, source.size, source.mode, source.mode == "P")
 
     def then(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], steps: tuple[bytes, ...], size: Size, mode: str
     ) -> Recipe:
         """What `function(image, *arguments)` makes of it."""
         self.followed = True
-        return Recipe(self.source, self, (function, arguments), self.steps + steps, size, mode)
+        stored = self.stored and (self.mode != "P" or mode == "P")  # else its colours were taken, before any step
+        return Recipe(self.source, self, (function, arguments), self.steps + steps, size, mode, stored)
 
     def with_steps(self, steps: tuple[bytes, ...], size: Size, mode: str) -> Recipe:
         """What a view of an array shows, for the core alone: carry_out and then are not for it."""
-        return Recipe(self.source, None, None, self.steps + steps, size, mode)
+        return Recipe(self.source, None, None, self.steps + steps, size, mode, self.stored)
 
     def shown(self, make: Callable[[], Any]) -> Recipe:
         """The same, of which `make` gives the pixels: an array, for what goes on from there."""
-        return Recipe(self.source, None, (make, ()), self.steps, self.size, self.mode)
+        mode = "L" if self.mode == "P" else self.mode
+        return Recipe(self.source, None, (make, ()), self.steps, self.size, mode, self.stored)
 
     def carry_out(self) -> Image.Image:
         """The image, made by Pillow; nobody may change it. Raises what Pillow raises."""

@@ -124,20 +124,25 @@ class Followed(NamedTuple):
 _first: dict[Hashable, Followed | None] = {}
 
 
-def first(key: Hashable, function: Callable[[Any], Any], channels: int, dims: str) -> Followed | None:
+def first(key: Hashable, function: Callable[[Any], Any], channels: int, dims: str, mode: str = "") -> Followed | None:
     """What a function makes of PIL images of 1 or 3 channels; None if it is none of each byte by itself.
 
     key   names the function and its arguments
     dims  extents of what it makes, as in Pattern
+    mode  Pillow's; without, RGB or L
     """
-    place = (key, channels)
+    mode = mode or ("RGB" if channels == 3 else "L")
+    place = (key, mode)
     if place not in _first:
-        _first[place] = _follow(lambda pixels: (function(_image(pixels)),), channels, dims)
+        _first[place] = _follow(lambda pixels: (function(_image(pixels, mode)),), channels, dims)
     return _first[place]
 
 
-def _image(pixels: NDArray[np.uint8]) -> Image.Image:
-    return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+def _image(pixels: NDArray[np.uint8], mode: str) -> Image.Image:
+    image = Image.fromarray(pixels if mode == "RGB" else pixels[:, :, 0])
+    if mode == "P":
+        image.putpalette(bytes(range(256)) * 3)
+    return image
 
 
 def follow(

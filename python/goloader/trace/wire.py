@@ -20,6 +20,9 @@ _FIELD = struct.Struct("<8I")
 _SOURCE = struct.Struct("<5IQq")
 _IMAGE = struct.Struct("<4I")
 
+# Of a source's kind: palette indices are taken, not colours (core/recipe.Palette).
+_STORED = 16
+
 # core/tensor.DType by torch's types.
 DTYPES = {
     torch.uint8: 1,
@@ -56,7 +59,7 @@ def encode(fields: Sequence[Value]) -> bytes:
         heads.append(
             _FIELD.pack(len(field.images), DTYPES[tail.dtype], tail.channels, height, width, last, *put(tail.data))
         )
-    numbers: dict[int, int] = {}
+    numbers: dict[tuple[int, bool], int] = {}
     sources: list[bytes] = []
     images: list[bytes] = []
     steps: list[bytes] = []
@@ -66,11 +69,12 @@ def encode(fields: Sequence[Value]) -> bytes:
                 continue
             image = field.images[place]
             source = image.source
-            known = numbers.get(id(source))
+            known = numbers.get((id(source), image.stored))
             if known is None:
-                known = numbers[id(source)] = len(sources)
+                known = numbers[id(source), image.stored] = len(sources)
                 where = put(source.data + b"\0" if source.path else source.data)
-                sources.append(_SOURCE.pack(not source.path, *source.size, *where, *source.stamp))
+                kind = (not source.path) + _STORED * image.stored
+                sources.append(_SOURCE.pack(kind, *source.size, *where, *source.stamp))
             images.append(_IMAGE.pack(known, number, len(steps), len(image.steps)))
             steps += image.steps
     header = _HEADER.pack(_MAGIC, len(heads), len(sources), len(images), len(steps), at)
@@ -78,13 +82,15 @@ def encode(fields: Sequence[Value]) -> bytes:
 
 
 def source_of(message: bytes, image: int) -> Source:
-    """Where an image of a message comes from; what the user gave for it, and its mode, are not known any more."""
+    """Where an image of a message comes from. What the user gave for it is not known any more, and its mode only, P, if
+    its palette indices are wanted."""
     _, fields, sources, *_, body = _HEADER.unpack_from(message)
     first = _HEADER.size + fields * _FIELD.size
     number = _IMAGE.unpack_from(message, first + sources * _SOURCE.size + image * _IMAGE.size)[0]
-    in_memory, width, height, at, size, *stamp = _SOURCE.unpack_from(message, first + number * _SOURCE.size)
+    kind, width, height, at, size, *stamp = _SOURCE.unpack_from(message, first + number * _SOURCE.size)
     at += len(message) - body
     data = message[at : at + size]
-    if in_memory:
-        return Source(data, None, (width, height), "")
-    return Source(data[:-1], None, (width, height), "", (stamp[0], stamp[1]))
+    mode = "P" if kind >= _STORED else ""
+    if kind % _STORED:
+        return Source(data, None, (width, height), mode)
+    return Source(data[:-1], None, (width, height), mode, (stamp[0], stamp[1]))

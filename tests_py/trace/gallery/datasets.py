@@ -514,7 +514,7 @@ CASES: dict[str, Case] = {
     ),
     "VOC": Case(Voc),
     "VOC, long": Case(VocLong),
-    "VOC, palette masks": Case(VocPalette, "partly"),
+    "VOC, palette masks": Case(VocPalette),
     "VOC, mask in numpy": Case(VocArray),
     "VOC, squeezed": Case(VocSqueezed),
     "SimCLR": Case(lambda root: SimClr(root, TRAIN)),

@@ -24,6 +24,7 @@ from ...arrays import ArrayDataset, TokenDataset
 from ..refusal import Refusal, RefusalError
 from . import arrays, files, pairs, pictures, tokens
 from .gather import Gather
+from .known import why_not
 from .pictures import PixelPart
 from .samples import Arrays, Images, PairPart, Part, Samples
 from .tensors import Tensors
@@ -73,6 +74,9 @@ def _leaf(dataset: Any) -> Node:
     in_memory = pictures.kind_of(dataset)
     if in_memory is not None:
         return pictures.Pictures(dataset, in_memory)
+    left = why_not(dataset)
+    if left:
+        raise RefusalError("source", name_of(dataset), left)
     return Gather(dataset)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = ["Known", "nearest"]
+__all__ = ["Known", "nearest", "why_not"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,24 @@ def nearest(dataset: Any, kinds: Sequence[K]) -> K | None:
     # Only torchvision's own classes are looked up: that is done at each epoch.
     parents = [parent for parent in type(dataset).__mro__ if parent.__module__.startswith("torchvision.datasets.")]
     return next((kind for parent in parents for kind in kinds if parent is kind.base), None)
+
+
+@dataclass(frozen=True)
+class _Left(Known):
+    """A class that is left to Python, and why."""
+
+    why: str
+
+
+_LEFT = (
+    _Left("fakedata", "FakeData", "torch.randn draws its images, of a generator seeded with their index"),
+    _Left("sbd", "SBDataset", "scipy reads its masks out of .mat files"),
+    _Left("pcam", "PCAM", "h5py reads its images out of an HDF5 file"),
+    _Left("lsun", "LSUN", "lmdb reads its images out of a database"),
+)
+
+
+def why_not(dataset: Any) -> str:
+    """Why a class of torchvision's that one might look for is left to Python; "" for all others."""
+    left = nearest(dataset, _LEFT)
+    return "" if left is None else left.why

@@ -13,7 +13,7 @@ from PIL import Image, ImageEnhance, ImageOps
 from .. import header, recipe, switch
 from ..array import StandInArray, pixels_of
 from ..array import become_real as array_becomes_real
-from ..image import StandInImage, become_real, derive, is_plain, opened, stand_in
+from ..image import StandInImage, become_real, derive, is_movable, is_plain, opened, stand_in
 from ..recipe import Source
 from .swap import Swap
 
@@ -115,7 +115,7 @@ def record_border(
     sides  (left, top, right, bottom), or what ImageOps and torchvision take for it
     fill   an int or a tuple, as Pillow would get it; used by mode "constant"
     """
-    if not is_plain(image):
+    if not is_movable(image):
         return None
     if type(sides) is int:
         sides = (sides,) * 4

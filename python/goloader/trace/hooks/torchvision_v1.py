@@ -17,7 +17,7 @@ from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functi
 
 from .. import recipe, switch
 from .. import tail as tails
-from ..image import StandInImage, become_real, derive, is_plain, recipe_of
+from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
 from ..tensor import StandInTensor, over, record_function
 from ..value import Memory, layout_of, of_image
 from .pillow import record_border
@@ -46,9 +46,9 @@ def _tensor_maker(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any
         def to_tensor(pic: Any) -> Any:
             session = switch.current()
             if session is not None and type(pic) is StandInImage:
-                if is_plain(pic, 0):
+                if is_movable(pic, 0):
                     channels, dims = (3, "chw") if pic.mode == "RGB" else (1, "_hw")
-                    followed = tails.first((name, torch.get_default_dtype()), original, channels, dims)
+                    followed = tails.first((name, torch.get_default_dtype()), original, channels, dims, pic.mode)
                     if followed is not None:
                         image = recipe_of(pic)
                         value = of_image(image, followed, lambda: original(image.carry_out()))

@@ -1,0 +1,163 @@
+"""torchvision's datasets of images with annotations: pixels come from Go, targets and collate_fn run as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torchvision.transforms as T
+from photos import picture
+from torch.utils import data
+from torchvision import datasets
+from torchvision.transforms import v2
+
+import goloader
+from goloader.trace import door, hooks
+from goloader.trace.same import difference
+
+pytestmark = [
+    pytest.mark.timeout(90),
+    pytest.mark.skipif(hooks.unknown_version() is not None, reason="nothing is recorded with these versions"),
+]
+
+COUNT = 24
+
+
+def photo(path: Path, k: int) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture(40 + k, 60 - k, k).save(path)
+    return path
+
+
+def made(kind: Any, root: Path, **attributes: Any) -> Any:
+    """A dataset as its constructor leaves it, which would ask for packages or checksums of the real files."""
+    dataset = kind.__new__(kind)
+    datasets.VisionDataset.__init__(dataset, root, transform=attributes.pop("transform"))
+    vars(dataset).update(attributes)
+    return dataset
+
+
+def voc(root: Path, transform: Any) -> Any:
+    base = root / "VOCdevkit/VOC2012"
+    for k in range(COUNT):
+        photo(base / f"JPEGImages/{k}.jpg", k)
+        boxes = "".join(f"<object><name>cat</name><bndbox><xmin>{i}</xmin></bndbox></object>" for i in range(k % 4 + 1))
+        (base / "Annotations").mkdir(exist_ok=True)
+        (base / f"Annotations/{k}.xml").write_text(f"<annotation><filename>{k}.jpg</filename>{boxes}</annotation>")
+    (base / "ImageSets/Main").mkdir(parents=True)
+    (base / "ImageSets/Main/train.txt").write_text("".join(f"{k}\n" for k in range(COUNT)))
+    return datasets.VOCDetection(root, transform=transform)
+
+
+class Annotations:
+    """What CocoDetection asks of pycocotools' COCO."""
+
+    def __init__(self, root: Path) -> None:
+        self.imgs = {10 * k: {"file_name": photo(root / f"{k}.jpg", k).name} for k in range(COUNT)}
+        self.anns = {
+            100 * k + i: {"bbox": [i, 2.5, 10.0 + k, 12], "category_id": i, "image_id": 10 * k}
+            for k in range(COUNT)
+            for i in range(k % 3)
+        }
+
+    def loadImgs(self, number: int) -> list[Any]:  # noqa: N802
+        return [self.imgs[number]]
+
+    def getAnnIds(self, number: int) -> list[int]:  # noqa: N802
+        return [key for key, each in self.anns.items() if each["image_id"] == number]
+
+    def loadAnns(self, numbers: list[int]) -> list[Any]:  # noqa: N802
+        return [self.anns[number] for number in numbers]
+
+
+def coco(root: Path, transform: Any) -> Any:
+    annotations = Annotations(root)
+    return made(datasets.CocoDetection, root, transform=transform, coco=annotations, ids=sorted(annotations.imgs))
+
+
+def kitti(root: Path, transform: Any) -> Any:
+    base = root / "Kitti/raw/training"
+    (base / "label_2").mkdir(parents=True)
+    for k in range(COUNT):
+        photo(base / f"image_2/{k:06}.png", k)
+        line = "Car 0.00 0 -1.57 1 2 33.5 40 1.5 1.6 3.7 0.1 1.8 9.2 -1.6\n"
+        (base / f"label_2/{k:06}.txt").write_text(line * (k % 3 + 1))
+    return datasets.Kitti(root, transform=transform)
+
+
+def faces(root: Path, transform: Any) -> Any:
+    about = [
+        {"img_path": str(photo(root / f"{k}.jpg", k)), "annotations": {"bbox": torch.full((k % 4 + 1, 4), k)}}
+        for k in range(COUNT)
+    ]
+    return made(datasets.WIDERFace, root, transform=transform, split="train", img_info=about)
+
+
+def celebrities(root: Path, transform: Any) -> Any:
+    names = [photo(root / f"celeba/img_align_celeba/{k}.jpg", k).name for k in range(COUNT)]
+    attributes = torch.arange(COUNT * 40).view(COUNT, 40) % 2
+    return made(
+        datasets.CelebA, root, transform=transform, filename=names, attr=attributes, identity=attributes[:, :1],
+        target_type=["attr", "identity"],
+    )  # fmt: skip
+
+
+def zipped(batch: Any) -> Any:
+    return tuple(zip(*batch, strict=True))
+
+
+def stacked(batch: Any) -> Any:
+    return torch.stack([image for image, _ in batch]), [target for _, target in batch]
+
+
+WHOLE, CROPPED = T.ToTensor(), T.Compose([T.RandomResizedCrop(20), T.RandomHorizontalFlip(), T.ToTensor()])
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("kind", [voc, coco, kitti, faces], ids=lambda kind: kind.__name__)
+def test_annotations_stay_what_they_are(kind: Any, num_workers: int, tmp_path: Path) -> None:
+    for transform, collate in ((WHOLE, zipped), (CROPPED, stacked)):
+        check(kind(tmp_path / collate.__name__, transform), num_workers, collate_fn=collate)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_attributes_beside_images_are_stacked(num_workers: int, tmp_path: Path) -> None:
+    check(celebrities(tmp_path, CROPPED), num_workers)
+
+
+def test_a_batch_of_more_images_than_a_message_has_fields(tmp_path: Path) -> None:
+    check(voc(tmp_path, WHOLE), 0, collate_fn=zipped, batch_size=COUNT)
+
+
+def check(dataset: Any, num_workers: int, **options: Any) -> None:
+    def epochs(kind: Any) -> tuple[Any, Any]:
+        torch.manual_seed(2)
+        loader = kind(dataset, shuffle=True, num_workers=num_workers, **{"batch_size": 6, **options})
+        return [batch for _ in range(3) for batch in loader], loader
+
+    (want, _), (got, loader) = epochs(data.DataLoader), epochs(goloader.DataLoader)
+    assert difference(want, got) is None
+    assert door.record(loader).state == "native", loader.explain()
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_boxes_of_the_wrapper_move_with_the_image(num_workers: int, tmp_path: Path) -> None:
+    def epoch(kind: Any) -> Any:
+        torch.manual_seed(2)
+        transforms = v2.Compose(
+            [v2.RandomHorizontalFlip(), v2.Resize((30, 40)), v2.ToImage(), v2.ToDtype(torch.float32)]
+        )
+        dataset = kitti(tmp_path / kind.__module__, None)
+        dataset.transforms = transforms
+        loader = kind(
+            datasets.wrap_dataset_for_transforms_v2(dataset), batch_size=5, num_workers=num_workers, collate_fn=zipped
+        )
+        return [batch for _ in range(2) for batch in loader]
+
+    want, got = epoch(data.DataLoader), epoch(goloader.DataLoader)
+    for (images, targets), (same, alike) in zip(want, got, strict=True):
+        assert all(map(torch.equal, images, same))
+        for one, other in zip(targets, alike, strict=True):
+            assert type(one["boxes"]) is type(other["boxes"]) and torch.equal(one["boxes"], other["boxes"])
