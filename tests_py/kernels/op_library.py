@@ -56,7 +56,12 @@ class Pass(ctypes.Structure):
 
 
 class Store(ctypes.Structure):
-    _fields_ = [("channels", ctypes.c_int32), ("itemsize", ctypes.c_int32), ("table", ctypes.c_void_p)]
+    _fields_ = [
+        ("channels", ctypes.c_int32),
+        ("itemsize", ctypes.c_int32),
+        ("interleaved", ctypes.c_int32),
+        ("table", ctypes.c_void_p),
+    ]
 
 
 class Seek(ctypes.Structure):
@@ -71,6 +76,7 @@ class Job(ctypes.Structure):
         ("width", ctypes.c_int32),
         ("height", ctypes.c_int32),
         ("raw", ctypes.c_int32),
+        ("is_one_plane", ctypes.c_int32),
         ("seek", Seek),
         ("npass", ctypes.c_int32),
         ("status", ctypes.c_int32),
@@ -122,7 +128,7 @@ class Worker:
     ) -> npt.NDArray[np.generic]:
         """The sample of an image [h, w, 3] or [h, w] through passes that leave size (w, h); table: [channels, 256]."""
         out = np.zeros((table.shape[0], size[1], size[0]), table.dtype)
-        store = Store(table.shape[0], table.itemsize, table.ctypes.data)
+        store = Store(table.shape[0], table.itemsize, table=table.ctypes.data)
         job = Job(data=image.ctypes.data, size=image.nbytes, width=image.shape[1], height=image.shape[0])
         job.raw = RAW_RGB if image.ndim == 3 else RAW_GREY
         job.npass, job.dst, job.dst_size, job.store = len(passes), out.ctypes.data, out.nbytes, ctypes.pointer(store)
