@@ -25,7 +25,7 @@ struct gl_kernels {
     /* Pillow's ImageFilter.SMOOTH: the mean of 3 x 3 pixels, the middle one five times.  The three rows have a pixel
      * more at both ends: src[-1] and src[n] are read. */
     void (*smooth)(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
-    /* Pillow's RGB to HSV, H + shift, and back, of n pixels. out may be rgb. */
+    /* Pillow's RGB to HSV, H + shift, and back, of n pixels. out and rgb do not overlap. */
     void (*hue)(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
 };
 

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "colour_loops.h"
 #include "kernels.h"
 
 #define TARGET __attribute__((target("avx2")))
@@ -401,6 +402,16 @@ TARGET static void split(const uint8_t *rgb, size_t n, uint8_t *red, uint8_t *gr
     gl_plain_split(rgb + 3 * i, n - i, red + i, green + i, blue + i);
 }
 
+/* ---- colour */
+
+TARGET void gl_avx2_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst) {
+    gl_blend_loop(from, to, factor, n, dst);
+}
+
+TARGET void gl_avx2_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst) {
+    gl_smooth_loop(above, src, below, n, dst);
+}
+
 const gl_kernels gl_avx2_kernels = {
     .name = "avx2",
     .pack_horizontal = pack_horizontal,
@@ -413,8 +424,8 @@ const gl_kernels gl_avx2_kernels = {
     .grey = gl_avx2_grey,
     .split = split,
     .lookup = gl_plain_lookup,
-    .blend = gl_plain_blend,
-    .smooth = gl_plain_smooth,
+    .blend = gl_avx2_blend,
+    .smooth = gl_avx2_smooth,
     .hue = gl_plain_hue,
 };
 

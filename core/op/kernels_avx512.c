@@ -11,6 +11,8 @@
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni")))
 
+void gl_avx2_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst);
+void gl_avx2_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
 void gl_avx2_grey(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);
 
 enum { GROUP = 4, BLOCK = 16, VECTOR = 64 }; /* taps a vpdpbusd; outputs a vector; bytes a vector */
@@ -350,8 +352,8 @@ typedef struct slice {
 } slice;
 
 TARGET static inline slice load_slice(const uint8_t *bytes) {
-    return (slice){{_mm512_load_si512(bytes), _mm512_load_si512(bytes + 64), _mm512_load_si512(bytes + 128),
-                    _mm512_load_si512(bytes + 192)}};
+    return (slice){{_mm512_loadu_si512(bytes), _mm512_loadu_si512(bytes + 64), _mm512_loadu_si512(bytes + 128),
+                    _mm512_loadu_si512(bytes + 192)}};
 }
 
 TARGET static inline __m512i look_up(const slice *s, __m512i pixels) {
@@ -488,6 +490,88 @@ TARGET static void split(const uint8_t *rgb, size_t n, uint8_t *red, uint8_t *gr
     }
 }
 
+/* ---- colour */
+
+TARGET static void lookup(const uint8_t table[256], const uint8_t *src, size_t n, uint8_t *dst) {
+    const slice s = load_slice(table);
+    for (size_t i = 0; i < n; i += VECTOR) {
+        const __mmask64 have = n - i < VECTOR ? ~UINT64_C(0) >> (VECTOR - (n - i)) : ~UINT64_C(0);
+        _mm512_mask_storeu_epi8(dst + i, have, look_up(&s, _mm512_maskz_loadu_epi8(have, src + i)));
+    }
+}
+
+/* gl_plain_hue for sixteen pixels at a time. */
+TARGET static void hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
+    const __m512i one = _mm512_set1_epi32(1), three = _mm512_set1_epi32(3), five = _mm512_set1_epi32(5);
+    const __m512i all = _mm512_set1_epi32(255), half = _mm512_set1_epi32(128), big_half = _mm512_set1_epi32(32512);
+    const __m512 turns = _mm512_set1_ps(255.0f), by_65025 = _mm512_set1_ps(1.0f / 65025);
+    for (size_t i = 0; i < n; i += BLOCK) {
+        const __mmask16 have = (__mmask16)(n - i < BLOCK ? (1u << (n - i)) - 1 : 0xFFFF);
+        const __m512i r = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(have, rgb[0] + i));
+        const __m512i g = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(have, rgb[1] + i));
+        const __m512i b = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(have, rgb[2] + i));
+        const __m512i high = _mm512_max_epi32(_mm512_max_epi32(r, g), b),
+                      low = _mm512_min_epi32(_mm512_min_epi32(r, g), b);
+        const __m512i chroma = _mm512_sub_epi32(high, low);
+
+        /* How far the middle one is below the highest; the hue in sixths of a turn is `base` and so much more or less. */
+        const __m512i others =
+            _mm512_sub_epi32(_mm512_add_epi32(_mm512_add_epi32(r, g), b), _mm512_add_epi32(high, low));
+        const __m512 middle = _mm512_div_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(high, others)),
+                                            _mm512_cvtepi32_ps(_mm512_max_epi32(chroma, one)));
+        const __mmask16 is_red = _mm512_cmpeq_epi32_mask(r, high);
+        const __mmask16 is_green = (__mmask16)(_mm512_cmpeq_epi32_mask(g, high) & ~is_red);
+        const __mmask16 blue_low_of_red = _mm512_cmple_epi32_mask(b, g),
+                        blue_low_of_green = _mm512_cmple_epi32_mask(b, r);
+        const __mmask16 red_low_of_blue = _mm512_cmple_epi32_mask(r, g);
+        __m512i base = _mm512_mask_blend_epi32(red_low_of_blue, five, three);
+        base = _mm512_mask_mov_epi32(base, is_green, _mm512_mask_blend_epi32(blue_low_of_green, three, one));
+        base =
+            _mm512_mask_mov_epi32(base, is_red, _mm512_mask_blend_epi32(blue_low_of_red, _mm512_set1_epi32(-1), one));
+        const __mmask16 is_more = (__mmask16)((is_red & ~blue_low_of_red) | (is_green & blue_low_of_green) |
+                                              (~is_red & ~is_green & red_low_of_blue));
+        const __m512 from_base = _mm512_cvtepi32_ps(base);
+        const __m512 sixths =
+            _mm512_mask_blend_ps(is_more, _mm512_sub_ps(from_base, middle), _mm512_add_ps(from_base, middle));
+        __m512 turn = _mm512_div_ps(sixths, _mm512_set1_ps(6.0f));
+        turn = _mm512_mask_add_ps(turn, _mm512_cmp_ps_mask(sixths, _mm512_setzero_ps(), _CMP_LT_OQ), turn,
+                                  _mm512_set1_ps(1.0f));
+        const __m512i hue = _mm512_and_si512(
+            _mm512_add_epi32(_mm512_cvttps_epi32(_mm512_mul_ps(turn, turns)), _mm512_set1_epi32(shift)), all);
+        const __m512i saturation = _mm512_cvttps_epi32(_mm512_mul_ps(
+            _mm512_div_ps(_mm512_cvtepi32_ps(chroma), _mm512_cvtepi32_ps(_mm512_max_epi32(high, one))), turns));
+
+        /* Which sixth of 255 it is, and what remains. */
+        const __m512i six = _mm512_add_epi32(_mm512_slli_epi32(hue, 2), _mm512_slli_epi32(hue, 1));
+        const __m512i sector =
+            _mm512_srli_epi32(_mm512_mullo_epi32(_mm512_add_epi32(six, one), _mm512_set1_epi32(257)), 16);
+        const __m512i rest = _mm512_sub_epi32(six, _mm512_mullo_epi32(sector, all));
+        const __m512i strength = _mm512_mullo_epi32(high, saturation);
+        const __m512i faded = _mm512_add_epi32(_mm512_mullo_epi32(high, _mm512_sub_epi32(all, saturation)), half);
+        const __m512i p = _mm512_srli_epi32(_mm512_add_epi32(faded, _mm512_srli_epi32(faded, 8)), 8);
+        const __m512i less_q = _mm512_add_epi32(_mm512_mullo_epi32(strength, rest), big_half);
+        const __m512i less_t = _mm512_add_epi32(_mm512_mullo_epi32(strength, _mm512_sub_epi32(all, rest)), big_half);
+        const __m512i q =
+            _mm512_sub_epi32(high, _mm512_cvttps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(less_q), by_65025)));
+        const __m512i t =
+            _mm512_sub_epi32(high, _mm512_cvttps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(less_t), by_65025)));
+
+        __mmask16 in[7];
+        for (int s = 0; s < 7; s++)
+            in[s] = _mm512_cmpeq_epi32_mask(sector, _mm512_set1_epi32(s));
+        in[0] |= in[6];
+        __m512i made = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(p, in[1], q), in[4], t);
+        made = _mm512_mask_mov_epi32(made, in[0] | in[5], high);
+        _mm_mask_storeu_epi8(out[0] + i, have, _mm512_cvtepi32_epi8(made));
+        made = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(p, in[0], t), in[3], q);
+        made = _mm512_mask_mov_epi32(made, in[1] | in[2], high);
+        _mm_mask_storeu_epi8(out[1] + i, have, _mm512_cvtepi32_epi8(made));
+        made = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(p, in[2], t), in[5], q);
+        made = _mm512_mask_mov_epi32(made, in[3] | in[4], high);
+        _mm_mask_storeu_epi8(out[2] + i, have, _mm512_cvtepi32_epi8(made));
+    }
+}
+
 const gl_kernels gl_avx512_kernels = {
     .name = "avx512",
     .pack_horizontal = pack_horizontal,
@@ -499,10 +583,10 @@ const gl_kernels gl_avx512_kernels = {
     .linear_down = gl_avx2_linear_down,
     .grey = gl_avx2_grey,
     .split = split,
-    .lookup = gl_plain_lookup,
-    .blend = gl_plain_blend,
-    .smooth = gl_plain_smooth,
-    .hue = gl_plain_hue,
+    .lookup = lookup,
+    .blend = gl_avx2_blend,
+    .smooth = gl_avx2_smooth,
+    .hue = hue,
 };
 
 #endif

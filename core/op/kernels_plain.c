@@ -1,6 +1,7 @@
 /* The kernels in plain C: what the others must equal, and what they fall back to. */
 #include <string.h>
 
+#include "colour_loops.h"
 #include "kernels.h"
 
 /* A fused multiply-add would round differently. */
@@ -85,21 +86,11 @@ void gl_plain_lookup(const uint8_t table[256], const uint8_t *src, size_t n, uin
 }
 
 void gl_plain_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst) {
-    for (size_t i = 0; i < n; i++) {
-        const float part = factor * (float)(to[i] - from[i]);
-        const float value = (float)from[i] + part;
-        dst[i] = value <= 0.0f ? 0 : value >= 255.0f ? 255 : (uint8_t)value;
-    }
+    gl_blend_loop(from, to, factor, n, dst);
 }
 
 void gl_plain_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst) {
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
-        const ptrdiff_t left = i - 1, right = i + 1;
-        const uint32_t sum = (uint32_t)above[left] + above[i] + above[right] + src[left] + 5u * src[i] + src[right] +
-                             below[left] + below[i] + below[right];
-        /* Pillow rounds sum / 13 in float32. 13 is odd, so that no sum is near enough to a half for that to matter. */
-        dst[i] = (uint8_t)((sum + 6) / 13);
-    }
+    gl_smooth_loop(above, src, below, n, dst);
 }
 
 /* Pillow (src/libImaging/Convert.c) follows Python's colorsys in float32 and double.  What is written here in float32 and

@@ -105,10 +105,19 @@ static void nearest_row(const gl_stage *stage, source *src, int32_t row, uint8_t
         src->x += a[1];
         src->y += a[4];
     }
+    /* A line meets the image in one piece. */
+    int32_t first = 0, end = n;
+    while (first < n && offsets[first] == OUTSIDE)
+        first++;
+    while (end > first && offsets[end - 1] == OUTSIDE)
+        end--;
     for (int32_t p = 0; p < stage->in_planes; p++) {
         const uint8_t *from = src->plane[p], fill = pass->fill[p];
-        for (int32_t i = 0; i < n; i++)
-            out[p][i] = offsets[i] == OUTSIDE ? fill : from[offsets[i]];
+        uint8_t *restrict to = out[p];
+        memset(to, fill, (size_t)first);
+        for (int32_t i = first; i < end; i++)
+            to[i] = offsets[i] == OUTSIDE ? fill : from[offsets[i]];
+        memset(to + end, fill, (size_t)(n - end));
     }
 }
 
@@ -122,11 +131,15 @@ static double mixed(double one, double other, double at) {
     return one + (other - one) * at;
 }
 
-static uint8_t bilinear(const uint8_t *plane, ptrdiff_t stride, const int32_t *columns, const int32_t *rows, double dx,
-                        double dy) {
-    const uint8_t *top = plane + rows[0] * stride, *bottom = plane + rows[1] * stride;
-    return (uint8_t)mixed(mixed(top[columns[0]], top[columns[1]], dx),
-                          mixed(bottom[columns[0]], bottom[columns[1]], dx), dy);
+/* Differences of bytes are exact as integers, and cheaper. */
+static double mixed_bytes(int32_t one, int32_t other, double at) {
+    return one + (other - one) * at;
+}
+
+static uint8_t bilinear(const uint8_t *plane, const ptrdiff_t *rows, const int32_t *columns, double dx, double dy) {
+    const uint8_t *top = plane + rows[0], *bottom = plane + rows[1];
+    return (uint8_t)(int32_t)mixed(mixed_bytes(top[columns[0]], top[columns[1]], dx),
+                                   mixed_bytes(bottom[columns[0]], bottom[columns[1]], dx), dy);
 }
 
 static double cubic(double one, double two, double three, double four, double at) {
@@ -134,50 +147,73 @@ static double cubic(double one, double two, double three, double four, double at
     return two + at * (p2 + at * (p3 + at * p4));
 }
 
-static uint8_t bicubic(const uint8_t *plane, ptrdiff_t stride, const int32_t *columns, const int32_t *rows, double dx,
-                       double dy) {
-    double v[4];
-    for (int32_t i = 0; i < 4; i++) {
-        const uint8_t *row = plane + rows[i] * stride;
-        v[i] = cubic(row[columns[0]], row[columns[1]], row[columns[2]], row[columns[3]], dx);
-    }
-    const double value = cubic(v[0], v[1], v[2], v[3], dy);
-    return value <= 0.0 ? 0 : value >= 255.0 ? 255 : (uint8_t)value;
+static double cubic_bytes(int32_t one, int32_t two, int32_t three, int32_t four, double at) {
+    const double p2 = -one + three, p3 = 2 * (one - two) + three - four, p4 = -one + two - three + four;
+    return two + at * (p2 + at * (p3 + at * p4));
 }
 
-static void smooth_row(const gl_stage *stage, source *src, int32_t row, uint8_t *const out[3]) {
-    const gl_pass *pass = stage->pass;
-    const int32_t n = pass->width;
-    const int is_cubic = pass->filter == GL_BICUBIC, taps = is_cubic ? 4 : 2;
+static uint8_t bicubic(const uint8_t *plane, const ptrdiff_t *rows, const int32_t *columns, double dx, double dy) {
+    double v[4];
+    for (int32_t i = 0; i < 4; i++) {
+        const uint8_t *row = plane + rows[i];
+        v[i] = cubic_bytes(row[columns[0]], row[columns[1]], row[columns[2]], row[columns[3]], dx);
+    }
+    const double value = cubic(v[0], v[1], v[2], v[3], dy);
+    return value <= 0.0 ? 0 : value >= 255.0 ? 255 : (uint8_t)(int32_t)value;
+}
+
+/* A row by one of the two; is_cubic is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void smooth_row(const gl_stage *stage, source *src, int32_t row,
+                                                             uint8_t *const out[3], int is_cubic) {
+    const int32_t n = stage->pass->width, taps = is_cubic ? 4 : 2, planes = stage->in_planes;
+    /* Bytes that are written may be anything to a compiler: what does not change is kept out of their reach. */
+    const int32_t width = src->width, height = src->height;
+    const ptrdiff_t stride = src->stride;
+    const uint8_t *const plane[3] = {src->plane[0], src->plane[planes == 3 ? 1 : 0], src->plane[planes == 3 ? 2 : 0]};
+    uint8_t *const to[3] = {out[0], out[planes == 3 ? 1 : 0], out[planes == 3 ? 2 : 0]};
+    const uint8_t fill[3] = {stage->pass->fill[0], stage->pass->fill[1], stage->pass->fill[2]};
     double *xs = (double *)stage->scratch->maps.data, *ys = xs + n;
-    positions(pass, row, xs, ys);
+    positions(stage->pass, row, xs, ys);
     for (int32_t i = 0; i < n; i++) {
-        if (!is_within(xs[i], src->width) || !is_within(ys[i], src->height)) {
+        if (!is_within(xs[i], width) || !is_within(ys[i], height)) {
             const int is_nowhere = isnan(xs[i]) || isnan(ys[i]); /* 0 / 0: Pillow makes a zero of it */
-            for (int32_t p = 0; p < stage->in_planes; p++)
-                out[p][i] = is_nowhere ? 0 : pass->fill[p];
+            for (int32_t p = 0; p < planes; p++)
+                to[p][i] = is_nowhere ? 0 : fill[p];
             continue;
         }
         const double x = xs[i] - 0.5, y = ys[i] - 0.5;
         const int32_t column = x < 0.0 ? -1 : (int32_t)x, line = y < 0.0 ? -1 : (int32_t)y;
-        int32_t columns[4], rows[4];
+        const double dx = x - column, dy = y - line;
+        int32_t columns[4];
+        ptrdiff_t rows[4];
         for (int32_t t = 0; t < taps; t++) {
-            columns[t] = clipped(column + t - is_cubic, src->width);
-            rows[t] = clipped(line + t - is_cubic, src->height);
+            columns[t] = clipped(column + t - is_cubic, width);
+            rows[t] = clipped(line + t - is_cubic, height) * stride;
         }
-        for (int32_t p = 0; p < stage->in_planes; p++)
-            out[p][i] =
-                (is_cubic ? bicubic : bilinear)(src->plane[p], src->stride, columns, rows, x - column, y - line);
+        for (int32_t p = 0; p < planes; p++)
+            to[p][i] = is_cubic ? bicubic(plane[p], rows, columns, dx, dy) : bilinear(plane[p], rows, columns, dx, dy);
     }
+}
+
+static void bilinear_row(const gl_stage *stage, source *src, int32_t row, uint8_t *const out[3]) {
+    smooth_row(stage, src, row, out, 0);
+}
+
+static void bicubic_row(const gl_stage *stage, source *src, int32_t row, uint8_t *const out[3]) {
+    smooth_row(stage, src, row, out, 1);
 }
 
 static void whole_transform(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;
     source src = {plane, stride, stage->in_width, stage->in_height, 0, 0};
+    void (*const make)(const gl_stage *, source *, int32_t, uint8_t *const[3]) =
+        stage->pass->filter == GL_NEAREST    ? nearest_row
+        : stage->pass->filter == GL_BILINEAR ? bilinear_row
+                                             : bicubic_row;
     for (int32_t y = 0; y < target->height; y++) {
         uint8_t *out[3];
         gl_stage_places(stage, y, out);
-        (stage->pass->filter == GL_NEAREST ? nearest_row : smooth_row)(stage, &src, y, out);
+        make(stage, &src, y, out);
         for (int32_t p = 0; p < target->planes; p++)
             gl_target_put(target, p, y, 1, out[p], target->stride);
     }
