@@ -250,7 +250,9 @@ def _planes(out: Any, dims: str, shape: tuple[int, ...]) -> torch.Tensor:
     """[..., channels, height, width] of what a function made; raises if it is of another kind or shape."""
     if type(out) is np.ndarray:
         strides = out.strides
-        tensor = torch.from_numpy(out if all(stride >= 0 for stride in strides) else out.copy())
+        # torch warns of arrays that cannot be written, and refuses negative strides.
+        plain = out.flags.writeable and all(stride >= 0 for stride in strides)
+        tensor = torch.from_numpy(out if plain else out.copy())
     elif type(out) is torch.Tensor and out.layout == torch.strided and out.device.type == "cpu":
         tensor = out
     else:
