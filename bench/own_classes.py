@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import albumentations as A
+import cv2
 import numpy as np
+import torch
 import torchvision.transforms as T
+from albumentations.pytorch import ToTensorV2
 from PIL import Image
 from torch.utils.data import Dataset
 from torchvision.datasets import ImageFolder
+from torchvision.io import ImageReadMode, decode_image
+from torchvision.transforms import v2
 
 from bench import photos
 from bench.cases import case
 
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 PHOTOS = photos.Settings(count=512)
 TRAIN = T.Compose(
     [
         T.RandomResizedCrop(224),
         T.RandomHorizontalFlip(),
         T.ToTensor(),
-        T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+        T.Normalize(MEAN, STD),
     ]
 )
 
@@ -30,7 +38,7 @@ TRAIN = T.Compose(
 class Table(Dataset[Any]):
     """A csv file of paths and labels, as many people's first dataset."""
 
-    def __init__(self, file: Path, transform: Callable[[Image.Image], Any]) -> None:
+    def __init__(self, file: Path, transform: Callable[[Any], Any]) -> None:
         with file.open(newline="") as lines:
             self.rows = list(csv.DictReader(lines))
         self.transform = transform
@@ -77,3 +85,32 @@ def own_csv(scratch: Path) -> Dataset[Any]:
 @case("own class: the same, looks at each image's pixels", batch_size=64, target=0.97)
 def own_touched(scratch: Path) -> Dataset[Any]:
     return Brightened(table(scratch), TRAIN)
+
+
+class ByPath(Table):
+    """The same, with a transform that reads the file itself."""
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index]
+        return self.transform(row["path"]), int(row["label"])
+
+
+@case("own class: the same by OpenCV and albumentations", batch_size=64, target=1.2, same_bits=False)
+def own_opencv(scratch: Path) -> Dataset[Any]:
+    cv2.setNumThreads(1)
+    transform = A.Compose([A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Normalize(MEAN, STD), ToTensorV2()])
+
+    def load(path: Any) -> Any:
+        image = cv2.imread(path)
+        assert image is not None
+        return transform(image=cv2.cvtColor(image, cv2.COLOR_BGR2RGB))["image"]
+
+    return ByPath(table(scratch), load)
+
+
+@case("own class: the same by decode_image and v2", batch_size=64, target=1.2)
+def own_tensors(scratch: Path) -> Dataset[Any]:
+    warnings.filterwarnings("ignore", "The image decoding and encoding")
+    steps = [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)]
+    transform = v2.Compose([*steps, v2.Normalize(MEAN, STD)])
+    return ByPath(table(scratch), lambda path: transform(decode_image(path, ImageReadMode.RGB)))

@@ -19,7 +19,7 @@ var ErrWire = errors.New("not a batch of recipes")
 //	fields sources images steps    uint32 each: how many
 //	body                           uint32: bytes of body
 //	fields    32 bytes each        count, dtype, channels, height, width, order, table, table_bytes
-//	sources   36 bytes each        kind + 16 mode, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
+//	sources   36 bytes each        kind + 2 reader + 16 mode, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
 //	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table
@@ -91,6 +91,10 @@ func (m Mode) Planes() int {
 	return 1
 }
 
+// readersMax is the largest number in a source's kind, above its lowest bit, that says who makes an image which the core
+// refuses: Pillow, OpenCV or torchvision. The core does not care.
+const readersMax = 2
+
 // Origin is where an image comes from.
 type Origin struct {
 	Kind OriginKind
@@ -151,7 +155,7 @@ func Read(data []byte) (*Batch, error) {
 	for i := range b.Sources {
 		row := sources[i*sourceBytes:]
 		b.Sources[i] = Origin{
-			Kind: OriginKind(row.u32(0) % modeUnit), Mode: Mode(row.u32(0) / modeUnit), Size: row.size(4, 8), Data: r.slice(body, row.int(12), row.int(16)),
+			Kind: originKind(row.u32(0) % modeUnit), Mode: Mode(row.u32(0) / modeUnit), Size: row.size(4, 8), Data: r.slice(body, row.int(12), row.int(16)),
 			FileBytes: row.i64(20), ModifiedNs: row.i64(28),
 		}
 	}
@@ -241,6 +245,14 @@ func (o Origin) Name() string {
 		return string(o.Data[:len(o.Data)-1])
 	}
 	return fmt.Sprintf("%d bytes in memory", len(o.Data))
+}
+
+// originKind is a kind without its reader, or one that is not known.
+func originKind(kind uint32) OriginKind {
+	if kind>>1 > readersMax {
+		return Bytes + 1
+	}
+	return OriginKind(kind & 1)
 }
 
 func indexNUL(data []byte) int {

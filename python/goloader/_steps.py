@@ -22,6 +22,7 @@ __all__ = [
     "grayscale",
     "hue",
     "lookup",
+    "opencv_gray",
     "pad",
     "resize",
     "rotate_90",
@@ -132,6 +133,11 @@ def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[in
 def rotate_90() -> bytes:
     """A quarter turn, counter-clockwise."""
     return _STEP.pack(17, *(0,) * 13)
+
+
+def opencv_gray(channels: int) -> bytes:
+    """OpenCV's luma of RGB, as 1 channel or 3 equal ones."""
+    return _STEP.pack(6, 0, 0, channels, *(0,) * 10)
 
 
 def select(channels: tuple[int, ...]) -> bytes:

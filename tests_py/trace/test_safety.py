@@ -249,7 +249,7 @@ class Own:
     def __getitem__(self, i): return i
 loader = goloader.DataLoader(Own(), 3)
 assert [batch.tolist() for batch in loader] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-assert "nothing has imported it" in str(loader.explain())
+assert "nothing has imported" in str(loader.explain())
 from PIL import Image
 assert [batch.tolist() for batch in loader] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 assert not any(name.startswith("torchvision") for name in sys.modules)

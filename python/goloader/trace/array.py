@@ -16,7 +16,7 @@ from . import switch
 from . import tail as tails
 from .constant import constant
 from .image import StandInImage, recipe_of
-from .layout import Layout
+from .layout import Layout, dense
 from .recipe import Recipe
 from .session import Session
 from .tensor import over as tensor_over
@@ -512,11 +512,13 @@ def pixels_of(array: StandInArray) -> Recipe | None:
     """
     if not _is_open(array):
         return None
-    seen = see(array.memory.value, array.layout, True)
-    if seen is None or seen.outer or seen.tail.array_dtype != np.uint8:
-        return None
-    channels = seen.tail.channels
-    if seen.pattern.dims != ("hwc" if channels == 3 else "hw") or seen.tail.data != bytes(range(256)) * channels:
-        return None
     value, layout = array.memory.value, array.layout
+    as_made = not value.outer and value.axes in ("hwc", "hw") and layout == dense(value.shape)
+    if as_made and value.tail.is_identity:
+        return value.images[0].shown(value.make)
+    seen = see(value, layout, True)
+    if seen is None or seen.outer or not seen.tail.is_identity:
+        return None
+    if seen.pattern.dims != ("hwc" if seen.tail.channels == 3 else "hw"):
+        return None
     return seen.images[0].shown(lambda: as_array(value.make(), layout))

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fetcher", "iterator", "record", "refusal", "workshop"]
 
+# What opens images for datasets.
+_OPENERS = ("PIL.Image", "cv2", "torchvision.io.image")
+
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _records: Beside[DataLoader[Any], Record] = Beside()
 _workshops: Beside[DataLoader[Any], Workshop] = Beside()
@@ -53,8 +56,8 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
         return Refusal("loader", "torch.set_default_device", "tensors are made on another device")
     if not is_original(torch.stack, "torch") and hasattr(torch.stack, "__globals__"):
         return Refusal("loader", "torch.stack", "it was replaced")
-    if "PIL.Image" not in sys.modules:
-        return Refusal("trace", "Pillow", "nothing has imported it")
+    if not any(module in sys.modules for module in _OPENERS):
+        return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders")
     unknown = hooks.unknown_version()
     if unknown is not None:
         return unknown

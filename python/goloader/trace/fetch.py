@@ -186,7 +186,7 @@ def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[
         if type(each) is StandInImage:
             session.became_real("a PIL image in the batch")
             image_becomes_real(each, "", note=False)
-        elif type(each) is StandInTensor or type(each) is StandInArray:
+        elif isinstance(each, StandInTensor) or type(each) is StandInArray:
             views.append(each)
     by_core: list[Memory] = []
     for view in views:

@@ -12,6 +12,7 @@ from PIL import Image
 
 from .._core import Core, Rejected, Run
 from . import switch
+from .opencv import OpenCVSource
 from .session import Native, TroubleError
 from .value import Value
 from .wire import FIELDS_MAX, encode, source_of
@@ -79,6 +80,11 @@ class _Helper:
 
     def pixels(self, row: int) -> tuple[bytes, int, int]:
         source = source_of(self._message, row)
+        if isinstance(source, OpenCVSource):
+            pixels = source.load()
+            if pixels.shape != (source.size[1], source.size[0], 3):
+                raise TroubleError(f"OpenCV reads {pixels.shape} where {source.size} were expected")
+            return pixels.tobytes(), *source.size
         source.verify()
         with switch.off(), Image.open(source.data if source.path else io.BytesIO(source.data)) as image:
             if image.size != source.size:

@@ -24,6 +24,7 @@ from .._steps import (
     grayscale,
     hue,
     lookup,
+    opencv_gray,
     pad,
     resize,
     rotate_90,
@@ -36,7 +37,10 @@ from . import switch
 from .session import TroubleError
 
 __all__ = [
+    "OPENCV",
+    "PILLOW",
     "STEPS_MAX",
+    "TORCHVISION",
     "Recipe",
     "Source",
     "autocontrast",
@@ -49,6 +53,7 @@ __all__ = [
     "grayscale",
     "hue",
     "lookup",
+    "opencv_gray",
     "pad",
     "resize",
     "rotate_90",
@@ -60,6 +65,9 @@ __all__ = [
 
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
+# Who makes an image where the core does not, as in core/recipe's wire form.
+PILLOW, OPENCV, TORCHVISION = range(3)
+
 Size = tuple[int, int]  # width, height
 
 
@@ -69,8 +77,11 @@ class Source:
     data    the path, absolute, or the whole file
     opened  what the user gave to Image.open
     stamp   of a path: the file's bytes, and when it was modified, in ns
+
+    reader  whose pixels it has: PILLOW's, OPENCV's or TORCHVISION's
     """
 
+    reader = PILLOW
     __slots__ = ("data", "mode", "opened", "path", "size", "stamp")
 
     def __init__(self, data: bytes, opened: Any, size: Size, mode: str, stamp: tuple[int, int] | None = None) -> None:

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["Native", "Session", "TroubleError", "user_line"]
 
 # Frames of these are never the user's.
-_LIBRARIES = ("/PIL/", "/torch/", "/torchvision/", "/numpy/", "/goloader/trace/")
+_LIBRARIES = (
+    "/PIL/",
+    "/torch/",
+    "/torchvision/",
+    "/numpy/",
+    "/cv2/",
+    "/albumentations/",
+    "/albucore/",
+    "/goloader/trace/",
+)
 
 
 class TroubleError(RuntimeError):

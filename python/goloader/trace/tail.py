@@ -69,9 +69,20 @@ class Tail:
     dtype        of tensors, and array_dtype of arrays; None where numpy has no such
     by_core      the core knows the dtype
     data         the values' bytes
+    is_identity  each byte becomes itself
     """
 
-    __slots__ = ("__weakref__", "_followers", "_picked", "array_dtype", "by_core", "data", "dtype", "values")
+    __slots__ = (
+        "__weakref__",
+        "_followers",
+        "_picked",
+        "array_dtype",
+        "by_core",
+        "data",
+        "dtype",
+        "is_identity",
+        "values",
+    )
 
     def __init__(self, values: torch.Tensor) -> None:
         self.values = values.contiguous()
@@ -80,6 +91,7 @@ class Tail:
         self.array_dtype: Any = None if values.dtype == torch.bfloat16 else values.numpy().dtype
         self.by_core = str(values.dtype).removeprefix("torch.") in ITEMSIZES
         self.data: bytes = self.values.view(torch.uint8).numpy().tobytes()
+        self.is_identity = self.dtype == torch.uint8 and self.data == bytes(range(256)) * len(values)
         self._followers: dict[Hashable, dict[Hashable, Followed | None]] = {}
         self._picked: dict[tuple[int, ...], Tail] = {tuple(range(len(values))): self}
 

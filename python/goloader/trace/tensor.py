@@ -15,10 +15,11 @@ import torch
 from . import switch
 from .constant import constant
 from .layout import Layout, dense
+from .recipe import Recipe
 from .session import Session, TroubleError
-from .value import Memory, Recorded, View, as_tensor, copied, joined, record, write
+from .value import Memory, Recorded, View, as_tensor, copied, joined, record, see, write
 
-__all__ = ["StandInTensor", "become_real", "over", "record_function", "replace", "tensor_of"]
+__all__ = ["CLASSES", "StandInTensor", "become_real", "bytes_of", "over", "record_function", "replace", "tensor_of"]
 
 _new = torch.Tensor._make_wrapper_subclass
 
@@ -28,8 +29,11 @@ class StandInTensor(torch.Tensor):
 
     memory  the block that it is a view of
     layout  how it lies there
+
+    real_class  of the tensor that it stands for
     """
 
+    real_class: type[torch.Tensor] = torch.Tensor
     memory: Memory
     layout_: Layout
     session: Session
@@ -47,7 +51,7 @@ class StandInTensor(torch.Tensor):
             return made
         name = f"Tensor.{_name(function)}"
         for each in _stand_ins((arguments, options)):
-            if type(each) is StandInTensor:  # not listed twice
+            if isinstance(each, StandInTensor):  # not listed twice
                 become_real(each, name)
         return function(*arguments, **options)
 
@@ -61,7 +65,17 @@ class StandInTensor(torch.Tensor):
     def __parcel__(self) -> Any:
         """How it is pickled into a batch that a worker process sends: what is on its way is made by the core."""
         recipes = switch.packing()
-        return NotImplemented if recipes is None else recipes.put(self.memory, self.layout_)
+        if recipes is None or self.real_class is not torch.Tensor:
+            return NotImplemented
+        return recipes.put(self.memory, self.layout_)
+
+    def as_subclass(self, cls: Any) -> Any:
+        # torch does not ask __torch_function__ for it.
+        kind = CLASSES.get(cls)
+        if kind is not None and _is_open(self) and switch.current() is not None:
+            return over(self.memory, self.layout_, kind)
+        become_real(self, "Tensor.as_subclass")
+        return self.as_subclass(cls)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         become_real(self, "Tensor.__reduce_ex__")
@@ -101,10 +115,14 @@ def _stand_ins(value: Any) -> list[StandInTensor]:
     return []
 
 
-def over(memory: Memory, layout: Layout) -> StandInTensor:
+# What stands for tensors of a class.
+CLASSES: dict[type, type[StandInTensor]] = {torch.Tensor: StandInTensor}
+
+
+def over(memory: Memory, layout: Layout, kind: type[StandInTensor] = StandInTensor) -> StandInTensor:
     """A view of a block."""
     made = _new(
-        StandInTensor,
+        kind,
         layout.shape,
         strides=layout.strides,
         storage_offset=layout.offset,
@@ -130,7 +148,10 @@ def replace(tensor: StandInTensor, real: Any) -> None:
     """Makes the object be a view of a real block."""
     state = dict(tensor.__dict__)
     try:
-        torch.utils.swap_tensors(tensor, as_tensor(real, tensor.layout_))
+        made = as_tensor(real, tensor.layout_)
+        torch.utils.swap_tensors(
+            tensor, made if tensor.real_class is torch.Tensor else made.as_subclass(tensor.real_class)
+        )
     except RuntimeError as error:  # a weak reference
         raise TroubleError(str(error)) from None
     state.clear()
@@ -150,7 +171,7 @@ def recorded(function: Any, arguments: tuple[Any, ...], options: dict[str, Any])
 
 def _is_open(tensor: Any) -> bool:
     """A stand-in for which more can be recorded."""
-    return type(tensor) is StandInTensor and tensor.memory.real is None
+    return isinstance(tensor, StandInTensor) and tensor.memory.real is None
 
 
 def _view_of(tensor: StandInTensor) -> View:
@@ -170,7 +191,7 @@ def record_function(
     template: list[Any] = []
     shapes: list[tuple[int, ...]] = []
     for argument in arguments:
-        if type(argument) is StandInTensor:
+        if isinstance(argument, StandInTensor):
             if argument.memory.real is not None:
                 return None
             views.append(_view_of(argument))
@@ -189,7 +210,7 @@ def record_function(
         if noted is None or type(noted.value) is torch.Tensor:
             return None
         keys.append((option, noted.key))
-    if not views or (inplace and type(arguments[0]) is not StandInTensor):
+    if not views or (inplace and not isinstance(arguments[0], StandInTensor)):
         return None
 
     def call(*tensors: Any) -> Any:
@@ -345,6 +366,22 @@ def _join(tensors: Any, dim: Any, out: Any, function: Callable[..., Any], new: b
     made = joined([_view_of(each) for each in tensors], function, new)
     session = switch.current()
     return None if made is None or session is None else tensor_of(made, session)
+
+
+def bytes_of(tensor: Any) -> Recipe | None:
+    """The recipe of a tensor [channels, height, width] that shows an image's bytes as they are.
+
+    Its carry_out gives the real tensor, which nobody may change.
+    """
+    if not _is_open(tensor):
+        return None
+    seen = see(tensor.memory.value, tensor.layout_, False)
+    if seen is None or seen.outer or not seen.tail.is_identity:
+        return None
+    if seen.pattern.dims != ("chw" if seen.tail.channels == 3 else "_hw"):
+        return None
+    value, layout = tensor.memory.value, tensor.layout_
+    return seen.images[0].shown(lambda: as_tensor(value.make(), layout))
 
 
 def _set_items(tensor: Any, mask: Any, value: Any) -> StandInTensor | None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
-from .recipe import Source
+from .opencv import IMREAD_COLOR_RGB, OpenCVSource
+from .recipe import OPENCV, TORCHVISION, Source
 from .value import Value
 
 __all__ = ["FIELDS_MAX", "encode", "source_of"]
@@ -73,7 +74,7 @@ def encode(fields: Sequence[Value]) -> bytes:
             if known is None:
                 known = numbers[id(source), image.stored] = len(sources)
                 where = put(source.data + b"\0" if source.path else source.data)
-                kind = (not source.path) + _STORED * image.stored
+                kind = (not source.path) + 2 * source.reader + _STORED * image.stored
                 sources.append(_SOURCE.pack(kind, *source.size, *where, *source.stamp))
             images.append(_IMAGE.pack(known, number, len(steps), len(image.steps)))
             steps += image.steps
@@ -83,7 +84,11 @@ def encode(fields: Sequence[Value]) -> bytes:
 
 def source_of(message: bytes, image: int) -> Source:
     """Where an image of a message comes from. What the user gave for it is not known any more, and its mode only, P, if
-    its palette indices are wanted."""
+    its palette indices are wanted.
+
+    Its pixels [height, width, 3] are Pillow's, or OpenCV's as its flag IMREAD_COLOR_RGB gives them. Raises OSError for
+    one whose pixels only its own library can make, which is done where the batch is run again.
+    """
     _, fields, sources, *_, body = _HEADER.unpack_from(message)
     first = _HEADER.size + fields * _FIELD.size
     number = _IMAGE.unpack_from(message, first + sources * _SOURCE.size + image * _IMAGE.size)[0]
@@ -91,6 +96,10 @@ def source_of(message: bytes, image: int) -> Source:
     at += len(message) - body
     data = message[at : at + size]
     mode = "P" if kind >= _STORED else ""
-    if kind % _STORED:
-        return Source(data, None, (width, height), mode)
-    return Source(data[:-1], None, (width, height), mode, (stamp[0], stamp[1]))
+    path, modified = (data, None) if kind & 1 else (data[:-1], (stamp[0], stamp[1]))
+    reader = kind % _STORED >> 1
+    if reader == TORCHVISION:
+        raise OSError("torchvision decodes it, or says what is wrong with it")
+    if reader == OPENCV:
+        return OpenCVSource(path, IMREAD_COLOR_RGB, (width, height), "RGB", modified)
+    return Source(path, None, (width, height), mode, modified)

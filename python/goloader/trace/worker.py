@@ -126,7 +126,7 @@ class _Tracer(Fetcher):
                 try:
                     if type(each) is StandInImage:
                         image_becomes_real(each, "", note=False)
-                    elif type(each) is StandInTensor:
+                    elif isinstance(each, StandInTensor):
                         tensor_becomes_real(each, "")
                 except Exception as error:  # whoever touches it gets it too
                     self._record.trouble(error)
@@ -143,7 +143,7 @@ class _Tracer(Fetcher):
     def _make_all(self) -> None:
         for session in self._sessions:
             for each in session.living():
-                if type(each) is StandInTensor and each.memory.real is None:
+                if isinstance(each, StandInTensor) and each.memory.real is None:
                     each.memory.value.make()
 
     def _unsure(self, found: str | None) -> bool:

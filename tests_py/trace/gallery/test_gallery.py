@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import by_opencv
+import by_tensors
 import datasets
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ import goloader
 from goloader.trace import door, hooks
 from goloader.trace.same import difference
 from tests_py.pages import require_part
+
+CASES = datasets.CASES | by_opencv.CASES | by_tensors.CASES
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +47,9 @@ def epochs(loader: Any, count: int) -> tuple[list[Any], Any]:
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
-@pytest.mark.parametrize("name", datasets.CASES)
+@pytest.mark.parametrize("name", CASES)
 def test_batches_are_torch_s(root: Path, name: str, workers: int) -> None:
-    case = datasets.CASES[name]
+    case = CASES[name]
     options = {"batch_size": 9, "shuffle": True, "num_workers": workers} | case.options
     count = 2 if workers else 4
     want = epochs(data.DataLoader(case.make(root), **options), count)
@@ -61,6 +65,6 @@ def test_batches_are_torch_s(root: Path, name: str, workers: int) -> None:
 def test_the_readme_has_a_table_of_the_gallery() -> None:
     lines = ["| the pixels come from | datasets of the gallery |", "|---|---|"]
     for state, text in (("native", "Go"), ("partly", "Go, and some from Python"), ("Python", "Python")):
-        names = " · ".join(name for name, case in datasets.CASES.items() if case.state == state)
+        names = " · ".join(name for name, case in CASES.items() if case.state == state)
         lines.append(f"| {text} | {names} |")
     require_part("README.md", "gallery", "\n".join(lines) + "\n")

@@ -25,18 +25,20 @@ __all__ = ["hold", "release", "unknown_version"]
 class _Library:
     """A library and its hooks.
 
-    name    of the distribution
+    name    of the distribution; None if the hooks look for themselves what they fit, and are harmless elsewhere
     module  whose import says that the program uses it
     hooks   the file here
     first   version that the hooks know
     behind  first version that they do not know any more
+    needed  elsewhere nothing may be recorded at all; otherwise it is only left without hooks
     """
 
-    name: str
+    name: str | None
     module: str
     hooks: str
     first: tuple[int, int]
     behind: tuple[int, int]
+    needed: bool = True
 
 
 _LIBRARIES = (
@@ -44,6 +46,9 @@ _LIBRARIES = (
     _Library("numpy", "numpy", "numpy", (2, 0), (2, 5)),
     _Library("pillow", "PIL.Image", "pillow", (13, 0), (13, 1)),
     _Library("torchvision", "torchvision.transforms.functional", "torchvision_v1", (0, 29), (0, 30)),
+    _Library("torchvision", "torchvision.transforms.v2", "torchvision_v2", (0, 29), (0, 30)),
+    _Library(None, "cv2", "opencv", (5, 0), (5, 1)),
+    _Library("albucore", "albucore", "albucore", (0, 0), (0, 1), needed=False),
 )
 
 _lock = threading.Lock()
@@ -53,7 +58,7 @@ _installed: list[Swap] = []
 
 def unknown_version() -> Refusal | None:
     """Why nothing may be recorded here, if a library that the program uses is not one of those that were checked."""
-    return next((why for library in _used() if (why := _unknown(library)) is not None), None)
+    return next((why for library in _used() if library.needed and (why := _unknown(library)) is not None), None)
 
 
 def _used() -> list[_Library]:
@@ -62,6 +67,8 @@ def _used() -> list[_Library]:
 
 @cache
 def _unknown(library: _Library) -> Refusal | None:
+    if library.name is None:
+        return None
     try:
         version = metadata.version(library.name)
     except metadata.PackageNotFoundError:
@@ -91,6 +98,8 @@ def hold() -> None:
     with _lock:
         _holders += 1
         for library in _used():
+            if _unknown(library) is not None:
+                continue
             for swap in _swaps(library):
                 if swap not in _installed:
                     swap.install()

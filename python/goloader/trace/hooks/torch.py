@@ -25,7 +25,7 @@ def swaps() -> tuple[Swap, ...]:
 
 def _collate_tensor_fn(original: Callable[..., Any]) -> Callable[..., Any]:
     def collate_tensor_fn(batch: Any, *, collate_fn_map: Any) -> Any:
-        if switch.current() is not None and type(batch[0]) is StandInTensor:
+        if switch.current() is not None and isinstance(batch[0], StandInTensor):
             return torch.stack(batch, 0)
         return original(batch, collate_fn_map=collate_fn_map)
 

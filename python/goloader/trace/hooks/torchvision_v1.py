@@ -64,7 +64,7 @@ def _tensor_maker(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 def _convert_image_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
     def convert_image_dtype(image: Any, dtype: Any) -> Any:
-        if switch.current() is not None and type(image) is StandInTensor and isinstance(dtype, torch.dtype):
+        if switch.current() is not None and isinstance(image, StandInTensor) and isinstance(dtype, torch.dtype):
             if image.dtype == dtype:
                 return image
             made = record_function("convert_image_dtype", original, (image, dtype))
@@ -77,7 +77,7 @@ def _convert_image_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _normalize(original: Callable[..., Any]) -> Callable[..., Any]:
     def normalize(tensor: Any, mean: Any, std: Any, inplace: Any) -> Any:
-        if switch.current() is not None and type(tensor) is StandInTensor:
+        if switch.current() is not None and isinstance(tensor, StandInTensor):
             mean, std = _listed(mean), _listed(std)
             made = record_function("normalize", original, (tensor, mean, std, inplace), bool(inplace))
             if made is not None:

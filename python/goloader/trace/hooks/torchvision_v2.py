@@ -1,0 +1,259 @@
+"""torchvision's tensors: files decoded to tensors, tv_tensors.Image, and v2's resize of uint8 tensors.
+
+Crops, flips, conversions and Normalize need no hooks: they call the tensor's own methods.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torchvision import tv_tensors
+from torchvision.io import image as io
+from torchvision.transforms.v2 import _misc, _utils
+from torchvision.transforms.v2.functional import _geometry
+from torchvision.tv_tensors import _torch_function_helpers as returned
+
+from ...plan.probe import torch_resizes
+from .. import header, recipe, switch
+from .. import tail as tails
+from ..recipe import STEPS_MAX, Recipe, Source
+from ..session import Session
+from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over
+from ..value import Memory, layout_of, of_image
+from .swap import Swap
+
+__all__ = ["swaps"]
+
+_FILTERS = {"bilinear": 16, "bicubic": 17}  # core/recipe.Filter
+
+
+def swaps() -> tuple[Swap, ...]:
+    """What is hooked of torchvision."""
+    return (
+        Swap(io.read_image, _read_image),
+        Swap(io.decode_image, _decode_image),
+        Swap(_geometry.resize_image, _resize_image),
+        Swap(tv_tensors.TVTensor._to_tensor, _to_tensor),
+        Swap(_misc.ToDtype.transform, _to_dtype),
+        Swap(_utils._get_fill, _get_fill),
+    )
+
+
+# ---- tv_tensors.Image
+
+
+class StandInTVImage(StandInTensor, tv_tensors.Image):  # type: ignore[misc]
+    """A tv_tensors.Image that nobody has made yet."""
+
+    real_class = tv_tensors.Image
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
+    ) -> Any:
+        if returned._must_return_subclass():
+            for each in arguments:
+                if isinstance(each, StandInTVImage):
+                    become_real(each, "set_return_type")
+        made = super().__torch_function__(function, types, arguments, options)
+        if type(made) is StandInTensor and function in _KEEPS_CLASS and isinstance(arguments[0], cls):
+            return over(made.memory, made.layout_, StandInTVImage)
+        return made
+
+    @classmethod
+    def wrap(cls, tensor: Any, like: Any, **options: Any) -> Any:
+        """As tv_tensors.Image has it; `tensor` may have become real."""
+        return tensor.as_subclass(tv_tensors.Image)
+
+
+CLASSES[tv_tensors.Image] = StandInTVImage
+_KEEPS_CLASS = returned._FORCE_TORCHFUNCTION_SUBCLASS
+
+
+def _to_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
+    def to_tensor(data: Any, dtype: Any, device: Any, requires_grad: Any) -> Any:
+        if isinstance(data, StandInTensor) and dtype is None and device is None and not requires_grad:
+            return data
+        return original(data, dtype, device, requires_grad)
+
+    return to_tensor
+
+
+# What v2 finds by an object's exact type.
+
+
+def _to_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
+    def transform(self: Any, inpt: Any, params: Any) -> Any:
+        if isinstance(inpt, StandInTensor) and not isinstance(self.dtype, torch.dtype):
+            become_real(inpt, "ToDtype by type")
+        return original(self, inpt, params)
+
+    return transform
+
+
+def _get_fill(original: Callable[..., Any]) -> Callable[..., Any]:
+    def get_fill(fill_dict: Any, inpt_type: Any) -> Any:
+        if isinstance(inpt_type, type) and issubclass(inpt_type, StandInTensor):
+            inpt_type = inpt_type.real_class
+        return original(fill_dict, inpt_type)
+
+    return get_fill
+
+
+# ---- files
+
+
+class _TorchvisionSource(Source):
+    """A JPEG file that torchvision decodes to a tensor [channels, height, width].
+
+    decode  what decodes a tensor of its bytes
+    """
+
+    __slots__ = ("decode",)
+    decode: Callable[[torch.Tensor], torch.Tensor]
+    reader = recipe.TORCHVISION
+
+    def load(self) -> Any:
+        self.verify()
+        with switch.off():
+            content = self.data if not self.path else _content(self.data)
+            return self.decode(torch.from_numpy(np.frombuffer(content, np.uint8).copy()))
+
+
+def _content(path: bytes) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _read_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def read_image(path: Any, mode: Any, apply_exif_orientation: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(path, (str, os.PathLike)) and not apply_exif_orientation:
+            made = _decoded(_file(os.fsencode(path)), mode, session)
+            if made is not None:
+                return made
+        return original(path, mode, apply_exif_orientation)
+
+    return read_image
+
+
+def _decode_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def decode_image(input: Any, mode: Any, apply_exif_orientation: Any) -> Any:
+        session = switch.current()
+        if session is None:
+            return original(input, mode, apply_exif_orientation)
+        source = None
+        if apply_exif_orientation:
+            pass
+        elif isinstance(input, (str, os.PathLike)):
+            source = _file(os.fsencode(input))
+        elif type(input) is torch.Tensor and input.dtype == torch.uint8 and input.ndim == 1 and input.is_contiguous():
+            content = input.numpy().tobytes()
+            found = header.probe(content) if content.startswith(_JPEG) else None
+            source = None if found is None else _TorchvisionSource(content, None, *found)
+        made = _decoded(source, mode, session)
+        if made is not None:
+            return made
+        session.became_real("decode_image of a file that the core leaves to torchvision")
+        return original(input, mode, apply_exif_orientation)
+
+    return decode_image
+
+
+_JPEG = b"\xff\xd8\xff"
+
+
+def _file(path: bytes) -> _TorchvisionSource | None:
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        found, stamp = header.probe_file(number)
+        jpeg = os.pread(number, len(_JPEG), 0) == _JPEG
+    except OSError:
+        return None
+    finally:
+        os.close(number)
+    return _TorchvisionSource(os.path.abspath(path), None, *found, stamp) if found is not None and jpeg else None
+
+
+def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> StandInTensor | None:
+    try:
+        wanted = io.ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
+    except KeyError:
+        return None
+    if source is None or source.mode not in ("L", "RGB"):
+        return None
+    if wanted is io.ImageReadMode.RGB:
+        source.mode = "RGB"
+    elif wanted is not io.ImageReadMode.UNCHANGED:
+        return None
+    source.decode = lambda content: io.decode_image(content, wanted)
+    return _tensor(Recipe.of(source), "hwc", session)
+
+
+def _tensor(made: Recipe, order: str, session: Session) -> StandInTensor | None:
+    """The tensor of a recipe whose carry_out gives one; `order` says how it lies in memory."""
+    channels, dims = (3, "chw") if made.mode == "RGB" else (1, "_hw")
+    function = _channels_last if order == "hwc" else _contiguous
+    followed = tails.first(("torchvision", order), function, channels, dims)
+    if followed is None:
+        return None
+    value = of_image(made, followed, lambda: function(made.carry_out()))
+    shape = (channels, made.size[1], made.size[0])
+    return over(Memory(value, session), layout_of(followed, shape, dims))
+
+
+def _channels_last(pixels: Any) -> torch.Tensor:
+    """A tensor [channels, height, width] in the order of an image's bytes, of a PIL image or of such a tensor."""
+    if isinstance(pixels, Image.Image):
+        array = np.array(pixels)
+        return torch.from_numpy(array.reshape(*array.shape[:2], -1)).permute(2, 0, 1)
+    made: torch.Tensor = pixels.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
+    return made.permute(2, 0, 1)
+
+
+def _contiguous(pixels: Any) -> torch.Tensor:
+    """The same, channel by channel."""
+    tensor = _channels_last(pixels) if isinstance(pixels, Image.Image) else pixels
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+# ---- resize
+
+
+def _resize_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def resize_image(image: Any, size: Any, interpolation: Any, max_size: Any, antialias: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(image, StandInTensor):
+            made = _resized(original, image, size, interpolation, max_size, antialias, session)
+            if made is not None:
+                return made
+        return original(image, size, interpolation, max_size, antialias)
+
+    return resize_image
+
+
+def _resized(
+    original: Any, image: StandInTensor, size: Any, interpolation: Any, max_size: Any, antialias: Any, session: Session
+) -> StandInTensor | None:
+    shown = bytes_of(image)
+    mode = getattr(interpolation, "value", interpolation)
+    if shown is None or antialias is not True or mode not in _FILTERS or not torch_resizes():
+        return None
+    height, width = _geometry._compute_resized_output_size((shown.size[1], shown.size[0]), size=size, max_size=max_size)
+    # Which way a tensor with extents of 1 lies is anybody's choice, and torch fails where one pixel comes out.
+    if min(height, width, *shown.size) < 2 or len(shown.steps) >= STEPS_MAX or (width, height) == shown.size:
+        return None
+    steps = (recipe.resize(width, height, _FILTERS[mode]),)
+    made = shown.then(
+        lambda real: original(real, [height, width], interpolation, None, True), (), steps, (width, height), shown.mode
+    )
+    last = image.layout_.strides == (1, 3 * shown.size[0], 3)
+    return _tensor(made, "hwc" if last and shown.mode == "RGB" else "chw", session)

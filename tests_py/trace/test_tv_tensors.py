@@ -1,0 +1,242 @@
+"""torchvision's tensors by way of decode_image, ToImage and v2: what the core makes is what they make."""
+
+from __future__ import annotations
+
+import copy
+import io
+import os
+import pickle
+import random
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from torch.utils import data
+from torchvision import tv_tensors
+from torchvision.io import ImageReadMode, decode_image, read_file, read_image
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import InterpolationMode
+from torchvision.transforms.v2 import functional as F
+
+import goloader
+from goloader.trace import door, hooks
+from goloader.trace.fetch import finish
+from goloader.trace.native import CoreNative
+from goloader.trace.same import difference
+from goloader.trace.session import Session
+from goloader.trace.switch import recording
+from goloader.trace.workshop import Workshop
+
+CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
+
+
+@pytest.fixture
+def run() -> Iterator[Any]:
+    """run(function, *arguments): what that makes with stand-ins, how many images the core made, what became real."""
+    warnings.filterwarnings("ignore", "The image decoding and encoding")
+    hooks.hold()
+    held = [CoreNative(Workshop().core(), workers=2)]  # pytest holds what a fixture gives for too long
+
+    def made(function: Any, *arguments: Any) -> tuple[Any, int, list[str]]:
+        session = Session(held[0])
+        with recording(session):
+            batch = [function(*arguments)]
+        count = sum(finish(session, batch, held[0].run).values())
+        reasons = [what for what, _ in session.reasons]
+        session.clear()
+        return batch[0], count, reasons
+
+    yield made
+    held.pop().close()
+    hooks.release()
+
+
+def opened(r: random.Random, path: str) -> Any:
+    """The file as a tensor, in one of the ways that people know."""
+    mode = r.choice([ImageReadMode.UNCHANGED, ImageReadMode.RGB, "RGB", "unchanged", ImageReadMode.GRAY])
+    return r.choice(
+        [
+            lambda: read_image(path, ImageReadMode[mode.upper()] if isinstance(mode, str) else mode),
+            lambda: decode_image(path, mode),
+            lambda: decode_image(read_file(path), mode),
+            lambda: F.to_image(Image.open(path).convert("RGB")),
+            lambda: tv_tensors.Image(Image.open(path).convert("L")),
+            lambda: tv_tensors.Image(decode_image(path, "RGB")),
+        ]
+    )()
+
+
+def step(r: random.Random, x: Any) -> Any:
+    height, width = x.shape[-2:]
+    mode = r.choice([InterpolationMode.BILINEAR, InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, "bilinear"])
+    size = [r.randint(1, 40), r.randint(1, 40)]
+    top, left = r.randint(-3, height - 1), r.randint(-3, width - 1)
+    count = x.shape[-3]
+    return r.choice(
+        [
+            lambda: F.resize(x, size, mode),
+            lambda: F.resize(x, size[:1], mode),
+            lambda: F.resize(x, size, r.choice([InterpolationMode.NEAREST, InterpolationMode.LANCZOS])),
+            lambda: F.resize(x, size, antialias=False),
+            lambda: F.resized_crop(x, top, left, *size, [17, 18], mode),
+            lambda: F.crop(x, top, left, *size),
+            lambda: F.center_crop(x, size),
+            lambda: F.horizontal_flip(x),
+            lambda: F.vertical_flip(x),
+            lambda: F.to_dtype(x, torch.float32, scale=r.choice([True, False])),
+            lambda: F.normalize(x, [0.4] * count, [0.2, 0.3, 0.1][:count]),
+            lambda: F.pad(x, [1, 2, 3, 4], fill=r.choice([0, 7])),
+            lambda: F.rgb_to_grayscale(x),
+            lambda: v2.ToPureTensor()(x),
+            lambda: tv_tensors.Image(x),
+            lambda: tv_tensors.wrap(x, like=x) if isinstance(x, tv_tensors.Image) else x,
+            lambda: x.to(torch.float64),
+            lambda: x.clone(),
+            lambda: x.detach(),
+            lambda: x * 2,
+            lambda: x[..., 1:, 1:],
+            lambda: x.flip(-1),
+            lambda: v2.RandomResizedCrop(r.randint(2, 30))(x),
+            lambda: v2.ToDtype({tv_tensors.Image: torch.float32, "others": None}, scale=True)(x),
+            lambda: v2.Pad(2, fill={tv_tensors.Image: 3, "others": 4})(x),
+            lambda: copy.deepcopy(x),
+            lambda: pickle.loads(pickle.dumps(x)),
+        ]
+    )()
+
+
+def told(x: Any) -> Any:
+    """What can be asked without looking at a number."""
+    classes = isinstance(x, tv_tensors.Image), isinstance(x, torch.Tensor)
+    strides = [stride for length, stride in zip(x.shape, x.stride(), strict=True) if length > 1]
+    return classes, x.shape, x.dtype, x.ndim, x.device, strides, x.requires_grad
+
+
+def chain(path: str, seed: int) -> Any:
+    """Tensors, a batch of the last, and errors on the way."""
+    r = random.Random(seed)
+    torch.manual_seed(seed)
+    said: list[Any] = []
+    tensors: list[Any] = []
+    try:
+        tensors.append(opened(r, path))
+        for _ in range(r.randint(1, 6)):
+            tensors.append(step(r, tensors[r.randrange(len(tensors))] if r.random() < 0.2 else tensors[-1]))
+            said.append(told(tensors[-1]))
+    except Exception as error:
+        said.append((type(error).__name__, str(error)[:40]))
+    return tensors, [torch.stack([each, each]) for each in tensors], said
+
+
+@pytest.mark.timeout(600)
+def test_random_chains_of_v2_s_functions(run: Any, files: list[str]) -> None:
+    made = real = 0
+    for number in range(CHAINS):
+        path = files[number % len(files)]
+        want = chain(path, number)
+        got, count, reasons = run(chain, path, number)
+        assert difference(want, got) is None, f"chain {number} on {path}"
+        assert [type(each) for each in want[0]] == [type(each) for each in got[0]], f"chain {number}"
+        made += count
+        real += len(reasons)
+    assert made > CHAINS / 2 and real > CHAINS / 4
+
+
+@pytest.mark.parametrize("order", ["as decoded", "contiguous"])
+@pytest.mark.parametrize("mode", ["RGB", "GRAY"])
+def test_resizes_of_any_size_are_torch_s(run: Any, tmp_path: Path, order: str, mode: str) -> None:
+    """Of whole images and of views, in both orders of memory."""
+    rng = random.Random(5)
+    path = str(tmp_path / "1.jpg")
+    for _ in range(60):
+        width, height = rng.randint(1, 90), rng.randint(1, 90)
+        image = Image.effect_noise((width, height), 80).convert("RGB" if mode == "RGB" else "L")
+        image.save(path, quality=95)
+        box = rng.randint(0, height // 2), rng.randint(0, width // 2)
+        size = [rng.randint(1, 120), rng.randint(1, 120)]
+        filters = rng.choice([InterpolationMode.BILINEAR, InterpolationMode.BICUBIC])
+
+        def resized(path: str, box: Any = box, size: Any = size, filters: Any = filters) -> Any:
+            x = decode_image(path)
+            if order == "contiguous":
+                x = x.contiguous()
+            try:
+                made = F.resize(x[:, box[0] :, box[1] :], size, filters)
+            except RuntimeError as error:
+                return str(error)[:40]
+            return made, told(made)
+
+        want = resized(path)
+        assert difference(want, run(resized, path)[0]) is None, (width, height, box, size)
+
+
+def test_types_are_those_of_torchvision(run: Any, jpeg: str) -> None:
+    def types(path: str) -> Any:
+        image = F.to_image(Image.open(path).convert("RGB"))
+        made = [
+            image, image.to(torch.float32), image.clone(), image + 1, image[0], image.flip(-1), F.horizontal_flip(image)
+        ]  # fmt: skip
+        classes = [(isinstance(each, tv_tensors.Image), isinstance(each, torch.Tensor)) for each in made]
+        return made, classes
+
+    want, got = types(jpeg), run(types, jpeg)[0]
+    assert difference(want, got) is None
+    assert [type(each) for each in want[0]] == [type(each) for each in got[0]]
+
+
+def test_a_return_type_that_was_set_is_kept(run: Any, jpeg: str) -> None:
+    def added(path: str) -> Any:
+        with tv_tensors.set_return_type("TVTensor"):
+            return F.to_image(Image.open(path).convert("RGB")) + 1
+
+    want, got = added(jpeg), run(added, jpeg)[0]
+    assert type(want) is type(got) is tv_tensors.Image and torch.equal(want, got)
+
+
+class Photos(data.Dataset[Any]):
+    def __init__(self, paths: list[str], transform: Any) -> None:
+        self.paths, self.transform = paths, transform
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(read_image(self.paths[i], ImageReadMode.RGB))
+
+
+def batches(loader: Any) -> list[Any]:
+    """An epoch, with errors in the place of batches that could not be loaded."""
+    torch.manual_seed(4)
+    iterator, seen = iter(loader), []
+    while True:
+        try:
+            seen.append(next(iterator))
+        except StopIteration:
+            return seen
+        except RuntimeError as error:
+            seen.append(str(error).splitlines()[-1])
+
+
+@pytest.mark.filterwarnings("ignore:The image decoding and encoding")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_damaged_files_are_torchvision_s_matter(tmp_path: Path, workers: int) -> None:
+    paths = []
+    for i in range(40):
+        file = io.BytesIO()
+        Image.effect_noise((60, 50), 90).convert("RGB").save(file, "jpeg")
+        content = bytearray(file.getvalue())
+        if i == 17:  # libjpeg warns, and goes on
+            content[len(content) // 2 : len(content) // 2 + 30] = bytes(30)
+        if i == 22:
+            content = content[:50]
+        paths.append(str(tmp_path / f"{i}.jpg"))
+        Path(paths[-1]).write_bytes(content)
+    transform = v2.Compose([v2.RandomResizedCrop(24), v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)])
+    want = batches(data.DataLoader(Photos(paths, transform), 4, num_workers=workers))
+    loader = goloader.DataLoader(Photos(paths, transform), 4, num_workers=workers)
+    assert difference(want, batches(loader)) is None
+    assert door.record(loader).on and door.record(loader).leaves
