@@ -147,7 +147,9 @@ class ImageFiles(Node):
             files = samples if isinstance(samples, Files) else Files.of(samples)
         except OverflowError:
             raise RefusalError("source", name_of(dataset), "it has labels that do not fit an int64") from None
-        self._lists = tuple(_kept(getattr(dataset, name)) for name in kind.lists)
+        # A copy of the dataset's own list is the copy to compare with, too: there may be millions in it.
+        own = kind.samples is _pairs and type(getattr(dataset, kind.lists[0])) is list
+        self._lists = (samples,) if own else tuple(_kept(getattr(dataset, name)) for name in kind.lists)
         self._reads = tuple(copied(getattr(dataset, name)) for name in kind.reads)
         self.part = Part(dataset, samples, files, self._lowered(), self._opener())
         self.length = len(samples)
