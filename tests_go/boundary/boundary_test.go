@@ -392,7 +392,7 @@ func message(t *testing.T, width, height int, paths ...string) []byte {
 	}
 	whole := []byte("GLB1")
 	u32(&whole, 1, len(paths), len(paths), 0, len(body))
-	u32(&whole, len(paths), int(tensor.Uint8), 3, height, width, 0, 3*256)
+	u32(&whole, len(paths), int(tensor.Uint8), 3, height, width, int(recipe.ChannelsFirst), 0, 3*256)
 	return slices.Concat(whole, sources, images, body)
 }
 
