@@ -36,7 +36,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import goloader
-from bench import harness, own_classes  # noqa: F401  # its cases
+from bench import augmented, harness, own_classes  # noqa: F401  # their cases
 from bench.cases import CASES, Case
 
 LOWERED = "goloader, lowered"

@@ -1,0 +1,36 @@
+"""Cases of against_torch.py: image folders whose colours and shapes are augmented, by a plan or recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torchvision.transforms as T
+from torchvision.datasets import ImageFolder
+
+from bench import photos
+from bench.cases import case
+from bench.own_classes import PHOTOS
+
+TAIL = [T.ToTensor(), T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
+
+
+def folder(*augmentations: Any) -> ImageFolder:
+    """Photos, cropped and mirrored at random before what is compared."""
+    before = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
+    return ImageFolder(photos.ensure_photos(PHOTOS), T.Compose([*before, *augmentations, *TAIL]))
+
+
+@case("photos, ColorJitter", batch_size=64, target=3)
+def color_jitter(scratch: Path) -> ImageFolder:
+    return folder(T.ColorJitter(0.4, 0.4, 0.4, 0.1))
+
+
+@case("photos, RandAugment", batch_size=64, target=2.5)
+def rand_augment(scratch: Path) -> ImageFolder:
+    return folder(T.RandAugment())
+
+
+@case("photos, rotated (recorded)", batch_size=64, target=2.5)
+def rotated(scratch: Path) -> ImageFolder:
+    return folder(T.RandomRotation(20))
