@@ -197,6 +197,64 @@ class VocArray(Voc):
         return T.Compose(NORM)(image), torch.from_numpy(array)
 
 
+class HandWritten(Files):
+    """What torchvision does, by hand in numpy."""
+
+    mean, std = np.array(MEAN, np.float32), np.array(STD, np.float32)
+
+    def __getitem__(self, i: int) -> Any:
+        image = np.array(Image.open(self.path(i)).convert("RGB").resize((34, 36)))
+        if random.random() < 0.5:
+            image = image[:, ::-1]
+        top, left = np.random.randint(0, 4), random.randint(0, 2)
+        image = image[top : top + 32, left : left + 32]
+        image = image.astype(np.float32) / 255.0
+        image = (image - self.mean) / self.std
+        return torch.from_numpy(image.transpose(2, 0, 1).copy()), torch.tensor(i)
+
+
+class InPlaceArrays(Files):
+    """The same, written into the array, and through a tensor over it."""
+
+    def __getitem__(self, i: int) -> Any:
+        image = np.asarray(Image.open(self.path(i)).convert("RGB").resize((20, 22)), dtype=np.float32).copy()
+        image /= 255
+        image -= HandWritten.mean
+        tensor = torch.from_numpy(image).permute(2, 0, 1)
+        tensor.div_(torch.from_numpy(HandWritten.std)[:, None, None])
+        return tensor, image.shape
+
+
+class Bytes(Files):
+    """Samples are arrays of bytes, as whoever scales on the GPU has them."""
+
+    def __getitem__(self, i: int) -> Any:
+        image = np.array(Image.open(self.path(i)).convert("RGB").resize((20, 22)))
+        return {"rgb": image, "bgr": np.ascontiguousarray(image[..., ::-1]), "green": image[..., 1].copy()}
+
+
+class Through(Files):
+    """From Pillow to numpy and back, with torchvision behind."""
+
+    def __getitem__(self, i: int) -> Any:
+        array = np.asarray(Image.open(self.path(i)).convert("RGB"))
+        image = Image.fromarray(array[2:, :-3]).resize((30, 28))
+        return F.normalize(F.to_tensor(np.array(image)), MEAN, STD), F.hflip(F.to_tensor(image))
+
+
+class Masks(Voc):
+    """Classes of a mask, one renamed and one ignored, in numpy and in torch."""
+
+    def __getitem__(self, i: int) -> Any:
+        image, mask = self.pair(i)
+        classes = np.array(mask, dtype=np.int64)
+        classes[classes > 18] = 255
+        labels = torch.as_tensor(np.asarray(mask), dtype=torch.long)
+        labels[labels == 3] = -100
+        some = np.where(np.array(mask) == 5, np.float32(1), np.float32(0))
+        return torch.as_tensor(np.array(image)).permute(2, 0, 1).float() / 255, classes, labels, some[None]
+
+
 class SimClr(Files):
     """Two crops of one image."""
 
@@ -517,6 +575,12 @@ CASES: dict[str, Case] = {
     "VOC, palette masks": Case(VocPalette),
     "VOC, mask in numpy": Case(VocArray),
     "VOC, squeezed": Case(VocSqueezed),
+    "masks by class": Case(Masks),
+    "numpy by hand": Case(HandWritten),
+    "numpy in place": Case(InPlaceArrays),
+    "arrays of bytes": Case(Bytes),
+    "arrays without batches": Case(Bytes, options={"batch_size": None}),
+    "to numpy and back": Case(Through),
     "SimCLR": Case(lambda root: SimClr(root, TRAIN)),
     "SimCLR, stacked": Case(lambda root: SimClrStacked(root, TRAIN)),
     "DINO": Case(Dino),
