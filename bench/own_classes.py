@@ -38,7 +38,7 @@ TRAIN = T.Compose(
 class Table(Dataset[Any]):
     """A csv file of paths and labels, as many people's first dataset."""
 
-    def __init__(self, file: Path, transform: Callable[[Any], Any]) -> None:
+    def __init__(self, file: Path, transform: Callable[..., Any]) -> None:
         with file.open(newline="") as lines:
             self.rows = list(csv.DictReader(lines))
         self.transform = transform
@@ -87,30 +87,32 @@ def own_touched(scratch: Path) -> Dataset[Any]:
     return Brightened(table(scratch), TRAIN)
 
 
-class ByPath(Table):
-    """The same, with a transform that reads the file itself."""
+class ByOpenCV(Table):
+    """The same, opened by OpenCV, for albumentations."""
 
     def __getitem__(self, index: int) -> Any:
         row = self.rows[index]
-        return self.transform(row["path"]), int(row["label"])
+        image: Any = cv2.imread(row["path"])
+        return self.transform(image=cv2.cvtColor(image, cv2.COLOR_BGR2RGB))["image"], int(row["label"])
+
+
+class Decoded(Table):
+    """The same, decoded to a tensor."""
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index]
+        return self.transform(decode_image(row["path"], ImageReadMode.RGB)), int(row["label"])
 
 
 @case("own class: the same by OpenCV and albumentations", batch_size=64, target=1.2, same_bits=False)
 def own_opencv(scratch: Path) -> Dataset[Any]:
     cv2.setNumThreads(1)
-    transform = A.Compose([A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Normalize(MEAN, STD), ToTensorV2()])
-
-    def load(path: Any) -> Any:
-        image = cv2.imread(path)
-        assert image is not None
-        return transform(image=cv2.cvtColor(image, cv2.COLOR_BGR2RGB))["image"]
-
-    return ByPath(table(scratch), load)
+    steps = [A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Normalize(MEAN, STD), ToTensorV2()]
+    return ByOpenCV(table(scratch), A.Compose(steps))
 
 
 @case("own class: the same by decode_image and v2", batch_size=64, target=1.2)
 def own_tensors(scratch: Path) -> Dataset[Any]:
     warnings.filterwarnings("ignore", "The image decoding and encoding")
     steps = [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)]
-    transform = v2.Compose([*steps, v2.Normalize(MEAN, STD)])
-    return ByPath(table(scratch), lambda path: transform(decode_image(path, ImageReadMode.RGB)))
+    return Decoded(table(scratch), v2.Compose([*steps, v2.Normalize(MEAN, STD)]))
