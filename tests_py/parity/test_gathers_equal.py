@@ -20,6 +20,10 @@ import goloader
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
 
+DTYPES = (
+    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
+    "complex64", "complex128",
+)  # fmt: skip
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 
 
@@ -95,10 +99,90 @@ def test_gathers(kind: Any, num_workers: int) -> None:
     check(Program(loader_of(kind(), batch_size=4, shuffle=True, num_workers=num_workers), draw=True))
 
 
+class FromNumpy(NoDataset):
+    def __getitem__(self, i: int) -> Any:
+        return torch.from_numpy(self.x[i].copy())
+
+
+class AsTensor(NoDataset):
+    def __getitem__(self, i: int) -> Any:
+        return {"one": torch.as_tensor(self.x[i])}
+
+
+class MadeTensor(NoDataset):
+    def __getitem__(self, i: int) -> Any:
+        return torch.tensor(self.x[i]), self.x[i].copy()
+
+
+class OneTensor(NoDataset):
+    def __getitem__(self, i: int) -> Any:
+        return torch.tensor(self.x[i])
+
+
+class Cloned(Base):
+    def __getitem__(self, i: int) -> Any:
+        return torch.as_tensor(self.x[i]).clone(), torch.tensor(self.labels[i])
+
+
+class Rebound(NoDataset):
+    """Only called torch."""
+
+    def __getitem__(self, i: int) -> Any:
+        torch = self.library
+        return torch.from_numpy(self.x[i])
+
+    class library:  # noqa: N801
+        @staticmethod
+        def from_numpy(row: Any) -> Any:
+            return -row
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", [FromNumpy, AsTensor, MadeTensor, Cloned])
+def test_rows_that_become_tensors(kind: Any, num_workers: int) -> None:
+    check(Program(loader_of(kind(), batch_size=4, shuffle=True, num_workers=num_workers), draw=True))
+
+
+@pytest.mark.parametrize("kind", [FromNumpy, AsTensor, MadeTensor])
+def test_arrays_that_become_tensors(kind: Any) -> None:
+    """Of every dtype and some layouts; where torch refuses or warns it is torch that runs."""
+    noise = np.random.default_rng(0).integers(0, 200, (9, 4, 6))
+    for dtype in DTYPES:
+        for layout in (lambda x: x, lambda x: x[:, ::2], lambda x: x.transpose(0, 2, 1), lambda x: x[:, 0]):
+            dataset = kind()
+            dataset.x = layout(noise.astype(dtype))
+            check(Program(loader_of(dataset, batch_size=4, sampler=[3, -1, 8, 8, 0]), epochs=1))
+    for odd in (noise[:, ::-1], noise[:, 0, 0], noise.astype(">i4"), np.broadcast_to(noise[:1], (9, 4, 6))):
+        dataset = kind()
+        dataset.x = odd
+        native = goloader.DataLoader(dataset).explain().native
+        check(Program(loader_of(dataset, batch_size=4, sampler=[3, -1]), epochs=1), native=native)
+
+
+def test_numbers_that_become_tensors() -> None:
+    for numbers in ([1, 2, 3], [True, False, True], [0.5, 1.5, 2.5], *(np.arange(3).astype(dtype) for dtype in DTYPES)):
+        dataset = OneTensor()
+        dataset.x = numbers  # type: ignore[assignment]
+        native = not (isinstance(numbers, list) and type(numbers[0]) is float)
+        native = native and not (isinstance(numbers, np.ndarray) and numbers.dtype == np.uint64)
+        check(Program(loader_of(dataset, batch_size=2, shuffle=True), epochs=1), native=native)
+
+
+def test_torch_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(Program(loader_of(Rebound(), batch_size=4), epochs=1), native=False)
+    dataset = FromNumpy()
+    ours, theirs = (kind(dataset, batch_size=4) for kind in (goloader.DataLoader, data.DataLoader))
+    assert bits(list(ours)) == bits(list(theirs))
+    original = torch.from_numpy
+    monkeypatch.setattr(torch, "from_numpy", lambda array: -original(array))
+    assert bits(list(ours)) == bits(list(theirs))
+    assert not ours.explain().native
+
+
 @WORKERS
 def test_every_kind_of_index(num_workers: int) -> None:
     listed = [3, -1, 3, 22, -23, 0, 3]
-    for kind in Pair, Everything:
+    for kind in Pair, Everything, FromNumpy, OneTensor:
         for sampler in (
             listed,
             list(torch.tensor(listed)),
@@ -620,6 +704,9 @@ def test_mapped_arrays_are_read_from_their_files(num_workers: int, tmp_path: Any
         check(Program(made, before=write))
     read_only = paired(np.load(tmp_path / "x.npy", mmap_mode="r"), y.tolist())
     check(Program(loader_of(read_only, batch_size=7, num_workers=num_workers)))
+    copied = FromNumpy()
+    copied.x = read_only.x
+    check(Program(loader_of(copied, batch_size=7, shuffle=True, num_workers=num_workers)))
 
 
 def test_a_mapped_file_that_is_cut_or_replaced(tmp_path: Any) -> None:

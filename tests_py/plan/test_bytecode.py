@@ -37,6 +37,25 @@ BODIES = {
     "return self.x.y[i]": None,
     "return self.x[i].y": None,
     "return self.x.take(i)": None,
+    "return self.x[i].copy()": "x[i].copy",
+    "return torch.from_numpy(self.x[i].copy()), torch.tensor(self.y[i])": "(x[i].copy.from_numpy, y[i].tensor)",
+    "a = self.x[i]; return torch.as_tensor(a).clone(), a": "(x[i].as_tensor.clone, x[i])",
+    "a = torch.tensor(self.x[i]); return self.y[i]": None,
+    "torch = self.x; return torch[i].copy()": "x[i].copy",
+    "return torch.from_numpy(self.x)[i]": None,
+    "return torch.from_numpy(self.x[i], self.y[i])": None,
+    "return torch.tensor(self.x[i], dtype=torch.float32)": None,
+    "return torch.tensor([self.x[i]])": None,
+    "return torch.float32": None,
+    "return torch.from_numpy": None,
+    "return torch(self.x[i])": None,
+    "return torch.from_numpy(i)": None,
+    "return torch.nn.Identity()(self.x[i])": None,
+    "return numpy.copy(self.x[i])": None,
+    "return self.x[i].copy(order='C')": None,
+    "return self.x[i].copy(self.y[i])": None,
+    "return self.x[i].copy": None,
+    "return self.copy()": None,
     "return self.x[i].float()": None,
     "return float(self.x[i])": None,
     "return x[i]": None,
@@ -76,19 +95,23 @@ spec.loader.exec_module(bytecode)
 
 def text(value):
     if isinstance(value, bytecode.Row):
-        return value.attribute + "".join("[%r]" % key for key in value.keys) + "[i]"
+        keys, calls = "".join("[%r]" % key for key in value.keys), "".join("." + name for name in value.calls)
+        return value.attribute + keys + "[i]" + calls
     if isinstance(value, dict):
         return "{" + ", ".join("%r: %s" % (name, text(each)) for name, each in value.items()) + "}"
     return "(" + ", ".join(map(text, value)) + ("," if len(value) == 1 else "") + ")"
 
 answers = {}
 for body in json.load(sys.stdin):
-    space = {}
-    exec("def __getitem__(self, i):\\n    " + body, space)
-    try:
-        answers[body] = text(bytecode.rows_of(space["__getitem__"]))
-    except bytecode.UnreadableError as error:
-        answers[body] = None
+    given = set()
+    for head in "", "if 0:\\n    import torch\\n":  # names that are imported are called by other instructions
+        space = {}
+        exec(head + "def __getitem__(self, i):\\n    " + body, space)
+        try:
+            given.add(text(bytecode.rows_of(space["__getitem__"])))
+        except bytecode.UnreadableError as error:
+            given.add(None)
+    (answers[body],) = given
 print(json.dumps(answers))
 """
 

@@ -262,8 +262,14 @@ class Rows(data.Dataset[Any]):
         return {"x": self.x[index], "yz": (self.y[index], self.extra["z"][index])}
 
 
+class CopiedRows(Rows):
+    def __getitem__(self, index: int) -> Any:
+        return torch.from_numpy(self.x[index].copy()), torch.tensor(self.x[index])
+
+
 def rows(root: Path) -> Iterator[data.Dataset[Any]]:
     yield Rows()
+    yield CopiedRows()
     yield data.Subset(Rows(), [3, -1])
 
 
@@ -420,8 +426,9 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     ),
     (
         "rows of your own",
-        "a class that only takes rows: `return self.x[index], self.y[index]`, of tensors, numpy arrays, memory maps, "
-        "lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 to 3.13)",
+        "a class that only takes rows: `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
+        "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 "
+        "to 3.13)",
         rows,
     ),
     (

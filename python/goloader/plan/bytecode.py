@@ -6,9 +6,13 @@
         image = self.images[index]
         return {"image": image, "target": (self.data["labels"][index], self.weights[index])}
 
-Anything else (a call, a branch, arithmetic, a slice, a store to an attribute, a loop, an instruction that is not in the
-table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.13, where the
-tests of this module ran; in any other Python nothing is understood.
+A row may be copied, and a numpy array made a tensor, by calls that leave its numbers as they are: `.copy()`,
+`.clone()`, `torch.from_numpy`, `torch.as_tensor` and `torch.tensor` of it alone. Whoever asks has to see what `torch`
+is there.
+
+Anything else (another call, a branch, arithmetic, a slice, a store to an attribute, a loop, an instruction that is not
+in the table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.13, where
+the tests of this module ran; in any other Python nothing is understood.
 """
 
 from __future__ import annotations
@@ -22,9 +26,12 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, Union
 
-__all__ = ["Composed", "Row", "UnreadableError", "rows_of"]
+__all__ = ["FUNCTIONS", "Composed", "Row", "UnreadableError", "rows_of"]
 
 _VERSIONS = range(10, 14)  # of Python 3
+
+METHODS = ("clone", "copy")
+FUNCTIONS = ("as_tensor", "from_numpy", "tensor")  # of torch
 
 
 class UnreadableError(Exception):
@@ -33,10 +40,14 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """self.attribute[key][...][index]: the keys are constants, str or int; mostly there are none."""
+    """self.attribute[key][...][index]: the keys are constants, str or int; mostly there are none.
+
+    calls  what is made of it, one after the other: names of METHODS, and of FUNCTIONS
+    """
 
     attribute: str
     keys: tuple[str | int, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 # What comes of an index: a row, a tuple (or list: torch makes no difference) of such, or a dict by constant names.
@@ -54,6 +65,18 @@ class _Place:
 @dataclass(frozen=True)
 class _Constant:
     value: Any
+
+
+@dataclass(frozen=True)
+class _Method:
+    """What is called next: a method of a row, or a function of torch's (row is None)."""
+
+    row: Row | None
+    name: str
+
+
+class _Torch:
+    pass
 
 
 class _Self:
@@ -140,6 +163,26 @@ class _Machine:
         else:
             raise UnreadableError("indexes an attribute with more than the index")
 
+    def method(self, name: str) -> None:
+        owner = self.stack.pop()
+        if type(owner) is Row and name in METHODS:
+            self.stack.append(_Method(owner, name))
+        elif type(owner) is _Torch and name in FUNCTIONS:
+            self.stack.append(_Method(None, name))
+        else:
+            raise UnreadableError(f"does more than take rows of attributes (it calls .{name})")
+
+    def call(self, count: int) -> None:
+        callee, *arguments = self.pop(count + 1)
+        given = [*([] if callee.row is None else [callee.row]), *arguments] if type(callee) is _Method else []
+        if len(given) != 1 or type(given[0]) is not Row:
+            raise UnreadableError("calls something with more than a row")
+        (row,) = given
+        # What becomes of it is what is taken.
+        if row in self.made:
+            self.made.remove(row)
+        self.push(Row(row.attribute, row.keys, (*row.calls, callee.name)))
+
     def push(self, value: Row | _Place) -> None:
         self.made.append(value)
         self.stack.append(value)
@@ -203,9 +246,26 @@ def _load_const(machine: _Machine, instruction: dis.Instruction) -> None:
 
 
 def _load_attr(machine: _Machine, instruction: dis.Instruction) -> None:
-    if sys.version_info >= (3, 12) and instruction.arg is not None and instruction.arg & 1:
-        raise UnreadableError(f"calls .{instruction.argval}")
-    machine.attribute(instruction.argval)
+    method = sys.version_info >= (3, 12) and instruction.arg is not None and instruction.arg & 1
+    # What a module imports at its top is asked for attributes, not for methods, from 3.11 on.
+    if method or type(machine.stack[-1]) is _Torch:
+        machine.method(instruction.argval)
+    else:
+        machine.attribute(instruction.argval)
+
+
+def _load_method(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.method(instruction.argval)
+
+
+def _load_global(machine: _Machine, instruction: dis.Instruction) -> None:
+    if instruction.argval != "torch":
+        raise UnreadableError(f"does more than take rows of attributes (it uses {instruction.argval})")
+    machine.stack.append(_Torch())
+
+
+def _call(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.call(instruction.argval)
 
 
 def _binary_subscr(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -257,12 +317,18 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Any]] = {
     "BUILD_MAP": _build_map,
     "BUILD_TUPLE": _build_tuple,
     "CACHE": _nothing,
+    "CALL": _call,
+    "CALL_METHOD": _call,
     "EXTENDED_ARG": _nothing,
     "LOAD_ATTR": _load_attr,
     "LOAD_CONST": _load_const,
     "LOAD_FAST": _load_fast,
+    "LOAD_GLOBAL": _load_global,
+    "LOAD_METHOD": _load_method,
     "LOAD_FAST_LOAD_FAST": _load_fast,
     "NOP": _nothing,
+    "PRECALL": _nothing,
+    "PUSH_NULL": _nothing,
     "RESUME": _nothing,
     "RETURN_VALUE": _return_value,
     "ROT_THREE": _rot_three,

@@ -21,7 +21,7 @@ import torch
 from torch.utils.data import Dataset
 
 from ...arrays.mapped import file_of
-from ..bytecode import Composed, Row, UnreadableError, rows_of
+from ..bytecode import FUNCTIONS, Composed, Row, UnreadableError, rows_of
 from ..collate import collates_plainly
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
@@ -53,7 +53,7 @@ class Gather(Node):
             raise _refusal(dataset, f"__getitem__ {error}") from None
         self.rows: list[Row] = []
         self.structure = self._structure(composed)
-        if why := _why_not_looked_up(dataset, self.rows):
+        if why := _why_not_looked_up(dataset, self.rows) or _why_not_torch(self.function, self.rows):
             raise _refusal(dataset, why)
         self.pieces = [_piece(dataset, row) for row in self.rows]
         self.length = len(self.pieces[0])
@@ -81,6 +81,7 @@ class Gather(Node):
             function is self.function
             and function.__code__ is self.code
             and not _why_not_looked_up(dataset, self.rows)
+            and not _why_not_torch(function, self.rows)
             and all(
                 piece.unchanged(_attribute(dataset, row), at)
                 if isinstance(piece, _Numbers | Sequences)
@@ -132,6 +133,42 @@ def _why_not_looked_up(dataset: Any, rows: list[Row]) -> str:
     return ""
 
 
+def _why_not_torch(function: FunctionType, rows: list[Row]) -> str:
+    """Why what a function calls `torch` may not be torch as it came; empty if it is, or if it calls nothing of that."""
+    called = {name for row in rows for name in row.calls if name in FUNCTIONS}
+    if not called:
+        return ""
+    if function.__globals__.get("torch") is not torch:
+        return "what it calls torch is something else"
+    replaced = sorted(name for name in called if getattr(torch, name) is not _TORCH[name])
+    return f"torch.{replaced[0]} was replaced" if replaced else ""
+
+
+def _why_not_called(value: Any, row: Row) -> str:
+    """Why the calls of a row fail, warn, or give other numbers; empty if they do not."""
+    kind = "tensor" if isinstance(value, torch.Tensor) else "array"
+    if not isinstance(value, torch.Tensor | np.ndarray):
+        kind = "number"
+    warns = kind == "array" and not value.flags.writeable
+    if kind == "array" and value.ndim == 1:
+        kind = "number"  # of numpy's
+    for name in row.calls:
+        known = {
+            "array": ("copy", "as_tensor", "from_numpy", "tensor"),
+            "number": ("as_tensor", "tensor"),
+            "tensor": ("as_tensor", "clone"),
+        }[kind]
+        if name not in known:
+            return f"of {kind}s, of which it calls {name}"
+        if isinstance(value, list | tuple) and type(value[0]) is float:
+            return "of Python's floats, which become torch's default dtype"
+        if name in ("as_tensor", "from_numpy") and kind == "array" and warns:
+            return "of arrays that cannot be written, of which torch warns"
+        warns = warns and name != "copy"
+        kind = "tensor" if name in FUNCTIONS else kind
+    return ""
+
+
 def _attribute(dataset: Any, row: Row) -> Any:
     """What a row is taken of; None if that cannot be seen without running anything."""
     value = vars(dataset)[row.attribute]
@@ -149,6 +186,8 @@ def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequence
     value = _attribute(dataset, row)
     name = "".join([row.attribute, *(f"[{key!r}]" for key in row.keys)])
     if isinstance(value, torch.Tensor):
+        if why := _why_not_called(value, row):
+            raise _refusal(dataset, f"its {name} is {why}")
         try:
             return Tensor(value)
         except RefusalError as error:
@@ -157,22 +196,27 @@ def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequence
         why = _why_not_array(value)
     elif type(value) in (list, tuple):
         if value and isinstance(value[0], torch.Tensor | np.ndarray):
-            why = why_not_sequences(value) or _why_not_mapped(value) or _why_not_numpy(value[0])
+            why = "a list of which it calls more than rows" if row.calls else ""
+            why = why or why_not_sequences(value) or _why_not_mapped(value) or _why_not_numpy(value[0])
             if not why:
                 return Sequences(value)
         else:
             why = _why_not_numbers(value)
     else:
         why = f"a {type(value).__qualname__}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
-    if why:
+    if why := why or _why_not_called(value, row):
         raise _refusal(dataset, f"its {name} is {why}")
-    return _NumpyArray(value) if isinstance(value, np.ndarray) else _Numbers(value)
+    tensors = any(call in FUNCTIONS for call in row.calls)
+    return _NumpyArray(value, tensors) if isinstance(value, np.ndarray) else _Numbers(value, tensors)
 
 
 class _NumpyArray:
-    """A numpy array, of which torch makes tensors: of rows (numpy arrays), or of single items (numpy scalars)."""
+    """A numpy array, of which torch makes tensors: of rows (numpy arrays), or of single items (numpy scalars).
 
-    def __init__(self, array: Any) -> None:
+    tensors  the user's code makes them itself
+    """
+
+    def __init__(self, array: Any, tensors: bool) -> None:
         self.given = array
         self._layout = _layout(array)
         # A map's file may shrink, which kills whoever looks at the map: its rows are read from the file.
@@ -180,7 +224,8 @@ class _NumpyArray:
         self._inode = self._stat()
         self.array = dataclasses.replace(Array.of(self.file or array), owner=self)
         kind = "numpy array" if array.ndim > 1 else "numpy scalar"
-        self.spec = (array.dtype.name, tuple(array.shape[1:]), _torch_name(array.dtype), kind)
+        spec = (array.dtype.name, tuple(array.shape[1:]), _torch_name(array.dtype))
+        self.spec = spec if tensors else (*spec, kind)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -209,14 +254,18 @@ class _NumpyArray:
 
 
 class _Numbers:
-    """A list of Python's numbers, or of numpy's, as an array of our own."""
+    """A list of Python's numbers, or of numpy's, as an array of our own.
 
-    def __init__(self, numbers: Any) -> None:
+    tensors  the user's code makes tensors of them
+    """
+
+    def __init__(self, numbers: Any, tensors: bool) -> None:
         self._numbers = list(numbers)
         kind = type(self._numbers[0])
         self.items = np.array(self._numbers, _NUMBERS.get(kind, kind))
         self.array = dataclasses.replace(Array.of(self.items), owner=self)
-        self.spec = (self.items.dtype.name, (), _torch_name(self.items.dtype), kind.__name__)
+        spec = (self.items.dtype.name, (), _torch_name(self.items.dtype))
+        self.spec = spec if tensors else (*spec, kind.__name__)
         self.given = numbers
 
     def __len__(self) -> int:
@@ -240,6 +289,9 @@ class _Numbers:
 
 # What torch makes of Python's numbers in a batch.
 _NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+# As they came.
+_TORCH = {name: getattr(torch, name) for name in FUNCTIONS}
 
 # numpy's dtypes that torch has too.
 _DTYPES = (
