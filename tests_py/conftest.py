@@ -44,6 +44,18 @@ def _left(before: dict[str, int]) -> dict[str, tuple[int, int]]:
     return {name: (before.get(name, 0), count) for name, count in live().items() if count > before.get(name, 0)}
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _swept() -> None:
+    """What is collected after a test is looked for among what came since, not in all of torch and its frameworks."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # libraries look for what is left as they are unloaded
+
+
 @pytest.fixture(autouse=True)
 def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """After a test no handle, slot, file or index of the core is alive that was not before it."""
