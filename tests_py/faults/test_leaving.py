@@ -236,15 +236,33 @@ def test_a_signal_handler_of_the_user_runs_while_a_batch_is_waited_for(script: S
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_faulthandler_beside_us(script: Script, when: str) -> None:
+    # A thread of Python asks for the tracebacks, as faulthandler's watchdog (dump_traceback_later) looks at frames that
+    # run meanwhile and crashes programs of pure Python too: https://github.com/python/cpython/issues/116008
     text = """
-    import faulthandler
+    import ctypes, faulthandler
     loader = goloader.DataLoader(folder(), batch_size=8, num_workers=2)
     if sys.argv[2] == "after":
         next(iter(loader))
     faulthandler.enable()
-    faulthandler.dump_traceback_later(0.05, repeat=True, file=open(os.devnull, "w"))
+    done = threading.Event()
+
+    def watch():
+        with open(os.devnull, "w") as nowhere:
+            while not done.wait(0.01):
+                faulthandler.dump_traceback(nowhere)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
     for _ in range(20):
         assert len(list(loader)) == 3
-    print("end")
+    done.set()
+    thread.join()
+    iterator = iter(loader)
+    next(iterator)
+    os.dup2(1, 2)
+    print("fault", flush=True)
+    ctypes.string_at(0)
     """
-    assert script(text, when) == "end\n"
+    said = script(text, when, code=-11)
+    assert said.startswith("fault\nFatal Python error: Segmentation fault\n")
+    assert "Current thread" in said and 'File "<string>", line' in said
