@@ -43,14 +43,15 @@ class Explanation:
         """These rows and what was counted so far, once anything was."""
         if not stats["samples"]:
             return self
-        text = f"{stats['samples']} samples in {stats['batches']} batches"
+        text = f"{_number(stats['samples'], 'sample')} in {_number(stats['batches'], 'batch', 'batches')}"
         notes = []
         if pillow := stats["pillow_samples"]:
             notes.append(f"{pillow} of them decoded by Pillow")
         if ahead := stats["read_ahead"]:
             notes.append(f"{ahead} of them read ahead by more threads, since reading is slow")
         if entries := stats["seek_entries"]:
-            notes.append(f"{stats['seek_hits']} with the seek index: {entries} files, {stats['seek_bytes'] >> 10} KiB")
+            index = f"{_number(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
+            notes.append(f"{stats['seek_hits']} with the seek index: {index}")
         return Explanation([*self.rows, Row("so far", text, "Go", "; ".join(notes))])
 
     @property
@@ -75,3 +76,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"<Explanation: {sum(row.where == 'Go' for row in self.rows)} of {len(self.rows)} stages in Go>\n{self}"
+
+
+def _number(count: int, one: str, several: str = "") -> str:
+    return f"{count} {one if count == 1 else several or one + 's'}"
