@@ -66,7 +66,7 @@ def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
     # A failed test's traceback holds its loaders.
     if request.node.stash.get(_passed, False) and _left(before):
         # Threads (torch's that pins, a framework's) may be about to let go of something.
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         gc.collect()
         while _left(before) and time.monotonic() < deadline:
             time.sleep(0.05)

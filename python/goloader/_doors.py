@@ -73,11 +73,6 @@ def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderI
     return ReportedIterator(loader) if resumed is not None or not _native.available() else door.iterator(loader)
 
 
-def slotted(loader: DataLoader[Any]) -> bool:
-    """True if batches of a loader that stays in Python come from worker processes through slots."""
-    return loader.num_workers > 0 and without_slots(loader) is None
-
-
 def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
     """A line a stage, with what was counted so far. `ours`: its class leaves the making of iterators to us."""
     if ours or loader in _cores:

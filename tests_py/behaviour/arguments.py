@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import time
 import warnings
@@ -297,11 +298,20 @@ def persistent_workers(kind: Kind, world: World) -> Any:
 
 
 class OneSlow(data.Dataset[int]):
+    """Its sample 0 comes half a second after another worker has begun, however long it takes to start workers."""
+
+    def __init__(self) -> None:
+        self.begun = multiprocessing.Event()
+
     def __len__(self) -> int:
         return 8
 
     def __getitem__(self, index: int) -> int:
-        time.sleep(0.5 if index == 0 else 0)
+        if index == 0:
+            self.begun.wait()
+            time.sleep(0.5)
+        else:
+            self.begun.set()
         return index
 
 

@@ -60,7 +60,7 @@ class Drawdump:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.close()
         self.process.stdout.close()
-        assert self.process.wait(10) == 0
+        assert self.process.wait(60) == 0
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,8 @@ def test_thousands_of_early_breaks_do_not_grow(dataset: ImageFolder) -> None:
     rss, threads, descriptors, handles = zip(*levels, strict=True)
     assert handles[-1] == handles[0] == 3
     assert descriptors[-1] <= descriptors[0]
-    assert threads[-1] <= threads[0] + 8  # Go makes a thread when all others are in C
+    # Go makes a thread when all others are in C, or read; where reading is slow, 16 read at a time.
+    assert threads[-1] <= threads[0] + 8 + 16
     assert rss[-1] - rss[2] < 24 << 20
 
 
@@ -122,7 +123,7 @@ def test_an_interrupt_as_a_batch_arrives_loses_that_batch_only(
         return arrays(lib, batch)
 
     monkeypatch.setattr(_lease, "arrays", interrupted)
-    loader = goloader.DataLoader(dataset, batch_size=6, num_workers=num_workers, timeout=5 if num_workers else 0)
+    loader = goloader.DataLoader(dataset, batch_size=6, num_workers=num_workers, timeout=60 if num_workers else 0)
     iterator = iter(loader)
     labels: list[list[int]] = []
     for _ in range(6):

@@ -27,6 +27,8 @@ pytestmark = pytest.mark.timeout(90)
 def cores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     number: int = request.param
     monkeypatch.setattr(_cores, "share", lambda: number)
+    # A busy machine may take seconds to start a child; the test that is about patience has less.
+    monkeypatch.setattr(_auto, "_PATIENCE_S", 60.0)
     return number
 
 
@@ -75,10 +77,14 @@ def test_cheap_samples_are_loaded_here() -> None:
         assert "less than handing it on" in str(loader.explain())
 
 
-def test_an_epoch_shorter_than_the_start_of_a_worker_is_loaded_here() -> None:
-    # Two batches of 1 ms each: dearer than handing one on, cheaper than a worker by far, on a busy machine too.
+def test_an_epoch_shorter_than_the_start_of_a_worker_is_loaded_here(
+    monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    # Two batches of 1.2 ms or, on a busy machine, much more: dearer than handing one on, and between these starts.
     dataset = Made(lambda index: time.sleep(3e-4) or index, 8)
-    assert goloader.DataLoader(dataset, batch_size=4, num_workers="auto").num_workers == 0
+    for start, number in ((60.0, 0), (2e-3, cores)):
+        monkeypatch.setattr(_auto, "_START_S", start)
+        assert goloader.DataLoader(dataset, batch_size=4, num_workers="auto").num_workers == number
 
 
 def test_samples_that_cost_something_are_loaded_by_workers(cores: int) -> None:

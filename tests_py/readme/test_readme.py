@@ -474,7 +474,7 @@ def test_the_table_of_what_runs_in_go_is_what_explain_says(root: Path) -> None:
 
 
 def without_read_ahead(printed: str) -> str:
-    """What the example printed, had its four files come at once: how long a busy machine takes to read is no promise."""
+    """What the example printed, had its files come at once: how long a busy machine takes to read is no promise."""
     return re.sub(r" +\d+ of them read ahead by more threads, since reading is slow$", "", printed, flags=re.MULTILINE)
 
 

@@ -6,7 +6,6 @@ The law is test_resume.py's. Every loader here is one that Python's worker proce
 from __future__ import annotations
 
 import gc
-import itertools
 import json
 import multiprocessing
 import os
@@ -240,29 +239,42 @@ def test_a_plain_loader_asks_datasets_now_and_then() -> None:
 
 
 def test_batches_that_came_early_are_neither_lost_nor_repeated() -> None:
-    class Slow(Draws):
+    class Held(Draws):
+        """Its sample 2 comes when it is let go."""
+
+        def __init__(self, length: int) -> None:
+            super().__init__(length)
+            self.let_go = multiprocessing.Event()
+
         def __getitem__(self, index: int) -> Any:
             if index == 2:
-                time.sleep(1)
+                self.let_go.wait()
             return index
 
-    def make() -> DataLoader[Any]:
-        return DataLoader(Slow(20), 1, num_workers=2, in_order=False)
+    def make() -> tuple[DataLoader[Any], Any]:
+        dataset = Held(20)
+        return DataLoader(dataset, 1, num_workers=2, in_order=False), dataset.let_go
 
-    loader, seen = make(), list[int]()
-    for batch in itertools.islice(loader, 6):
-        seen += batch.tolist()
+    (loader, let_go), seen = make(), list[int]()
+    iterator = iter(loader)
+    for _ in range(6):
+        seen += next(iterator).tolist()
     assert 2 not in seen
     state = loader.state_dict()
     assert state["_snapshot"]["_main_snapshot"]["ahead"]
-    resumed = make()
+    let_go.set()
+    del iterator
+    resumed, let_go = make()
     resumed.load_state_dict(state)
     iterator = iter(resumed)
     seen += next(iterator).tolist()
+    assert 2 not in seen
     state = resumed.state_dict()
+    let_go.set()
     del iterator
-    resumed = make()
+    resumed, let_go = make()
     resumed.load_state_dict(state)
+    let_go.set()
     for batch in resumed:
         seen += batch.tolist()
     assert sorted(seen) == list(range(20))
