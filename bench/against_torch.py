@@ -1,19 +1,19 @@
 """goloader against torch's DataLoader at its best, over the same dataset objects.
 
-    python -m bench.against_torch [--cases tensors,short_epochs] [--rounds N]
+    python -m bench.against_torch [--cases tensors,short_epochs] [--rounds N] [--seconds S] [--output FILE]
 
 What: samples a second of whole epochs, iter() included, over the datasets of bench/cases.py: tensors, arrays, memory
-maps, tokens, and classes of one's own (bench/own_classes.py). Batches are dropped as they come.
+maps, tokens, photos, and classes of one's own. Batches are dropped as they come.
 
 How: a process a case. It compares the first epoch of both loaders byte for byte, then runs them in turn: ours with the
 workers of --workers, torch's with 0, as many and twice as many (only as many where the way home from workers is what
 is timed), with persistent workers unless the case says otherwise, and all after one epoch that is not timed. A turn is
 whole epochs for at least --seconds; rounds go forwards and backwards. Ratios are taken inside a round over torch's best
-of that case, their median is shown.
+of that case, their median is shown. What a case measured is kept at once, beside what the file has of other cases.
 
-How to read: 'x best' is ours over torch's best number of workers, 'x same' over torch with as many workers as ours, 'x
-Go' a class of one's own over a dataset of the same samples that Go knows by itself.
-'GB/s' are the bytes of our batches a second; 'memcpy' is a copy by one core, measured in the same process.
+How to read: '/ best' is ours over torch's best number of workers, '/ same' over torch with as many workers as ours, '/
+Go' a class of one's own over a dataset of the same samples that Go knows by itself; in brackets what is wanted. 'GB/s'
+are the bytes of our batches a second, and of a copy by one core, measured in the same process.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +35,11 @@ import torch
 from torch.utils.data import DataLoader
 
 import goloader
-from bench import augmented, harness, own_classes  # noqa: F401  # their cases
+from bench import against_table, annotated, augmented, harness, own_classes  # noqa: F401  # their cases
+from bench.against_table import LOWERED, OURS, torch_with
 from bench.cases import CASES, Case
+from bench.peers import ROOT
 
-LOWERED = "goloader, lowered"
 MEMCPY_BYTES = 256 << 20
 
 
@@ -102,85 +102,56 @@ def measure(case: Case, workers: int, rounds: int, seconds: float) -> dict[str, 
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
         dataset = case.make(Path(scratch))
 
-        def loader(kind: Any, count: int) -> Any:
-            return kind(dataset, num_workers=count, **{"persistent_workers": count > 0, **case.options})
+        def loader(kind: Any, data: Any, count: int) -> Any:
+            return kind(data, num_workers=count, **{"persistent_workers": count > 0, **case.options})
 
-        loaders = {"goloader": loader(goloader.DataLoader, workers)}
+        loaders = {OURS: loader(goloader.DataLoader, dataset, workers)}
         for count in (workers,) if case.way_home else (0, workers, 2 * workers):
-            loaders[f"torch, {count}"] = loader(DataLoader, count)
+            loaders[torch_with(count)] = loader(DataLoader, dataset, count)
         if case.lowered is not None:
-            loaders[LOWERED] = goloader.DataLoader(
-                case.lowered(Path(scratch)), num_workers=workers, persistent_workers=True, **case.options
-            )
-        same = f"torch, {workers}"
+            loaders[LOWERED] = loader(goloader.DataLoader, case.lowered(Path(scratch)), workers)
         samples = len(dataset)
-        bytes_a_sample = 0.0
+        bytes_per_sample = 0.0
         if case.same_bits:
-            bytes_a_sample = require_same_bits(loaders["goloader"], loaders[same]) / samples
+            bytes_per_sample = require_same_bits(loaders[OURS], loaders[torch_with(workers)]) / samples
         for each in loaders.values():
             samples_per_s(each, samples, 0)
-        print(loaders["goloader"].explain(), file=sys.stderr)
+        print(loaders[OURS].explain(), file=sys.stderr)
         speeds: dict[str, list[float]] = {name: [] for name in loaders}
         for turn in range(rounds):
             for name in list(loaders)[:: 1 if turn % 2 == 0 else -1]:
                 speeds[name].append(samples_per_s(loaders[name], samples, seconds))
-    best = max((name for name in speeds if name.startswith("torch")), key=lambda name: statistics.median(speeds[name]))
-    ours = speeds["goloader"]
     return {
-        "title": case.title,
+        "workers": workers,
+        "seconds": seconds,
         "samples_per_s": speeds,
-        "torch_best": best,
-        "ratio_best": statistics.median(mine / other for mine, other in zip(ours, speeds[best], strict=True)),
-        "ratio_same": statistics.median(mine / other for mine, other in zip(ours, speeds[same], strict=True)),
-        "ratio_lowered": statistics.median(mine / other for mine, other in zip(ours, speeds[LOWERED], strict=True))
-        if case.lowered is not None
-        else None,
-        "target": case.target,
-        "bytes_per_s": statistics.median(ours) * bytes_a_sample,
+        "bytes_per_sample": bytes_per_sample,
         "memcpy_bytes_per_s": memcpy_bytes_per_s(),
-        "same_bits": case.same_bits,
     }
 
 
-def table(results: dict[str, Any]) -> str:
-    head = ["", "goloader", "torch's best", "with", "x best", "x same", "x Go", "GB/s", "memcpy"]
-    rows = [head]
-    for figures in results.values():
-        speed = {name: statistics.median(values) for name, values in figures["samples_per_s"].items()}
-        rows.append(
-            [
-                figures["title"],
-                f"{speed['goloader']:,.0f}",
-                f"{speed[figures['torch_best']]:,.0f}",
-                figures["torch_best"].removeprefix("torch, ") + " workers",
-                f"{figures['ratio_best']:.2f}x",
-                f"{figures['ratio_same']:.2f}x",
-                "" if figures["ratio_lowered"] is None else f"{figures['ratio_lowered']:.2f}x",
-                f"{figures['bytes_per_s'] / 1e9:.1f}",
-                f"{figures['memcpy_bytes_per_s'] / 1e9:.1f}",
-            ]
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    lines.insert(1, "-" * len(lines[0]))
-    return "\n".join(lines)
+def keep(path: Path, name: str, figures: dict[str, Any]) -> dict[str, Any]:
+    """Puts a case into a file of results, beside the cases it has; the cases of the file, in the order of CASES."""
+    kept = json.loads(path.read_text())["cases"] if path.exists() else {}
+    kept[name] = figures
+    ordered = {each: kept[each] for each in CASES if each in kept}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"scenario": "against_torch", "cases": ordered}, indent=2) + "\n")
+    return ordered
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Compare with torch's DataLoader over the same datasets.")
     parser.add_argument("--cases", default=",".join(CASES), help="comma-separated (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each loader (default: 3)")
     parser.add_argument("--seconds", type=float, default=1.0, help="a turn takes at least so long (default: 1)")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="default: the cores")
-    parser.add_argument("--output", type=Path, default=harness.RESULTS / "against_torch.json")
+    parser.add_argument(
+        "--output", type=Path, default=harness.RESULTS / "against_torch.json",
+        help="what it has of other cases stays (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     names = arguments.cases.split(",")
     if unknown := sorted(set(names) - set(CASES)):
         parser.error(f"no case called {', '.join(unknown)}; there are {', '.join(CASES)}")
@@ -192,11 +163,13 @@ def main() -> None:
     for name in names:
         command = [sys.executable, "-m", "bench.against_torch", "--child", "--cases", name]
         command += [f"--{key}={getattr(arguments, key)}" for key in ("rounds", "seconds", "workers")]
-        print(f"{name} ...", file=sys.stderr)
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        results[name] = json.loads(done.stdout)
-    print(table(results))
-    arguments.output.write_text(json.dumps({"machine": harness.machine(), "cases": results}, indent=2) + "\n")
+        harness.say(f"{name} ...")
+        about = {"date": harness.now(), "machine": harness.machine()}
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        results[name] = about | json.loads(done.stdout)
+        keep(arguments.output, name, results[name])
+    print(against_table.text(results))
+    print(f"\nkept in {arguments.output}")
 
 
 if __name__ == "__main__":

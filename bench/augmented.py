@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from bench.cases import case
 from bench.own_classes import PHOTOS
 
 TAIL = [T.ToTensor(), T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
+augmented_case = functools.partial(
+    case, group="Photos: RandomResizedCrop(224), flip, and an augmentation", batch_size=64
+)
 
 
 def folder(*augmentations: Any) -> ImageFolder:
@@ -21,16 +25,16 @@ def folder(*augmentations: Any) -> ImageFolder:
     return ImageFolder(photos.ensure_photos(PHOTOS), T.Compose([*before, *augmentations, *TAIL]))
 
 
-@case("photos, ColorJitter", batch_size=64, target=3)
+@augmented_case("ColorJitter", target=3)
 def color_jitter(scratch: Path) -> ImageFolder:
     return folder(T.ColorJitter(0.4, 0.4, 0.4, 0.1))
 
 
-@case("photos, RandAugment", batch_size=64, target=2.5)
+@augmented_case("RandAugment", target=2.5, headline=True)
 def rand_augment(scratch: Path) -> ImageFolder:
     return folder(T.RandAugment())
 
 
-@case("photos, rotated (recorded)", batch_size=64, target=2.5)
+@augmented_case("RandomRotation (recorded)", target=2.5)
 def rotated(scratch: Path) -> ImageFolder:
     return folder(T.RandomRotation(20))

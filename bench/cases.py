@@ -1,4 +1,4 @@
-"""The cases of bench/against_torch.py: datasets that are read, short ones, own classes, ways home from workers.
+"""The cases of bench/against_torch.py: rows that are read, short epochs, own classes, ways home from workers.
 
 A case is a function that makes a dataset in a folder that it may fill, and what a DataLoader takes besides it. What it
 writes is made again at each start: it is small, or cheap.
@@ -7,6 +7,7 @@ writes is made again at each start: it is small, or cheap.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import torch
 import torchvision.transforms as T
-from torch.utils.data import Dataset, TensorDataset, default_collate
+from torch.utils.data import ConcatDataset, Dataset, TensorDataset, default_collate, random_split
 from torchvision import datasets
 
 from goloader import ArrayDataset, FileArray, RaggedArray, TokenDataset
@@ -24,11 +25,23 @@ Make: TypeAlias = Callable[[Path], Any]
 
 
 @dataclasses.dataclass(frozen=True)
+class Targets:
+    """How many times the samples a second of torch's best number of workers, and of torch with as many workers as
+    ours; and what share of the bytes a second that one core copies, where batches are copies and little else."""
+
+    best: float
+    same: float | None = None
+    memcpy: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Case:
     """One comparison.
 
+    group       what the tables show it among
     options     for both DataLoaders
-    target      how many times the samples a second of torch's best it is to have
+    targets     what goloader is to reach
+    headline    shown in the README's table too
     same_bits   False if torch's own batches differ from run to run
     way_home    the dataset costs nothing, and what is timed is how batches come from worker processes: torch's loader
                 has as many workers as ours
@@ -37,9 +50,11 @@ class Case:
 
     name: str
     title: str
+    group: str
     make: Make
     options: dict[str, Any]
-    target: float
+    targets: Targets
+    headline: bool = False
     same_bits: bool = True
     way_home: bool = False
     lowered: Make | None = None
@@ -51,25 +66,46 @@ CASES: dict[str, Case] = {}
 def case(
     title: str,
     *,
+    group: str,
     target: float,
+    target_same: float | None = None,
+    target_memcpy: float | None = None,
+    headline: bool = False,
     same_bits: bool = True,
     way_home: bool = False,
     lowered: Make | None = None,
     **options: Any,
 ) -> Callable[[Make], Make]:
     """Adds the decorated function as a case of its name."""
+    targets = Targets(target, target_same, target_memcpy)
 
     def add(make: Make) -> Make:
         all_options = {"shuffle": True, **options}
-        CASES[make.__name__] = Case(make.__name__, title, make, all_options, target, same_bits, way_home, lowered)
+        CASES[make.__name__] = Case(
+            make.__name__, title, group, make, all_options, targets, headline, same_bits, way_home, lowered
+        )
         return make
 
     return add
 
 
-@case("TensorDataset, float32 [60000, 1, 28, 28] and labels", batch_size=256, target=8)
+row_case = functools.partial(case, group="Tensors, arrays, tokens")
+way_home_case = functools.partial(
+    case, group="Batches on their way home from worker processes", way_home=True, batch_size=64
+)
+
+
+@row_case("TensorDataset, float32 [60000, 1, 28, 28] and labels", batch_size=256, target=8, headline=True)
 def tensors(scratch: Path) -> Dataset[Any]:
     return TensorDataset(torch.rand(60_000, 1, 28, 28), torch.randint(10, (60_000,)))
+
+
+@row_case(
+    "random_split of two TensorDatasets in a ConcatDataset, the same rows", batch_size=256, target=8, headline=True
+)
+def joined(scratch: Path) -> Dataset[Any]:
+    parts = [TensorDataset(torch.rand(40_000, 1, 28, 28), torch.randint(10, (40_000,))) for _ in range(2)]
+    return random_split(ConcatDataset(parts), [60_000, 20_000], torch.Generator().manual_seed(0))[0]
 
 
 class Own(Dataset[Any]):
@@ -87,12 +123,14 @@ class Own(Dataset[Any]):
         return self.features[index], self.labels[index]
 
 
-@case("a class of one's own: numpy float32 [60000, 28, 28] and a list of labels", batch_size=256, target=8)
+@row_case(
+    "a class of one's own: numpy float32 [60000, 28, 28] and a list of labels", batch_size=256, target=8, headline=True
+)
 def own_class(scratch: Path) -> Dataset[Any]:
     return Own()
 
 
-@case("CIFAR10: RandomCrop(32, 4), flip, ToTensor, Normalize", batch_size=256, target=15)
+@row_case("CIFAR10: RandomCrop(32, 4), flip, ToTensor, Normalize", batch_size=256, target=15, headline=True)
 def cifar(scratch: Path) -> Dataset[Any]:
     dataset: Any = datasets.CIFAR10.__new__(datasets.CIFAR10)  # its files are not downloaded: any pixels take as long
     steps = [T.RandomCrop(32, 4), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize((0.5,) * 3, (0.25,) * 3)]
@@ -126,31 +164,37 @@ def mapped_textures(scratch: Path) -> tuple[Any, Any]:
     return np.load(scratch / "textures.npy", mmap_mode="r"), tokens
 
 
-@case("ArrayDataset, mapped float32 [256, 224, 224, 13] and int64 [256, 77]", batch_size=32, target=4)
+@row_case(
+    "ArrayDataset, mapped float32 [256, 224, 224, 13] and int64 [256, 77]",
+    batch_size=32,
+    target=4,
+    target_memcpy=0.7,
+    headline=True,
+)
 def textures(scratch: Path) -> Dataset[Any]:
     x, tokens = mapped_textures(scratch)
     return ArrayDataset(x=x, tokens=tokens)
 
 
-@case("a class of one's own: torch.from_numpy(self.textures[i].copy()), of the same", batch_size=32, target=4)
+@row_case("a class of one's own: torch.from_numpy(self.textures[i].copy()), of the same", batch_size=32, target=4)
 def own_textures(scratch: Path) -> Dataset[Any]:
     return Textures(*mapped_textures(scratch))
 
 
-@case("ArrayDataset, uint16 [20000, 1024] of a .bin file as int64", batch_size=64, target=4)
+@row_case("ArrayDataset, uint16 [20000, 1024] of a .bin file as int64", batch_size=64, target=4)
 def rows_as_int64(scratch: Path) -> Dataset[Any]:
     np.random.default_rng(0).integers(0, 50_000, (20_000, 1024), np.uint16).tofile(scratch / "rows.bin")
     return ArrayDataset(FileArray(scratch / "rows.bin", dtype="uint16", shape=(-1, 1024)), dtypes=torch.int64)
 
 
-@case("TokenDataset: windows of 1024 from 40 MB of uint16", batch_size=64, target=4)
+@row_case("TokenDataset: windows of 1024 from 40 MB of uint16", batch_size=64, target=4, headline=True)
 def tokens(scratch: Path) -> Dataset[Any]:
     path = scratch / "tokens.bin"
     np.random.default_rng(0).integers(0, 50_000, 20_000_000, np.uint16).tofile(path)
     return TokenDataset(path, block_size=1024)
 
 
-@case("TokenDataset: documents packed in windows of 1024", batch_size=64, target=4)
+@row_case("TokenDataset: documents packed in windows of 1024", batch_size=64, target=4)
 def documents(scratch: Path) -> Dataset[Any]:
     path = scratch / "documents.bin"
     np.random.default_rng(0).integers(0, 500, 5_000_000, np.uint16).tofile(path)
@@ -178,12 +222,18 @@ def ragged() -> RaggedArray:
     return RaggedArray(noise.integers(0, 50_000, lengths.sum()), np.concatenate([[0], np.cumsum(lengths)]))
 
 
-@case("a class of one's own: a list of 8 to 256 tokens each, Pad", batch_size=64, collate_fn=Pad(True), target=4)
+@row_case(
+    "a class of one's own: a list of 8 to 256 tokens each, Pad",
+    batch_size=64,
+    collate_fn=Pad(True),
+    target=4,
+    headline=True,
+)
 def sentences(scratch: Path) -> Dataset[Any]:
     return Sentences()
 
 
-@case(
+@row_case(
     "RaggedArray: the same, Pad to multiples of 8 with lengths",
     batch_size=64,
     collate_fn=Pad(True, 0, 8, True),
@@ -193,14 +243,30 @@ def padded_rows(scratch: Path) -> Dataset[Any]:
     return ArrayDataset(tokens=ragged())
 
 
-@case("RaggedArray: the same, Jagged", batch_size=64, collate_fn=Jagged(), target=1)
+@row_case("RaggedArray: the same, Jagged", batch_size=64, collate_fn=Jagged(), target=1)
 def jagged_rows(scratch: Path) -> Dataset[Any]:
     return ArrayDataset(tokens=ragged())
 
 
-@case("short epochs: TensorDataset of 512", batch_size=64, target=1)
-def short_epochs(scratch: Path) -> Dataset[Any]:
+def few_rows() -> Dataset[Any]:
     return TensorDataset(torch.rand(512, 32), torch.randint(10, (512,)))
+
+
+@row_case(
+    "short epochs: TensorDataset of 512, workers started for each epoch",
+    batch_size=64,
+    persistent_workers=False,
+    target=1,
+    target_same=50,
+    headline=True,
+)
+def short_epochs(scratch: Path) -> Dataset[Any]:
+    return few_rows()
+
+
+@row_case("short epochs: TensorDataset of 512, workers that persist", batch_size=64, target=1, headline=True)
+def short_epochs_persistent(scratch: Path) -> Dataset[Any]:
+    return few_rows()
 
 
 class Sample(NamedTuple):
@@ -248,47 +314,47 @@ def padded(samples: list[Any]) -> Any:
     return {"ids": ids, "mask": ids != 0, "plain": default_collate(samples)}
 
 
-@case("own class: float32 [3, 224, 224]", batch_size=64, target=3, way_home=True)
+@way_home_case("own class: float32 [3, 224, 224]", target=3, headline=True)
 def worker_images(scratch: Path) -> Dataset[Any]:
     return Made(64 * 24, image)
 
 
-@case("own class: a float and an int", batch_size=64, target=1, way_home=True)
+@way_home_case("own class: a float and an int", target=1)
 def worker_numbers(scratch: Path) -> Dataset[Any]:
     return Made(64 * 400, numbers)
 
 
-@case("own class: dicts, namedtuples, lists, strings, arrays", batch_size=64, target=1, way_home=True)
+@way_home_case("own class: dicts, namedtuples, lists, strings, arrays", target=1)
 def worker_nested(scratch: Path) -> Dataset[Any]:
     return Made(64 * 100, nested)
 
 
-@case("own collate_fn: padded text", batch_size=64, collate_fn=padded, target=1, way_home=True)
+@way_home_case("own collate_fn: padded text", collate_fn=padded, target=1, headline=True)
 def worker_collate(scratch: Path) -> Dataset[Any]:
     return Made(64 * 200, numbers)
 
 
-@case("own class: single samples, unbatched", batch_size=None, target=1, way_home=True)
+@way_home_case("own class: single samples, unbatched", batch_size=None, target=1)
 def worker_unbatched(scratch: Path) -> Dataset[Any]:
     return Made(4000, nested)
 
 
-@case("workers started for each epoch (fork)", batch_size=64, persistent_workers=False, target=1, way_home=True)
+@way_home_case("workers started for each epoch (fork)", persistent_workers=False, target=1)
 def worker_fork(scratch: Path) -> Dataset[Any]:
     return Made(64 * 4, nested)
 
 
-@case(
-    "workers started for each epoch (forkserver)", batch_size=64, persistent_workers=False,
-    multiprocessing_context="forkserver", target=1, way_home=True,
+@way_home_case(
+    "workers started for each epoch (forkserver)", persistent_workers=False,
+    multiprocessing_context="forkserver", target=1,
 )  # fmt: skip
 def worker_forkserver(scratch: Path) -> Dataset[Any]:
     return Made(64 * 4, nested)
 
 
-@case(
-    "workers started for each epoch (spawn)", batch_size=64, persistent_workers=False,
-    multiprocessing_context="spawn", target=1, way_home=True,
+@way_home_case(
+    "workers started for each epoch (spawn)", persistent_workers=False,
+    multiprocessing_context="spawn", target=1,
 )  # fmt: skip
 def worker_spawn(scratch: Path) -> Dataset[Any]:
     return Made(64 * 4, nested)

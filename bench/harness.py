@@ -161,6 +161,10 @@ def read_all(root: Path) -> None:
             file.read_bytes()
 
 
+def now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
 def machine() -> dict[str, object]:
     model = platform.processor()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -181,7 +185,7 @@ def compare(scenario: str, job: Job, peers: list[str], rounds: int, about: Figur
     """Runs every variant of these peers in interleaved rounds; returns the result that is kept as JSON."""
     result: Figures = {
         "scenario": scenario,
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "date": now(),
         "command": shlex.join(["python", "-m", f"bench.{scenario}", *sys.argv[1:]]),
         "machine": machine(),
         "job": {key: value for key, value in dataclasses.asdict(job).items() if key not in ("root", "scratch")},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,7 @@ TRAIN = T.Compose(
         T.Normalize(MEAN, STD),
     ]
 )
+own_case = functools.partial(case, group="Classes of one's own that open photos", batch_size=64)
 
 
 class Table(Dataset[Any]):
@@ -77,12 +79,12 @@ def table(scratch: Path) -> Path:
     return file
 
 
-@case("own class: a csv of photos, train transform", batch_size=64, target=3, lowered=folder)
+@own_case("a csv of photos, train transform", target=3, headline=True, lowered=folder)
 def own_csv(scratch: Path) -> Dataset[Any]:
     return Table(table(scratch), TRAIN)
 
 
-@case("own class: the same, looks at each image's pixels", batch_size=64, target=0.97)
+@own_case("the same, looks at each image's pixels", target=0.97)
 def own_touched(scratch: Path) -> Dataset[Any]:
     return Brightened(table(scratch), TRAIN)
 
@@ -104,14 +106,14 @@ class Decoded(Table):
         return self.transform(decode_image(row["path"], ImageReadMode.RGB)), int(row["label"])
 
 
-@case("own class: the same by OpenCV and albumentations", batch_size=64, target=1.2, same_bits=False)
+@own_case("the same by OpenCV and albumentations", target=1.2, headline=True, same_bits=False)
 def own_opencv(scratch: Path) -> Dataset[Any]:
     cv2.setNumThreads(1)
     steps = [A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Normalize(MEAN, STD), ToTensorV2()]
     return ByOpenCV(table(scratch), A.Compose(steps))
 
 
-@case("own class: the same by decode_image and v2", batch_size=64, target=1.2)
+@own_case("the same by decode_image and v2", target=1.2)
 def own_tensors(scratch: Path) -> Dataset[Any]:
     warnings.filterwarnings("ignore", "The image decoding and encoding")
     steps = [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)]
