@@ -1,13 +1,20 @@
 """Collate functions for sequences of different lengths, for any DataLoader; goloader's makes their batches in Go.
 
 A sequence is a tensor or a numpy array of at least one dimension, the first of which may differ from sample to
-sample: [length, ...]. Everything else in a sample is put together as default_collate does; tuples, lists, dicts and
-named tuples keep their form as there.
+sample: [length, ...], as tokens have it, or the boxes of an image. Everything else in a sample is put together as
+default_collate does; tuples, lists, dicts and named tuples keep their form as there.
+
+All of these functions take, by keyword:
+
+fields  which tensors are sequences, where a sample has others too: keys of dicts and names in named tuples, wherever
+        they are in it, and numbers, places in a sample that is itself a tuple or a list. All below a field belongs to
+        it. None: all tensors are, even an image, [3, height, width]
+others  the collate function of all that is no sequence; `list` makes a list of images that differ in size
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,32 +23,110 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import default_collate
 
-__all__ = ["Jagged", "Pack", "Pad", "nested"]
+__all__ = ["Fields", "Jagged", "Pack", "Pad", "nested"]
+
+Fields = str | int | Iterable[str | int] | None
 
 
 class Sequences:
-    """A collate function that has its own way with sequences: `join`."""
+    """A collate function that has its own way with sequences: `join`.
+
+    Raises TypeError for `fields` that are neither names nor numbers, ValueError if there are none, and for a batch
+    KeyError if not every sample has them.
+    """
+
+    def __init__(self, *, fields: Fields = None, others: Callable[[Any], Any] = default_collate) -> None:
+        self.fields = None if fields is None else (fields,) if isinstance(fields, str | int) else tuple(fields)
+        if self.fields is not None:
+            if not all(isinstance(field, str | int) for field in self.fields):
+                raise TypeError(f"fields should be names and numbers, but got {fields!r}")
+            if not self.fields:
+                raise ValueError("fields should name at least one field, or be None for all")
+        self.others = others
 
     def join(self, sequences: list[torch.Tensor]) -> Any:
         """What stands in the batch for the sequences of one field."""
         raise NotImplementedError
 
     def __call__(self, batch: Sequence[Any]) -> Any:
+        found = self._fields_in(batch[0], top=True)
+        for field in self.fields or ():
+            if field not in found:
+                raise _not_everywhere(field)
+        return self._put(batch, self.fields is None, top=True)
+
+    def _put(self, batch: Sequence[Any], meant: bool, top: bool = False) -> Any:
+        """What stands in the batch for values that have one place in the samples.
+
+        meant  tensors among them are sequences
+        top    they are the samples themselves
+        """
         first = batch[0]
-        if isinstance(first, torch.Tensor | np.ndarray) and first.ndim > 0:
+        if meant and isinstance(first, torch.Tensor | np.ndarray) and first.ndim > 0:
             return self.join([torch.as_tensor(each) for each in batch])
+        if not meant and not self._fields_in(first, top):
+            return self.others(batch)
         if isinstance(first, Mapping):
-            made = {key: self([sample[key] for sample in batch]) for key in first}
+            if not meant:
+                _check_keys(batch, self.fields or ())
+            made = {key: self._put([sample[key] for sample in batch], meant or self._is_field(key)) for key in first}
             try:
                 return type(first)(made)  # type: ignore[call-arg]
             except TypeError:
                 return made
-        if isinstance(first, Sequence) and not isinstance(first, str | bytes):
+        if _is_sequence(first):
             if len({len(sample) for sample in batch}) > 1:
                 raise RuntimeError("each element in list of batch should be of equal size")
-            fields = [self(field) for field in zip(*batch, strict=True)]
-            return type(first)(*fields) if hasattr(first, "_fields") else fields
-        return default_collate(batch)  # type: ignore[arg-type]
+            parts = [
+                self._put(values, meant or any(map(self._is_field, names)))
+                for names, values in zip(_names(first, top), zip(*batch, strict=True), strict=True)
+            ]
+            return type(first)(*parts) if hasattr(first, "_fields") else parts
+        return self.others(batch)
+
+    def _is_field(self, name: Any) -> bool:
+        return self.fields is not None and name in self.fields
+
+    def _fields_in(self, value: Any, top: bool = False) -> set[str | int]:
+        """Those of `fields` that are in a value; `top`: it is a sample."""
+        places: Iterable[tuple[tuple[Any, ...], Any]] = ()
+        if self.fields is None:
+            return set()
+        if isinstance(value, Mapping):
+            places = [((key,), each) for key, each in value.items()]
+        elif _is_sequence(value):
+            places = zip(_names(value, top), value, strict=True)
+        found: set[str | int] = set()
+        for names, each in places:
+            found.update(filter(self._is_field, names), self._fields_in(each))
+        return found
+
+    def _said(self) -> str:
+        """Of a repr, what all these functions have in common."""
+        given = [] if self.fields is None else [f"fields={self.fields!r}"]
+        if self.others is not default_collate:
+            given.append(f"others={getattr(self.others, '__qualname__', self.others)}")
+        return ", ".join(given)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _names(value: Sequence[Any], top: bool) -> list[tuple[str | int, ...]]:
+    """What each place in a tuple, a named tuple or a list goes by."""
+    named: list[tuple[str | int, ...]] = [(name,) for name in getattr(value, "_fields", ())] or [()] * len(value)
+    return [(*names, place) for place, names in enumerate(named)] if top else named
+
+
+def _check_keys(batch: Sequence[Mapping[Any, Any]], fields: Iterable[Any]) -> None:
+    for field in fields:
+        if 0 < sum(field in sample for sample in batch) < len(batch):
+            raise _not_everywhere(field)
+
+
+def _not_everywhere(field: Any) -> KeyError:
+    return KeyError(f"not every sample of the batch has a field {field!r}")
 
 
 class Pad(Sequences):
@@ -62,7 +147,11 @@ class Pad(Sequences):
         padding_value: float = 0.0,
         pad_to_multiple_of: int | None = None,
         lengths: bool = False,
+        *,
+        fields: Fields = None,
+        others: Callable[[Any], Any] = default_collate,
     ) -> None:
+        super().__init__(fields=fields, others=others)
         if pad_to_multiple_of is not None and pad_to_multiple_of < 1:
             raise ValueError(f"pad_to_multiple_of should be a positive integer value, but got {pad_to_multiple_of}")
         self.batch_first, self.padding_value = batch_first, padding_value
@@ -80,10 +169,11 @@ class Pad(Sequences):
         return padded, torch.tensor([len(sequence) for sequence in sequences])
 
     def __repr__(self) -> str:
-        return (
+        given = (
             f"Pad(batch_first={self.batch_first}, padding_value={self.padding_value}, "
-            f"pad_to_multiple_of={self.pad_to_multiple_of}, lengths={self.lengths})"
+            f"pad_to_multiple_of={self.pad_to_multiple_of}, lengths={self.lengths}"
         )
+        return f"{given}, {self._said()})" if self._said() else f"{given})"
 
 
 class Jagged(Sequences):
@@ -97,7 +187,7 @@ class Jagged(Sequences):
         return nested(torch.cat(sequences), lengths.cumsum(0))
 
     def __repr__(self) -> str:
-        return "Jagged()"
+        return f"Jagged({self._said()})"
 
 
 class Pack(Sequences):
@@ -115,7 +205,7 @@ class Pack(Sequences):
         return torch.cat(sequences), places, lengths.cumsum(0).int()
 
     def __repr__(self) -> str:
-        return "Pack()"
+        return f"Pack({self._said()})"
 
 
 def nested(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:

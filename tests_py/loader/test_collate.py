@@ -16,7 +16,7 @@ from torch.utils import data
 from torch.utils.data import default_collate
 
 import goloader
-from goloader.collate import Pad
+from goloader.collate import Jagged, Pack, Pad, Sequences
 from goloader.samplers import LengthBatchSampler
 
 pytestmark = pytest.mark.timeout(90)
@@ -82,6 +82,36 @@ def test_everything_else_is_put_together_by_torch() -> None:
     assert repr(pickle.loads(pickle.dumps(pad))) == repr(pad)
 
 
+class Listed(Sequences):
+    """Sequences by their lengths, so that they are told from all else."""
+
+    def join(self, sequences: list[torch.Tensor]) -> Any:
+        return [len(each) for each in sequences]
+
+
+def test_fields_are_names_anywhere_and_places_in_the_sample() -> None:
+    pair, deep = [torch.rand(2), torch.rand(2)], {"x": torch.rand(2), "y": (torch.rand(2), np.zeros(2), 7)}
+    sample = (torch.rand(2), {"boxes": torch.rand(2, 4), "deep": deep, "id": 4}, Named(torch.rand(2), pair))
+
+    def placed(batch: Any) -> list[Any]:
+        image, target, named = batch
+        return [image, target["boxes"], target["deep"]["x"], target["deep"]["y"][0], named.a, named.b[1], target["id"]]
+
+    plain = placed(default_collate([sample, sample]))
+    for fields, want in {
+        0: [0],
+        "boxes": [1],
+        ("x", "a"): [2, 4],
+        (1,): [1, 2, 3],
+        ("y", "b", 0): [0, 3, 5],
+        None: [0, 1, 2, 3, 4, 5],
+    }.items():
+        batch = Listed(fields=fields)([sample, sample])
+        assert type(batch) is list and type(batch[2]) is Named
+        for place, (got, other) in enumerate(zip(placed(batch), plain, strict=True)):
+            assert got == [2, 2] if place in want else torch.equal(got, other), (fields, place)
+
+
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_batches_by_length(num_workers: int) -> None:
     lengths = np.random.default_rng(0).integers(1, 500, 1003)
@@ -126,3 +156,34 @@ def test_batches_by_length_resume_and_share() -> None:
     ):
         with pytest.raises(ValueError, match=why):
             make()
+
+
+def test_others_are_given_to_a_function_of_the_user() -> None:
+    samples = [{"image": torch.rand(3, k + 1, 2), "boxes": torch.rand(k, 4), "names": ["cat"] * k} for k in range(4)]
+    got = Pack(fields="boxes", others=list)(samples)
+    assert list(map(id, got["image"])) == [id(sample["image"]) for sample in samples]
+    assert got["names"] == [sample["names"] for sample in samples]
+    assert torch.equal(got["boxes"][0], torch.cat([sample["boxes"] for sample in samples]))
+
+
+def test_fields_that_samples_do_not_have() -> None:
+    whole, bare = (0, {"boxes": torch.rand(2, 4), "id": 1}), (0, {"id": 2})
+    for batch, fields in (
+        ([whole, whole], "boxen"),
+        ([whole, whole], 2),
+        ([whole, bare], "boxes"),
+        ([bare, whole], "boxes"),
+        ([bare, whole], ("id", "boxes")),
+        ([bare, bare], "boxes"),
+        ([torch.rand(2)] * 2, 0),
+    ):
+        with pytest.raises(KeyError, match="not every sample of the batch has a field"):
+            Pad(fields=fields)(batch)
+    for bad, error in (((), ValueError), ((1.5,), TypeError), (2.5, TypeError)):
+        with pytest.raises(error):
+            Pad(fields=bad)  # type: ignore[arg-type]
+
+
+def test_what_they_say_of_themselves() -> None:
+    assert repr(Jagged(fields="a")) == "Jagged(fields=('a',))" and repr(Pack(others=list)) == "Pack(others=list)"
+    assert repr(Pad(True, fields=["a", 1])).endswith("lengths=False, fields=('a', 1))")

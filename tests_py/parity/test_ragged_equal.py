@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,48 @@ def test_every_source(source: str, num_workers: int, tmp_path: Path) -> None:
 
 
 @WORKERS
+def test_some_fields_are_sequences_and_others_are_stacked(num_workers: int) -> None:
+    class Boxes(data.Dataset[Any]):
+        """As people write them who keep everything in memory."""
+
+        def __init__(self) -> None:
+            self.images = torch.rand(COUNT, 3, 4, 5)
+            self.boxes = [torch.rand(length, 4) for length in lengths()]
+            self.labels = [np.arange(length) for length in lengths()]
+            self.ids = list(range(COUNT))
+
+        def __len__(self) -> int:
+            return COUNT
+
+        def __getitem__(self, index: int) -> Any:
+            return self.images[index], {"boxes": self.boxes[index], "labels": self.labels[index], "id": self.ids[index]}
+
+    even, flat = torch.rand(COUNT, 5, 2), torch.rand(COUNT)
+    for dataset, fields in (
+        (Boxes(), ("boxes", "labels")),
+        (Boxes(), 1),
+        (ArrayDataset(tokens=ragged(), image=np.random.rand(COUNT, 3, 2), label=flat), "tokens"),
+        (TensorDataset(even, even, flat), (1,)),
+        (TensorDataset(even, even, flat), (2,)),
+        (StackDataset(a=TensorDataset(even, flat), b=ArrayDataset(ragged(), even)), "b"),
+        (StackDataset(TensorDataset(even, flat), ArrayDataset(x=even, y=ragged())), ("y", 0)),
+    ):
+        for kind in (partial(Pad, True, 7, pad_to_multiple_of=4, lengths=True), Pad, Pack):
+            collate = kind(fields=fields)
+            made = loader_of(dataset, batch_size=3, shuffle=True, num_workers=num_workers, collate_fn=lambda: collate)  # noqa: B023
+            check(Program(made, epochs=1))
+
+
+@WORKERS
+def test_halves_of_a_row_may_be_a_sequence_and_a_stack(num_workers: int, tmp_path: Path) -> None:
+    """Which the core reads once."""
+    dataset = TokenDataset(tokens(tmp_path / "a.bin"), 8)
+    for fields in (0,), (1,), (0, 1):
+        collate = Pad(lengths=True, fields=fields)
+        check(Program(loader_of(dataset, batch_size=3, num_workers=num_workers, collate_fn=lambda: collate), epochs=1))  # noqa: B023
+
+
+@WORKERS
 @pytest.mark.parametrize("source", ["lists", "lists of rows", "a ragged array in a file, cast", "trees"])
 def test_nested_tensors(source: str, num_workers: int, tmp_path: Path) -> None:
     dataset = SOURCES[source](tmp_path)
@@ -279,6 +322,9 @@ def test_what_stays_with_torch() -> None:
         (ints, Pad(padding_value=300)),  # an error, torch's
         (ArrayDataset(permuted), Pad()),
         (ArrayDataset(ragged()), None),
+        (ArrayDataset(x=ragged(), y=ragged()), Pad(fields="x")),  # an error, as default_collate's of y
+        (ArrayDataset(x=ragged()), Pad(fields="y")),
+        (ArrayDataset(x=ragged(), y=np.arange(COUNT)), Pad(fields="x", others=list)),
     ):
         arguments = {} if collate is None else {"collate_fn": lambda: collate}  # noqa: B023
         check(Program(loader_of(dataset, batch_size=2, **arguments), epochs=1), native=False)

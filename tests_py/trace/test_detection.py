@@ -14,6 +14,7 @@ from torchvision import datasets
 from torchvision.transforms import v2
 
 import goloader
+from goloader.collate import Jagged, Pack, Pad
 from goloader.trace import door, hooks
 from goloader.trace.same import difference
 
@@ -43,7 +44,10 @@ def voc(root: Path, transform: Any) -> Any:
     base = root / "VOCdevkit/VOC2012"
     for k in range(COUNT):
         photo(base / f"JPEGImages/{k}.jpg", k)
-        boxes = "".join(f"<object><name>cat</name><bndbox><xmin>{i}</xmin></bndbox></object>" for i in range(k % 4 + 1))
+        corners = "<ymin>2</ymin><xmax>30</xmax><ymax>31</ymax>"
+        boxes = "".join(
+            f"<object><name>cat</name><bndbox><xmin>{i}</xmin>{corners}</bndbox></object>" for i in range(k % 4 + 1)
+        )
         (base / "Annotations").mkdir(exist_ok=True)
         (base / f"Annotations/{k}.xml").write_text(f"<annotation><filename>{k}.jpg</filename>{boxes}</annotation>")
     (base / "ImageSets/Main").mkdir(parents=True)
@@ -161,3 +165,50 @@ def test_boxes_of_the_wrapper_move_with_the_image(num_workers: int, tmp_path: Pa
         assert all(map(torch.equal, images, same))
         for one, other in zip(targets, alike, strict=True):
             assert type(one["boxes"]) is type(other["boxes"]) and torch.equal(one["boxes"], other["boxes"])
+
+
+BOXES = ("boxes", "labels")
+RAGGED = {
+    "padded": Pad(batch_first=True, padding_value=-1, lengths=True, fields=BOXES),
+    "packed": Pack(fields=BOXES),
+    "nested": Jagged(fields=BOXES),
+    "images listed": Pack(fields=1, others=list),
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("collate", RAGGED.values(), ids=RAGGED)
+@pytest.mark.parametrize("kind", [voc, coco, kitti], ids=lambda kind: kind.__name__)
+def test_boxes_are_ragged_beside_stacked_images(kind: Any, collate: Any, num_workers: int, tmp_path: Path) -> None:
+    """What torchvision's wrapper makes of the annotations, of images that have any."""
+    dataset = kind(tmp_path, None)
+    resize = [] if collate.others is list else [v2.Resize((30, 40))]
+    dataset.transforms = v2.Compose(
+        [v2.RandomHorizontalFlip(), *resize, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+    )
+    wrapped = datasets.wrap_dataset_for_transforms_v2(dataset, BOXES)
+    having = data.Subset(wrapped, [k for k in range(COUNT) if kind is not coco or k % 3])
+
+    def epochs(loader_kind: Any) -> tuple[Any, Any]:
+        torch.manual_seed(3)
+        loader = loader_kind(having, 5, shuffle=True, num_workers=num_workers, collate_fn=collate)
+        return [batch for _ in range(2) for batch in loader], loader
+
+    (want, _), (got, loader) = epochs(data.DataLoader), epochs(goloader.DataLoader)
+    assert difference(want, got) is None
+    images, target = got[0]
+    assert set(target) == set(BOXES)
+    assert len(images) == 5 and all(image.shape[0] == 3 for image in images)
+    assert door.record(loader).state == "native", loader.explain()
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_boxes_of_faces_are_ragged(num_workers: int, tmp_path: Path) -> None:
+    check(faces(tmp_path, CROPPED), num_workers, collate_fn=Pad(True, lengths=True, fields="bbox"))
+
+
+def test_images_without_boxes_are_told_of(tmp_path: Path) -> None:
+    wrapped = datasets.wrap_dataset_for_transforms_v2(coco(tmp_path, T.ToTensor()), BOXES)
+    for kind in data.DataLoader, goloader.DataLoader:
+        with pytest.raises(KeyError, match="not every sample of the batch has a field 'boxes'"):
+            next(iter(kind(wrapped, 3, collate_fn=Pad(fields=BOXES))))

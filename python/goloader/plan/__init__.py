@@ -234,7 +234,7 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | 
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory")
     try:
-        fields = tuple(map(collation.lay, samples.fields))
+        fields = collation.lay(samples.fields, samples.structure)
     except RefusalError as refused:
         return refused.refusal
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +15,15 @@ from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
-from .rows import Array, Field
+from .rows import Array, Field, View
+from .structure import Structure, collated, count
 from .transforms import is_original
 
 __all__ = ["Collation", "collates_plainly", "of"]
 
 
 _TENSOR = torch.empty(0)
+_METHODS = ("__call__", "join", "_put", "_is_field", "_fields_in")
 
 
 @dataclass(frozen=True)
@@ -29,25 +32,51 @@ class Collation:
 
     name    for explain()
     pad     Pad's settings: batch_first, padding_value, pad_to_multiple_of, lengths
+    fields  of a sample that are sequences; None: all
     """
 
     name: str
     kind: type[Sequences] | None = None
     pad: tuple[Any, ...] = ()
+    fields: tuple[str | int, ...] | None = None
 
     @property
     def plain(self) -> bool:
         return self.kind is None
 
-    def lay(self, field: Field) -> Field:
-        """A field with its layout in the batch. Raises RefusalError if torch would do something else with it."""
+    def lay(self, fields: Sequence[Field], structure: Structure) -> tuple[Field, ...]:
+        """The fields of such samples with their layouts in the batch.
+
+        Raises RefusalError if torch would do something else with one.
+        """
         if self.kind is None:
+            return tuple(map(_stacked, fields))
+        meant = self._meant(structure)
+        return tuple(self._laid(field, meant) for field in fields)
+
+    def _meant(self, structure: Structure) -> set[int]:
+        """Numbers of the fields that are sequences if they have a length: the function itself is asked."""
+        found = _Found(fields=self.fields, others=list)
+        try:
+            found([collated(structure, list(torch.arange(count(structure)).view(-1, 1)))])
+        except KeyError as error:
+            raise RefusalError("collate", self.name, str(error.args[0])) from None
+        return found.numbers
+
+    def _laid(self, field: Field, meant: set[int]) -> Field:
+        sequence = field.ragged or bool(field.shape)
+        views = [part for view in field.views for part in _split(view, meant)] if sequence else []
+        if not any(meant.issuperset(view.columns) for view in views):
             return _stacked(field)
-        if not field.ragged and not field.shape:
-            return field  # a number
-        if any(view.layout is not STACKED for view in field.views):
+        if not all(meant.issuperset(view.columns) for view in views):
+            field = _stacked(field)
+        if any(view.layout is not STACKED for view in views):
             raise RefusalError("collate", self.name, "position_ids and cu_seqlens are put together by default_collate")
-        return replace(field, views=tuple(replace(view, layout=self._layout(field)) for view in field.views))
+        layout = self._layout(field)
+        return replace(
+            field,
+            views=tuple(replace(view, layout=layout) if meant.issuperset(view.columns) else view for view in views),
+        )
 
     def _layout(self, field: Field) -> RowLayout:
         if self.kind is Jagged:
@@ -77,8 +106,11 @@ def of(loader: Any) -> Collation | Refusal:
     helpers = (want, collate.default_collate, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn)
     if not all(is_original(function, "torch") for function in helpers):
         return Refusal("collate", name, "torch's own functions were replaced")
-    if not made.plain and not all(is_original(getattr(type(given), name), "goloader") for name in ("__call__", "join")):
-        return Refusal("collate", made.name, "its methods were replaced")
+    if not made.plain:
+        if not all(is_original(getattr(type(given), name), "goloader") for name in _METHODS):
+            return Refusal("collate", made.name, "its methods were replaced")
+        if given.others is not collate.default_collate:
+            return Refusal("collate", made.name, "what is no sequence goes to another function than torch's")
     if batched:
         for sample, function in (
             ((), None),
@@ -92,10 +124,27 @@ def of(loader: Any) -> Collation | Refusal:
 
 
 def _own(given: Any) -> Collation:
-    if not isinstance(given, Pad):
-        return Collation(repr(given), type(given))
-    settings = (given.batch_first, given.padding_value, given.pad_to_multiple_of, given.lengths)
-    return Collation(repr(given), Pad, settings)
+    pad: tuple[Any, ...] = ()
+    if isinstance(given, Pad):
+        pad = given.batch_first, given.padding_value, given.pad_to_multiple_of, given.lengths
+    return Collation(repr(given), type(given), pad, given.fields)
+
+
+class _Found(Sequences):
+    """Notes which fields are sequences."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.numbers: set[int] = set()
+
+    def join(self, sequences: list[torch.Tensor]) -> None:
+        self.numbers.add(int(sequences[0]))
+
+
+def _split(view: View, meant: set[int]) -> list[View]:
+    """A view of which several fields are made, for those that are sequences and for those that are not."""
+    sides = (tuple(number for number in view.columns if (number in meant) == side) for side in (True, False))
+    return [replace(view, columns=columns) for columns in sides if columns]
 
 
 def _padding(collation: Collation, dtype: str) -> bytes:

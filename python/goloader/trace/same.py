@@ -54,6 +54,8 @@ def _items(eager: Any, traced: Any, place: str) -> str | None:
 
 
 def _tensors(eager: torch.Tensor, traced: torch.Tensor, place: str) -> str | None:
+    if eager.layout == traced.layout == torch.jagged:
+        return difference(_parts(eager), _parts(traced), place)
     mine, theirs = (
         (tuple(each.shape), each.dtype, each.layout, each.requires_grad, each.device) for each in (traced, eager)
     )
@@ -67,6 +69,11 @@ def _tensors(eager: torch.Tensor, traced: torch.Tensor, place: str) -> str | Non
         return f"{place} has strides {traced.stride()}, not {eager.stride()}"
     one, other = (bits(each.detach().as_subclass(torch.Tensor)) for each in (eager, traced))
     return None if torch.equal(one, other) else f"{place} has other values"
+
+
+def _parts(nested: torch.Tensor) -> tuple[Any, ...]:
+    """What a jagged tensor is made of; the symbol for its lengths is another each time."""
+    return nested.values(), nested.offsets(), nested.lengths(), nested._ragged_idx  # type: ignore[attr-defined]
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
