@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ import photos
 
 from goloader.trace import hooks, record
 from goloader.trace.escape import without_stand_ins
+from goloader.trace.fetch import finish
+from goloader.trace.native import CoreNative
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
+from goloader.trace.workshop import Workshop
 
 
 @pytest.fixture(autouse=True)
@@ -51,4 +55,25 @@ def traced() -> Any:
         return value, [what for what, _ in session.reasons]
 
     yield run
+    hooks.release()
+
+
+@pytest.fixture
+def run() -> Iterator[Any]:
+    """run(function, *arguments): what that makes with stand-ins, how many images the core made, what became real."""
+    warnings.filterwarnings("ignore", "The image decoding and encoding")
+    hooks.hold()
+    held = [CoreNative(Workshop().core(), workers=2)]  # pytest holds what a fixture gives for too long
+
+    def made(function: Callable[..., Any], *arguments: Any) -> tuple[Any, int, list[str]]:
+        session = Session(held[0])
+        with recording(session):
+            batch = [function(*arguments)]
+        count = sum(finish(session, batch, held[0].run).values())
+        reasons = [what for what, _ in session.reasons]
+        session.clear()
+        return batch[0], count, reasons
+
+    yield made
+    held.pop().close()
     hooks.release()

@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +22,13 @@ from PIL import Image
 from torch.utils import data
 
 import goloader
-from goloader.trace import door, hooks, opencv
-from goloader.trace.fetch import finish
-from goloader.trace.native import CoreNative
+from goloader.trace import door, opencv
 from goloader.trace.same import difference
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
-from goloader.trace.workshop import Workshop
 
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
 FLAGS = (cv2.IMREAD_COLOR, cv2.IMREAD_COLOR_RGB, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_UNCHANGED, 129, 384, 128, 2, 4, 7, 17)
-
-
-@pytest.fixture
-def run() -> Iterator[Any]:
-    """run(function, *arguments): what that makes with stand-ins, how many images the core made, what became real."""
-    hooks.hold()
-    held = [CoreNative(Workshop().core(), workers=2)]  # pytest holds what a fixture gives for too long
-
-    def made(function: Any, *arguments: Any) -> tuple[Any, int, list[str]]:
-        session = Session(held[0])
-        with recording(session):
-            batch = [function(*arguments)]
-        count = sum(finish(session, batch, held[0].run).values())
-        reasons = [what for what, _ in session.reasons]
-        session.clear()
-        return batch[0], count, reasons
-
-    yield made
-    held.pop().close()
-    hooks.release()
 
 
 def tensor(array: Any) -> torch.Tensor:

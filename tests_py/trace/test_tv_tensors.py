@@ -7,8 +7,6 @@ import io
 import os
 import pickle
 import random
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +21,10 @@ from torchvision.transforms.v2 import InterpolationMode
 from torchvision.transforms.v2 import functional as F
 
 import goloader
-from goloader.trace import door, hooks
-from goloader.trace.fetch import finish
-from goloader.trace.native import CoreNative
+from goloader.trace import door
 from goloader.trace.same import difference
-from goloader.trace.session import Session
-from goloader.trace.switch import recording
-from goloader.trace.workshop import Workshop
 
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
-
-
-@pytest.fixture
-def run() -> Iterator[Any]:
-    """run(function, *arguments): what that makes with stand-ins, how many images the core made, what became real."""
-    warnings.filterwarnings("ignore", "The image decoding and encoding")
-    hooks.hold()
-    held = [CoreNative(Workshop().core(), workers=2)]  # pytest holds what a fixture gives for too long
-
-    def made(function: Any, *arguments: Any) -> tuple[Any, int, list[str]]:
-        session = Session(held[0])
-        with recording(session):
-            batch = [function(*arguments)]
-        count = sum(finish(session, batch, held[0].run).values())
-        reasons = [what for what, _ in session.reasons]
-        session.clear()
-        return batch[0], count, reasons
-
-    yield made
-    held.pop().close()
-    hooks.release()
 
 
 def opened(r: random.Random, path: str) -> Any:
