@@ -12,6 +12,7 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     tail.py      from an image's bytes to numbers, and what is done to these: a table of 256 entries a channel
     layout.py    how an array or tensor lies in memory: views
     value.py     a block of memory that nobody has made yet, and what views of it show
+    call.py      calls with stand-ins among the arguments: how they reach our functions, and are noted
     constant.py  other arguments of what is done to it
     tensor.py    the stand-in for a tensor
     array.py     the stand-in for an array

@@ -7,14 +7,16 @@ real array is what the user gets. The object stays what it is: a name for that a
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from . import switch
 from . import tail as tails
-from .constant import constant
+from .call import attempt, by_place, note
 from .image import StandInImage, recipe_of
 from .layout import Layout, dense
 from .recipe import Recipe
@@ -31,16 +33,16 @@ class StandInArray:
 
     memory  the block that it is a view of
     layout  how it lies there
-    real    the array for which it is a name, once there is one
+    made    the array for which it is a name, once there is one
     """
 
-    __slots__ = ("__weakref__", "layout", "memory", "real", "writeable")
+    __slots__ = ("__weakref__", "layout", "made", "memory", "writeable")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     memory: Memory
     layout: Layout
-    real: Any
+    made: Any
     writeable: bool
 
     def __init__(self) -> None:
@@ -106,9 +108,7 @@ class StandInArray:
         return _viewed(self, Layout.swapped, (axis1, axis2), lambda real: real.swapaxes(axis1, axis2), "swapaxes")
 
     def squeeze(self, axis: Any = None) -> Any:
-        if axis is None:
-            return _viewed(self, Layout.squeezed, (), lambda real: real.squeeze(), "squeeze")
-        return become_real(self, "ndarray.squeeze").squeeze(axis)
+        return _viewed(self, _squeezed, (axis,), lambda real: real.squeeze(axis), "squeeze")
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is StandInArray:
@@ -116,7 +116,7 @@ class StandInArray:
             key = become_real(key, "ndarray[mask]")
         elif type(key) is tuple:
             key = tuple(become_real(each, "ndarray[...]") if type(each) is StandInArray else each for each in key)
-        return _viewed(self, Layout.indexed, (key, True), lambda real: real[key], "[...]")
+        return _viewed(self, _indexed, (key,), lambda real: real[key], "[...]")
 
     def copy(self, order: Any = "C") -> Any:
         made = record_function(("copy", order), np.ndarray.copy, (self,), order=order)
@@ -138,6 +138,10 @@ class StandInArray:
         elif copy is False and wanted == self.dtype and order == "K" and subok:
             return self
         return become_real(self, f"ndarray.astype({dtype})").astype(dtype, **options)
+
+    def clip(self, *bounds: Any, **options: Any) -> Any:
+        made = _clip(self, *bounds, **options)
+        return become_real(self, "ndarray.clip").clip(*_real(bounds), **_real(options)) if made is None else made
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) is StandInArray and key.dtype == bool:
@@ -164,7 +168,9 @@ class StandInArray:
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         known = _FUNCTIONS.get(function)
         if known is not None:
-            made = known(*arguments, **options)
+            made = attempt(
+                known, *(by_place(_parameters(function), arguments, options) if options else (arguments, {}))
+            )
             if made is not None:
                 return made
         name = f"numpy.{function.__name__}"
@@ -268,16 +274,16 @@ _UFUNCS |= {np.logical_and, np.logical_or, np.logical_not, np.isfinite, np.isnan
 def over(memory: Memory, layout: Layout, writeable: bool = True) -> StandInArray:
     """A view of a block."""
     made = object.__new__(StandInArray)
-    made.memory, made.layout, made.real, made.writeable = memory, layout, None, writeable
+    made.memory, made.layout, made.made, made.writeable = memory, layout, None, writeable
     memory.session.register(made)
     return made
 
 
 def become_real(array: StandInArray, what: str) -> Any:
     """The real array. Raises what eager code raises."""
-    if array.real is None:
-        array.real = as_array(array.memory.become_real(what), array.layout, array.writeable)
-    return array.real
+    if array.made is None:
+        array.made = as_array(array.memory.become_real(what), array.layout, array.writeable)
+    return array.made
 
 
 def _real(value: Any, what: str = "numpy") -> Any:
@@ -314,37 +320,7 @@ def _viewed(
     return real(become_real(array, f"ndarray.{what}"))
 
 
-def _noted(arguments: Sequence[Any], options: dict[str, Any], call: Any) -> Any:
-    """(key, views, shapes of others, function of the views) of a call; None if it cannot be noted."""
-    views: list[View] = []
-    keys: list[Hashable] = []
-    template: list[Any] = []
-    shapes: list[tuple[int, ...]] = []
-    for argument in arguments:
-        if type(argument) is StandInArray:
-            if not _is_open(argument):
-                return None
-            views.append(_view_of(argument))
-            keys.append("view")
-            template.append(None)
-            continue
-        noted = constant(argument)
-        if noted is None:
-            return None
-        keys.append(noted.key)
-        template.append(noted)
-        shapes.append(noted.shape)
-    for option, value in options.items():
-        noted = constant(value)
-        if noted is None or isinstance(value, np.ndarray):
-            return None
-        keys.append((option, noted.key))
-
-    def function(*arrays: Any) -> Any:
-        left = iter(arrays)
-        return call(*(next(left) if each is None else each.value for each in template), **options)
-
-    return (tuple(keys), views, shapes, function) if views else None
+_note = partial(note, kind=StandInArray, view_of=_view_of, arrays=(np.ndarray, list, tuple))
 
 
 def record_function(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
@@ -352,11 +328,8 @@ def record_function(name: Hashable, function: Callable[..., Any], arguments: Seq
 
     name  of the function and all that is not among its arguments; the result is an array or a tensor
     """
-    noted = _noted(arguments, options, function)
-    if noted is None:
-        return None
-    key, views, shapes, call = noted
-    return made_of(record((name, *key), call, views, shapes))
+    noted = _note(function, arguments, options)
+    return None if noted is None else made_of(record((name, *noted.key), noted.run, noted.views, noted.others))
 
 
 def made_of(made: Recorded | None) -> Any:
@@ -372,11 +345,8 @@ def _write(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any
     array = arguments[0]
     if not _is_open(array) or not array.writeable:
         return False
-    noted = _noted(arguments, {}, function)
-    if noted is None:
-        return False
-    key, views, shapes, call = noted
-    written = write((name, *key), call, views, shapes)
+    noted = _note(function, arguments, {})
+    written = None if noted is None else write((name, *noted.key), noted.run, noted.views, noted.others)
     if written is None:
         return False
     array.memory.value = written
@@ -398,8 +368,8 @@ def _put(array: Any, mask: Any, value: Any) -> Any:
 def _of_first(change: Callable[..., Layout | None]) -> Callable[..., Any]:
     """A numpy function that gives a view of its first argument; it has a layout's method for that."""
 
-    def view(array: Any, *arguments: Any) -> Any:
-        layout = change(array.layout, *arguments) if _is_open(array) else None
+    def view(array: Any, *arguments: Any, **options: Any) -> Any:
+        layout = attempt(change, (array.layout, *arguments), options) if _is_open(array) else None
         return None if layout is None else over(array.memory, layout, array.writeable)
 
     return view
@@ -414,6 +384,22 @@ def _side(axis: int) -> Callable[[Layout], Layout | None]:
     return lambda layout: layout.mirrored(axis) if len(layout.shape) > axis else None
 
 
+def _squeezed(layout: Layout, axis: Any = None) -> Layout | None:
+    if axis is None:
+        return layout.squeezed()
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    found = layout.squeezed(axes)
+    # numpy refuses extents other than 1, and one that is named twice.
+    return found if found is not None and len(found.shape) == len(layout.shape) - len(axes) else None
+
+
+def _indexed(layout: Layout, key: Any) -> Layout | None:
+    found = layout.indexed(key, numpy=True)
+    # An item that is named by integers alone is no array.
+    scalar = found is not None and not found.shape and Ellipsis not in (key if type(key) is tuple else (key,))
+    return None if scalar else found
+
+
 def _rolled(layout: Layout, axis: Any, start: Any = 0) -> Layout | None:
     ndim = len(layout.shape)
     if not all(type(each) is int and -ndim <= each <= ndim for each in (axis, start)) or axis == ndim:
@@ -425,8 +411,8 @@ def _rolled(layout: Layout, axis: Any, start: Any = 0) -> Layout | None:
     return layout.transposed(order)
 
 
-def _stack(arrays: Any, axis: Any = 0) -> Any:
-    if not isinstance(arrays, (list, tuple)) or not arrays or type(axis) is not int or axis != 0:
+def _stack(arrays: Any, axis: Any = 0, out: Any = None) -> Any:
+    if not isinstance(arrays, (list, tuple)) or not arrays or type(axis) is not int or axis != 0 or out is not None:
         return None
     # numpy lays a stack out as its parts are.
     if not all(_is_open(array) and array.layout.is_contiguous for array in arrays):
@@ -434,20 +420,27 @@ def _stack(arrays: Any, axis: Any = 0) -> Any:
     return made_of(joined([_view_of(each) for each in arrays], np.stack, new=True))
 
 
-def _clip(array: Any, low: Any, high: Any) -> Any:
-    return record_function("clip", np.clip, (array, low, high))
-
-
 def _where(condition: Any, *values: Any) -> Any:
     return record_function("where", np.where, (condition, *values)) if len(values) == 2 else None
 
 
-def _copy(array: Any, order: Any = "K") -> Any:
-    return record_function("copy", np.copy, (array,), order=order)
+def _clip(*arguments: Any, **options: Any) -> Any:
+    # The fourth is an array to write into.
+    return record_function("clip", np.clip, arguments, **options) if len(arguments) <= 3 else None
 
 
-def _expanded(layout: Layout, axis: Any) -> Layout | None:
-    return layout.inserted(axis)
+def _copy(*arguments: Any, **options: Any) -> Any:
+    return record_function("copy", np.copy, arguments, **options)
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """What numpy calls those parameters of a function that are given by place or by keyword."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # a builtin
+        return ()
+    return tuple(name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD)
 
 
 # What numpy gives by way of __array_function__.
@@ -456,8 +449,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.swapaxes: _of_first(Layout.swapped),
     np.moveaxis: _of_first(Layout.moved),
     np.rollaxis: _of_first(_rolled),
-    np.expand_dims: _of_first(_expanded),
-    np.squeeze: _of_first(Layout.squeezed),
+    np.expand_dims: _of_first(Layout.inserted),
+    np.squeeze: _of_first(_squeezed),
     np.flip: _of_first(_flip),
     np.flipud: _of_first(_side(0)),
     np.fliplr: _of_first(_side(1)),

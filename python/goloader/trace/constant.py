@@ -58,7 +58,7 @@ def constant(value: Any) -> Constant | None:
             return None
         kept = kind(item.value for item in items if item is not None)
         return Constant((kind, *(item.key for item in items if item is not None)), kept, (len(items),))
-    if isinstance(value, (torch.dtype, np.dtype)) or value in _DTYPES:
+    if isinstance(value, (torch.dtype, np.dtype)) or (isinstance(value, type) and value in _DTYPES):
         return Constant((type(value), str(value)), value)
     return None
 

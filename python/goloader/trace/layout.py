@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
-__all__ = ["Layout", "dense"]
+__all__ = ["Layout", "are_places", "dense"]
 
 
 class Layout(NamedTuple):
@@ -57,8 +57,10 @@ class Layout(NamedTuple):
     def mirrored(self, *dims: int) -> Layout | None:
         """Backwards along extents."""
         strides, offset = list(self.strides), self.offset
+        if not are_places(dims, len(strides)):
+            return None
         for dim in dims:
-            if type(dim) is not int or not -len(strides) <= dim < len(strides) or self.shape[dim] == 0:
+            if self.shape[dim] == 0:
                 return None
             offset += (self.shape[dim] - 1) * strides[dim]
             strides[dim] = -strides[dim]
@@ -75,12 +77,12 @@ class Layout(NamedTuple):
             (*self.shape[:at], 1, *self.shape[at:]), (*self.strides[:at], stride, *self.strides[at:]), self.offset
         )
 
-    def squeezed(self, *dims: Any) -> Layout | None:
+    def squeezed(self, dims: tuple[Any, ...] | None = None) -> Layout | None:
         """Without extents of 1: all, or some, of which others than 1 are left alone."""
         ndim = len(self.shape)
-        if not all(type(dim) is int and -ndim <= dim < ndim for dim in dims):
+        if dims is not None and not are_places(dims, ndim):
             return None
-        places = {dim % ndim for dim in dims} if dims else set(range(ndim))
+        places = set(range(ndim)) if dims is None else {dim % ndim for dim in dims}
         kept = [at for at in range(ndim) if at not in places or self.shape[at] != 1]
         return Layout(tuple(self.shape[at] for at in kept), tuple(self.strides[at] for at in kept), self.offset)
 
@@ -140,6 +142,13 @@ class Layout(NamedTuple):
                     return False
                 step *= length
         return True
+
+
+def are_places(dims: tuple[Any, ...], ndim: int) -> bool:
+    """Whether these are numbers of as many extents."""
+    return all(type(dim) is int and -ndim <= dim < ndim for dim in dims) and len({dim % ndim for dim in dims}) == len(
+        dims
+    )
 
 
 def dense(shape: tuple[int, ...], order: Any = None) -> Layout:

@@ -8,13 +8,14 @@ and writes are torch's own from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from . import switch
-from .constant import constant
-from .layout import Layout, dense
+from .call import attempt, by_place, note
+from .layout import Layout, are_places, dense
 from .recipe import Recipe
 from .session import Session, TroubleError
 from .value import Memory, Recorded, View, as_tensor, copied, joined, record, see, write
@@ -166,7 +167,15 @@ def recorded(function: Any, arguments: tuple[Any, ...], options: dict[str, Any])
     if session is None:
         return None
     known = _RECORDED.get(function)
-    return None if known is None else known(*arguments, **options)
+    if known is None:
+        return None
+    if options:
+        arguments, options = by_place(
+            _PARAMETERS.get(function.__name__, ("input", "other")),
+            arguments,
+            {_SYNONYMS.get(name, name): value for name, value in options.items()},
+        )
+    return attempt(known, arguments, options)
 
 
 def _is_open(tensor: Any) -> bool:
@@ -178,6 +187,9 @@ def _view_of(tensor: StandInTensor) -> View:
     return tensor.memory.value, tensor.layout_, False
 
 
+_note = partial(note, kind=StandInTensor, view_of=_view_of, arrays=(torch.Tensor,))
+
+
 def record_function(
     name: Hashable, function: Callable[..., Any], arguments: Sequence[Any], inplace: bool = False, **options: Any
 ) -> StandInTensor | None:
@@ -186,49 +198,22 @@ def record_function(
     name     of the function and all that is not among its arguments
     inplace  it writes into its first argument
     """
-    views: list[View] = []
-    keys: list[Hashable] = [name, torch.get_default_dtype()]
-    template: list[Any] = []
-    shapes: list[tuple[int, ...]] = []
-    for argument in arguments:
-        if isinstance(argument, StandInTensor):
-            if argument.memory.real is not None:
-                return None
-            views.append(_view_of(argument))
-            template.append(None)
-            keys.append("view")
-            continue
-        noted = constant(argument)
-        if noted is None:
-            return None
-        keys.append(noted.key)
-        template.append(noted)
-        if type(noted.value) is torch.Tensor:
-            shapes.append(noted.shape)
-    for option, value in options.items():
-        noted = constant(value)
-        if noted is None or type(noted.value) is torch.Tensor:
-            return None
-        keys.append((option, noted.key))
-    if not views or (inplace and not isinstance(arguments[0], StandInTensor)):
-        return None
-
-    def call(*tensors: Any) -> Any:
-        left = iter(tensors)
-        return function(*(next(left) if each is None else each.value for each in template), **options)
-
+    noted = _note(function, arguments, options)
     session = switch.current()
-    if session is None:
+    if noted is None or session is None:
         return None
-    if inplace:
-        written = write(tuple(keys), call, views, shapes)
-        if written is None:
-            return None
-        target: StandInTensor = arguments[0]
-        target.memory.value = written
-        return target
-    made = record(tuple(keys), call, views, shapes)
-    return None if made is None else tensor_of(made, session)
+    key = (name, torch.get_default_dtype(), *noted.key)
+    if not inplace:
+        made = record(key, noted.run, noted.views, noted.others)
+        return None if made is None else tensor_of(made, session)
+    target = arguments[0]
+    if not isinstance(target, StandInTensor):
+        return None
+    written = write(key, noted.run, noted.views, noted.others)
+    if written is None:
+        return None
+    target.memory.value = written
+    return target
 
 
 def _pointwise(owner: Any, name: str) -> Callable[..., StandInTensor | None]:
@@ -276,10 +261,10 @@ def _detach(tensor: Any) -> StandInTensor | None:
 def _viewed(change: Callable[..., Layout | None]) -> Callable[..., StandInTensor | None]:
     """Records a view."""
 
-    def view(tensor: Any, *arguments: Any) -> StandInTensor | None:
+    def view(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
         if not _is_open(tensor):
             return None
-        layout = change(tensor.layout_, *arguments)
+        layout = attempt(change, (tensor.layout_, *arguments), options)
         return None if layout is None else over(tensor.memory, layout)
 
     return view
@@ -316,12 +301,8 @@ def _reshaped(layout: Layout, *lengths: Any) -> Layout | None:
     return Layout(shape, dense(shape).strides, layout.offset)
 
 
-def _unsqueezed(layout: Layout, dim: Any) -> Layout | None:
-    return layout.inserted(dim)
-
-
 def _squeezed(layout: Layout, *dims: Any) -> Layout | None:
-    return layout.squeezed(*_several(dims))
+    return layout.squeezed(_several(dims) if dims else None)
 
 
 def _permuted(layout: Layout, *order: Any) -> Layout | None:
@@ -334,11 +315,7 @@ def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None
             return None
         places = _several(dims)
         session = switch.current()
-        if (
-            session is None
-            or not places
-            or not all(type(dim) is int and -tensor.ndim <= dim < tensor.ndim for dim in places)
-        ):
+        if session is None or not places or not are_places(places, tensor.ndim):
             return None
         shown = tensor.layout_.mirrored(*(dim for dim in places if tensor.shape[dim] > 1))
         if shown is None:
@@ -426,24 +403,25 @@ _RECORDED: dict[Any, Any] = {
 _RECORDED |= {getattr(torch.Tensor, name): _pointwise(torch.Tensor, name) for name in _OPERATORS}
 _RECORDED |= {getattr(torch.Tensor, name): _written(name) for name in _WRITTEN}
 _RECORDED |= {getattr(torch.Tensor, method): _cast(getattr(torch, dtype)) for method, dtype in _CASTS.items()}
-_VIEWS: dict[Any, Callable[..., Layout | None]] = {
-    torch.Tensor.__getitem__: _indexed,
-    torch.Tensor.permute: _permuted,
-    torch.permute: _permuted,
-    torch.Tensor.transpose: Layout.swapped,
-    torch.transpose: Layout.swapped,
-    torch.Tensor.swapaxes: Layout.swapped,
-    torch.Tensor.movedim: Layout.moved,
-    torch.movedim: Layout.moved,
-    torch.Tensor.unsqueeze: _unsqueezed,
-    torch.unsqueeze: _unsqueezed,
-    torch.Tensor.squeeze: _squeezed,
-    torch.squeeze: _squeezed,
-    torch.Tensor.view: _reshaped,
-    torch.Tensor.reshape: _reshaped,
-    torch.reshape: _reshaped,
+_VIEWS: dict[str, Callable[..., Layout | None]] = {
+    "__getitem__": _indexed,
+    "movedim": Layout.moved,
+    "moveaxis": Layout.moved,
+    "permute": _permuted,
+    "reshape": _reshaped,
+    "squeeze": _squeezed,
+    "swapaxes": Layout.swapped,
+    "swapdims": Layout.swapped,
+    "transpose": Layout.swapped,
+    "unsqueeze": Layout.inserted,
+    "view": _reshaped,
 }
-_RECORDED |= {function: _viewed(change) for function, change in _VIEWS.items()}
+_RECORDED |= {
+    getattr(owner, name): _viewed(change)
+    for owner in (torch, torch.Tensor)
+    for name, change in _VIEWS.items()
+    if hasattr(owner, name)
+}
 _RECORDED |= {
     torch.stack: _stack,
     torch.cat: _cat,
@@ -457,3 +435,21 @@ _RECORDED |= {
     torch.Tensor.__setitem__: _set_items,
     torch.Tensor.numpy: _numpy,
 }
+
+# What torch calls parameters that may be given by keyword; of all other functions, input and other.
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("cat", "concat", "stack"), ("tensors", "dim")),
+    **dict.fromkeys(("clamp", "clamp_", "clip", "clip_"), ("input", "min", "max")),
+    **dict.fromkeys(("clamp_max", "clamp_max_"), ("input", "max")),
+    **dict.fromkeys(("clamp_min", "clamp_min_"), ("input", "min")),
+    **dict.fromkeys(("flip", "permute"), ("input", "dims")),
+    **dict.fromkeys(("masked_fill", "masked_fill_"), ("input", "mask", "value")),
+    **dict.fromkeys(("movedim", "moveaxis"), ("input", "source", "destination")),
+    **dict.fromkeys(("squeeze", "unsqueeze"), ("input", "dim")),
+    **dict.fromkeys(("swapdims", "transpose"), ("input", "dim0", "dim1")),
+    "reshape": ("input", "shape"),
+    "swapaxes": ("input", "axis0", "axis1"),
+    "view": ("input", "size"),
+    "where": ("condition", "input", "other"),
+}
+_SYNONYMS = {"axis": "dim"}  # as torch has it, for numpy's sake

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import switch
 from ..array import StandInArray, become_real, of_stand_in, record_function
+from ..call import attempt
 from ..image import StandInImage
 from .front import Front
 
@@ -51,11 +52,11 @@ def _maker(name: str, passes_on: Callable[[StandInArray], bool]) -> Callable[[Ca
                 return original(*arguments, **options)
             source = arguments[0]
             if type(source) is StandInImage:
-                made = _of_image(name, original, *arguments, **options)
+                made = attempt(_of_image, (name, original, *arguments), options)
                 if made is not None:
                     return made
             elif type(source) is StandInArray:
-                made = _of_array(name, original, passes_on, *arguments, **options)
+                made = attempt(_of_array, (name, original, passes_on, *arguments), options)
                 if made is not None:
                     return made
                 arguments = (become_real(source, f"numpy.{name}"), *arguments[1:])

@@ -11,6 +11,7 @@ from torch.utils.data._utils import collate
 
 from .. import switch
 from ..array import StandInArray, become_real, record_function, to_tensor
+from ..call import attempt
 from ..tensor import StandInTensor
 from .front import Front
 from .swap import Swap
@@ -54,7 +55,7 @@ def _from_numpy(original: Callable[..., Any]) -> Callable[..., Any]:
 def _as_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
     def as_tensor(data: Any, *arguments: Any, **options: Any) -> Any:
         if type(data) is StandInArray:
-            made = None if arguments else _shared(original, data, **options)
+            made = attempt(_shared, (original, data, *arguments), options)
             if made is not None:
                 return made
             data = become_real(data, "torch.as_tensor")
