@@ -39,7 +39,7 @@ enum {
     GL_BAD_ARGUMENT = -3, /* a plan or an argument is not valid */
     GL_FORKED = -4,       /* this process is a fork of the one that loaded the library */
     GL_BUG = -5,          /* a panic in core; the text holds its stack */
-    GL_MEMORY = -6,       /* out of memory */
+    GL_MEMORY = -6,       /* out of memory, or an image on the way of more than 2^31 - 1 pixels */
     GL_SHAPE = -7,        /* samples of one batch differ in shape; text as torch.stack's */
     GL_RANGE = -8,        /* a sample that is not there was asked for */
     GL_UNREADABLE = -9    /* a file of arrays cannot be opened or read, or is too short */

@@ -46,6 +46,7 @@ var kinds = []struct {
 	{pipeline.ErrBug, C.GL_BUG},
 	{mem.ErrNoMemory, C.GL_MEMORY},
 	{op.ErrNoMemory, C.GL_MEMORY},
+	{op.ErrTooLarge, C.GL_MEMORY},
 }
 
 // report tells C what became of a call.

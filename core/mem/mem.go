@@ -52,6 +52,9 @@ type Block struct{ c *C.gl_block }
 
 // New maps size bytes (at least 1), zeroed. The block is taken.
 func New(p Purpose, size int) (Block, error) {
+	if size < 0 { // a sum that was larger than an int
+		return wrap(nil, p, size)
+	}
 	return wrap(C.gl_block_new(C.size_t(max(size, 1)), nil, &counters[p]), p, size)
 }
 

@@ -19,10 +19,10 @@ import (
 //   - a resize of a flipped image is a pass of its own: Pillow's weights are not exactly mirror images;
 //   - steps that change nothing vanish; if none is left, one pass copies.
 //
-// Fuse does not allocate if dst has room for the passes.
+// Fuse does not allocate if dst has room for the passes. It fails with ErrTooLarge where Pillow would run out of memory.
 func Fuse(dst []Pass, in recipe.Size, steps []recipe.Step) ([]Pass, recipe.Size, error) {
-	if in.Width < 1 || in.Height < 1 {
-		return dst, in, fmt.Errorf("fuse: an image of %v pixels", in)
+	if err := fits(int64(in.Width), int64(in.Height)); err != nil {
+		return dst, in, fmt.Errorf("fuse: %w", err)
 	}
 	f := fuser{passes: dst, start: len(dst), in: in, size: in}
 	for i, step := range steps {
@@ -36,7 +36,33 @@ func Fuse(dst []Pass, in recipe.Size, steps []recipe.Step) ([]Pass, recipe.Size,
 	if n := len(f.passes) - f.start; n > PassesMax {
 		return dst, in, fmt.Errorf("fuse: %d passes, at most %d are possible", n, PassesMax)
 	}
+	for i := f.start; i < len(f.passes); i++ {
+		if p := &f.passes[i]; p.Kind == Resample && int64(p.Out.Width)*int64(p.Src.Height) > PixelsMax {
+			return dst, in, fmt.Errorf("fuse: between the passes of a resize: %dx%d: %w", p.Out.Width, p.Src.Height, ErrTooLarge)
+		}
+	}
 	return f.passes, f.size, nil
+}
+
+// fits says what is wrong with the size of an image, if anything.
+func fits(width, height int64) error {
+	switch {
+	case width < 1 || height < 1:
+		return fmt.Errorf("an image of %dx%d pixels", width, height)
+	case width > math.MaxInt32 || height > math.MaxInt32 || width*height > PixelsMax:
+		return fmt.Errorf("%dx%d: %w", width, height, ErrTooLarge)
+	default:
+		return nil
+	}
+}
+
+// outOf is the size that a step leaves, whose sides may not fit an int32.
+func outOf(step recipe.Step, in recipe.Size) (width, height int64) {
+	if step.Kind == recipe.Pad {
+		return int64(in.Width) + int64(step.Left) + int64(step.Right), int64(in.Height) + int64(step.Top) + int64(step.Bottom)
+	}
+	out := step.Out(in)
+	return int64(out.Width), int64(out.Height)
 }
 
 type fuser struct {
@@ -71,10 +97,10 @@ func (f *fuser) add(step recipe.Step) error {
 	if err := step.Check(); err != nil {
 		return err
 	}
-	out := step.Out(f.size)
-	if out.Width < 1 || out.Height < 1 {
-		return fmt.Errorf("to %v pixels", out)
+	if err := fits(outOf(step, f.size)); err != nil {
+		return err
 	}
+	out := step.Out(f.size)
 	switch step.Kind {
 	case recipe.Crop:
 		if step.Left < 0 || step.Top < 0 || int64(step.Left)+int64(step.Width) > int64(f.size.Width) ||
@@ -103,10 +129,6 @@ func (f *fuser) add(step recipe.Step) error {
 		}
 		if step.Mode > recipe.Symmetric {
 			return fmt.Errorf("no padding mode %d", step.Mode)
-		}
-		if int64(f.size.Width)+int64(step.Left)+int64(step.Right) > math.MaxInt32 ||
-			int64(f.size.Height)+int64(step.Top)+int64(step.Bottom) > math.MaxInt32 {
-			return fmt.Errorf("padding to more than 2^31 - 1 pixels a side")
 		}
 		if out != f.size {
 			f.push(Pass{Kind: Pad, Left: step.Left, Top: step.Top, Right: step.Right, Bottom: step.Bottom,

@@ -38,8 +38,12 @@ import (
 	"github.com/goloader/goloader/core/recipe"
 )
 
-// ErrNoMemory is what is returned when C memory runs out.
-var ErrNoMemory = errors.New("out of memory")
+var (
+	// ErrNoMemory is what is returned when C memory runs out.
+	ErrNoMemory = errors.New("out of memory")
+	// ErrTooLarge says that an image, or one on the way to it, would have more than PixelsMax pixels.
+	ErrTooLarge = fmt.Errorf("an image of more than %d pixels", PixelsMax)
+)
 
 // PassOrder says which of a resize's two passes comes first; Pillow changed it twice, and the pixels with it (op.h).
 type PassOrder int32
@@ -80,8 +84,12 @@ func (s Status) String() string {
 	}
 }
 
-// PassesMax is the most passes an image can have.
-const PassesMax = C.GL_PASSES_MAX
+const (
+	// PassesMax is the most passes an image can have.
+	PassesMax = C.GL_PASSES_MAX
+	// PixelsMax is the most pixels that an image can have at any time.
+	PixelsMax = C.GL_PIXELS_MAX
+)
 
 // PassKind says what a Pass does.
 type PassKind int32

@@ -9,7 +9,12 @@
 
 #include "../decode/decoder.h"
 
-enum { GL_PASSES_MAX = 16 };
+enum {
+    GL_PASSES_MAX = 16,
+    /* Pixels of any image on the way, and of what is between the two passes of a resize.  Pillow refuses far smaller
+     * files as bombs, and has no memory for larger images on most machines. */
+    GL_PIXELS_MAX = INT32_MAX
+};
 
 /* Filters: Pillow's by its numbers (Image.Resampling), and those whose arithmetic is another library's. */
 enum {

@@ -10,7 +10,6 @@ enum {
     /* A buffer that one huge image left larger than this goes back to the system after the run. */
     KEEP_BYTES = 64 << 20
 };
-static const int64_t pixels_max = INT32_MAX; /* of any image on the way; Pillow refuses far smaller ones as bombs */
 
 typedef struct shape {
     int32_t planes, width, height;
@@ -118,7 +117,7 @@ static int is_inside(gl_window w, int64_t width, int64_t height) {
 }
 
 static int is_size(int64_t width, int64_t height) {
-    return width >= 1 && height >= 1 && width <= INT32_MAX && height <= INT32_MAX && width * height <= pixels_max;
+    return width >= 1 && height >= 1 && width <= INT32_MAX && height <= INT32_MAX && width * height <= GL_PIXELS_MAX;
 }
 
 static int is_filter(int32_t filter) {

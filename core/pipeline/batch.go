@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
@@ -278,11 +279,14 @@ func (l *Loader) layout(n int, out [2]recipe.Size) (fields []Field, size int) {
 	return place(specs[:]...)
 }
 
-// place puts arrays one after the other.
+// place puts arrays one after the other. More bytes than an int counts are math.MaxInt, which no slot has.
 func place(specs ...tensor.Spec) (fields []Field, size int) {
 	for _, spec := range specs {
 		size = align(size)
 		fields = append(fields, Field{size, spec})
+		if spec.Check() != nil || spec.Bytes() > math.MaxInt-fieldAlign-size {
+			return fields, math.MaxInt
+		}
 		size += spec.Bytes()
 	}
 	return fields, size

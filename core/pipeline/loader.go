@@ -387,9 +387,14 @@ func (l *Loader) putBuffer(b *source.Buffer) {
 	l.buffers = append(l.buffers, b)
 }
 
-// tooLarge reports whether an image must meet Pillow's decompression bomb check, which Pillow makes itself: it may warn
-// or raise.
-func (l *Loader) tooLarge(size recipe.Size) bool {
-	limit := l.plan.Pillow.MaxPixels
-	return limit > 0 && int64(size.Width)*int64(size.Height) > limit
+// tooLarge says why an image of some size is left to Pillow, if it is.
+func (l *Loader) tooLarge(size recipe.Size) string {
+	switch limit := l.plan.Pillow.MaxPixels; {
+	case limit > 0 && size.Pixels() > limit: // Pillow warns or raises when the file is opened, before any draw
+		return fmt.Sprintf("%v pixels, more than PIL.Image.MAX_IMAGE_PIXELS", size)
+	case size.Pixels() > op.PixelsMax:
+		return fmt.Sprintf("%v: %v", size, op.ErrTooLarge)
+	default:
+		return ""
+	}
 }

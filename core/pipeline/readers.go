@@ -55,7 +55,7 @@ func (r *Run) decideOnReaders() {
 	}
 	for rs.slow && rs.serving < readersMax && !r.closed {
 		rs.serving++
-		r.group.Go(r.serveReads)
+		r.spawn(r.serveReads)
 	}
 }
 

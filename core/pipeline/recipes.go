@@ -152,6 +152,8 @@ func (w *worker) readSources(b *batch, sp *span) error {
 			s.state, s.why = unsized, fmt.Sprintf("%s: %v", origin.Name(), err)
 		case size != s.size:
 			s.state, s.why = unsized, fmt.Sprintf("%s: it has %v pixels now, %v when it was opened", origin.Name(), size, s.size)
+		case size.Pixels() > op.PixelsMax:
+			s.state, s.why = unsized, fmt.Sprintf("%s: %v: %v", origin.Name(), size, op.ErrTooLarge)
 		default:
 			s.state, s.format = sized, header.Format
 		}

@@ -28,7 +28,7 @@ func (r *Run) placeRows(b *batch) error {
 			return nil
 		}
 		expected := slices.Clone(b.indices)
-		r.group.Go(func() error { return guard(func() error { l.rows.Expect(expected); return nil }) })
+		r.spawn(func() error { l.rows.Expect(expected); return nil })
 		return nil
 	}
 	if b.bytes > atOnceMax {

@@ -10,7 +10,6 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/goloader/goloader/core/ring"
@@ -65,7 +64,7 @@ type Run struct {
 	loader  *Loader
 	options Options
 	events  int // eventfd: readable when Next has news
-	group   errgroup.Group
+	group   sync.WaitGroup
 
 	mu       sync.Mutex
 	work     sync.Cond // workers wait here for spans
@@ -124,11 +123,21 @@ func (r *Run) start() {
 	}
 	r.started = true
 	for range r.options.Workers {
-		r.group.Go(r.serve)
+		r.spawn(r.serve)
 	}
 	if r.loader.files != nil {
 		r.decideOnReaders()
 	}
+}
+
+// spawn starts a goroutine. If it fails, or panics, so do all batches of the run, now and to come: there may be nobody to
+// work on them.
+func (r *Run) spawn(task func() error) {
+	r.group.Go(func() {
+		if err := guard(task); err != nil {
+			r.fail(err)
+		}
+	})
 }
 
 // Events is a file descriptor that is readable when Next has news. It is closed by Close.
@@ -322,8 +331,7 @@ func (r *Run) Close() error {
 	atomic.StoreInt32(&r.cancel, 1)
 	r.work.Broadcast()
 	r.mu.Unlock()
-	// A worker that could not start said so through its batches.
-	_ = r.group.Wait()
+	r.group.Wait()
 
 	for _, b := range r.batches {
 		b.drop(r.loader)
@@ -386,7 +394,7 @@ func (r *Run) serve() error {
 	defer serving.Add(-1)
 	w, err := newWorker(r)
 	if err != nil {
-		return r.fail(err)
+		return err
 	}
 	defer w.close()
 	r.mu.Lock()
@@ -463,8 +471,8 @@ func (r *Run) pick() (*batch, *span) {
 	return nil, nil
 }
 
-// fail makes all batches of the run fail, now and to come: there is nobody to work on them.
-func (r *Run) fail(err error) error {
+// fail makes all batches of the run fail, now and to come.
+func (r *Run) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.broken = err
@@ -472,7 +480,6 @@ func (r *Run) fail(err error) error {
 		r.lose(b, err)
 	}
 	r.announce()
-	return err
 }
 
 func (r *Run) finishRead(b *batch, sp *span, err error) {

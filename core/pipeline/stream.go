@@ -90,7 +90,12 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 	}
 	before := st.mt
 	from := len(b.steps)
-	steps, out, err := r.loader.drawImage(b, b.drawn, b.steps)
+	var steps []recipe.Step
+	var out recipe.Size
+	err := guard(func() (err error) {
+		steps, out, err = r.loader.drawImage(b, b.drawn, b.steps)
+		return err
+	})
 	var need *draw.NeedExp
 	var no *draw.Refused
 	switch {

@@ -94,15 +94,15 @@ func (w *worker) read(b *batch, sp *span) error {
 		}
 		header, err := decode.Probe(sp.buffer.Slice(s.from, s.to))
 		size := recipe.Size{Width: header.Width, Height: header.Height}
-		switch {
-		case err != nil:
-			s.state, s.why = unsized, fmt.Sprintf("%s: %v", l.files.Name(int(s.index)), err)
-		case l.tooLarge(size):
-			// Pillow warns or raises when the file is opened, before any draw.
-			s.state, s.why = unsized, fmt.Sprintf("%s: %v pixels, more than PIL.Image.MAX_IMAGE_PIXELS", l.files.Name(int(s.index)), size)
-		default:
-			s.state, s.format, s.size = sized, header.Format, size
+		why := l.tooLarge(size)
+		if err != nil {
+			why = err.Error()
 		}
+		if why != "" {
+			s.state, s.why = unsized, fmt.Sprintf("%s: %s", l.files.Name(int(s.index)), why)
+			continue
+		}
+		s.state, s.format, s.size = sized, header.Format, size
 	}
 	return nil
 }

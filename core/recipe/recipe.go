@@ -84,6 +84,9 @@ type Size struct{ Width, Height int32 }
 
 func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 
+// Pixels is how many there are.
+func (s Size) Pixels() int64 { return int64(s.Width) * int64(s.Height) }
+
 // Step is one op on a planar 8-bit image with its numbers. Fields a Kind does not name are zero.
 type Step struct {
 	Kind     Kind

@@ -84,6 +84,8 @@ func TestMemoryThatCannotBeHadIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, mem.ErrNoMemory)
 	require.ErrorContains(t, err, "1152921504606846976 bytes for slots")
 	require.False(t, b.Valid())
+	_, err = mem.New(mem.Slots, -1)
+	require.ErrorIs(t, err, mem.ErrNoMemory, "a sum that was larger than an int")
 }
 
 // The states of a block and what each allows.

@@ -136,6 +136,20 @@ func TestStepsThatCannotBeAreErrors(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+	for name, c := range map[string]struct {
+		in    recipe.Size
+		steps []recipe.Step
+	}{
+		"pad":             {photo, []recipe.Step{{Kind: recipe.Pad, Left: 1<<31 - 1, Right: 1<<31 - 1, Top: 1}}},
+		"image":           {recipe.Size{Width: 1 << 16, Height: 1 << 15}, nil},
+		"resize":          {photo, []recipe.Step{{Kind: recipe.Resize, Width: 1 << 20, Height: 1 << 20}, centre}},
+		"transform":       {photo, []recipe.Step{{Kind: recipe.Affine, Width: 1 << 20, Height: 1 << 11}, centre}},
+		"between passes":  {recipe.Size{Width: 1, Height: 1 << 30}, []recipe.Step{{Kind: recipe.Resize, Width: 2, Height: 3}}},
+		"a side too much": {photo, []recipe.Step{{Kind: recipe.Pad, Bottom: 1<<31 - 1}, {Kind: recipe.Crop, Width: 1, Height: 1}}},
+	} {
+		_, _, err := op.Fuse(nil, c.in, c.steps)
+		require.ErrorIs(t, err, op.ErrTooLarge, name)
+	}
 	var steps []recipe.Step
 	for range op.PassesMax + 1 {
 		steps = append(steps, border)

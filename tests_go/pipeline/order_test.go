@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/rng"
@@ -365,6 +367,63 @@ func TestARunGoesOnAfterManyPanics(t *testing.T) {
 		require.Equal(t, delivered, r.run1(int64(k%8)).kind)
 	}
 	require.EqualValues(t, 50, l.Stats.Failed.Load())
+}
+
+// A plan that Parse would refuse: a choice out of none.
+func TestAPanicOfADrawIsItsBatchsAlone(t *testing.T) {
+	leakcheck.Check(t)
+	photos, p := makePhotos(8, 1, good...), still(4)
+	p.Parts = append(p.Parts, p.Parts[0])
+	p.Parts[1].Transforms = []plan.Transform{plan.Augment{Rounds: 1, API: plan.V1}, p.Parts[0].Transforms[0]}
+	r := start(t, openLoader(t, p, store(t, photos)), p, photos, pipeline.Options{Workers: 2, Streams: 1, Span: 1})
+	r.submit(0, 1)
+	r.submit(2, 5, 3)
+	r.submit(1, 3)
+	r.deliver().Slot.Release()
+	_, _, err := r.next()
+	require.ErrorIs(t, err, pipeline.ErrBug)
+	require.ErrorContains(t, err, "sample 5")
+	r.deliver().Slot.Release()
+}
+
+// Images and batches that no memory can hold.
+
+func TestImagesOfTooManyPixelsAreTheirBatchsError(t *testing.T) {
+	leakcheck.Check(t)
+	photos, p := makePhotos(2, 1, good...), still(2)
+	p.Parts[0].Transforms = []plan.Transform{
+		plan.Resize{Size: []int32{1 << 20, 1 << 20}, Filter: plan.Bicubic}, plan.CenterCrop{Size: plan.HeightWidth{Height: 8, Width: 8}}}
+	r := start(t, openLoader(t, p, store(t, photos)), p, photos, pipeline.Options{Workers: 2, Streams: 1})
+	for range 2 {
+		r.submit(0, 1)
+		_, _, err := r.next()
+		require.ErrorIs(t, err, op.ErrTooLarge)
+	}
+}
+
+func TestBatchesOfMoreBytesThanAreCountedAreErrors(t *testing.T) {
+	leakcheck.Check(t)
+	random := rand.New(rand.NewPCG(1, 1))
+	photos := []photo{kinds["png"](size(1, 2047), random)}
+	photos[0].name = "tall"
+	p := newPlan(floats, plan.Part{Count: 1, Table: floatTable(1),
+		Transforms: []plan.Transform{plan.Resize{Size: []int32{1 << 20}, Filter: plan.Bicubic}}})
+	r := start(t, openLoader(t, p, store(t, photos)), p, photos, pipeline.Options{Workers: 2, Streams: 1})
+	r.submit(make([]int64, 400)...) // of 2^54.6 bytes each: 2^63.2 together
+	_, _, err := r.next()
+	require.ErrorIs(t, err, mem.ErrNoMemory)
+}
+
+// A header may claim any size: what no image can have is for Pillow to find out.
+func TestAHeaderOfTooManyPixelsIsAskedFor(t *testing.T) {
+	leakcheck.Check(t)
+	photos, p := makePhotos(1, 1, "png"), still(1)
+	p.Pillow.MaxPixels = 0
+	binary.BigEndian.PutUint32(photos[0].file[16:], 1<<20)
+	binary.BigEndian.PutUint32(photos[0].file[20:], 1<<20)
+	r := start(t, openLoader(t, p, store(t, photos)), p, photos, pipeline.Options{Workers: 2, Streams: 1})
+	r.submit(0)
+	require.Contains(t, r.question(pipeline.AskPixels).Reason, op.ErrTooLarge.Error())
 }
 
 // The event descriptor is quiet unless Next has news, so that a waiter sleeps.

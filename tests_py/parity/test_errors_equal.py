@@ -270,3 +270,22 @@ def test_truncated_images_that_pillow_was_told_to_load(
     )
     events = check(Program(loader_of(files, batch_size=8, shuffle=True, num_workers=num_workers), draw=True))
     assert not twins.errors(events)
+
+
+@pytest.mark.parametrize(
+    "size, count",
+    [
+        ((2**20, 2**20), 1),  # more pixels than an image can have
+        (2**20, 400),  # more bytes than are counted: 1 x 2047 pixels become 2^20 x 2047 * 2^20
+    ],
+)
+def test_images_that_no_memory_holds(make: Make, size: Any, count: int) -> None:
+    """torch is not asked: Pillow takes what memory there is before it raises MemoryError."""
+    files = make(
+        {"tall.png": photos.save(photos.picture(1, 2047, 1), "PNG")}, T.Compose([T.Resize(size), T.ToTensor()])
+    )
+    loader = goloader.DataLoader(files, batch_sampler=[[0] * count] * 2)
+    batches = iter(loader)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            next(batches)
