@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,13 @@ def cifar(transform: Any, count: int = 23, kind: Any = datasets.CIFAR10) -> Any:
     return made(kind, data=planar, targets=labels(count), transform=transform, train=True)
 
 
+def pairs(count: int, height: int, width: int) -> list[Any]:
+    """As FER2013 keeps its images: tensors of their own."""
+    return [
+        (torch.tensor(image), label) for image, label in zip(noise(count, height, width), labels(count), strict=True)
+    ]
+
+
 def all_kinds() -> dict[str, Callable[[Any], Any]]:
     targets = np.array(labels(23))
     table = torch.arange(23 * 8).view(23, 8)
@@ -82,6 +90,7 @@ def all_kinds() -> dict[str, Callable[[Any], Any]]:
             transform=t,
             train=True,
         ),
+        "FER2013": lambda t: made(datasets.FER2013, _samples=pairs(23, 48, 44), transform=t),
         "turned round": lambda t: mnist(datasets.MNIST, t, size=(20, 30)),
     }
 
@@ -169,6 +178,23 @@ def test_changes_between_epochs_are_seen(num_workers: int) -> None:
     check(program)
 
 
+@WORKERS
+def test_changes_of_a_list_of_images_are_seen(num_workers: int) -> None:
+    def change(epoch: int, loader: Any) -> None:
+        samples = loader.dataset._samples
+        samples[2] = samples[epoch]
+        samples[3] = (samples[3][0], 70 + epoch)
+        samples[4][0].zero_()
+        samples[5][0].set_(torch.full((20, 30), epoch, dtype=torch.uint8))
+
+    dataset = functools.partial(made, datasets.FER2013, transform=T.Compose([T.RandomCrop(8), T.ToTensor()]))
+    program = Program(
+        lambda: {"dataset": dataset(_samples=pairs(23, 20, 30)), "batch_size": 4, "num_workers": num_workers}, epochs=3
+    )
+    program.before = change
+    check(program)
+
+
 def test_changes_between_batches_are_seen_without_workers() -> None:
     def run(kind: Any) -> list[Any]:
         dataset = cifar(T.ToTensor())
@@ -202,6 +228,11 @@ def test_what_stays_with_torch() -> None:
         "whole rows": made(datasets.QMNIST, data=torch.zeros(3, 9, 9).byte(), targets=torch.zeros(3, 8), compat=False,
                            transform=crop, train=True),
         "no labels": made(datasets.STL10, data=noise(3, 3, 9, 9), labels=None, transform=crop, split="unlabeled"),
+        "faces without labels": made(datasets.FER2013, _samples=[(torch.zeros(9, 9).byte(), None)], transform=crop),
+        "faces of two sizes": made(datasets.FER2013, _samples=pairs(2, 9, 9) + pairs(2, 9, 8), transform=crop),
+        "faces in floats": made(datasets.FER2013, _samples=[(torch.zeros(9, 9), 1)] * 2, transform=crop),
+        "faces turned": made(datasets.FER2013, _samples=[(torch.zeros(9, 8).byte().T, 1)], transform=crop),
+        "no faces": made(datasets.FER2013, _samples=[], transform=crop),
         "four channels": made(datasets.CIFAR10, data=noise(3, 9, 9, 4), targets=labels(3), transform=crop, train=True),
     }  # fmt: skip
     others["target_transform"].target_transform = str

@@ -288,6 +288,7 @@ def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     yield made(datasets.QMNIST, data=tensor, targets=torch.zeros(4, 8).int(), compat=True)
     yield made(datasets.USPS, data=grey, targets=labels)
     yield made(datasets.SEMEION, data=grey, labels=np.array(labels))
+    yield made(datasets.FER2013, _samples=[(each.clone(), label) for each, label in zip(tensor, labels, strict=True)])
     for kind in datasets.CIFAR10, datasets.CIFAR100:
         yield made(kind, data=np.zeros((4, 8, 8, 3), np.uint8), targets=labels)
     for kind in datasets.SVHN, datasets.STL10:
@@ -351,7 +352,7 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     (
         "images in memory",
         "`MNIST`, `FashionMNIST`, `KMNIST`, `EMNIST`, `QMNIST`, `USPS`, `SEMEION`, `CIFAR10`, `CIFAR100`, `SVHN`, "
-        "`STL10`, `Subset` and `ConcatDataset` of them",
+        "`STL10`, `FER2013`, `Subset` and `ConcatDataset` of them",
         pictures,
     ),
     (

@@ -1,9 +1,9 @@
-"""torchvision's datasets of images in memory: MNIST and its kin, CIFAR, SEMEION, SVHN, STL10, USPS."""
+"""torchvision's datasets of images in memory: MNIST and its kin, CIFAR, SEMEION, SVHN, STL10, USPS, FER2013."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..refusal import Refusal, RefusalError
 from ..rows import Array, Pixels
 from ..transforms import lower as lower_transform
 from .known import Known, nearest
+from .sequences import Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
@@ -46,11 +47,13 @@ class Kind(Known):
     axes          of its data: n images, y rows, x columns, c channels
     targets       the attribute that has the labels
     read          what it holds -> labels, if int() of an item is the label
+    data          the attribute that has the images; if it has the labels too, it is a list of (image, label) tuples
     """
 
     axes: str
     targets: str
     read: Callable[[Any], NDArray[np.int64] | None]
+    data: str = "data"
 
 
 def _ints(targets: Any) -> NDArray[np.int64] | None:
@@ -80,6 +83,11 @@ def _first_of_each(targets: Any) -> NDArray[np.int64] | None:
     return None
 
 
+def _second_of_each(samples: Any) -> NDArray[np.int64] | None:
+    """FER2013's; None where there are none, as of its test set."""
+    return _ints([label for _, label in samples])
+
+
 _KINDS = (
     Kind("mnist", "MNIST", "nyx", "targets", _whole_numbers),  # FashionMNIST, KMNIST and EMNIST too
     Kind("mnist", "QMNIST", "nyx", "targets", _first_of_each),
@@ -88,6 +96,7 @@ _KINDS = (
     Kind("semeion", "SEMEION", "nyx", "labels", _whole_numbers),
     Kind("svhn", "SVHN", "ncyx", "labels", _whole_numbers),
     Kind("stl10", "STL10", "ncyx", "labels", _whole_numbers),
+    Kind("fer2013", "FER2013", "nyx", "_samples", _second_of_each, data="_samples"),
 )
 
 
@@ -104,9 +113,8 @@ class Pictures(Node):
     def __init__(self, dataset: Any, kind: Kind) -> None:
         self.dataset, self._kind = dataset, kind
         self._check()
-        self._data = dataset.data
-        self._array = _array(dataset, kind)
-        pixels = _pixels(self._array, kind)
+        self._images = _images(dataset, kind)
+        pixels = self._images.pixels
         lowered = lower_transform(dataset.transform, pixels.channels)
         if isinstance(lowered, Refusal):
             raise RefusalError(lowered.stage, lowered.what, lowered.why)
@@ -124,7 +132,7 @@ class Pictures(Node):
     def _check(self) -> None:
         """Raise RefusalError unless dataset[i] is what its class was written to make of an index."""
         dataset, kind = self.dataset, self._kind
-        attributes = ("data", kind.targets, "transform", "target_transform")
+        attributes = (kind.data, kind.targets, "transform", "target_transform")
         check_class(dataset, kind.base, "torchvision", attributes)
         if dataset.target_transform is not None:
             raise RefusalError("source", name_of(dataset), "it has a target_transform")
@@ -140,8 +148,7 @@ class Pictures(Node):
             return False
         targets = getattr(dataset, self._kind.targets)
         return (
-            dataset.data is self._data
-            and _layout(dataset.data) == self._array.layout
+            self._images.unchanged(getattr(dataset, self._kind.data), at)
             and type(targets) is type(self._given)
             and len(targets) == len(self._given)
             and (equal(targets, self._given) if at is None else equal_at(targets, self._given, at))
@@ -149,13 +156,52 @@ class Pictures(Node):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Memory:
-    """Data as a numpy array of uint8, what keeps it alive, and where it is."""
+def _images(dataset: Any, kind: Kind) -> _Block | _Listed:
+    data = getattr(dataset, kind.data)
+    return _Listed(name_of(dataset), data) if kind.data == kind.targets else _Block(name_of(dataset), data, kind)
 
-    array: NDArray[np.uint8]
-    owner: Any
-    layout: Any
+
+class _Block:
+    """Images that are one array, or one tensor."""
+
+    def __init__(self, name: str, data: Any, kind: Kind) -> None:
+        wanted = torch.Tensor if kind.module == "mnist" else np.ndarray
+        if type(data) is not wanted or data.ndim != len(kind.axes) or data.dtype not in (np.uint8, torch.uint8):
+            raise RefusalError("source", name, f"its data is not a {wanted.__name__} of uint8 images")
+        self._data, self._layout = data, _layout(data)
+        if isinstance(data, np.ndarray):
+            self.pixels = _pixels(data, data, kind)
+        else:
+            tensor = Tensor(data)
+            self.pixels = _pixels(_over(tensor), tensor, kind)
+
+    def unchanged(self, data: Any, at: Indices | None) -> bool:
+        return data is self._data and _layout(data) == self._layout
+
+
+class _Listed:
+    """Images that are tensors of their own, each in a tuple with its label."""
+
+    def __init__(self, name: str, samples: Any) -> None:
+        if type(samples) is not list or set(map(type, samples)) != {tuple} or set(map(len, samples)) != {2}:
+            raise RefusalError("source", name, "its samples are not a list of (image, label) tuples")
+        self._samples, self._tensors = list(samples), [image for image, _ in samples]
+        first = self._tensors[0]
+        why = why_not_sequences(self._tensors)
+        if why or type(first) is not torch.Tensor or first.dtype != torch.uint8 or first.ndim != 2:
+            raise RefusalError("source", name, f"its images are a {why}" if why else "its images are not of uint8")
+        if len({image.shape for image in self._tensors}) > 1 or not first.numel():
+            raise RefusalError("source", name, "its images are not of one size")
+        self._rows = Sequences(self._tensors)
+        height, width = first.shape
+        rows = replace(self._rows.array, shape=(len(samples), height, width), strides=(0, width, 1), lengths=None)
+        self.pixels = Pixels(rows, "flat", (height, width))
+
+    def unchanged(self, samples: Any, at: Indices | None) -> bool:
+        if type(samples) is not list or len(samples) != len(self._samples):
+            return False
+        rows = range(len(samples)) if at is None else at.tolist()
+        return all(samples[i] is self._samples[i] for i in rows) and self._rows.unchanged(self._tensors, at)
 
 
 def _layout(data: Any) -> Any:
@@ -164,22 +210,16 @@ def _layout(data: Any) -> Any:
     return data.__array_interface__["data"][0], data.shape, data.strides, data.dtype
 
 
-def _array(dataset: Any, kind: Kind) -> _Memory:
-    data = dataset.data
-    wanted = torch.Tensor if kind.module == "mnist" else np.ndarray
-    if type(data) is not wanted or data.ndim != len(kind.axes) or data.dtype not in (np.uint8, torch.uint8):
-        raise RefusalError("source", name_of(dataset), f"its data is not a {wanted.__name__} of uint8 images")
-    if isinstance(data, np.ndarray):
-        return _Memory(data, data, _layout(data))
-    tensor = Tensor(data)
+def _over(tensor: Tensor) -> NDArray[np.uint8]:
+    """An array over a tensor's memory, which is not kept alive by it."""
     shape, strides = tensor.array.shape, tensor.array.strides
     place = {"data": (tensor.array.address, False), "shape": shape, "strides": strides, "typestr": "|u1", "version": 3}
     holder = type("Memory", (), {"__array_interface__": place})()
-    return _Memory(np.asarray(holder), tensor, _layout(data))
+    return np.asarray(holder)
 
 
-def _pixels(memory: _Memory, kind: Kind) -> Pixels:
-    array, axes = memory.array, kind.axes
+def _pixels(array: NDArray[np.uint8], owner: Any, kind: Kind) -> Pixels:
+    axes = kind.axes
     layout = "flat" if "c" not in axes else "interleaved" if array.strides[axes.index("c")] == 1 else "planar"
     if "c" in axes and array.shape[axes.index("c")] != 3:
         raise RefusalError("source", kind.name, f"its images have {array.shape[axes.index('c')]} channels, not 3")
@@ -188,5 +228,5 @@ def _pixels(memory: _Memory, kind: Kind) -> Pixels:
     if height < 1 or width < 1:
         raise RefusalError("source", kind.name, "its images have no pixels")
     turned = array.transpose([axes.index(axis) for axis in order])
-    view = Array(turned.__array_interface__["data"][0], turned.shape, turned.strides, memory.owner)
+    view = Array(turned.__array_interface__["data"][0], turned.shape, turned.strides, owner)
     return Pixels(view, layout, (height, width))
