@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 
 from . import switch
-from . import tail as tails
 from .call import attempt, by_place, note
 from .image import StandInImage, recipe_of
 from .layout import Layout, dense
 from .recipe import Recipe
-from .session import Session
 from .tensor import over as tensor_over
 from .tensor import tensor_of
-from .value import Memory, Recorded, View, as_array, joined, layout_of, of_image, record, see, write
+from .value import Memory, Recorded, View, as_array, joined, of_image, record, see, write
 
 __all__ = ["StandInArray", "become_real", "of_pixels", "over", "pixels_of", "record_function"]
 
@@ -337,7 +335,7 @@ def made_of(made: Recorded | None) -> Any:
     session = switch.current()
     if made is None or session is None:
         return None
-    return over(Memory(made.value, session), made.layout) if made.numpy else tensor_of(made, session)
+    return over(Memory(made.value, session), made.layout, made.writeable) if made.numpy else tensor_of(made, session)
 
 
 def _write(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
@@ -467,27 +465,17 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 # ---- from images, to images, to tensors
 
 
-def of_pixels(made: Recipe, key: Hashable, function: Callable[[Any], Any], session: Session) -> StandInArray | None:
+def of_pixels(image: Recipe, key: Hashable, function: Callable[[Any], Any]) -> Any:
     """The array [height, width] or [height, width, 3] that `function`, known by `key`, makes of a recipe's image."""
-    channels = 3 if made.mode == "RGB" else 1
-    dims = "hwc" if channels == 3 else "hw"
-    followed = tails.first(key, function, channels, dims, made.mode)
-    if followed is None or not followed.numpy:
-        return None
-
-    def make() -> Any:
-        return function(made.carry_out())
-
-    value = of_image(made, followed, make)
-    return over(Memory(value, session), layout_of(followed, value.shape, dims), followed.writeable)
+    return made_of(of_image(image, key, function, "hwc" if image.mode == "RGB" else "hw"))
 
 
-def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], Any]) -> StandInArray | None:
+def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], Any]) -> Any:
     """The same of a stand-in for an image, in a thread that records."""
     session = switch.current()
     if session is None or not session.arrays or image.mode not in ("RGB", "L", "P"):
         return None
-    return of_pixels(recipe_of(image), key, function, session)
+    return of_pixels(recipe_of(image), key, function)
 
 
 def to_tensor(array: StandInArray) -> Any:

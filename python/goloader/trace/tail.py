@@ -136,16 +136,15 @@ class Followed(NamedTuple):
 _first: dict[Hashable, Followed | None] = {}
 
 
-def first(key: Hashable, function: Callable[[Any], Any], channels: int, dims: str, mode: str = "") -> Followed | None:
-    """What a function makes of PIL images of 1 or 3 channels; None if it is none of each byte by itself.
+def first(key: Hashable, function: Callable[[Any], Any], dims: str, mode: str) -> Followed | None:
+    """What a function makes of PIL images of a mode: RGB, L or P; None if it is none of each byte by itself.
 
     key   names the function and its arguments
     dims  extents of what it makes, as in Pattern
-    mode  Pillow's; without, RGB or L
     """
-    mode = mode or ("RGB" if channels == 3 else "L")
     place = (key, mode)
     if place not in _first:
+        channels = 3 if mode == "RGB" else 1
         _first[place] = _follow(lambda pixels: (function(_image(pixels, mode)),), channels, dims)
     return _first[place]
 

@@ -18,7 +18,7 @@ from . import recipe, switch
 from .layout import Layout, dense
 from .recipe import STEPS_MAX, Recipe
 from .session import Session, TroubleError
-from .tail import OUTER, Followed, Pattern, Tail, follow, strides_of_ones, strides_with_ones
+from .tail import OUTER, Followed, Pattern, Tail, first, follow, strides_of_ones, strides_with_ones
 
 __all__ = [
     "Memory",
@@ -30,7 +30,6 @@ __all__ = [
     "as_tensor",
     "copied",
     "joined",
-    "layout_of",
     "of_image",
     "record",
     "see",
@@ -254,12 +253,35 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
     return Seen(images, kept, tail, pattern)
 
 
-def of_image(image: Recipe, made: Followed, make: Callable[[], Any]) -> Value:
-    """What the first function makes of one image."""
-    return Value((image,), (), made.tail, made.order, make)
+class Recorded(NamedTuple):
+    """What a function makes: a block of its own, and how it lies there.
+
+    numpy      it is an array, not a tensor
+    writeable  of arrays
+    """
+
+    value: Value
+    layout: Layout
+    numpy: bool
+    writeable: bool = True
 
 
-def layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:
+def of_image(image: Recipe, key: Hashable, function: Callable[[Any], Any], dims: str) -> Recorded | None:
+    """What a function makes of what a recipe's carry_out gives; None if it is no function of each byte by itself.
+
+    key   names the function and its arguments
+    dims  extents of the result, as in tail.Pattern
+    """
+    made = first(key, function, dims, image.mode)
+    if made is None:
+        return None
+    value = Value((image,), (), made.tail, made.order, lambda: function(image.carry_out()))
+    lengths = {"h": image.size[1], "w": image.size[0], "c": made.tail.channels, "_": 1}
+    layout = _layout_of(made, tuple(lengths[letter] for letter in dims), dims)
+    return Recorded(value, layout, made.numpy, made.writeable)
+
+
+def _layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:
     """How something of these extents lies that fills a block of its own; `dims` as in tail.Pattern."""
     lengths = dict(zip(dims, shape, strict=True))
     strides, step = {}, 1
@@ -268,14 +290,6 @@ def layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:
         step *= lengths[letter]
     found = [strides.get(letter, 0) for letter in dims]
     return Layout(shape, strides_with_ones(dims, shape, found, made.ones))
-
-
-class Recorded(NamedTuple):
-    """What a function makes: a block of its own, and how it lies there."""
-
-    value: Value
-    layout: Layout
-    numpy: bool
 
 
 def _view(value: Value, layout: Layout, numpy: bool) -> Any:
@@ -310,7 +324,7 @@ def record(
         made.order.lstrip(OUTER),
         lambda: function(*(_view(*each) for each in views)),
     )
-    return Recorded(value, layout_of(made, inputs[0][1].shape, head.pattern.dims), made.numpy)
+    return Recorded(value, _layout_of(made, inputs[0][1].shape, head.pattern.dims), made.numpy, made.writeable)
 
 
 def write(
@@ -354,7 +368,7 @@ def copied(function: Callable[[Any], Any], view: View, shown: Layout) -> Recorde
         return None
     axes = made.order.lstrip(OUTER)
     copy = Value(seen.images, seen.outer, made.tail, axes, lambda: function(_view(value, layout, numpy)))
-    return Recorded(copy, layout_of(made, shown.shape, pattern.dims), numpy)
+    return Recorded(copy, _layout_of(made, shown.shape, pattern.dims), numpy)
 
 
 def _see_all(inputs: Sequence[View], others: Sequence[tuple[int, ...]]) -> list[Seen] | None:

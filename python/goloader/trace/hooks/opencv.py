@@ -104,7 +104,7 @@ def _opened(original: Callable[..., Any], find: Callable[..., Any], arguments: A
         source = find(*arguments, **options)
     except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
         source = None
-    made = None if source is None else of_pixels(source.recipe(), "OpenCV", np.array, session)
+    made = None if source is None else of_pixels(source.recipe(), "OpenCV", np.array)
     if made is not None:
         return made
     session.became_real(f"cv2.{original.__name__} of a file that the core leaves to OpenCV")
@@ -147,8 +147,8 @@ def _recorded(steps: Callable[..., Made | None]) -> Callable[[Callable[..., Any]
 def _record(
     original: Callable[..., Any], steps: Callable[..., Made | None], array: Any, *rest: Any, **options: Any
 ) -> Any:
-    session, shown = switch.current(), pixels_of(array)
-    if session is None or shown is None:
+    shown = pixels_of(array)
+    if shown is None:
         return None
     try:
         found = steps(shown.size, shown.mode, *rest, **options)
@@ -157,7 +157,7 @@ def _record(
     if found is None or len(shown.steps) + len(found[0]) > STEPS_MAX:
         return None
     made = shown.then(lambda real: original(real, *rest, **options), (), *found)
-    return of_pixels(made, "OpenCV", np.array, session)
+    return of_pixels(made, "OpenCV", np.array)
 
 
 def _converted(size: Any, mode: str, code: int, dst: Any = None, dstCn: int = 0) -> Made | None:  # noqa: N803

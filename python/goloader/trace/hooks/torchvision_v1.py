@@ -16,10 +16,9 @@ import torch
 from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functional_pil, functional
 
 from .. import recipe, switch
-from .. import tail as tails
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
-from ..tensor import StandInTensor, over, record_function
-from ..value import Memory, layout_of, of_image
+from ..tensor import StandInTensor, record_function, tensor_of
+from ..value import of_image
 from .pillow import record_border
 from .swap import Swap
 
@@ -47,13 +46,10 @@ def _tensor_maker(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any
             session = switch.current()
             if session is not None and type(pic) is StandInImage:
                 if is_movable(pic, 0):
-                    channels, dims = (3, "chw") if pic.mode == "RGB" else (1, "_hw")
-                    followed = tails.first((name, torch.get_default_dtype()), original, channels, dims, pic.mode)
-                    if followed is not None:
-                        image = recipe_of(pic)
-                        value = of_image(image, followed, lambda: original(image.carry_out()))
-                        shape = (channels, pic.height, pic.width)
-                        return over(Memory(value, session), layout_of(followed, shape, dims))
+                    dims = "chw" if pic.mode == "RGB" else "_hw"
+                    made = of_image(recipe_of(pic), (name, torch.get_default_dtype()), original, dims)
+                    if made is not None:
+                        return tensor_of(made, session)
                 become_real(pic, name)
             return original(pic)
 

@@ -20,11 +20,10 @@ from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from ...plan.probe import torch_resizes
 from .. import header, recipe, switch
-from .. import tail as tails
 from ..recipe import STEPS_MAX, Recipe, Source
 from ..session import Session
-from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over
-from ..value import Memory, layout_of, of_image
+from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
+from ..value import of_image
 from .swap import Swap
 
 __all__ = ["swaps"]
@@ -200,14 +199,9 @@ def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> 
 
 def _tensor(made: Recipe, order: str, session: Session) -> StandInTensor | None:
     """The tensor of a recipe whose carry_out gives one; `order` says how it lies in memory."""
-    channels, dims = (3, "chw") if made.mode == "RGB" else (1, "_hw")
     function = _channels_last if order == "hwc" else _contiguous
-    followed = tails.first(("torchvision", order), function, channels, dims)
-    if followed is None:
-        return None
-    value = of_image(made, followed, lambda: function(made.carry_out()))
-    shape = (channels, made.size[1], made.size[0])
-    return over(Memory(value, session), layout_of(followed, shape, dims))
+    recorded = of_image(made, ("torchvision", order), function, "chw" if made.mode == "RGB" else "_hw")
+    return None if recorded is None else tensor_of(recorded, session)
 
 
 def _channels_last(pixels: Any) -> torch.Tensor:
