@@ -7,10 +7,16 @@ error is raised by Pillow, at the line where the user's own code expects it.
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
-__all__ = ["probe", "probe_file"]
+__all__ = ["HEAD_BYTES_MAX", "JPEG", "PNG", "Header", "Probed", "probe", "probe_file", "probe_path"]
+
+# How the files begin.
+JPEG = b"\xff\xd8\xff"
+PNG = b"\x89PNG"
 
 _HEAD_BYTES = 1024
+HEAD_BYTES_MAX = 1 << 18
 _JPEG_MODES = {1: "L", 3: "RGB", 4: "CMYK"}
 # (colour type, bits) of a PNG file. Other kinds are left to Pillow.
 _PNG_MODES = {(0, 2): "L", (0, 4): "L", (0, 8): "L", (2, 8): "RGB", (2, 16): "RGB", (4, 8): "LA", (6, 8): "RGBA"}
@@ -28,27 +34,49 @@ def probe(content: bytes) -> Header | None:
     return None
 
 
-def probe_file(fd: int) -> tuple[Header | None, tuple[int, int]]:
-    """The same of an open file, without moving it; and its bytes and its time of modification in ns."""
+class Probed(NamedTuple):
+    """What was seen of a file.
+
+    header  None if it is not plain
+    stamp   its bytes, and when it was modified, in ns
+    head    its first bytes: 1024, and of a JPEG file whose header lies behind them 1 << 18
+    """
+
+    header: Header | None
+    stamp: tuple[int, int]
+    head: bytes
+
+
+def probe_path(path: bytes) -> Probed | None:
+    """What is seen of a file; None if it cannot be read."""
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            return probe_file(number)
+        finally:
+            os.close(number)
+    except (OSError, ValueError):
+        return None
+
+
+def probe_file(fd: int) -> Probed:
+    """The same of an open file, without moving it. Raises OSError."""
     about = os.fstat(fd)
-    stamp = about.st_size, about.st_mtime_ns
-    return _probe_file(fd, about.st_size), stamp
-
-
-def _probe_file(fd: int, size: int) -> Header | None:
+    size, stamp = about.st_size, (about.st_size, about.st_mtime_ns)
     head = os.pread(fd, _HEAD_BYTES, 0)
     end = os.pread(fd, 12, max(size - 12, 0))
     if not end.endswith((_PNG_END, _JPEG_END)):
-        return None
+        return Probed(None, stamp, head)
     header = _probe_head(head)
-    if header is None and head[:3] == b"\xff\xd8\xff" and size > _HEAD_BYTES:
+    if header is None and head[:3] == JPEG and size > _HEAD_BYTES:
         # The frame header lies behind a thumbnail or a colour profile.
-        header = _probe_head(os.pread(fd, 1 << 18, 0))
-    return header
+        head = os.pread(fd, HEAD_BYTES_MAX, 0)
+        header = _probe_head(head)
+    return Probed(header, stamp, head)
 
 
 def _probe_head(head: bytes) -> Header | None:
-    if head[:3] == b"\xff\xd8\xff":
+    if head[:3] == JPEG:
         return _jpeg(head)
     if head[:16] == b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR" and len(head) > 28:
         mode = _PNG_MODES.get((head[25], head[24]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import os
-import stat
 import zlib
 from functools import cache
 from typing import Any
@@ -31,9 +30,6 @@ _IMREAD_COLOR_BGR = 1
 _IMREAD_IGNORE_ORIENTATION = 128
 IMREAD_COLOR_RGB = 256
 
-_PNG = b"\x89PNG"
-_HEAD_BYTES = 1024
-_HEAD_BYTES_MAX = 1 << 18
 _ORIENTATION = 0x0112
 
 # Flags that are known, with the modes of files that they read as the core does: three colours, without alpha, or grey
@@ -94,25 +90,21 @@ def read(content: bytes, flags: int) -> OpenCVSource | None:
 
 def read_file(path: bytes, flags: int) -> OpenCVSource | None:
     """What cv2.imread reads from a file; None for what the core leaves to it, and for errors."""
-    try:
-        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+    probed = header.probe_path(path)
+    found = None if probed is None else _found(probed.header, flags)
+    if probed is None or found is None:
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
+    content = probed.head
+    length = probed.stamp[0] if content.startswith(header.PNG) else header.HEAD_BYTES_MAX
+    if len(content) < length and (content.startswith(header.PNG) or not _is_plain(content, flags)):
+        try:
+            with open(path, "rb") as file:
+                content = file.read(length)
+        except OSError:
             return None
-        probed, stamp = header.probe_file(number)
-        found = _found(probed, flags)
-        if found is None:
-            return None
-        content = os.pread(number, _HEAD_BYTES, 0)
-        if not _is_plain(content, flags) or content.startswith(_PNG):
-            content = os.pread(number, stamp[0] if content.startswith(_PNG) else _HEAD_BYTES_MAX, 0)
-    except OSError:
+    if not _is_plain(content, flags):
         return None
-    finally:
-        os.close(number)
-    return OpenCVSource(os.path.abspath(path), flags, *found, stamp) if _is_plain(content, flags) else None
+    return OpenCVSource(os.path.abspath(path), flags, *found, probed.stamp)
 
 
 def _found(found: header.Header | None, flags: int) -> tuple[tuple[int, int], str] | None:
@@ -129,7 +121,7 @@ def _found(found: header.Header | None, flags: int) -> tuple[tuple[int, int], st
 
 def _is_plain(content: bytes, flags: int) -> bool:
     """Whether OpenCV gives the pixels as they are; `content` are a PNG file, and the headers of a JPEG file."""
-    if content.startswith(_PNG):
+    if content.startswith(header.PNG):
         # An animation's first frame, and an orientation. Elsewhere than as a chunk's name that is rare.
         turned = flags >= 0 and not flags & _IMREAD_IGNORE_ORIENTATION and b"eXIf" in content
         return not turned and b"acTL" not in content and (flags >= 0 or (content[24] <= 8 and b"tRNS" not in content))

@@ -75,6 +75,7 @@ def _kind(fp: Any, image: Image.Image) -> str:
 def _source(fp: Any) -> Source | None:
     """What the core can read; None for all else, and for errors: Pillow raises its own."""
     kind = type(fp)
+    probed: header.Probed | None
     try:
         if kind is io.BytesIO:
             content = fp.getvalue()
@@ -85,21 +86,19 @@ def _source(fp: Any) -> Source | None:
             number = fp.fileno()
             if not path or not os.path.samestat(os.fstat(number), os.stat(path)):
                 return None
-            found, stamp = header.probe_file(number)
+            probed = header.probe_file(number)
         elif kind is str or kind is bytes or isinstance(fp, os.PathLike):
             path = os.fsencode(fp)
             if not path.startswith(b"/"):
                 path = os.path.abspath(path)
-            number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            try:
-                found, stamp = header.probe_file(number)
-            finally:
-                os.close(number)
+            probed = header.probe_path(path)
         else:
             return None
     except (OSError, ValueError):
         return None
-    return None if found is None or _too_large(found[0]) else Source(path, fp, *found, stamp)
+    if probed is None or probed.header is None or _too_large(probed.header[0]):
+        return None
+    return Source(path, fp, *probed.header, probed.stamp)
 
 
 def _too_large(size: tuple[int, int]) -> bool:

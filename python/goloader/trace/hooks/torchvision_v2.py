@@ -153,7 +153,7 @@ def _decode_image(original: Callable[..., Any]) -> Callable[..., Any]:
             source = _file(os.fsencode(input))
         elif type(input) is torch.Tensor and input.dtype == torch.uint8 and input.ndim == 1 and input.is_contiguous():
             content = input.numpy().tobytes()
-            found = header.probe(content) if content.startswith(_JPEG) else None
+            found = header.probe(content) if content.startswith(header.JPEG) else None
             source = None if found is None else _TorchvisionSource(content, None, *found)
         made = _decoded(source, mode, session)
         if made is not None:
@@ -164,22 +164,11 @@ def _decode_image(original: Callable[..., Any]) -> Callable[..., Any]:
     return decode_image
 
 
-_JPEG = b"\xff\xd8\xff"
-
-
 def _file(path: bytes) -> _TorchvisionSource | None:
-    try:
-        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+    probed = header.probe_path(path)
+    if probed is None or probed.header is None or not probed.head.startswith(header.JPEG):
         return None
-    try:
-        found, stamp = header.probe_file(number)
-        jpeg = os.pread(number, len(_JPEG), 0) == _JPEG
-    except OSError:
-        return None
-    finally:
-        os.close(number)
-    return _TorchvisionSource(os.path.abspath(path), None, *found, stamp) if found is not None and jpeg else None
+    return _TorchvisionSource(os.path.abspath(path), None, *probed.header, probed.stamp)
 
 
 def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> StandInTensor | None:
