@@ -11,8 +11,8 @@ from typing import Any
 
 from PIL import Image
 
-from .._steps import TRANSPOSES, table_of, transform_of
-from . import recipe, switch
+from .. import _steps
+from . import switch
 from .recipe import STEPS_MAX, Recipe, Source
 from .session import Session, TroubleError
 
@@ -155,7 +155,7 @@ class StandInImage(Image.Image):
             if mode == made.mode:
                 return _derive(made, _base.convert, arguments, (), made.size, mode)
             if made.mode in ("RGB", "L"):
-                steps = (recipe.grayscale(3 if mode == "RGB" else 1),)
+                steps = (_steps.grayscale(3 if mode == "RGB" else 1),)
                 if len(made.steps) < STEPS_MAX:
                     return _derive(made, _base.convert, arguments, steps, made.size, mode)
             elif mode == "RGB" and not made.steps:  # as the core's decoders give it
@@ -172,7 +172,7 @@ class StandInImage(Image.Image):
                 number = Image.Resampling.NEAREST  # Pillow takes no other
             pair = tuple(size) if isinstance(size, (tuple, list)) else ()
             if len(pair) == 2 and all(type(side) is int and 0 < side < _SIDE_MAX for side in pair):
-                steps = () if pair == made.size else (recipe.resize(*pair, int(number)),)
+                steps = () if pair == made.size else (_steps.resize(*pair, int(number)),)
                 return _derive(made, _base.resize, (pair, resample), steps, pair, made.mode)
         become_real(self, "Image.resize")
         return self.resize(size, resample, box, reducing_gap)
@@ -189,8 +189,8 @@ class StandInImage(Image.Image):
 
     def transpose(self, method: Any) -> Any:
         made = _begin(self)
-        if made is not None and _moves(made, 3) and isinstance(method, int) and int(method) in TRANSPOSES:
-            steps, turns = TRANSPOSES[int(method)]
+        if made is not None and _moves(made, 3) and isinstance(method, int) and int(method) in _steps.TRANSPOSES:
+            steps, turns = _steps.TRANSPOSES[int(method)]
             size = made.size[::-1] if turns else made.size
             return _derive(made, _base.transpose, (method,), steps, size, made.mode)
         become_real(self, "Image.transpose")
@@ -201,9 +201,9 @@ class StandInImage(Image.Image):
         if made is not None and _records(made) and mode in (None, made.mode):
             if callable(lut) and not isinstance(lut, Image.ImagePointHandler):
                 lut = [lut(i) for i in range(256)] * len(self.getbands())  # as Pillow calls it
-            table = table_of(made.mode, lut)
+            table = _steps.table_of(made.mode, lut)
             if table is not None:
-                steps = (recipe.lookup(table),)
+                steps = (_steps.lookup(table),)
                 return _derive(made, _base.point, (lut, mode), steps, made.size, made.mode)
         become_real(self, "Image.point")
         return self.point(lut, mode)
@@ -219,7 +219,7 @@ class StandInImage(Image.Image):
     ) -> Any:
         made = _begin(self)
         if made is not None and _records(made):
-            step = transform_of(made.mode, size, method, data, resample, fillcolor)
+            step = _steps.transform_of(made.mode, size, method, data, resample, fillcolor)
             if step is not None:
                 arguments = (tuple(size), method, tuple(data), resample, fill, fillcolor)
                 return _derive(made, _base.transform, arguments, (step,), tuple(size), made.mode)
@@ -413,6 +413,6 @@ def _crop_steps(window: tuple[int, int, int, int], size: tuple[int, int]) -> tup
     inner_right, inner_bottom = min(left + width, size[0]), min(top + height, size[1])
     if inner_left >= inner_right or inner_top >= inner_bottom:
         return None
-    inner = recipe.crop(inner_left, inner_top, inner_right - inner_left, inner_bottom - inner_top)
+    inner = _steps.crop(inner_left, inner_top, inner_right - inner_left, inner_bottom - inner_top)
     border = (inner_left - left, inner_top - top, left + width - inner_right, top + height - inner_bottom)
-    return (inner, recipe.pad(*border, "constant")) if any(border) else (inner,)
+    return (inner, _steps.pad(*border, "constant")) if any(border) else (inner,)

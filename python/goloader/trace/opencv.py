@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _steps
 from . import header, recipe, switch
 from .recipe import Recipe, Source
 
@@ -69,8 +70,8 @@ class OpenCVSource(Source):
     def recipe(self) -> Recipe:
         """The array as it is in its file."""
         if self.mode == "L":
-            return Recipe(self, None, None, (recipe.grayscale(1),), self.size, "L")
-        steps = () if self.flags > 0 and self.flags & IMREAD_COLOR_RGB else (recipe.select((2, 1, 0)),)
+            return Recipe(self, None, None, (_steps.grayscale(1),), self.size, "L")
+        steps = () if self.flags > 0 and self.flags & IMREAD_COLOR_RGB else (_steps.select((2, 1, 0)),)
         return Recipe(self, None, None, steps, self.size, "RGB")
 
 

@@ -13,55 +13,11 @@ from typing import Any
 
 from PIL import Image
 
-from .._steps import (
-    autocontrast,
-    brightness,
-    contrast,
-    crop,
-    equalize,
-    flip_horizontal,
-    flip_vertical,
-    grayscale,
-    hue,
-    lookup,
-    opencv_gray,
-    pad,
-    resize,
-    rotate_90,
-    saturation,
-    select,
-    sharpness,
-    transform,
-)
+from .. import _steps
 from . import switch
 from .session import TroubleError
 
-__all__ = [
-    "OPENCV",
-    "PILLOW",
-    "STEPS_MAX",
-    "TORCHVISION",
-    "Recipe",
-    "Source",
-    "autocontrast",
-    "brightness",
-    "contrast",
-    "crop",
-    "equalize",
-    "flip_horizontal",
-    "flip_vertical",
-    "grayscale",
-    "hue",
-    "lookup",
-    "opencv_gray",
-    "pad",
-    "resize",
-    "rotate_90",
-    "saturation",
-    "select",
-    "sharpness",
-    "transform",
-]
+__all__ = ["OPENCV", "PILLOW", "STEPS_MAX", "TORCHVISION", "Recipe", "Source"]
 
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
@@ -147,7 +103,7 @@ class Recipe:
     @classmethod
     def of(cls, source: Source) -> Recipe:
         """The image as it is in its file; one of mode L is the core's RGB image without its colours."""
-        steps = (grayscale(1),) if source.mode == "L" else ()
+        steps = (_steps.grayscale(1),) if source.mode == "L" else ()
         return cls(source, None, None, steps, source.size, source.mode, source.mode == "P")
 
     def then(

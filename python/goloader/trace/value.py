@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from . import recipe, switch
+from .. import _steps
+from . import switch
 from .layout import Layout, dense
 from .recipe import STEPS_MAX, Recipe
 from .session import Session, TroubleError
@@ -231,11 +232,11 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
     height, width = places["h"], places["w"]
     size = (lengths[width], lengths[height])
     if lengths[width] != shape[width] or lengths[height] != shape[height]:
-        made.append(recipe.crop(starts[width], starts[height], *size))
+        made.append(_steps.crop(starts[width], starts[height], *size))
     if backwards[width]:
-        made.append(recipe.flip_horizontal())
+        made.append(_steps.flip_horizontal())
     if backwards[height]:
-        made.append(recipe.flip_vertical())
+        made.append(_steps.flip_vertical())
     channel = places.get("c")
     if channel is not None:
         chosen = tuple(range(starts[channel], starts[channel] + lengths[channel]))
@@ -243,7 +244,7 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
         if chosen != (0, 1, 2):
             if len(chosen) == 2:
                 return None
-            made.append(recipe.select(chosen))
+            made.append(_steps.select(chosen))
             tail = tail.pick(chosen)
     if made:
         if len(images[0].steps) + len(made) > STEPS_MAX:

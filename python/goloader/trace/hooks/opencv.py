@@ -14,7 +14,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from .. import opencv, recipe, switch
+from ... import _steps
+from .. import opencv, switch
 from ..array import StandInArray, become_real, of_pixels, pixels_of, record_function
 from ..recipe import STEPS_MAX
 from .front import Front
@@ -31,13 +32,13 @@ _BORDERS = {
     cv2.BORDER_REFLECT: "symmetric",
     cv2.BORDER_REFLECT_101: "reflect",
 }
-_SWAPPED = recipe.select((2, 1, 0))
+_SWAPPED = _steps.select((2, 1, 0))
 # Code of a conversion: mode before, steps, mode after.
 _CONVERSIONS = {
     cv2.COLOR_BGR2RGB: ("RGB", (_SWAPPED,), "RGB"),
-    cv2.COLOR_RGB2GRAY: ("RGB", (recipe.opencv_gray(1),), "L"),
-    cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, recipe.opencv_gray(1)), "L"),
-    cv2.COLOR_GRAY2BGR: ("L", (recipe.grayscale(3),), "RGB"),
+    cv2.COLOR_RGB2GRAY: ("RGB", (_steps.opencv_gray(1),), "L"),
+    cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, _steps.opencv_gray(1)), "L"),
+    cv2.COLOR_GRAY2BGR: ("L", (_steps.grayscale(3),), "RGB"),
 }
 
 
@@ -187,13 +188,13 @@ def _resized(
             return None
     if not all(0 < side < _SIDE_MAX for side in made):
         return None
-    return () if made == size else (recipe.resize(*made, _FILTERS[interpolation]),), made, mode
+    return () if made == size else (_steps.resize(*made, _FILTERS[interpolation]),), made, mode
 
 
 def _flipped(size: Any, mode: str, flipCode: int, dst: Any = None) -> Made | None:  # noqa: N803
     code = operator.index(flipCode)
-    across = (recipe.flip_horizontal(),) if code != 0 else ()
-    down = (recipe.flip_vertical(),) if code <= 0 else ()
+    across = (_steps.flip_horizontal(),) if code != 0 else ()
+    down = (_steps.flip_vertical(),) if code <= 0 else ()
     return ((*across, *down), size, mode) if dst is None else None
 
 
@@ -216,7 +217,7 @@ def _bordered(
         return None
     made = size[0] + sides[0] + sides[2], size[1] + sides[1] + sides[3]
     fill = fill[:3] if mode == "RGB" else fill[:1]
-    return (recipe.pad(*sides, _BORDERS[borderType], fill),) if any(sides) else (), made, mode
+    return (_steps.pad(*sides, _BORDERS[borderType], fill),) if any(sides) else (), made, mode
 
 
 def _scalar(value: Any) -> tuple[int, ...] | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from PIL import Image, ImageEnhance, ImageOps
 
-from .. import header, recipe, switch
+from ... import _steps
+from .. import header, switch
 from ..array import StandInArray, pixels_of
 from ..array import become_real as array_becomes_real
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, opened, stand_in
@@ -132,7 +133,7 @@ def record_border(
         return None
     left, top, right, bottom = sides
     size = image.width + left + right, image.height + top + bottom
-    steps = (recipe.pad(left, top, right, bottom, mode, values),) if any(sides) else ()
+    steps = (_steps.pad(left, top, right, bottom, mode, values),) if any(sides) else ()
     return derive(image, function, arguments, steps, size, image.mode)
 
 
@@ -166,7 +167,7 @@ def _autocontrast(original: Callable[..., Any]) -> Callable[..., Any]:
         if switch.current() is not None and is_plain(image):
             plain = type(cutoff) in (int, float) and not cutoff and ignore is None and mask is None
             if plain and preserve_tone is False:
-                return derive(image, original, (), (recipe.autocontrast(),), image.size, image.mode)
+                return derive(image, original, (), (_steps.autocontrast(),), image.size, image.mode)
         return original(image, cutoff, ignore, mask, preserve_tone)
 
     return autocontrast
@@ -175,17 +176,17 @@ def _autocontrast(original: Callable[..., Any]) -> Callable[..., Any]:
 def _equalize(original: Callable[..., Any]) -> Callable[..., Any]:
     def equalize(image: Any, mask: Any) -> Any:
         if switch.current() is not None and is_plain(image) and mask is None:
-            return derive(image, original, (), (recipe.equalize(),), image.size, image.mode)
+            return derive(image, original, (), (_steps.equalize(),), image.size, image.mode)
         return original(image, mask)
 
     return equalize
 
 
 _ENHANCERS: dict[Any, Callable[[float], bytes]] = {
-    ImageEnhance.Brightness: recipe.brightness,
-    ImageEnhance.Contrast: recipe.contrast,
-    ImageEnhance.Color: recipe.saturation,
-    ImageEnhance.Sharpness: recipe.sharpness,
+    ImageEnhance.Brightness: _steps.brightness,
+    ImageEnhance.Contrast: _steps.contrast,
+    ImageEnhance.Color: _steps.saturation,
+    ImageEnhance.Sharpness: _steps.sharpness,
 }
 _FACTOR_MAX = 1e30  # far from what is not finite in float32
 

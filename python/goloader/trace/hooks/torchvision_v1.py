@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functional_pil, functional
 
-from .. import recipe, switch
+from ... import _steps
+from .. import switch
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
 from ..tensor import StandInTensor, record_function, tensor_of
 from ..value import of_image
@@ -124,7 +125,7 @@ def _adjust_hue(original: Callable[..., Any]) -> Callable[..., Any]:
         known = type(hue_factor) in (int, float) and -0.5 <= hue_factor <= 0.5
         if switch.current() is not None and known and is_plain(img) and img.mode == "RGB":
             shift = int(np.int32(hue_factor * 255).astype(np.uint8))
-            return derive(img, original, (hue_factor,), (recipe.hue(shift),), img.size, "RGB")
+            return derive(img, original, (hue_factor,), (_steps.hue(shift),), img.size, "RGB")
         return original(img, hue_factor)
 
     return adjust_hue
@@ -133,7 +134,7 @@ def _adjust_hue(original: Callable[..., Any]) -> Callable[..., Any]:
 def _to_grayscale(original: Callable[..., Any]) -> Callable[..., Any]:
     def to_grayscale(img: Any, num_output_channels: Any) -> Any:
         if switch.current() is not None and is_plain(img) and num_output_channels in (1, 3):
-            steps = () if img.mode == "L" and num_output_channels == 1 else (recipe.grayscale(num_output_channels),)
+            steps = () if img.mode == "L" and num_output_channels == 1 else (_steps.grayscale(num_output_channels),)
             mode = "L" if num_output_channels == 1 else "RGB"
             return derive(img, original, (num_output_channels,), steps, img.size, mode)
         return original(img, num_output_channels)

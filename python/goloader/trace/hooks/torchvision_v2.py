@@ -18,6 +18,7 @@ from torchvision.transforms.v2 import _misc, _utils
 from torchvision.transforms.v2.functional import _geometry
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
+from ... import _steps
 from ...plan.probe import torch_resizes
 from .. import header, recipe, switch
 from ..recipe import STEPS_MAX, Recipe, Source
@@ -234,7 +235,7 @@ def _resized(
     # Which way a tensor with extents of 1 lies is anybody's choice, and torch fails where one pixel comes out.
     if min(height, width, *shown.size) < 2 or len(shown.steps) >= STEPS_MAX or (width, height) == shown.size:
         return None
-    steps = (recipe.resize(width, height, _FILTERS[mode]),)
+    steps = (_steps.resize(width, height, _FILTERS[mode]),)
     made = shown.then(
         lambda real: original(real, [height, width], interpolation, None, True), (), steps, (width, height), shown.mode
     )
