@@ -9,7 +9,7 @@ import operator
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -245,10 +245,15 @@ class InlineIterator(_NativeIterator):
         try:
             return self._receive(run, self._submit(run, batch))
         except _Lost as lost:
-            raise lost.error from None
+            error = lost.error
         except BaseException:
             run.reset()  # an interrupted wait leaves its batch behind
             raise
+        # Raised here, it is told with the errors that led to it where it comes from, and no others.
+        try:
+            raise error
+        finally:
+            del error  # its traceback has this frame
 
     def _still_fits(self, batch: NDArray[np.int64] | Foreign) -> bool:
         """False if the user changed the dataset since: without workers torch's loader sees that at once."""
@@ -339,16 +344,18 @@ class PrefetchingIterator(_NativeIterator):
             if not self._persistent_workers:
                 self._shutdown_workers()
             raise StopIteration
-        worker = self._received % self._num_workers
+        worker, error = self._received % self._num_workers, None
         try:
             batch = self._receive(self._run, self._tasks[0])
         except _Lost as lost:
-            self._advance()
-            _reraise(lost.error, worker)
+            error = lost.error
         except BaseException:
             if self._run.taken > self._received:  # Ctrl-C came with the batch
                 self._advance()
             raise
+        if error is not None:
+            self._advance()
+            _in_worker(error, worker).reraise()
         if batch is None:
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         self._advance()
@@ -412,14 +419,9 @@ class _Helper:
         return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
 
 
-def _reraise(error: Exception, worker: int) -> NoReturn:
-    """Raises an error in torch's words for one in a worker."""
-    try:
-        raise error
-    except Exception:
-        wrapped = ExceptionWrapper(where=f"in DataLoader worker process {worker}")
-    wrapped.reraise()
-    raise AssertionError("reraise returned")
+def _in_worker(error: Exception, worker: int) -> ExceptionWrapper:
+    """An error as torch wraps one in a worker."""
+    return ExceptionWrapper((type(error), error, error.__traceback__), f"in DataLoader worker process {worker}")
 
 
 def _dtype(name: str) -> torch.dtype:

@@ -5,6 +5,8 @@ The next batch comes, and every later one has torch's bits: what the lost batch 
 
 from __future__ import annotations
 
+import re
+import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +74,25 @@ def test_damaged_files(make: Make, num_workers: int, shuffle: bool, name: str) -
         )
     )
     assert twins.errors(events)
+
+
+def chain(loader: Any) -> list[str]:
+    """The classes of the first error of an epoch and of those that led to it, and how they did, as a user reads it."""
+    text = ""
+    try:
+        for _ in loader:
+            pass
+    except Exception as error:
+        text = "".join(traceback.format_exception(error))
+    return re.findall(r"^(?:(?!goloader: )[\w.]+(?=: )|The above |During handling )", text, re.MULTILINE)
+
+
+@WORKERS
+@pytest.mark.parametrize("name", ["cut short", "cut in its header", "PNG cut short", "webp cut short"])
+def test_an_error_is_told_with_the_errors_that_led_to_it_and_no_others(make: Make, num_workers: int, name: str) -> None:
+    files = make(GOOD | DAMAGES[name])
+    want, got = (chain(kind(files, 8, num_workers=num_workers)) for kind in (data.DataLoader, goloader.DataLoader))
+    assert got == want != []
 
 
 @WORKERS
