@@ -13,6 +13,7 @@ from ._beside import Beside
 from ._core import Core
 from .fallback.iterator import without_slots
 from .plan import Explanation, Plan, Refusal, Row
+from .plan.explain import number_of
 from .state.ledger import Record
 from .state.workers import ReportedIterator
 from .trace import door
@@ -85,9 +86,9 @@ def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
         rows = Explanation([chosen, *rows])
     batches: list[Row] = []
     if ours and isinstance(decision, Refusal) and loader.num_workers > 0:
-        made, refused = f"made in {loader.num_workers} worker processes", without_slots(loader)
+        workers, refused = number_of(loader.num_workers, "worker process", "worker processes"), without_slots(loader)
         how = "they come through shared slots" if refused is None else f"they come torch's way: {refused}"
-        batches = [Row("batches", made, "Python", how)]
+        batches = [Row("batches", f"made in {workers}", "Python", how)]
     if isinstance(decision, Plan) and _init_fn.wanted(loader):
         how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
         rows = Explanation([Row("workers", "worker_init_fn", "Python", how), *rows])

@@ -24,7 +24,7 @@ from ..arrays import FileArray
 from ..arrays.mapped import file_of
 from ..seek_index import SeekIndex
 from . import probe
-from .explain import Explanation, Row
+from .explain import Explanation, Row, number_of
 from .lowered import Lowered, lower_neutral
 from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal, RefusalError
@@ -359,7 +359,7 @@ def make_folder(
         parts=((len(files), lowered),),
         world=world,
         rows=(
-            _source_row(f"{len(files)} files in {os.fspath(root)}", 1.0 - files.native_share()),
+            _source_row(f"{number_of(len(files), 'file')} in {os.fspath(root)}", 1.0 - files.native_share()),
             *_seek_rows(seek_index),
             *_transform_rows([lowered]),
         ),
@@ -473,7 +473,7 @@ def _rows(loader: Any, samples: Samples, collation: Collation, stages: Sequence[
 def _source_name(loader: Any, samples: Samples) -> str:
     kind = type(loader.dataset).__qualname__
     over = "" if (kind,) == samples.kinds else f" over {', '.join(samples.kinds)}"
-    return f"{kind}{over}, {samples.length} samples"
+    return f"{kind}{over}, {number_of(samples.length, 'sample')}"
 
 
 def _arrays_row(loader: Any, samples: Arrays) -> Row:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Explanation", "Row"]
+__all__ = ["Explanation", "Row", "number_of"]
 
 Where = Literal["Go", "Python"]
 
@@ -43,14 +43,14 @@ class Explanation:
         """These rows and what was counted so far, once anything was."""
         if not stats["samples"]:
             return self
-        text = f"{_number(stats['samples'], 'sample')} in {_number(stats['batches'], 'batch', 'batches')}"
+        text = f"{number_of(stats['samples'], 'sample')} in {number_of(stats['batches'], 'batch', 'batches')}"
         notes = []
         if pillow := stats["pillow_samples"]:
             notes.append(f"{pillow} of them decoded by Pillow")
         if ahead := stats["read_ahead"]:
             notes.append(f"{ahead} of them read ahead by more threads, since reading is slow")
         if entries := stats["seek_entries"]:
-            index = f"{_number(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
+            index = f"{number_of(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
             notes.append(f"{stats['seek_hits']} with the seek index: {index}")
         return Explanation([*self.rows, Row("so far", text, "Go", "; ".join(notes))])
 
@@ -78,5 +78,6 @@ class Explanation:
         return f"<Explanation: {sum(row.where == 'Go' for row in self.rows)} of {len(self.rows)} stages in Go>\n{self}"
 
 
-def _number(count: int, one: str, several: str = "") -> str:
+def number_of(count: int, one: str, several: str = "") -> str:
+    """A number and what it is of: "1 batch", "2 batches"."""
     return f"{count} {one if count == 1 else several or one + 's'}"

@@ -62,9 +62,15 @@ def test_batches_are_torch_s(root: Path, name: str, workers: int) -> None:
     assert loader.explain().native == (case.state != "Python")
 
 
-def test_the_readme_has_a_table_of_the_gallery() -> None:
-    lines = ["| the pixels come from | datasets of the gallery |", "|---|---|"]
-    for state, text in (("native", "Go"), ("partly", "Go, and some from Python"), ("Python", "Python")):
-        names = " · ".join(name for name, case in CASES.items() if case.state == state)
-        lines.append(f"| {text} | {names} |")
-    require_part("README.md", "gallery", "\n".join(lines) + "\n")
+def test_the_readme_counts_the_gallery_and_its_page_lists_it() -> None:
+    counts, lists = [], ""
+    for state, amount in (("native", "all"), ("partly", "some"), ("Python", "none")):
+        names = [name for name, case in CASES.items() if case.state == state]
+        counts.append(f"{len(names)} have {amount}")
+        lists += f"## {amount.capitalize()} of the pixels from Go\n\n{' · '.join(names)}\n\n"
+    require_part("docs/gallery.md", "gallery", lists)
+    told = f"""\
+Of the {len(CASES)} datasets in [docs/gallery.md](docs/gallery.md), each equal to torch's with 0, 1 and 2 workers,
+{", ".join(counts)} of their pixels from Go.
+"""
+    require_part("README.md", "gallery", told)
