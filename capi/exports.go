@@ -403,14 +403,14 @@ func go_reset(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 //export go_close
 func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	closer, err := get[io.Closer](&handles, int64(h))
-	if err == nil {
-		err = closer.Close()
-	}
+	closer, err := take[io.Closer](&handles, int64(h))
 	if err != nil {
 		return report(err, errOut)
 	}
-	handles.drop(int64(h))
+	if err := closer.Close(); err != nil {
+		handles.restore(int64(h), closer) // a loader with runs
+		return report(err, errOut)
+	}
 	if told, ok := closer.(interface{ Warnings() error }); ok { // a run or a loader
 		warn(told.Warnings(), errOut)
 	}

@@ -246,8 +246,9 @@ gl_status gl_reset(gl_handle run, gl_error *err);
  * child may call it.  Exactly once a lease. */
 void gl_release(void *lease);
 
-/* gl_close closes a run (waits for its workers, milliseconds) or a loader.  Leased batches stay readable.  A seek index
- * with a path is written, if there is enough that is new.
+/* gl_close closes a run (waits for its workers, milliseconds), a loader, a list of files or a sampler, which no other call
+ * may be using.  Of two threads that close one, one gets GL_BAD_HANDLE.  Leased batches stay readable.  A seek index with
+ * a path is written, if there is enough that is new.
  *   err     on GL_OK a warning (the seek index could not be written), or an empty text */
 gl_status gl_close(gl_handle handle, gl_error *err);
 

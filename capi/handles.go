@@ -26,10 +26,11 @@ func (t *table) put(object any) int64 {
 	return t.last
 }
 
-func (t *table) drop(handle int64) {
+// restore puts back what take took.
+func (t *table) restore(handle int64, object any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.objects, handle)
+	t.objects[handle] = object
 }
 
 func (t *table) count() int {
@@ -42,6 +43,21 @@ func (t *table) count() int {
 func get[T any](t *table, handle int64) (T, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
+	return find[T](t, handle)
+}
+
+// take finds the object of a handle that nobody finds any more: one of two who close it at the same time.
+func take[T any](t *table, handle int64) (T, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	object, err := find[T](t, handle)
+	if err == nil {
+		delete(t.objects, handle)
+	}
+	return object, err
+}
+
+func find[T any](t *table, handle int64) (T, error) {
 	object, ok := t.objects[handle].(T)
 	if !ok {
 		return object, fmt.Errorf("handle %d: %w", handle, errHandle)

@@ -518,6 +518,7 @@ func TestLeasesAreReleasedByAnyThread(t *testing.T) {
 	a, _ := photo(t, 0, 8, 8)
 	lines := play(t, "threads", folderPlan(1), a)
 	require.Equal(t, "wrong: 0", take(&lines))
+	require.Equal(t, "closed once: 1000", take(&lines))
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }

@@ -6,6 +6,7 @@
  * PLAN is a file with the plan's JSON; FILE... are the samples, whose labels are 100, 101 ... */
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -680,7 +681,34 @@ static void *release_later(void *lease) {
     return NULL;
 }
 
-/* threads: leases are released by threads that never saw Go, while the run goes on. */
+static atomic_int closing; /* threads that are about to close */
+
+static void *close_too(void *handle) {
+    atomic_fetch_add(&closing, 1);
+    while (atomic_load(&closing) < 2)
+        ;
+    return (void *)(intptr_t)gl_close(*(gl_handle *)handle, NULL);
+}
+
+/* How many handles were closed once, though two threads tried at the same time. */
+static int closed_once(int handles) {
+    const double weights[] = {1, 2};
+    int once = 0;
+    for (int i = 0; i < handles; i++) {
+        gl_handle sampler;
+        pthread_t other;
+        MUST(gl_weighted_open(weights, 1, 2, &sampler, &error));
+        atomic_store(&closing, 0);
+        if (pthread_create(&other, NULL, close_too, &sampler))
+            exit(1);
+        void *theirs, *ours = close_too(&sampler);
+        pthread_join(other, &theirs);
+        once += ((intptr_t)ours == GL_OK) + ((intptr_t)theirs == GL_OK) == 1;
+    }
+    return once;
+}
+
+/* threads: leases are released by threads that never saw Go, while the run goes on; a handle is closed by one of two. */
 static void threads(void) {
     gl_handle loader = opened(&files), run = started(loader, 2);
     enum { BATCHES = 400, AHEAD = 4 };
@@ -701,6 +729,7 @@ static void threads(void) {
     for (int i = 0; i < BATCHES; i++)
         pthread_join(thread[i], NULL);
     printf("wrong: %d\n", wrong);
+    printf("closed once: %d\n", closed_once(1000));
     MUST(gl_close(run, &error));
     MUST(gl_close(loader, &error));
     print_live();
