@@ -110,14 +110,16 @@ static int64_t extent_bytes(int64_t bytes) {
     return (bytes + step - 1) / step * step;
 }
 
-/* drop takes holders out of a state; nobody left means free. */
+/* A state without some holders; nobody left means free. */
+static uint64_t without(uint64_t state, uint64_t holders) {
+    state &= ~holders;
+    return state & HELD ? state : 0;
+}
+
 static void drop(entry *slot, uint64_t holders) {
-    uint64_t before = atomic_load(&slot->state), after;
-    do {
-        after = before & ~holders;
-        if (!(after & HELD))
-            after = 0;
-    } while (!atomic_compare_exchange_weak(&slot->state, &before, after));
+    uint64_t before = atomic_load(&slot->state);
+    while (!atomic_compare_exchange_weak(&slot->state, &before, without(before, holders)))
+        ;
 }
 
 static int claim(entry *slot, int32_t owner) {
@@ -401,11 +403,14 @@ gl_status gl_slot_copy(void *opened, int32_t number, int64_t sequence, void *to,
     gl_status status = GL_OK;
     for (int64_t done = 0; done < bytes;) {
         ssize_t got = pread(all->fd, (char *)to + done, (size_t)(bytes - done), atomic_load(&slot->offset) + done);
-        if (got <= 0 && errno != EINTR) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            errno = got < 0 ? errno : EIO; /* the file has become shorter */
             status = fail(err, GL_ERROR, "pread");
             break;
         }
-        done += got > 0 ? got : 0;
+        done += got;
     }
     drop(slot, LEASED);
     return status;
@@ -424,8 +429,11 @@ void gl_slots_reclaim(void *opened, int32_t owner) {
     slots *all = own(opened);
     for (int i = 0; i < atomic_load(&all->table->count); i++) {
         entry *slot = &all->table->slots[i];
-        if (atomic_load(&slot->state) >> 32 == (uint64_t)owner)
-            drop(slot, TAKEN | SENT);
+        uint64_t before = atomic_load(&slot->state);
+        /* Whoever may have got the slot meanwhile keeps it. */
+        while (before >> 32 == (uint64_t)owner &&
+               !atomic_compare_exchange_weak(&slot->state, &before, without(before, TAKEN | SENT)))
+            ;
     }
 }
 
