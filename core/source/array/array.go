@@ -477,6 +477,9 @@ func extent(run int, dims []dim) (before, behind int, err error) {
 			return 0, 0, nil
 		}
 		row *= d.extent
+		if steps := d.extent - 1; d.stride > reachMax/steps || d.stride < -reachMax/steps {
+			return 0, 0, fmt.Errorf("%d items, %d bytes from one to the next", d.extent, d.stride)
+		}
 		reach := (d.extent - 1) * d.stride
 		before, behind = before-min(reach, 0), behind+max(reach, 0)
 	}
@@ -486,10 +489,12 @@ func extent(run int, dims []dim) (before, behind int, err error) {
 	return before, behind, nil
 }
 
-// A row in a file is read with what lies between its items: at most scatterMax times its bytes, or scatterMin.
 const (
+	// A row in a file is read with what lies between its items: at most scatterMax times its bytes, or scatterMin.
 	scatterMax = 16
 	scatterMin = 64 << 10
+	// No file is so long; sums of a few such reaches fit an int.
+	reachMax = math.MaxInt / 64
 )
 
 // piece finds the array that holds a row.

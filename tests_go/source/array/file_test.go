@@ -155,6 +155,7 @@ func TestFilesThatCannotBeAreRefused(t *testing.T) {
 		"but the file has":   {File: f, Offset: 1<<20 - 7, Rows: 1, Strides: []int{8, 1}},
 		"is scattered over":  {File: f, Rows: 1, Strides: []int{8, 1 << 16}},
 		"from one to the ne": {File: f, Rows: 1 << 60, Strides: []int{1 << 60, 1}},
+		"8 items, 263524915": {File: f, Rows: 1, Strides: []int{8, 2635249153387078803}}, // seven of them are 2^64 + 5
 	} {
 		_, err := array.New(a.Rows, []array.Field{{Row: bytesOf(8), Arrays: []array.Array{a}}})
 		require.ErrorContains(t, err, complaint)
