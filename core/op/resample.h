@@ -74,6 +74,8 @@ typedef struct gl_kernels gl_kernels;
 gl_table_cache *gl_table_cache_open(const gl_kernels *kernels); /* NULL if out of memory */
 void gl_table_cache_close(gl_table_cache *cache);
 size_t gl_table_cache_bytes(const gl_table_cache *cache);
+/* Gives memory back that one huge axis left larger than `keep` bytes; tables that were got are gone. */
+void gl_table_cache_trim(gl_table_cache *cache, size_t keep);
 /* gl_table_cache_get finds or makes the tables of two axes (either key may be NULL); both hold until the next call.
  * 0, or -1 if out of memory. */
 int gl_table_cache_get(gl_table_cache *cache, const gl_axis_key *horizontal, const gl_table **horizontal_table,

@@ -505,4 +505,5 @@ void gl_worker_run(gl_worker *worker, gl_job *jobs, int32_t n, const volatile in
     for (size_t i = 0; i < PIXEL_BUFFER_COUNT; i++)
         if (buffers[i]->size > KEEP_BYTES)
             gl_buffer_free(buffers[i]);
+    gl_table_cache_trim(worker->tables, KEEP_BYTES);
 }

@@ -52,6 +52,13 @@ void gl_table_cache_close(gl_table_cache *cache) {
     gl_buffer_free(&self);
 }
 
+void gl_table_cache_trim(gl_table_cache *cache, size_t keep) {
+    gl_buffer *const kept[] = {&cache->axis, &cache->large[0], &cache->large[1]};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (kept[i]->size > keep)
+            gl_buffer_free(kept[i]);
+}
+
 size_t gl_table_cache_bytes(const gl_table_cache *cache) {
     return cache->self.size + cache->ring.size + cache->axis.size + cache->large[0].size + cache->large[1].size;
 }

@@ -176,6 +176,7 @@ func (w *worker) finish(name func(*sample) string) error {
 
 // placeAside makes room for the largest of a span's samples that have no place in their batch.
 func (w *worker) placeAside(b *batch, sp *span) (unsafe.Pointer, error) {
+	w.aside.Reset(bufferKeep)
 	largest := 0
 	for i := sp.lo; i < sp.hi; i++ {
 		if s := &b.samples[i]; !b.hasPlaceFor(s) {

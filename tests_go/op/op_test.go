@@ -256,6 +256,19 @@ func TestTablesOverwrittenAreMadeAgain(t *testing.T) {
 	require.Less(t, bytesMost, 6<<20)
 }
 
+// What one image of an unusual size took goes back after its run: the axis alone has 70 MB of weights.
+func TestAHugeAxisIsNotKept(t *testing.T) {
+	r := newRig(t, op.ShrinkFirst, 1)
+	start := blank(recipe.Size{Width: 2 << 20, Height: 1}, 3)
+	const width = 1 << 20
+	passes, _, err := op.Fuse(nil, start.size, []recipe.Step{{Kind: recipe.Resize, Filter: recipe.Lanczos, Width: width, Height: 1}})
+	require.NoError(t, err)
+	r.set(0, start, passes, 3*width, r.identity(3))
+	r.worker.Run(r.jobs, 1, nil)
+	require.Equal(t, op.Decoded, r.jobs.Status(0), r.jobs.Why(0))
+	require.Less(t, r.worker.Bytes(), 100<<20)
+}
+
 func TestRunsStopWhenCancelled(t *testing.T) {
 	r := newRig(t, op.ShrinkFirst, 3)
 	start := blank(recipe.Size{Width: 4, Height: 4}, 3)
