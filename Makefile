@@ -70,6 +70,11 @@ bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
 	$(PYTHON) -m bench.training_loop --rounds $(ROUNDS)
 	$(PYTHON) -m bench.samplers --rounds $(ROUNDS)
 	$(PYTHON) -m bench.many_files
+	$(MAKE) bench-tables
+
+.PHONY: bench-tables
+bench-tables: build ## Write what was measured into README.md and bench/README.md.
+	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k kept_result
 
 .PHONY: bench-jpeg
 bench-jpeg: .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside libjpeg-turbo and simplejpeg.

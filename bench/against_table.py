@@ -114,8 +114,8 @@ def markdown(results: dict[str, Any], chosen: Callable[[Case], bool] = lambda ca
             group = row.case.group
             lines.append(f"| **{group}** |" + " |" * (len(head) - 1))
         lines.append("| " + " | ".join(row.cells(torchs)) + " |")
-    notes = missed(rows)
-    return "\n".join([*lines, *([""] if notes else []), *(f"- {note}" for note in notes)]) + "\n"
+    notes = [f"- {note}" for note in missed(rows)]
+    return "\n".join(lines + (["", "Below what is wanted:", "", *notes] if notes else [])) + "\n"
 
 
 def missed(rows: list[Row]) -> list[str]:

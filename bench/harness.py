@@ -33,8 +33,9 @@ Figures: TypeAlias = dict[str, Any]
 RESULTS = ROOT / "bench" / "results"
 
 MEMORY_INTERVAL_S = 0.25
-# The kernel walks every page for a sample: about 10 ms for a process that has torch. While the clock runs, samples may
-# take this much of one core, so that a tree of many processes is not slowed by being watched.
+# The kernel walks every page for a sample: about 10 ms for a process that has torch. Samples may take this much of one
+# core, and less while the clock runs, so that a tree of many processes is not slowed by being watched.
+MEMORY_SHARE = 0.2
 MEMORY_SHARE_TIMED = 0.01
 
 CONTENDER_TIMEOUT_S = 900.0
@@ -123,7 +124,7 @@ def watch_memory(pid: int, memory: Memory, out: int, over: threading.Event) -> N
         memory.sample(pid)
         cost = time.perf_counter() - start
         timed = os.fstat(out).st_size > 0
-        pause = max(MEMORY_INTERVAL_S, cost / MEMORY_SHARE_TIMED) if timed else MEMORY_INTERVAL_S
+        pause = max(MEMORY_INTERVAL_S, cost / (MEMORY_SHARE_TIMED if timed else MEMORY_SHARE))
 
 
 def end_session(child: subprocess.Popen[bytes]) -> None:

@@ -23,7 +23,7 @@ from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
-from bench import harness
+from bench import against_table, against_torch, harness, many_files
 from goloader import ArrayDataset, DataLoader, Explanation, FileArray, TokenDataset
 from tests_py.pages import REPOSITORY, part, require_part
 
@@ -520,6 +520,19 @@ def test_the_figures_are_those_of_the_kept_result() -> None:
     assert (README.parent / chart).exists()
     made = f"![images a second, and CPU seconds for 1,000 images]({chart})\n\n```text\n{harness.table(result)}\n```\n"
     require_part("README.md", "bench", made)
+
+
+def test_the_tables_against_torch_are_those_of_the_kept_results() -> None:
+    cases = json.loads((harness.RESULTS / "against_torch.json").read_text())["cases"]
+    assert list(cases) == list(against_torch.CASES), "python -m bench.against_torch --cases ... keeps what is missing"
+    require_part("README.md", "against", against_table.markdown(cases, lambda case: case.headline))
+    require_part("bench/README.md", "against", against_table.markdown(cases))
+
+
+def test_the_memory_of_many_files_is_that_of_the_kept_result() -> None:
+    found = json.loads((harness.RESULTS / "many_files.json").read_text())["contenders"]
+    assert list(found) == list(many_files.CONTENDERS)
+    require_part("README.md", "many_files", f"```text\n{many_files.table(found)}\n```\n")
 
 
 def test_the_example_that_resumes_runs(root: Path) -> None:
