@@ -1,9 +1,11 @@
-"""Cases of against_torch.py: classes of one's own that open photos, recorded (door 2) or left to Python."""
+"""Cases of against_torch.py: classes of one's own that open photos: read from their bytecode and lowered (door 1),
+recorded (door 2), or left to Python."""
 
 from __future__ import annotations
 
 import csv
 import functools
+import random
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ import cv2
 import numpy as np
 import torch
 import torchvision.transforms as T
+import torchvision.transforms.functional as TF
 from albumentations.pytorch import ToTensorV2
 from PIL import Image
 from torch.utils.data import Dataset
@@ -54,6 +57,17 @@ class Table(Dataset[Any]):
         return self.transform(image), int(row["label"])
 
 
+class Mirrored(Table):
+    """Does a step of its transform by itself."""
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index]
+        image = Image.open(row["path"]).convert("RGB")
+        if random.random() < 0.5:
+            image = TF.hflip(image)
+        return self.transform(image), int(row["label"])
+
+
 class Brightened(Table):
     """Looks at the pixels of each image, so that nothing after that can be recorded."""
 
@@ -82,6 +96,11 @@ def table(scratch: Path) -> Path:
 @own_case("a csv of photos, train transform", target=3, headline=True, lowered=folder)
 def own_csv(scratch: Path) -> Dataset[Any]:
     return Table(table(scratch), TRAIN)
+
+
+@own_case("the same, flips by itself", target=1.2, headline=True, lowered=folder)
+def own_recorded(scratch: Path) -> Dataset[Any]:
+    return Mirrored(table(scratch), TRAIN)
 
 
 @own_case("the same, looks at each image's pixels", target=0.97)

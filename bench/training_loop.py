@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader
 
 import goloader
 from bench import harness
-from bench.own_classes import TRAIN, Table, folder, table
+from bench.own_classes import TRAIN, Mirrored, folder, table
 
 STEPS = 500
 
@@ -60,7 +60,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
-        lowered, recorded = folder(Path(scratch)), Table(table(Path(scratch)), TRAIN)
+        lowered, recorded = folder(Path(scratch)), Mirrored(table(Path(scratch)), TRAIN)
         options: dict[str, Any] = {"batch_size": 64, "num_workers": arguments.workers, "persistent_workers": True}
         loaders: dict[str, Iterable[Any]] = {
             "alone": range(len(lowered) // 64),
