@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch._utils import ExceptionWrapper
-from torch.utils.data import _utils
+from torch.utils.data import _utils, default_collate
 
 from . import _doors, _init_fn
 from ._core import Core, Rejected, Run
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 class _Task:
     """A batch under way.
 
+    rows      of the source that the core was given
     indices   as the sampler gave them
     batched   they are several
     complete  the core got all of them; not so if one is not an index of the dataset.  torch's workers then load, and
@@ -47,6 +48,7 @@ class _Task:
     mark      the place in the order behind it
     """
 
+    rows: NDArray[np.int64]
     indices: Any
     batched: bool
     complete: bool
@@ -113,7 +115,7 @@ class _NativeIterator(ResumableIterator):
         except IndexError:  # as of a Subset that lists a sample which is not there
             complete, lent = False, None
             run.submit(rows[:0])
-        return _Task(indices, self._auto_collation, complete, lent, mark)
+        return _Task(rows, indices, self._auto_collation, complete, lent, mark)
 
     def _seeds(self, batch: NDArray[np.int64] | Foreign, indices: Any, count: int) -> NDArray[np.uint64]:
         """A seed for each of the first `count` samples of a batch."""
@@ -178,7 +180,10 @@ class _NativeIterator(ResumableIterator):
         if not self._auto_collation:
             images, labels = tensors
             return self._pin([images[0], int(labels[0])])
-        return self._pin(collated(self._plan.structure, self._plan.columns(tensors)))
+        columns: list[Any] = self._plan.columns(tensors)
+        if isinstance(self._samples, Images):
+            columns = [*columns, *map(default_collate, self._samples.beside(task.rows))]
+        return self._pin(collated(self._plan.structure, columns))
 
     def _tensors(self, fields: list[NDArray[Any]], lent: torch.Tensor | None) -> list[torch.Tensor]:
         """The fields of a batch; those in page-locked memory as torch's own allocator knows them."""

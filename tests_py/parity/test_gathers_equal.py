@@ -623,8 +623,9 @@ def test_explain_says_what_was_read_and_what_was_not() -> None:
     for kind, why in {
         Called: "does more than take rows of attributes",
         Guarded: "handles exceptions",
-        Fixed: "gives more than rows of its attributes",
-        Property: "its y is computed",
+        Fixed: "does more than take rows of attributes (it gives self.x[0])",
+        Branching: "branches on (index % 2)",
+        Property: "uses its y, which is computed",
         Wrapped: "not a plain function",
     }.items():
         (row,) = (row for row in goloader.DataLoader(kind()).explain() if row.stage == "source")

@@ -14,77 +14,82 @@ from goloader.plan import bytecode
 
 # Bodies of `def __getitem__(self, i)`, and what they give; None: not understood.
 BODIES = {
-    "return self.x[i]": "x[i]",
-    "return self.x[i], self.y[i]": "(x[i], y[i])",
-    "return [self.x[i], (self.y[i],)]": "(x[i], (y[i],))",
-    "return {'a': self.x[i]}": "{'a': x[i]}",
-    "return {'a': self.x[i], 'b': self.d['k'][-1][i]}": "{'a': x[i], 'b': d['k'][-1][i]}",
+    "return self.x[i]": "self.x[index]",
+    "return self.x[i], self.y[i]": "tuple(self.x[index], self.y[index])",
+    "return [self.x[i], (self.y[i],)]": "list(self.x[index], tuple(self.y[index]))",
+    "return {'a': self.x[i]}": "{'a': self.x[index]}",
+    "return {'a': self.x[i], 7: self.d['k'][-1][i]}": "{'a': self.x[index], 7: self.d['k'][-1][index]}",
     "return {'a': self.x[i], 'a': self.y[i]}": None,
-    "a = self.x[i]; b = self.y[i]; return b, a": "(y[i], x[i])",
-    "a, b = self.x[i], self.y[i]; return {'b': b, 'a': a}": "{'b': y[i], 'a': x[i]}",
-    "a, b, c = self.x[i], self.y[i], self.z[i]; return c, b, a": "(z[i], y[i], x[i])",
-    "a = b = self.x[i]; return a, b": None,
-    "me = self; k = i; return me.x[k]": "x[i]",
-    "data = self.d; return data['x'][i], data['y'][i]": "(d['x'][i], d['y'][i])",
-    "i = 0; return self.x[i]": None,
-    "self = i; return self.x[i]": None,
-    "return self.x": None,
-    "return self.x[0]": None,
-    "return self.x[i][0]": None,
-    "return self.x[i, 0]": None,
-    "return self.x[i:]": None,
-    "return self.x[self.order[i]]": None,
-    "return self.x.y[i]": None,
-    "return self.x[i].y": None,
-    "return self.x.take(i)": None,
-    "return self.x[i].copy()": "x[i].copy",
-    "return torch.from_numpy(self.x[i].copy()), torch.tensor(self.y[i])": "(x[i].copy.from_numpy, y[i].tensor)",
-    "a = self.x[i]; return torch.as_tensor(a).clone(), a": "(x[i].as_tensor.clone, x[i])",
-    "a = torch.tensor(self.x[i]); return self.y[i]": None,
-    "torch = self.x; return torch[i].copy()": "x[i].copy",
-    "return torch.from_numpy(self.x)[i]": None,
-    "return torch.from_numpy(self.x[i], self.y[i])": None,
-    "return torch.tensor(self.x[i], dtype=torch.float32)": None,
-    "return torch.tensor([self.x[i]])": None,
-    "return torch.float32": None,
-    "return torch.from_numpy": None,
-    "return torch(self.x[i])": None,
-    "return torch.from_numpy(i)": None,
-    "return torch.nn.Identity()(self.x[i])": None,
-    "return numpy.copy(self.x[i])": None,
-    "return self.x[i].copy(order='C')": None,
-    "return self.x[i].copy(self.y[i])": None,
-    "return self.x[i].copy": None,
-    "return self.copy()": None,
-    "return self.x[i].float()": None,
-    "return float(self.x[i])": None,
-    "return x[i]": None,
-    "return -self.x[i]": None,
-    "return self.x[i] + self.y[i]": None,
+    "a = self.x[i]; b = self.y[i]; return b, a": "tuple(self.y[index], self.x[index])",
+    "a, b = self.x[i], self.y[i]; return {'b': b, 'a': a}": "{'b': self.y[index], 'a': self.x[index]}",
+    "a, b, c = self.x, self.y, self.z; return c, b, a": "tuple(self.z, self.y, self.x)",
+    "a = b = self.x[i]; return a, b": "tuple(self.x[index], self.x[index])",
+    "me = self; k = i; return me.x[k]": "self.x[index]",
+    "i = 0; return self.x[i]": "self.x[0]",
+    "self = i; return self.x": "index.x",
+    "return self.x[i, 0]": "self.x[tuple(index, 0)]",
+    "return self.x[(0, 'a')]": "self.x[tuple(0, 'a')]",
+    "return self.x[self.order[i]]": "self.x[self.order[index]]",
+    "return self.x.take(i)": "self.x.take(index)",
+    "return self.x.take(i, axis=1)": "self.x.take(index, axis=1)",
+    "return torch.from_numpy(self.x[i].copy())": "torch.from_numpy(self.x[index].copy())",
+    "return torch.tensor([self.x[i]], dtype=torch.long)": "torch.tensor(list(self.x[index]), dtype=torch.long)",
+    "return os.path.join(self.root, 'a').strip('b')": "os.path.join(self.root, 'a').strip('b')",
+    "return self.load(self, i, a=1, b=i)": "self.load(self, index, a=1, b=index)",
+    "return x[i]": "x[index]",
+    "return f'{self.root}/{i}.jpg'": "f'{f'{self.root}'}{'/'}{f'{index}'}{'.jpg'}'",
+    "return f'{i:03}'": None,
+    "return f'{i!r}'": None,
+    "return self.root + '/' + self.x[i]": "((self.root + '/') + self.x[index])",
+    "return self.x[i] - 1, self.y / i, self.z % 2": "tuple((self.x[index] - 1), (self.y / index), (self.z % 2))",
+    "return self.x[i] < 1, self.x is self.y": "tuple((self.x[index] < 1), (self.x is self.y))",
+    "return 1 in self.x, 1 not in self.x": "tuple((1 in self.x), (1 not in self.x))",
+    "return 1, None, 'a', True": "tuple(1, None, 'a', True)",
+    "return None": "None",
+    "return ()": "tuple()",
+    "return {}": "{}",
+    "if self.on: return 1\n    return 2": "1",
+    "if not self.on: return 1\n    return 2": "2",
+    "if self.off: i = 2\n    elif self.on: i = 3\n    return i": "3",
+    "if self.on and self.off: return 1\n    return 2": "2",
+    "if self.off or self.on: return 1\n    return 2": "1",
+    "if self.none is None: return 1\n    return 2": "1",
+    "if self.none is not None: return 1\n    return 2": "2",
+    "if self.kind == 'a': return 1\n    return 2": "1",
+    "if isinstance(i, list): return 1\n    return 2": "2",
+    "return self.x if self.on else self.y": "self.x",
+    "return self.off or self.x": "self.x",
+    "return self.on and self.x": "self.x",
+    "assert self.on, 'a'; return i": "index",
+    "if self.off: raise ValueError(i)\n    return i": "index",
+    "if self.off:\n        while 1: pass\n    return i": "index",
+    "if i: return 1\n    return 2": None,
     "return self.x[i] if i else self.y[i]": None,
-    "return self.x[i], 1": None,
-    "return None": None,
-    "return ()": None,
-    "return {}": None,
+    "assert i; return self.x[i]": None,
+    "while i: return self.x[i]": None,
+    "while self.on: pass": None,
+    "return self.x[i:]": None,
+    "return -self.x[i]": None,
+    "a = self.x[i]; a += 1; return a": None,
     "return {i: self.x[i]}": None,
     "return {**self.d}": None,
     "return [*self.x[i]]": None,
+    "return self.load(*self.x)": None,
     "return [a[i] for a in self.arrays]": None,
-    "return f'{self.x[i]}'": None,
     "self.seen = i; return self.x[i]": None,
     "self.x[i] = 0; return self.x[i]": None,
     "self.x[i]; return self.y[i]": None,
     "a = self.y[i]; return self.x[i]": None,
-    "a = self.d['k']; return self.x[i]": None,
+    "a = torch.tensor(self.x[i]); return self.y[i]": None,
     "del self.x[i]; return self.x[i]": None,
     "a = self.x[i]; del a; return a": None,
-    "assert i; return self.x[i]": None,
     "yield self.x[i]": None,
     "return (yield self.x[i])": None,
     "return lambda: self.x[i]": None,
     "global x; x = i; return self.x[i]": None,
     "import x; return x.y[i]": None,
-    "while i: return self.x[i]": None,
+    "with self.x: return i": None,
+    "try: return i\n    finally: pass": None,
 }
 
 SCRIPT = """
@@ -93,22 +98,26 @@ spec = importlib.util.spec_from_file_location("bytecode", sys.argv[1])
 sys.modules["bytecode"] = bytecode = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(bytecode)
 
-def text(value):
-    if isinstance(value, bytecode.Row):
-        keys, calls = "".join("[%r]" % key for key in value.keys), "".join("." + name for name in value.calls)
-        return value.attribute + keys + "[i]" + calls
-    if isinstance(value, dict):
-        return "{" + ", ".join("%r: %s" % (name, text(each)) for name, each in value.items()) + "}"
-    return "(" + ", ".join(map(text, value)) + ("," if len(value) == 1 else "") + ")"
+CONDITIONS = {
+    "self.on": True, "self.off": False, "(self.none is None)": True, "(self.none is not None)": False,
+    "(self.kind == 'a')": True, "isinstance(index, list)": False,
+}
+
+def decide(condition):
+    if str(condition) not in CONDITIONS:
+        raise bytecode.UnreadableError(str(condition))
+    return CONDITIONS[str(condition)]
 
 answers = {}
 for body in json.load(sys.stdin):
     given = set()
-    for head in "", "if 0:\\n    import torch\\n":  # names that are imported are called by other instructions
+    for head in "", "if 0:\\n    import torch, os, Image\\n":  # imported names are called by other instructions
         space = {}
         exec(head + "def __getitem__(self, i):\\n    " + body, space)
         try:
-            given.add(text(bytecode.rows_of(space["__getitem__"])))
+            reading = bytecode.read(space["__getitem__"], decide)
+            given.add(str(reading.result))
+            assert all(CONDITIONS[str(condition)] is outcome for condition, outcome in reading.conditions)
         except bytecode.UnreadableError as error:
             given.add(None)
     (answers[body],) = given
@@ -127,7 +136,7 @@ def test_what_is_understood(version: str) -> None:
     )  # fmt: skip
     answers = json.loads(done.stdout)
     # That a name is given twice is gone in some versions' bytecode; what is left means the same.
-    assert answers.pop("return {'a': self.x[i], 'a': self.y[i]}") in (None, "{'a': y[i]}")
+    assert answers.pop("return {'a': self.x[i], 'a': self.y[i]}") in (None, "{'a': self.y[index]}")
     assert answers == {body: BODIES[body] for body in answers}
 
 
@@ -135,7 +144,9 @@ def test_other_pythons_are_not_understood(monkeypatch: pytest.MonkeyPatch) -> No
     def plain(self: object, i: int) -> object:
         return self.x[i]  # type: ignore[attr-defined]
 
-    assert bytecode.rows_of(plain) == bytecode.Row("x")
+    assert bytecode.read(plain, bool).result == bytecode.Item(
+        bytecode.Attribute(bytecode.Itself(), "x"), bytecode.Index()
+    )
     monkeypatch.setattr(sys, "version_info", (3, 15, 0, "final", 0))
     with pytest.raises(bytecode.UnreadableError, match="has bytecode of cpython"):
-        bytecode.rows_of(plain)
+        bytecode.read(plain, bool)

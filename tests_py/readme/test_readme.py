@@ -63,6 +63,24 @@ class Photos(data.Dataset[torch.Tensor]):
         return v1.functional.to_tensor(v1.RandomResizedCrop(8)(image))
 
 
+class Listed(data.Dataset[Any]):
+    """A table of files and labels."""
+
+    def __init__(self, root: Path, transform: Any) -> None:
+        self.root, self.transform = str(root), transform
+        self.rows = [{"file": str(path.relative_to(root)), "label": "3"} for path in sorted(root.glob("*/*"))]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index]
+        image = Image.open(os.path.join(self.root, row["file"])).convert("RGB")
+        if self.transform is not None:
+            image = self.transform(image)
+        return {"image": image, "label": int(row["label"]), "file": row["file"]}
+
+
 class Touched(Photos):
     def __getitem__(self, index: int) -> torch.Tensor:
         return torch.tensor(np.asarray(Image.open(self.paths[index])).mean())
@@ -273,6 +291,13 @@ def rows(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.Subset(Rows(), [3, -1])
 
 
+def files_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
+    listed = Listed(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
+    yield listed
+    yield data.Subset(listed, [1, -1])
+    yield data.ConcatDataset([listed, Listed(root, v1.Compose([v1.Resize((8, 8)), *TAIL]))])
+
+
 def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
     np.arange(100, dtype=np.uint16).tofile(root.parent / "tokens.bin")
     yield TokenDataset(root.parent / "tokens.bin", block_size=8)
@@ -431,6 +456,13 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 "
         "to 3.13)",
         rows,
+    ),
+    (
+        "files of your own",
+        "a class that only opens an image, by `Image.open(path).convert(...)` or torchvision's loaders, and transforms "
+        "it; paths, labels and other values from lists, dicts, arrays or pandas' tables (read from its bytecode as "
+        "well)",
+        files_of_your_own,
     ),
     (
         "code of your own",

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent / "gallery"))
 
 import photos
 
+from goloader.plan import datasets
+from goloader.plan.datasets.own import OwnCode
 from goloader.trace import hooks, record
 from goloader.trace.escape import without_stand_ins
 from goloader.trace.fetch import finish
@@ -27,6 +29,16 @@ from goloader.trace.workshop import Workshop
 def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Images of a few pixels may take longer with stand-ins; their batches are compared all the same."""
     monkeypatch.setattr(record, "_SLOWER_MAX", 1 << 40)
+
+
+@pytest.fixture(autouse=True)
+def not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Classes that would be lowered as they are read are recorded here."""
+
+    def left(own: OwnCode) -> NoReturn:
+        raise own.refusal("it is left to door 2")
+
+    monkeypatch.setattr(datasets, "OpenedFiles", left)
 
 
 @pytest.fixture(scope="session")

@@ -268,6 +268,8 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
             return Refusal("transform", "ConcatDataset", "its datasets make images of different dtypes or channels")
     batched = bool(loader._auto_collation)
     if not batched:
+        if not samples.pairs:
+            return Refusal("collate", "batch_size=None", "samples are not pairs of an image and an int")
         for lowered in whole + targets:
             if lowered.tensor != "Tensor":
                 return Refusal(
@@ -288,7 +290,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
             samples,
             collation,
             [
-                _source_row(_source_name(loader, samples), samples.foreign),
+                _source_row(_source_name(loader, samples), samples.foreign, samples.notes),
                 *([] if samples.in_memory else _seek_rows(_seek_index(loader))),
                 *_transform_rows(whole),
             ],
@@ -481,9 +483,9 @@ def _arrays_row(loader: Any, samples: Arrays) -> Row:
     return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go", "; ".join(samples.notes))
 
 
-def _source_row(what: str, foreign: float) -> Row:
-    why = f"{foreign:.1%} of the files are not JPEG or PNG: Pillow decodes them, one by one" if foreign else ""
-    return Row("source", what, "Go", why)
+def _source_row(what: str, foreign: float, notes: Sequence[str] = ()) -> Row:
+    pillow = f"{foreign:.1%} of the files are not JPEG or PNG: Pillow decodes them, one by one" if foreign else ""
+    return Row("source", what, "Go", "; ".join(filter(None, (*notes, pillow))))
 
 
 def _seek_rows(seek_index: SeekIndex | None) -> list[Row]:

@@ -6,10 +6,10 @@ A structure is a field's number, a tuple of structures, or a dict of them by nam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
-__all__ = ["Structure", "collated", "count", "shifted"]
+__all__ = ["Structure", "collated", "count", "renumbered", "shifted"]
 
 Structure = Union[int, "tuple[Structure, ...]", "dict[Any, Structure]"]
 
@@ -23,11 +23,20 @@ def count(structure: Structure) -> int:
 
 def shifted(structure: Structure, by: int) -> Structure:
     """The same with other numbers: the first `by` fields are somebody else's."""
+    return _each(structure, lambda number: number + by)
+
+
+def renumbered(structure: Structure, numbers: Mapping[int, int]) -> Structure:
+    """The same with other numbers, by those that they had."""
+    return _each(structure, numbers.__getitem__)
+
+
+def _each(structure: Structure, number: Callable[[int], int]) -> Structure:
     if isinstance(structure, int):
-        return structure + by
+        return number(structure)
     if isinstance(structure, dict):
-        return {name: shifted(each, by) for name, each in structure.items()}
-    return tuple(shifted(each, by) for each in structure)
+        return {name: _each(each, number) for name, each in structure.items()}
+    return tuple(_each(each, number) for each in structure)
 
 
 def collated(structure: Structure, fields: Sequence[Any]) -> Any:

@@ -8,7 +8,9 @@
     tensors.py  torch's TensorDataset
     arrays.py   goloader's ArrayDataset
     tokens.py   goloader's TokenDataset
-    gather.py   classes of the user's own that only take rows of tensors, arrays and lists
+    own.py      a class of the user's own, as read from its bytecode
+    gather.py   those that only take rows of tensors, arrays and lists
+    opened.py   those that open an image file and transform it; columns.py and frames.py work out its paths and labels
 
 A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index; a class of
 the user's own, if its bytecode says so.
@@ -25,6 +27,8 @@ from ..refusal import Refusal, RefusalError
 from . import arrays, files, pairs, pictures, tokens
 from .gather import Gather
 from .known import why_not
+from .opened import OpenedFiles, opens_files
+from .own import OwnCode
 from .pictures import PixelPart
 from .samples import Arrays, Images, PairPart, Part, Samples
 from .tensors import Tensors
@@ -41,12 +45,13 @@ def lower(dataset: Any) -> Samples | Refusal:
     try:
         leaves = Leaves(_leaf)
         root = node(dataset, leaves)
+        made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart) for column in root.columns]
         if not any(images):
-            return Arrays(root, list(leaves.known.values()))
+            return Arrays(root, made)
         if images != [True]:
             return Refusal("source", name_of(dataset), "it puts images beside other fields")
-        samples = Images(root)
+        samples = Images(root, made)
     except RefusalError as refused:
         return refused.refusal
     if samples.foreign > FOREIGN_SHARE_MAX:
@@ -77,7 +82,8 @@ def _leaf(dataset: Any) -> Node:
     left = why_not(dataset)
     if left:
         raise RefusalError("source", name_of(dataset), left)
-    return Gather(dataset)
+    own = OwnCode(dataset)
+    return OpenedFiles(own) if opens_files(own) else Gather(own)
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

@@ -13,25 +13,39 @@ import mmap
 import operator
 import os
 import zlib
-from types import FunctionType, GetSetDescriptorType
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import Dataset
 
 from ...arrays.mapped import file_of
-from ..bytecode import FUNCTIONS, Composed, Row, UnreadableError, rows_of
+from ..bytecode import Attribute, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ..collate import collates_plainly
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from ..structure import Structure
 from .arrays import scattered
+from .own import OwnCode
 from .sequences import Sequences, why_not_sequences
 from .tensors import Tensor
-from .tree import Column, Indices, Node, name_of
+from .tree import Column, Indices, Node
 
 __all__ = ["Gather"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """place[index]
+
+    place  an attribute, or what constant keys lead to from there
+    calls  what is made of it, one after the other: methods, and functions of torch's
+    """
+
+    place: Expression
+    calls: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return str(self.place).removeprefix("self.")
 
 
 class Gather(Node):
@@ -42,106 +56,57 @@ class Gather(Node):
 
     note = "its __getitem__ only takes rows: read from its bytecode"
 
-    def __init__(self, dataset: Any) -> None:
-        self.dataset = dataset
-        self.kind = type(dataset)
-        self.function = _getitem(dataset)
-        self.code = self.function.__code__
-        try:
-            composed = rows_of(self.function)
-        except UnreadableError as error:
-            raise _refusal(dataset, f"__getitem__ {error}") from None
+    def __init__(self, own: OwnCode) -> None:
+        self.dataset = own.dataset
+        self._own = own
         self.rows: list[Row] = []
-        self.structure = self._structure(composed)
-        if why := _why_not_looked_up(dataset, self.rows) or _why_not_torch(self.function, self.rows):
-            raise _refusal(dataset, why)
-        self.pieces = [_piece(dataset, row) for row in self.rows]
+        try:
+            self.structure = self._structure(own.reading.result)
+            self.pieces = [_piece(own, row) for row in self.rows]
+        except UnreadableError as error:
+            raise own.refusal(f"__getitem__ {error}") from None
         self.length = len(self.pieces[0])
         if any(len(piece) != self.length for piece in self.pieces):
-            raise _refusal(dataset, "attributes differ in length")
+            raise own.refusal("attributes differ in length")
         self.columns = tuple(Column((piece,), piece.spec) for piece in self.pieces)
 
-    def _structure(self, composed: Composed) -> Structure:
+    def _structure(self, given: Expression) -> Structure:
         """The structure of a sample; numbers its fields."""
-        if isinstance(composed, Row):
-            self.rows.append(composed)
-            return len(self.rows) - 1
-        if isinstance(composed, dict):
-            return {name: self._structure(each) for name, each in composed.items()}
-        return tuple(map(self._structure, composed))
+        if isinstance(given, Display) and given.items:
+            return tuple(map(self._structure, given.items))
+        if isinstance(given, Mapping) and given.items:
+            return dict(zip(given.names, map(self._structure, given.items), strict=True))
+        self.rows.append(self._row(given))
+        return len(self.rows) - 1
+
+    def _row(self, given: Expression) -> Row:
+        """A row that is given. Raises UnreadableError if it is anything else."""
+        match given:
+            case Item(owner=place, key=Index()):
+                return Row(place)
+            case Call(function=Attribute(owner=inner, name=name), arguments=(), options=()) if name in _METHODS:
+                row = self._row(inner)
+                return Row(row.place, (*row.calls, name))
+            case Call(function=function, arguments=(inner,), options=()):
+                called = self._own.means(function)
+                name = next((name for name, known in _FUNCTIONS.items() if called is known), "")
+                if name:
+                    row = self._row(inner)
+                    return Row(row.place, (*row.calls, name))
+        raise UnreadableError(f"does more than take rows of attributes (it gives {given})")
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset or type(dataset) is not self.kind:
-            return False
-        try:
-            function = _getitem(dataset)
-        except RefusalError:
-            return False
-        return (
-            function is self.function
-            and function.__code__ is self.code
-            and not _why_not_looked_up(dataset, self.rows)
-            and not _why_not_torch(function, self.rows)
-            and all(
-                piece.unchanged(_attribute(dataset, row), at)
-                if isinstance(piece, _Numbers | Sequences)
-                else piece.unchanged(_attribute(dataset, row))
-                for piece, row in zip(self.pieces, self.rows, strict=True)
-            )
+        return self._own.unchanged(dataset) and all(
+            piece.unchanged(value, at) if isinstance(piece, _Numbers | Sequences) else piece.unchanged(value)
+            for piece, value in zip(self.pieces, self._places(), strict=True)
         )
 
-
-def _refusal(dataset: Any, why: str) -> RefusalError:
-    kind = type(dataset)
-    return RefusalError(
-        "source", name_of(dataset), f"goloader does not know {kind.__module__}.{kind.__qualname__}: {why}"
-    )
-
-
-def _in_class(kind: type, name: str) -> Any:
-    """What a class, or a base of it, has by that name; None for nothing. Runs no descriptor."""
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
-
-
-def _getitem(dataset: Any) -> FunctionType:
-    """The function that `dataset[index]` calls. Raises RefusalError unless attributes of it are looked up as usual."""
-    kind = type(dataset)
-    function = _in_class(kind, "__getitem__")
-    if type(function) is not FunctionType:
-        raise _refusal(dataset, f"its __getitem__ is a {type(function).__name__}, not a plain function")
-    plain = (
-        _in_class(kind, "__getattribute__") is vars(object)["__getattribute__"]
-        and _in_class(kind, "__getattr__") is _in_class(Dataset, "__getattr__")
-        and type(_in_class(kind, "__dict__")) is GetSetDescriptorType
-        and type(vars(dataset)) is dict
-    )
-    if not plain:
-        raise _refusal(dataset, "its class has a way of its own to look attributes up")
-    if _in_class(kind, "__getitems__") is not None or "__getitems__" in vars(dataset):
-        raise _refusal(dataset, "it has __getitems__")
-    return function
-
-
-def _why_not_looked_up(dataset: Any, rows: list[Row]) -> str:
-    """Why attributes may be something else than what the object's own dict has; empty if they are that."""
-    for row in rows:
-        shared = type(_in_class(type(dataset), row.attribute))
-        if hasattr(shared, "__set__") or hasattr(shared, "__delete__"):
-            return f"its {row.attribute} is computed"
-        if row.attribute not in vars(dataset):
-            return f"it has no attribute {row.attribute} of its own"
-    return ""
-
-
-def _why_not_torch(function: FunctionType, rows: list[Row]) -> str:
-    """Why what a function calls `torch` may not be torch as it came; empty if it is, or if it calls nothing of that."""
-    called = {name for row in rows for name in row.calls if name in FUNCTIONS}
-    if not called:
-        return ""
-    if function.__globals__.get("torch") is not torch:
-        return "what it calls torch is something else"
-    replaced = sorted(name for name in called if getattr(torch, name) is not _TORCH[name])
-    return f"torch.{replaced[0]} was replaced" if replaced else ""
+    def _places(self) -> list[Any]:
+        """What rows are taken of; None where that is not there any more."""
+        try:
+            return [self._own.value(row.place) for row in self.rows]
+        except UnreadableError:
+            return [None] * len(self.rows)
 
 
 def _why_not_called(value: Any, row: Row) -> str:
@@ -165,33 +130,19 @@ def _why_not_called(value: Any, row: Row) -> str:
         if name in ("as_tensor", "from_numpy") and kind == "array" and warns:
             return "of arrays that cannot be written, of which torch warns"
         warns = warns and name != "copy"
-        kind = "tensor" if name in FUNCTIONS else kind
+        kind = "tensor" if name in _FUNCTIONS else kind
     return ""
 
 
-def _attribute(dataset: Any, row: Row) -> Any:
-    """What a row is taken of; None if that cannot be seen without running anything."""
-    value = vars(dataset)[row.attribute]
-    for key in row.keys:
-        if type(value) is dict:
-            value = value.get(key)
-        elif type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value):
-            value = value[key]
-        else:
-            return None
-    return value
-
-
-def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequences:
-    value = _attribute(dataset, row)
-    name = "".join([row.attribute, *(f"[{key!r}]" for key in row.keys)])
+def _piece(own: OwnCode, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequences:
+    value = own.value(row.place)
     if isinstance(value, torch.Tensor):
         if why := _why_not_called(value, row):
-            raise _refusal(dataset, f"its {name} is {why}")
+            raise own.refusal(f"its {row} is {why}")
         try:
             return Tensor(value)
         except RefusalError as error:
-            raise _refusal(dataset, error.refusal.why) from None
+            raise own.refusal(error.refusal.why) from None
     if type(value) in (np.ndarray, np.memmap):
         why = _why_not_array(value)
     elif type(value) in (list, tuple):
@@ -205,8 +156,8 @@ def _piece(dataset: Any, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequence
     else:
         why = f"a {type(value).__qualname__}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
     if why := why or _why_not_called(value, row):
-        raise _refusal(dataset, f"its {name} is {why}")
-    tensors = any(call in FUNCTIONS for call in row.calls)
+        raise own.refusal(f"its {row} is {why}")
+    tensors = any(call in _FUNCTIONS for call in row.calls)
     return _NumpyArray(value, tensors) if isinstance(value, np.ndarray) else _Numbers(value, tensors)
 
 
@@ -290,8 +241,9 @@ class _Numbers:
 # What torch makes of Python's numbers in a batch.
 _NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
-# As they came.
-_TORCH = {name: getattr(torch, name) for name in FUNCTIONS}
+# What may be called of a row, and of torch with one: its numbers stay as they are.
+_METHODS = ("clone", "copy")
+_FUNCTIONS = {name: getattr(torch, name) for name in ("as_tensor", "from_numpy", "tensor")}
 
 # numpy's dtypes that torch has too.
 _DTYPES = (

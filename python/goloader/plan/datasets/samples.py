@@ -18,7 +18,24 @@ from .cuts import Cut
 from .pictures import PixelPart
 from .tree import NOWHERE, Column, Indices, Node
 
-__all__ = ["Arrays", "Images", "PairPart", "Part", "Samples"]
+__all__ = ["Arrays", "Beside", "Images", "PairPart", "Part", "Samples"]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """What samples have beside image and label: texts, floats and the like, which torch puts together.
+
+    values  of each sample, plain ones
+    batch   what torch takes those of a batch from: a list or a tuple, which texts stay in
+    make    what the dataset makes of one first; None if it is given as it is
+    """
+
+    values: Sequence[Any]
+    batch: type = tuple
+    make: Callable[[Any], Any] | None = None
+
+    def __getitem__(self, at: int) -> Any:
+        return self.values[at] if self.make is None else self.make(self.values[at])
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +45,8 @@ class Part:
     samples  its (path, label) tuples; ours, so that a later change of the dataset's own list is seen
     files    the same as the core takes them
     load     opens a path as the dataset does; the image is RGB
+    beside   the fields of a sample from the third on
+    pairs    a sample is (image, label), and the label of type int
     """
 
     dataset: Any
@@ -35,6 +54,8 @@ class Part:
     files: Files
     lowered: Lowered
     load: Callable[[Any], Any]
+    beside: tuple[Beside, ...] = ()
+    pairs: bool = True
 
     views: ClassVar[int] = 1  # files a sample
 
@@ -85,13 +106,14 @@ class Samples:
 
     length     len(dataset)
     structure  of a sample
-    kinds      names of the datasets that hold the samples, for explain()
+    kinds      names of the datasets that hold the samples, and
+    notes      what else explain() says of them
     """
 
-    kinds: tuple[str, ...]
-
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         self._root = root
+        self.kinds = tuple(sorted({type(leaf.dataset).__qualname__ for leaf in leaves}))
+        self.notes = tuple(sorted({leaf.note for leaf in leaves if leaf.note}))
         self.length = root.length
         self.structure = root.structure
 
@@ -135,8 +157,8 @@ class Images(Samples):
     foreign  share of the dataset's samples whose files only Pillow reads
     """
 
-    def __init__(self, root: Node) -> None:
-        super().__init__(root)
+    def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
+        super().__init__(root, leaves)
         (column,) = root.columns
         self.parts: tuple[Part | PixelPart, ...] = column.pieces
         self.index = column.index
@@ -150,12 +172,27 @@ class Images(Samples):
         else:
             self.files = Files.joined([part.files for part in column.pieces])
             self.foreign = 1.0 - self.files.native_share(_files(self.index, column.pieces[0].views))
-        self.kinds = tuple(sorted({type(part.dataset).__qualname__ for part in self.parts}))
         self._ends = list(itertools.accumulate(len(part) * part.views for part in self.parts))
 
     @property
     def in_memory(self) -> bool:
         return self.labels is not None
+
+    @property
+    def pairs(self) -> bool:
+        """True if all samples are (image, label or target image), and labels of type int."""
+        return all(isinstance(part, PixelPart) or part.pairs for part in self.parts)
+
+    def beside(self, rows: Indices) -> list[Any]:
+        """What some images have beside image and label: what torch puts together for each further field of a sample."""
+        first = self.parts[0]
+        if isinstance(first, PixelPart) or not first.beside:
+            return []
+        found = [self._find(row) for row in rows.tolist()]
+        return [
+            each.batch(part.beside[number][at] for part, at in found if isinstance(part, Part))
+            for number, each in enumerate(first.beside)
+        ]
 
     def hold(self) -> None:
         for part in self.parts:
@@ -198,13 +235,10 @@ class Arrays(Samples):
     """Rows of arrays.
 
     fields  where each is
-    notes   what explain() says of the datasets that hold them
     """
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
-        super().__init__(root)
-        self.kinds = tuple(sorted({type(leaf.dataset).__qualname__ for leaf in leaves}))
-        self.notes = tuple(sorted({leaf.note for leaf in leaves if leaf.note}))
+        super().__init__(root, leaves)
         self.fields = tuple(made.field() for made in _joined(root.columns))
 
     def versions(self) -> tuple[int, ...]:

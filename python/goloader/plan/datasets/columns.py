@@ -1,0 +1,239 @@
+"""Expressions of a user's `__getitem__` that make paths and labels, worked out for many indices at once.
+
+An expression is a list with an item for each index, or one value that is the same for all. Each operation is tried on
+the types that it is for, and on no others, so that no code but Python's own is run: what is worked out ahead is what
+the user's code would find.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path, PosixPath
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..bytecode import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expression,
+    Index,
+    Item,
+    Text,
+    UnreadableError,
+    parts_of,
+)
+from . import frames
+from .own import OwnCode
+
+__all__ = ["PATHS", "VALUES", "Columns", "TensorItem"]
+
+
+class TensorItem(int):
+    """An item of a tensor of int64."""
+
+
+_TEXTS = (str, np.str_)
+PATHS = (*_TEXTS, PosixPath)
+_INTS = (int, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+_FLOATS = (float, np.float64, np.float32, np.float16)
+_PLAIN = (*PATHS, *_INTS, float, bool, type(None))
+
+# What torch puts together to a batch.
+VALUES = (*_TEXTS, *_INTS, *_FLOATS, bool, np.bool_, TensorItem)
+
+# What is called, of which types.
+_FUNCTIONS: dict[Any, tuple[type, ...]] = {
+    int: (*_TEXTS, *_INTS, *_FLOATS, TensorItem, bool),
+    float: (*_TEXTS, *_INTS, *_FLOATS, TensorItem, bool),
+    str: _PLAIN,
+    Path: PATHS,
+    posixpath.basename: PATHS,
+    posixpath.dirname: PATHS,
+    posixpath.join: PATHS,
+    os.fspath: PATHS,
+}
+_TEXT_METHODS = ("format", "lower", "lstrip", "replace", "rsplit", "rstrip", "split", "strip", "upper", "zfill")
+_PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
+_OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]]] = {
+    "+": (operator.add, ((_TEXTS, _TEXTS), (_INTS, _INTS))),
+    "-": (operator.sub, ((_INTS, _INTS),)),
+    "/": (operator.truediv, (((PosixPath,), PATHS), (_TEXTS, (PosixPath,)))),
+    "%": (operator.mod, ((_TEXTS, (*_TEXTS, *_INTS)),)),
+}
+
+
+@dataclass(frozen=True)
+class _Same:
+    """A value that is the same for every index."""
+
+    value: Any
+
+
+_Column = Sequence[Any] | _Same
+
+
+class Columns:
+    """The expressions of one `__getitem__`.
+
+    length  of all that it takes items of by the index
+    """
+
+    def __init__(self, own: OwnCode, expressions: Sequence[Expression]) -> None:
+        self._own = own
+        self._expressions = tuple(expressions)
+        self.length = self._length()
+
+    def _length(self) -> int:
+        lengths = set()
+        for whole in self._expressions:
+            for part in parts_of(whole):
+                if isinstance(part, Item) and _is_index(part.key):
+                    lengths.add(len(self._container(part.owner)))
+        if len(lengths) != 1:
+            raise UnreadableError(
+                "takes items of attributes that differ in length" if lengths else "takes items of no attribute"
+            )
+        return int(lengths.pop())
+
+    def _container(self, place: Expression) -> Any:
+        """What items are taken of by the index."""
+        if (column := self._frame_column(place)) is not None:
+            return column[0]
+        if (
+            isinstance(place, Attribute)
+            and place.name == "iloc"
+            and frames.is_frame(frame := self._own.value(place.owner))
+        ):
+            return frame
+        value = self._own.value(place)
+        if type(value) in (list, tuple) or (type(value) in (np.ndarray, torch.Tensor) and value.ndim == 1):
+            return value
+        raise UnreadableError(f"takes items of {place}, a {type(value).__qualname__}")
+
+    def _frame_column(self, place: Expression) -> tuple[Any, str] | None:
+        """The table and the name of frame["name"].iloc or frame["name"].values."""
+        match place:
+            case Attribute(owner=Item(owner=owner, key=Constant(value=str(name))), name="iloc" | "values"):
+                frame = self._own.value(owner)
+                return (frame, name) if frames.is_frame(frame) else None
+        return None
+
+    def work_out(self, at: Sequence[int]) -> list[Sequence[Any]]:
+        """The values of each expression, for these indices.
+
+        Raises UnreadableError for one that is not known to be worked out by Python's own types alone, and whatever
+        these raise.
+        """
+        known: dict[Expression, _Column] = {}
+        if self._length() != self.length:
+            raise UnreadableError("takes items of attributes that have changed their length")
+        return [_listed(self._column(each, at, known), len(at)) for each in self._expressions]
+
+    def _column(self, expression: Expression, at: Sequence[int], known: dict[Expression, _Column]) -> _Column:
+        if expression not in known:
+            known[expression] = self._worked_out(expression, at, known)
+        return known[expression]
+
+    def _worked_out(self, expression: Expression, at: Sequence[int], known: dict[Expression, _Column]) -> _Column:
+        def column(part: Expression) -> _Column:
+            return self._column(part, at, known)
+
+        if not any(isinstance(part, Index | Call | Binary | Text) for part in parts_of(expression)):
+            return _Same(self._own.value(expression))
+        match expression:
+            case Index():
+                # A negative one means a row as well, and is another number.
+                raise UnreadableError("uses the index for more than to take items by it")
+            case Text(parts=parts):
+                texts = [column(part) for part in parts]
+                _check(expression, texts, _PLAIN)
+                return _mapped(lambda *each: "".join(map(format, each)), texts, len(at))
+            case Binary(operator=name, left=left, right=right) if name in _OPERATORS:
+                function, kinds = _OPERATORS[name]
+                sides = [column(left), column(right)]
+                if any(_types(sides[0]) <= {*one} and _types(sides[1]) <= {*other} for one, other in kinds):
+                    return _mapped(function, sides, len(at))
+            case Item(
+                owner=Attribute(owner=place, name="iloc"), key=Display(items=(Index(), Constant(value=int(number))))
+            ):
+                return frames.column(self._container(Attribute(place, "iloc")), number, at)
+            case Item(owner=Item(owner=Attribute(name="iloc") as place, key=Index()), key=Constant(value=str(name))):
+                return frames.column_of_rows(self._container(place), name, at)
+            case Attribute(owner=Item(owner=Attribute(name="iloc") as place, key=Index()), name=name):
+                return frames.attribute_of_rows(self._container(place), name, at)
+            case Item(owner=place, key=Index()):
+                found = self._frame_column(place)
+                return _items(self._container(place), at) if found is None else frames.column(*found, at)
+            case Item(owner=owner, key=key):
+                pair = [column(owner), column(key)]
+                _check(expression, pair[:1], (dict, list, tuple))
+                _check(expression, pair[1:], (*_TEXTS, *_INTS))
+                return _mapped(operator.getitem, pair, len(at))
+            case Attribute(owner=owner, name=name) if name in _PATH_PROPERTIES:
+                paths = column(owner)
+                _check(expression, [paths], (PosixPath,))
+                return _mapped(operator.attrgetter(name), [paths], len(at))
+            case Call(function=Attribute(owner=owner, name="item"), arguments=(), options=()):
+                numbers = column(owner)
+                _check(expression, [numbers], (*_INTS, TensorItem))
+                return _mapped(int, [numbers], len(at))
+            case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if (
+                name in _TEXT_METHODS
+            ):
+                texts = [column(owner), *map(column, arguments)]
+                _check(expression, texts[:1], _TEXTS)
+                _check(expression, texts[1:], _PLAIN)
+                return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
+            case Call(function=function, arguments=arguments, options=()) if arguments:
+                called = self._own.means(function)
+                given = [column(each) for each in arguments]
+                for known_function, types in _FUNCTIONS.items():
+                    if called is known_function:
+                        _check(expression, given, types)
+                        return _mapped(called, given, len(at))
+        raise UnreadableError(f"does more than open a file and transform its image (it uses {expression})")
+
+
+def _is_index(key: Expression) -> bool:
+    return isinstance(key, Index) or (isinstance(key, Display) and key.items[:1] == (Index(),))
+
+
+def _items(container: Any, at: Sequence[int]) -> list[Any]:
+    """container[i] for each index."""
+    if isinstance(container, torch.Tensor):
+        if container.dtype != torch.int64:
+            raise UnreadableError(f"takes numbers of {container.dtype}")
+        return list(map(TensorItem, container[torch.tensor(list(at), dtype=torch.int64)].tolist()))
+    return [container[i] for i in at]
+
+
+def _listed(column: _Column, length: int) -> Sequence[Any]:
+    return [column.value] * length if isinstance(column, _Same) else column
+
+
+def _types(column: _Column) -> set[type]:
+    return {type(column.value)} if isinstance(column, _Same) else set(map(type, column))
+
+
+def _check(expression: Expression, columns: Sequence[_Column], types: tuple[type, ...]) -> None:
+    """Raises UnreadableError for values that may run code of their own."""
+    for column in columns:
+        for kind in _types(column) - {*types}:
+            raise UnreadableError(f"uses {expression}, of a {kind.__qualname__}")
+
+
+def _mapped(function: Callable[..., Any], columns: Sequence[_Column], length: int) -> _Column:
+    if all(isinstance(column, _Same) for column in columns):
+        return _Same(function(*(column.value for column in columns if isinstance(column, _Same))))
+    lists = (repeat(column.value, length) if isinstance(column, _Same) else column for column in columns)
+    return list(map(function, *lists))

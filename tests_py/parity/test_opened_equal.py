@@ -1,0 +1,486 @@
+"""A class of the user's own that opens an image file and transforms it: read from its bytecode, it is torch's to the
+bit. Whatever does more is not taken for one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import torchvision.transforms as T
+from photos import picture
+from PIL import Image
+from torch.utils.data import ConcatDataset, Dataset, Subset
+from torchvision.datasets.folder import default_loader, pil_loader
+from torchvision.transforms import v2
+from twins import Program, check, errors, loader_of
+
+import goloader
+
+# A hang is a failure.
+pytestmark = pytest.mark.timeout(90)
+
+WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
+
+COUNT = 11
+CROP = T.Compose([T.RandomResizedCrop(20), T.RandomHorizontalFlip(), T.ToTensor()])
+FLIP = T.RandomHorizontalFlip()
+TENSOR = v2.Compose([v2.Resize((20, 30)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
+NOTE = "its __getitem__ only opens files and transforms images: read from its bytecode"
+
+
+class Base(Dataset[Any]):
+    """Paths and labels of each kind that classes keep them in."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+        self.folder = root
+        self.names = sorted(os.listdir(root))
+        self.paths = [os.path.join(self.root, name) for name in self.names]
+        self.files = [root / name for name in self.names]
+        self.labels = [(7 * k) % 5 for k in range(COUNT)]
+        self.tensor = torch.tensor(self.labels)
+        self.array = np.array(self.labels)
+        self.short = np.array(self.labels, np.int16)
+        self.texts = np.array(self.paths)
+        self.objects = np.array(self.paths, object)
+        self.samples = list(zip(self.paths, self.labels, strict=True))
+        self.rows = [{"file": name, "label": str(label)} for name, label in zip(self.names, self.labels, strict=True)]
+        self.flags = [k % 3 == 0 for k in range(COUNT)]
+        self.scores = np.arange(COUNT, dtype=np.float32) / 7
+        self.table = pd.DataFrame(
+            {"file": self.names, "label": self.labels, "score": np.arange(COUNT) / 3, "flag": self.flags}
+        )
+        self.off = False
+        self.classes = {str(label): label for label in self.labels}
+        self.of = dict(zip(self.names, self.labels, strict=True))
+        self.order = list(range(COUNT))[::-1]
+        self.transform: Any = CROP
+        self.target_transform = None
+        self.loader = default_loader
+        self.train = True
+        self.split = "train"
+
+    def __len__(self) -> int:
+        return COUNT
+
+
+class Plain(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.paths[index]).convert("RGB")
+        return self.transform(image), self.labels[index]
+
+
+class Rows(Base):
+    def __getitem__(self, idx: int) -> Any:
+        row = self.rows[idx]
+        image = Image.open(os.path.join(self.root, row["file"])).convert("RGB")
+        return self.transform(image), int(row["label"])
+
+
+class Tutorial(Base):
+    """As in torch's own."""
+
+    def __getitem__(self, idx: int) -> Any:
+        if torch.is_tensor(idx):
+            idx = idx.tolist()  # type: ignore[attr-defined]
+        img_path = os.path.join(self.root, self.table.iloc[idx, 0])
+        image = Image.open(img_path).convert("RGB")
+        label = self.table.iloc[idx, 1]
+        if self.transform:
+            image = self.transform(image)
+        if self.target_transform:
+            label = self.target_transform(label)
+        return image, label
+
+
+class TableRows(Base):
+    def __getitem__(self, idx: int) -> Any:
+        row = self.table.iloc[idx]
+        image = Image.open(f"{self.root}/{row['file']}").convert("RGB")
+        return {"image": self.transform(image), "label": torch.tensor(row.label)}
+
+
+class TableColumns(Base):
+    def __getitem__(self, idx: int) -> Any:
+        image = Image.open(self.root + "/" + self.table["file"].iloc[idx]).convert("RGB")
+        return self.transform(image), self.table["label"].values[idx]
+
+
+class Samples(Base):
+    def __getitem__(self, i: int) -> Any:
+        path, label = self.samples[i][0], self.samples[i][1]
+        return self.transform(Image.open(path).convert("RGB")), label
+
+
+class Loaded(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = self.loader(self.files[i])
+        return self.transform(image), self.tensor[i]
+
+
+class LoadedByPillow(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(pil_loader(self.texts[i])), torch.tensor(self.labels[i], dtype=torch.long)
+
+
+class Joined(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.folder / self.names[i]).convert("RGB")), self.array[i]
+
+
+class Numbered(Base):
+    def __getitem__(self, i: int) -> Any:
+        path = "{}/{}.jpg".format(self.root, str(self.order[i]).zfill(2))  # noqa: UP032
+        return self.transform(Image.open(path).convert("RGB")), self.labels[self.order[i]] - 1
+
+
+class ByName(Base):
+    def __getitem__(self, i: int) -> Any:
+        path = self.files[i]
+        label = self.of[path.name]
+        return self.transform(Image.open(path).convert("RGB")), label
+
+
+class ByPart(Base):
+    def __getitem__(self, i: int) -> Any:
+        path = self.objects[i]
+        return self.transform(Image.open(path).convert("RGB")), self.of[path.split("/")[-1]]
+
+
+class Converted(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), int(self.short[i])
+
+
+class Items(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.tensor[i].item()
+
+
+class Alone(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB"))
+
+
+class Two(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = FLIP(Image.open(self.paths[i]).convert("RGB"))
+        image = self.transform(image)
+        return image, self.labels[i]
+
+
+class Branching(Base):
+    def __getitem__(self, i: int) -> Any:
+        assert self.train, "no labels"
+        image = Image.open(self.paths[i]).convert("RGB")
+        if self.split == "train" and self.transform is not None:
+            image = self.transform(image)
+        elif self.split in ("val", "test"):
+            image = TENSOR(image)
+        return image, self.labels[i] if self.train else -1
+
+
+class Named(Base):
+    def __getitem__(self, i: int) -> Any:
+        return {"more": [(self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i])]}
+
+
+class Many(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.paths[i]).convert("RGB")
+        label, row = self.labels[i], self.rows[i]
+        target = torch.tensor(label, dtype=torch.float32), torch.tensor(label / 1 if self.off else float(label))
+        extra = [float(row["label"]), self.flags[i], self.scores[i], self.short[i], self.texts[i]]
+        return {"name": row["file"], "x": self.transform(image), "y": label, "z": target, "more": extra}
+
+
+class Table(Base):
+    def __getitem__(self, i: int) -> Any:
+        row = self.table.iloc[i]
+        return row["score"], row["flag"], self.table.iloc[i, 2], self.transform(pil_loader(f"{self.root}/{row.file}"))
+
+
+class Grey(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("L")), self.labels[i]
+
+
+KINDS = (
+    Plain, Rows, Tutorial, TableRows, TableColumns, Samples, Loaded, LoadedByPillow, Joined, Numbered, ByName, ByPart,
+    Converted, Items, Alone, Named, Many, Table, Two, Branching, Grey,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photos, a grey one and one of another kind among them."""
+    folder = tmp_path_factory.mktemp("opened")
+    for k in range(COUNT):
+        picture(30 + k, 50 - k, k).convert("L" if k == 4 else "RGB").save(folder / f"{k:02}.jpg")
+    return folder
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_classes(kind: Any, root: Path, num_workers: int) -> None:
+    dataset = kind(root)
+    if kind is Numbered:
+        dataset.order = [*range(COUNT)]
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
+    (row,) = (row for row in goloader.DataLoader(dataset).explain() if row.stage == "source")
+    assert (row.where, row.why.partition(";")[0]) == ("Go", NOTE)
+
+
+def test_any_mode_is_settled_by_the_transform(root: Path) -> None:
+    class Unconverted(Base):
+        def __getitem__(self, i: int) -> Any:
+            return self.transform(Image.open(self.paths[i])), self.labels[i]
+
+    dataset = Unconverted(root)
+    dataset.transform = T.Compose([T.Grayscale(3), T.RandomCrop(20), T.ToTensor()])
+    check(Program(loader_of(dataset, batch_size=4)))
+    dataset.transform = CROP
+    check(Program(loader_of(Subset(dataset, [0, 1, 2]), batch_size=3)), native=False)
+
+
+@WORKERS
+def test_below_torch_s_containers(root: Path, num_workers: int) -> None:
+    dataset = ConcatDataset(
+        [Subset(Plain(root), [3, 3, -1, 0]), Rows(root), Subset(Subset(Tutorial(root), [5, 6]), [1])]
+    )
+    check(Program(loader_of(dataset, batch_size=5, shuffle=True, num_workers=num_workers)))
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", [Plain, Tutorial, Loaded])
+def test_indices(kind: Any, root: Path, num_workers: int) -> None:
+    for indices in [-1, 0, 0, -COUNT], [0, COUNT, 1], [2, -COUNT - 1]:
+        check(Program(loader_of(kind(root), batch_size=2, sampler=indices, num_workers=num_workers), epochs=1))
+
+
+@WORKERS
+def test_a_file_that_is_missing_or_broken_is_an_error_of_the_class(tmp_path: Path, num_workers: int) -> None:
+    for k in range(COUNT):
+        picture(40, 40, k).save(tmp_path / f"{k:02}.jpg")
+    dataset = Rows(tmp_path)
+    (tmp_path / "03.jpg").unlink()
+    (tmp_path / "05.jpg").write_bytes((tmp_path / "05.jpg").read_bytes()[:300])
+    (tmp_path / "07.jpg").write_text("no image")
+    made = check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=1))
+    assert len(errors(made)) == 3
+
+
+# Changes
+
+
+def rename(dataset: Any) -> None:
+    dataset.paths[3], dataset.paths[4] = dataset.paths[4], dataset.paths[3]
+    dataset.rows[3]["file"], dataset.rows[4]["file"] = dataset.rows[4]["file"], dataset.rows[3]["file"]
+
+
+def relabel(dataset: Any) -> None:
+    dataset.labels[2] = 77
+    dataset.rows[2]["label"] = "77"
+
+
+def retable(dataset: Any) -> None:
+    dataset.table.iloc[2, 1] = 77
+
+
+def transform(dataset: Any) -> None:
+    dataset.transform = TENSOR
+
+
+def without(dataset: Any) -> None:
+    dataset.labels.pop()
+
+
+def double(dataset: Any) -> None:
+    dataset.target_transform = lambda label: 2 * label
+
+
+CHANGES: tuple[tuple[Any, Callable[[Any], None], bool], ...] = (
+    (Plain, rename, True),
+    (Rows, rename, True),
+    (Plain, relabel, True),
+    (Rows, relabel, True),
+    (Tutorial, retable, True),
+    (Tutorial, double, False),
+    (Tutorial, transform, True),
+    (Plain, transform, True),
+    (Plain, without, False),
+    (Many, relabel, True),
+)
+
+
+@WORKERS
+@pytest.mark.parametrize(("kind", "change", "native"), CHANGES, ids=lambda each: getattr(each, "__name__", ""))
+def test_changes_between_epochs_are_seen(kind: Any, change: Any, native: bool, root: Path, num_workers: int) -> None:
+    def arguments() -> dict[str, Any]:
+        return {"dataset": kind(root), "batch_size": 4, "num_workers": num_workers}
+
+    def before(epoch: int, loader: Any) -> None:
+        if epoch == 1:
+            change(loader.dataset)
+
+    check(Program(arguments, epochs=3, before=before))
+    dataset = kind(root)
+    change(dataset)
+    assert goloader.DataLoader(dataset).explain().native is native
+
+
+def test_changes_amid_an_epoch_are_seen_without_workers(root: Path) -> None:
+    def run(kind: Any) -> list[Any]:
+        dataset, seen = Rows(root), []
+        for number, (_, labels) in enumerate(kind(dataset, batch_size=3)):
+            seen.append(labels.tolist())
+            if number == 1:
+                dataset.rows[9]["label"] = "99"
+        return seen
+
+    assert run(goloader.DataLoader) == run(torch.utils.data.DataLoader)
+    assert run(goloader.DataLoader)[-1][0] == 99
+
+
+def test_names_that_stand_for_something_else(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = Rows(root)
+    loader = goloader.DataLoader(dataset, batch_size=4)
+    assert loader.explain().native
+    before = Image.open
+    monkeypatch.setattr(Image, "open", lambda path: before(path).rotate(90))
+    check(Program(loader_of(dataset, batch_size=4)), native=False)
+    assert not loader.explain().native
+    monkeypatch.setattr(Image, "open", before)
+    monkeypatch.setitem(globals(), "int", lambda text: 5)
+    check(Program(loader_of(dataset, batch_size=4)), native=False)
+    monkeypatch.delitem(globals(), "int")
+    assert loader.explain().native
+    monkeypatch.setattr(os.path, "join", lambda *parts: "/".join(parts))
+    check(Program(loader_of(dataset, batch_size=4)), native=False)
+
+
+# What is more
+
+
+class Touched(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.paths[i]).convert("RGB")
+        return self.transform(image), np.asarray(image).mean()
+
+
+class Twice(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.paths[i]).convert("RGB")
+        return self.transform(image), self.transform(image)
+
+
+class Nothings(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.target_transform
+
+
+class Indices(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), i
+
+
+class Lists(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.boxes[i]
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.boxes = [[k, 2.0] for k in range(COUNT)]
+
+
+class Method(Base):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        del self.transform
+
+    def transform(self, image: Any) -> Any:  # type: ignore[no-redef]
+        return CROP(image)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i]
+
+
+class Text(str):
+    __slots__ = ()
+
+    def __fspath__(self) -> str:
+        raise AssertionError
+
+
+class Counting(list[str]):
+    def __getitem__(self, i: Any) -> Any:
+        return super().__getitem__(0)
+
+
+class OddTexts(Plain):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.paths = [Text(path) for path in self.paths]
+
+
+class OddList(Plain):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.paths = Counting(self.paths)
+
+
+class OddLabels(Rows):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.rows[5]["label"] = Seven()  # type: ignore[assignment]
+
+
+class Seven:
+    def __int__(self) -> int:
+        return 7
+
+
+class ByIndex(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.paths[i]).convert("RGB")
+        return (self.transform(image) if i % 2 else CROP(image)), self.labels[i]
+
+
+class Stateful(Base):
+    def __getitem__(self, i: int) -> Any:
+        self.seen = i
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i]
+
+
+@WORKERS
+@pytest.mark.parametrize(
+    "kind",
+    [Touched, Twice, Nothings, Indices, Lists, Method, OddTexts, OddList, OddLabels, ByIndex, Stateful],
+    ids=lambda kind: kind.__name__,
+)
+def test_what_does_more_is_not_taken_for_one(kind: Any, root: Path, num_workers: int) -> None:
+    check(Program(loader_of(kind(root), batch_size=4, num_workers=num_workers), epochs=1), native=False)
+
+
+def test_rows_that_fail_are_errors_of_the_class(root: Path) -> None:
+    dataset = Rows(root)
+    dataset.rows[6]["label"] = "six"
+    made = check(Program(loader_of(dataset, batch_size=2), epochs=1), native=False)
+    assert len(errors(made)) == 1
+
+
+def test_explain_says_why_not(root: Path) -> None:
+    for kind, why in {
+        Touched: "does more than open a file and transform its image (np.asarray(",
+        Lists: "gives a list",
+        Twice: "gives 2 images, not one",
+        OddList: "takes items of self.paths, a Counting",
+    }.items():
+        (row,) = (row for row in goloader.DataLoader(kind(root)).explain() if row.stage == "source")
+        assert row.where == "Python" and why in row.why, row
