@@ -139,6 +139,7 @@ RECORDED: dict[str, Callable[[str], Any]] = {
     "fromarray": lambda path: F.to_tensor(
         Image.fromarray(np.array(rgb(path))[2:-1, ::-1]).resize((9, 8)).crop((1, 1, 8, 7))
     ),
+    "to_pil_image": lambda path: F.to_tensor(F.to_pil_image(np.array(rgb(path))[:, ::-1]).resize((9, 8))),
     "squeezed": lambda path: F.pil_to_tensor(Image.open(path).convert("L")).squeeze(0).long(),
     "unsqueezed": lambda path: F.to_tensor(rgb(path)).unsqueeze(0),
     "cat": lambda path: torch.cat([F.to_tensor(rgb(path))[None], F.to_tensor(rgb(path)).unsqueeze(0)]),
@@ -206,6 +207,14 @@ REAL: dict[str, Callable[[str], Any]] = {
     "is": lambda path: (a := np.array(rgb(path)), isinstance(a, np.ndarray), np.asarray(a) is a, np.shape(a))[1:],
     "fromarray": lambda path: Image.fromarray(np.array(rgb(path))).resize((9, 8)).tobytes(),
     "fromarray of grey": lambda path: (a := np.array(Image.open(path).convert("L")), Image.fromarray(a).tobytes())[1],
+    "to_pil_image of grey": lambda path: F.to_pil_image(np.array(Image.open(path).convert("L"))).tobytes(),
+    "to_pil_image of HSV": lambda path: F.to_pil_image(np.array(rgb(path)), mode="HSV").tobytes(),
+    "frombytes": lambda path: (a := np.array(rgb(path)), Image.frombytes("RGB", a.shape[1::-1], a).tobytes())[1],
+    "frombuffer": lambda path: (
+        a := np.array(Image.open(path).convert("L")),
+        Image.frombuffer("L", a.shape[::-1], a, "raw", "L", 0, 1).tobytes(),
+    )[1],
+    "bytes": lambda path: bytes(np.array(rgb(path)).transpose(2, 0, 1)),
     "unequal": lambda path: np.array_equal(np.array(rgb(path)), np.array(rgb(path).transpose(0))),
     "matmul": lambda path: floats(path) @ np.eye(3, dtype=np.float32),
     "with a tensor": lambda path: (

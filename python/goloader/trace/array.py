@@ -180,6 +180,9 @@ class StandInArray:
         real = become_real(self, "ndarray.__array__")
         return real if dtype is None and copy is None else np.array(real, dtype=dtype, copy=copy)
 
+    def __bytes__(self) -> bytes:
+        return bytes(become_real(self, "bytes"))
+
     @property
     def __array_interface__(self) -> Any:
         return become_real(self, "ndarray.__array_interface__").__array_interface__

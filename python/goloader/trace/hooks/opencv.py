@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import cv2
@@ -60,8 +60,16 @@ def fronts() -> tuple[Front, ...]:
         made = {}
     elif not any(name.startswith("OPENCV_IO_MAX") for name in os.environ):
         made |= {"imread": _imread, "imdecode": _imdecode}
-    names = [name for name, value in vars(cv2).items() if isinstance(value, BuiltinFunctionType)]
-    return tuple(Front(cv2, name, made.get(name, _of_real_arrays)) for name in names)
+    parts = [each for each in vars(cv2).values() if isinstance(each, ModuleType) and each.__name__.startswith("cv2.")]
+    return (
+        *(Front(cv2, name, made.get(name, _of_real_arrays)) for name in _builtins(cv2)),
+        *(Front(part, name, _of_real_arrays) for part in parts for name in _builtins(part)),
+        Front(cv2.CLAHE, "apply", _of_real_arrays),
+    )
+
+
+def _builtins(module: ModuleType) -> list[str]:
+    return [name for name, value in vars(module).items() if isinstance(value, BuiltinFunctionType)]
 
 
 def _of_real_arrays(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from ..image import StandInImage, become_real, derive, is_movable, is_plain, ope
 from ..recipe import Source
 from .swap import Swap
 
-__all__ = ["record_border", "swaps"]
+__all__ = ["from_array", "record_border", "swaps"]
 
 _ORIENTATION = 0x0112
 
@@ -27,7 +27,9 @@ def swaps() -> tuple[Swap, ...]:
     """What is hooked of Pillow."""
     return (
         Swap(Image.open, _open),
-        Swap(Image.fromarray, _fromarray),
+        Swap(Image.fromarray, from_array),
+        Swap(Image.frombytes, _of_buffer),
+        Swap(Image.frombuffer, _of_buffer),
         Swap(ImageOps.expand, _expand),
         Swap(ImageOps.exif_transpose, _exif_transpose),
         Swap(ImageOps.autocontrast, _autocontrast),
@@ -53,7 +55,9 @@ def _open(original: Callable[..., Any]) -> Callable[..., Any]:
     return open
 
 
-def _fromarray(original: Callable[..., Any]) -> Callable[..., Any]:
+def from_array(original: Callable[..., Any]) -> Callable[..., Any]:
+    """In front of Image.fromarray, and of functions like it."""
+
     def fromarray(obj: Any, mode: Any) -> Any:
         if type(obj) is StandInArray:
             session = switch.current()
@@ -65,6 +69,15 @@ def _fromarray(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(obj, mode)
 
     return fromarray
+
+
+def _of_buffer(original: Callable[..., Any]) -> Callable[..., Any]:
+    def of_buffer(mode: Any, size: Any, data: Any, *decoder: Any) -> Any:
+        if type(data) is StandInArray:
+            data = array_becomes_real(data, f"Image.{original.__name__}")
+        return original(mode, size, data, *decoder)
+
+    return of_buffer
 
 
 def _kind(fp: Any, image: Image.Image) -> str:

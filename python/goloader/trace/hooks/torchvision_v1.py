@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torchvision import utils
 from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functional_pil, functional
 
 from ... import _steps
@@ -20,7 +21,7 @@ from .. import switch
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
 from ..tensor import StandInTensor, record_function, tensor_of
 from ..value import of_image
-from .pillow import record_border
+from .pillow import from_array, record_border
 from .swap import Swap
 
 __all__ = ["swaps"]
@@ -36,6 +37,7 @@ def swaps() -> tuple[Swap, ...]:
         Swap(_functional_pil.pad, _pad),
         Swap(_functional_pil.to_grayscale, _to_grayscale),
         Swap(_functional_pil.adjust_hue, _adjust_hue),
+        Swap(utils._Image_fromarray, from_array),  # to_pil_image's
         Swap(RandomResizedCrop.get_params, _get_params),
         Swap(functional.resized_crop, _resized_crop),
     )
