@@ -27,7 +27,7 @@ from PIL import Image
 from torch.utils import data
 
 import goloader
-from goloader import _native
+from goloader import _native, _steps
 from goloader.trace import door, hooks
 from goloader.trace import image as images
 from goloader.trace.native import CoreNative
@@ -77,7 +77,7 @@ def compare(dataset: Any, **options: Any) -> Any:
 
 
 def test_a_wrong_step_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "TRANSPOSES", {0: ((), False)})
+    monkeypatch.setattr(_steps, "TRANSPOSES", {0: ((), False)})
     transform = T.Compose([T.RandomHorizontalFlip(1.0), T.Resize((20, 20)), T.ToTensor()])
     with pytest.warns(RuntimeWarning, match=r"Files: batch|Files: the batch\[0\] has other values when traced"):
         loader = compare(lambda: datasets.Files(root, transform))
