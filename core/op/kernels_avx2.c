@@ -412,6 +412,81 @@ TARGET void gl_avx2_smooth(const uint8_t *above, const uint8_t *src, const uint8
     gl_smooth_loop(above, src, below, n, dst);
 }
 
+/* gl_plain_hue, eight pixels at a time, in float32 where it divides integers: no quotient is so near to an integer that
+ * float32 would round it to that.  Grey comes out as it was. */
+typedef uint8_t bytes8 __attribute__((vector_size(8)));
+typedef int32_t ints8 __attribute__((vector_size(32)));
+typedef float floats8 __attribute__((vector_size(32)));
+#define INTS(v) __builtin_convertvector(v, ints8) /* cut off */
+#define FLOATS(v) __builtin_convertvector(v, floats8)
+#define CHOSEN(mask, yes, no) (((mask) & (yes)) | (~(mask) & (no)))
+
+TARGET static inline void hue_eight(int32_t shift, const uint8_t *const rgb[3], uint8_t *const out[3]) {
+    bytes8 bytes[3];
+    for (int c = 0; c < 3; c++)
+        memcpy(&bytes[c], rgb[c], sizeof bytes[c]);
+    const ints8 r = INTS(bytes[0]), g = INTS(bytes[1]), b = INTS(bytes[2]);
+    const ints8 most = CHOSEN(r > g, r, g), least = CHOSEN(r < g, r, g);
+    const ints8 high = CHOSEN(most > b, most, b), chroma = high - CHOSEN(least < b, least, b);
+    /* How far the middle one is below the highest. */
+    const floats8 middle = FLOATS(3 * high - chroma - r - g - b) / FLOATS(chroma - (chroma == 0));
+    const ints8 is_red = r == high, is_green = ~is_red & (g == high), is_blue = ~is_red & ~is_green;
+    const ints8 goes_on = CHOSEN(is_red, b > g, CHOSEN(is_green, b <= r, r <= g)); /* from base, or back to it */
+    const ints8 base =
+        1 + 2 * (is_red & goes_on) + (is_green & ~goes_on & 2) + (is_blue & 2) + (is_blue & ~goes_on & 2);
+    const floats8 sixths = FLOATS(base) + FLOATS(-1 - 2 * goes_on) * middle;
+    const floats8 turn = sixths / 6.0f - FLOATS(sixths < 0.0f);
+    const ints8 hue = (INTS(turn * 255.0f) + shift) & 255;
+    const ints8 saturation = INTS(FLOATS(255 * chroma) / FLOATS(high - (high == 0)));
+    const ints8 sector = ((6 * hue + 1) * 257) >> 16, rest = 6 * hue - 255 * sector;      /* by 255 */
+    const ints8 faded = high * (255 - saturation) + 128, p = (faded + (faded >> 8)) >> 8; /* by 255, rounded */
+    const ints8 q = high - INTS(FLOATS(high * saturation * rest + 32512) / 65025.0f);
+    const ints8 t = high - INTS(FLOATS(high * saturation * (255 - rest) + 32512) / 65025.0f);
+    const ints8 in0 = (sector == 0) | (sector == 6), in1 = sector == 1, in2 = sector == 2, in3 = sector == 3,
+                in4 = sector == 4, in5 = sector == 5;
+    const ints8 made[3] = {
+        CHOSEN(in0 | in5, high, CHOSEN(in1, q, CHOSEN(in4, t, p))),
+        CHOSEN(in1 | in2, high, CHOSEN(in3, q, CHOSEN(in0, t, p))),
+        CHOSEN(in3 | in4, high, CHOSEN(in5, q, CHOSEN(in2, t, p))),
+    };
+    for (int c = 0; c < 3; c++) {
+        bytes[c] = __builtin_convertvector(made[c], bytes8);
+        memcpy(out[c], &bytes[c], sizeof bytes[c]);
+    }
+}
+
+TARGET static void hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
+    enum { EIGHT = sizeof(bytes8) };
+    size_t i = 0;
+    for (; i + EIGHT <= n; i += EIGHT)
+        hue_eight(shift, (const uint8_t *const[3]){rgb[0] + i, rgb[1] + i, rgb[2] + i},
+                  (uint8_t *const[3]){out[0] + i, out[1] + i, out[2] + i});
+    if (i == n)
+        return;
+    uint8_t rest[3][EIGHT] = {{0}};
+    for (int c = 0; c < 3; c++)
+        memcpy(rest[c], rgb[c] + i, n - i);
+    hue_eight(shift, (const uint8_t *const[3]){rest[0], rest[1], rest[2]},
+              (uint8_t *const[3]){rest[0], rest[1], rest[2]});
+    for (int c = 0; c < 3; c++)
+        memcpy(out[c] + i, rest[c], n - i);
+}
+
+/* A row of 16 entries at a time: bytes of other rows get their highest bit set, for which a shuffle gives zero. */
+TARGET static void lookup(const uint8_t table[256], const uint8_t *src, size_t n, uint8_t *dst) {
+    const __m256i beyond = _mm256_set1_epi8(0x70), row = _mm256_set1_epi8(16);
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256i at = _mm256_loadu_si256((const __m256i *)(src + i)), found = _mm256_setzero_si256();
+        for (int k = 0; k < 256; k += 16, at = _mm256_sub_epi8(at, row)) {
+            const __m256i entries = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(table + k)));
+            found = _mm256_or_si256(found, _mm256_shuffle_epi8(entries, _mm256_adds_epu8(at, beyond)));
+        }
+        _mm256_storeu_si256((__m256i *)(dst + i), found);
+    }
+    gl_plain_lookup(table, src + i, n - i, dst + i);
+}
+
 const gl_kernels gl_avx2_kernels = {
     .name = "avx2",
     .pack_horizontal = pack_horizontal,
@@ -423,10 +498,10 @@ const gl_kernels gl_avx2_kernels = {
     .linear_down = gl_avx2_linear_down,
     .grey = gl_avx2_grey,
     .split = split,
-    .lookup = gl_plain_lookup,
+    .lookup = lookup,
     .blend = gl_avx2_blend,
     .smooth = gl_avx2_smooth,
-    .hue = gl_plain_hue,
+    .hue = hue,
 };
 
 #endif
