@@ -44,7 +44,8 @@ func compileSteps(wire []byte) (steps, error) {
 	}
 	for i, step := range read {
 		switch step.Kind {
-		case recipe.Crop, recipe.Resize, recipe.Pad, recipe.Grayscale, recipe.OpenCVGray, recipe.Select:
+		case recipe.Crop, recipe.Resize, recipe.Pad, recipe.Grayscale, recipe.OpenCVGray, recipe.Select,
+			recipe.Affine, recipe.Perspective, recipe.Rotate90:
 			return nil, fmt.Errorf("steps[%d]: it changes an image's shape", i)
 		}
 	}

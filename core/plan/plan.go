@@ -92,19 +92,19 @@ type DocumentRows struct {
 	EOS *int64
 }
 
-// Kind implements Layout.
+// Kind implements RowLayout.
 func (StackRows) Kind() string { return "stack" }
 
-// Kind implements Layout.
+// Kind implements RowLayout.
 func (PadRows) Kind() string { return "pad" }
 
-// Kind implements Layout.
+// Kind implements RowLayout.
 func (JaggedRows) Kind() string { return "jagged" }
 
-// Kind implements Layout.
+// Kind implements RowLayout.
 func (PackRows) Kind() string { return "pack" }
 
-// Kind implements Layout.
+// Kind implements RowLayout.
 func (DocumentRows) Kind() string { return "documents" }
 
 // Part is a run of samples that share their transforms.
@@ -199,7 +199,7 @@ type RNG struct {
 // PassOrder says which pass of a resize Pillow does first; it depends on Pillow's version.
 type PassOrder string
 
-// The pass orders, of Pillow up to 12.2, of 12.3, and from 13.0 on.
+// The pass orders, of Pillow up to 12.1, of 12.2 and 12.3, and from 13.0 on.
 const (
 	HorizontalFirst PassOrder = "horizontal_first"
 	TallFirst       PassOrder = "tall_first"
