@@ -267,6 +267,8 @@ def images_with_annotations(root: Path) -> Iterator[data.Dataset[Any]]:
     boxes = [{"img_path": path, "annotations": {}} for path in paths]
     yield made(datasets.WIDERFace, img_info=boxes, split="train", **counted)
     yield made(datasets.CelebA, base_folder="/", filename=paths, attr=torch.zeros(2, 40), target_type=["attr"])
+    masks = {"_segs": paths, "_labels": [0, 1], "_target_types": ["category", "segmentation"]}
+    yield made(datasets.OxfordIIITPet, _images=paths, **masks, **counted)
 
 
 class Rows(data.Dataset[Any]):
@@ -370,7 +372,8 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     ),
     (
         "images with annotations",
-        "`VOCDetection`, `CocoDetection`, `Kitti`, `WIDERFace`, `CelebA`, with any `collate_fn`: Python makes the "
+        "`VOCDetection`, `CocoDetection`, `Kitti`, `WIDERFace`, `CelebA`, `OxfordIIITPet` (mask and class), with any "
+        "`collate_fn`: Python makes the "
         "annotations, and the images come from",
         images_with_annotations,
     ),

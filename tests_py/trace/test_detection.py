@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torchvision.transforms as T
 from photos import picture
+from PIL import Image
 from torch.utils import data
-from torchvision import datasets
+from torchvision import datasets, tv_tensors
 from torchvision.transforms import v2
 
 import goloader
@@ -108,6 +110,31 @@ def celebrities(root: Path, transform: Any) -> Any:
     )  # fmt: skip
 
 
+def pets(root: Path, target_types: list[str], **transforms: Any) -> Any:
+    base = root / "oxford-iiit-pet"
+    for k in range(COUNT):
+        photo(base / f"images/pet_{k}.jpg", k)
+        trimap = base / f"annotations/trimaps/pet_{k}.png"
+        trimap.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.random.default_rng(k).integers(1, 4, (60 - k, 40 + k), np.uint8)).save(trimap)
+    (base / "annotations/trainval.txt").write_text(
+        "".join(f"pet_{k} {k % 37 + 1} {k % 2 + 1} 1\n" for k in range(COUNT))
+    )
+    return datasets.OxfordIIITPet(root, target_types=target_types, **transforms)
+
+
+def cities(root: Path, **transforms: Any) -> Any:
+    """With masks of instances, 16 bits a pixel."""
+    for k in range(COUNT):
+        name = f"train/aachen/aachen_{k:06}_000019"
+        photo(root / f"leftImg8bit/{name}_leftImg8bit.png", k)
+        numbers = np.random.default_rng(k).integers(0, 34000, (60 - k, 40 + k), np.uint16)
+        mask = root / f"gtFine/{name}_gtFine_instanceIds.png"
+        mask.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(numbers).save(mask)
+    return datasets.Cityscapes(root, target_type="instance", **transforms)
+
+
 def zipped(batch: Any) -> Any:
     return tuple(zip(*batch, strict=True))
 
@@ -135,7 +162,7 @@ def test_a_batch_of_more_images_than_a_message_has_fields(tmp_path: Path) -> Non
     check(voc(tmp_path, WHOLE), 0, collate_fn=zipped, batch_size=COUNT)
 
 
-def check(dataset: Any, num_workers: int, **options: Any) -> None:
+def check(dataset: Any, num_workers: int, state: str = "native", **options: Any) -> None:
     def epochs(kind: Any) -> tuple[Any, Any]:
         torch.manual_seed(2)
         loader = kind(dataset, shuffle=True, num_workers=num_workers, **{"batch_size": 6, **options})
@@ -143,7 +170,35 @@ def check(dataset: Any, num_workers: int, **options: Any) -> None:
 
     (want, _), (got, loader) = epochs(data.DataLoader), epochs(goloader.DataLoader)
     assert difference(want, got) is None
-    assert door.record(loader).state == "native", loader.explain()
+    assert door.record(loader).state == state, str(loader.explain())
+
+
+def mask_and_rest(target: Any) -> Any:
+    mask, *rest = sorted(target, key=lambda each: not isinstance(each, Image.Image))
+    return T.PILToTensor()(mask.resize((20, 24))), *rest
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "wrapped"])
+@pytest.mark.parametrize(
+    "types", [["category", "segmentation"], ["segmentation", "binary-category", "category"]], ids=",".join
+)
+def test_masks_beside_classes(types: list[str], wrapped: bool, num_workers: int, tmp_path: Path) -> None:
+    if wrapped:
+        dtypes = {tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None}
+        crop = v2.Compose([v2.RandomResizedCrop(20), v2.ToImage(), v2.ToDtype(dtypes, scale=True)])
+        dataset = datasets.wrap_dataset_for_transforms_v2(pets(tmp_path, types, transforms=crop))
+    else:
+        dataset = pets(tmp_path, types, transform=CROPPED, target_transform=mask_and_rest)
+    check(dataset, num_workers)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_masks_of_16_bits_are_pillow_s_beside_images_of_the_core(num_workers: int, tmp_path: Path) -> None:
+    target = T.Compose([T.Resize((24, 20), T.InterpolationMode.NEAREST), T.PILToTensor()])
+    dataset = cities(tmp_path, transform=CROPPED, target_transform=target)
+    assert "its masks are of modes I;16" in str(goloader.DataLoader(dataset).explain())
+    check(dataset, num_workers, "partly")
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

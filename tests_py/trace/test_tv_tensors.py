@@ -10,6 +10,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -38,13 +39,17 @@ def opened(r: random.Random, path: str) -> Any:
             lambda: F.to_image(Image.open(path).convert("RGB")),
             lambda: tv_tensors.Image(Image.open(path).convert("L")),
             lambda: tv_tensors.Image(decode_image(path, "RGB")),
+            lambda: tv_tensors.Mask(Image.open(path).convert("L")),
+            lambda: tv_tensors.Mask(torch.from_numpy(np.array(Image.open(path).convert("L")))[None]),
+            lambda: tv_tensors.Mask(decode_image(path, "RGB")),
         ]
     )()
 
 
 def step(r: random.Random, x: Any) -> Any:
     height, width = x.shape[-2:]
-    mode = r.choice([InterpolationMode.BILINEAR, InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, "bilinear"])
+    modes = InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.NEAREST, "bilinear"
+    mode = r.choice([InterpolationMode.BILINEAR, *modes])
     size = [r.randint(1, 40), r.randint(1, 40)]
     top, left = r.randint(-3, height - 1), r.randint(-3, width - 1)
     count = x.shape[-3]
@@ -65,7 +70,8 @@ def step(r: random.Random, x: Any) -> Any:
             lambda: F.rgb_to_grayscale(x),
             lambda: v2.ToPureTensor()(x),
             lambda: tv_tensors.Image(x),
-            lambda: tv_tensors.wrap(x, like=x) if isinstance(x, tv_tensors.Image) else x,
+            lambda: tv_tensors.wrap(x, like=x) if isinstance(x, tv_tensors.TVTensor) else x,
+            lambda: tv_tensors.Mask(x),
             lambda: x.to(torch.float64),
             lambda: x.clone(),
             lambda: x.detach(),
@@ -74,6 +80,14 @@ def step(r: random.Random, x: Any) -> Any:
             lambda: x.flip(-1),
             lambda: v2.RandomResizedCrop(r.randint(2, 30))(x),
             lambda: v2.ToDtype({tv_tensors.Image: torch.float32, "others": None}, scale=True)(x),
+            lambda: v2.ToDtype({tv_tensors.Image: torch.float64, tv_tensors.Mask: torch.int64, "others": None}, True)(
+                x
+            ),
+            lambda: v2.Pad(2, fill={tv_tensors.Mask: 5, "others": 4})(x),
+            lambda: F.pad(
+                x, [r.randint(0, 3) for _ in range(4)], r.choice([None, 3, 2.5]), r.choice(["constant", "edge"])
+            ),
+            lambda: v2.Normalize([0.5], [0.5])(x),
             lambda: v2.Pad(2, fill={tv_tensors.Image: 3, "others": 4})(x),
             lambda: copy.deepcopy(x),
             lambda: pickle.loads(pickle.dumps(x)),
@@ -83,7 +97,7 @@ def step(r: random.Random, x: Any) -> Any:
 
 def told(x: Any) -> Any:
     """What can be asked without looking at a number."""
-    classes = isinstance(x, tv_tensors.Image), isinstance(x, torch.Tensor)
+    classes = isinstance(x, tv_tensors.Image), isinstance(x, tv_tensors.Mask), isinstance(x, torch.Tensor)
     strides = [stride for length, stride in zip(x.shape, x.stride(), strict=True) if length > 1]
     return classes, x.shape, x.dtype, x.ndim, x.device, strides, x.requires_grad
 
@@ -130,7 +144,7 @@ def test_resizes_of_any_size_are_torch_s(run: Any, tmp_path: Path, order: str, m
         image.save(path, quality=95)
         box = rng.randint(0, height // 2), rng.randint(0, width // 2)
         size = [rng.randint(1, 120), rng.randint(1, 120)]
-        filters = rng.choice([InterpolationMode.BILINEAR, InterpolationMode.BICUBIC])
+        filters = rng.choice([InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.NEAREST])
 
         def resized(path: str, box: Any = box, size: Any = size, filters: Any = filters) -> Any:
             x = decode_image(path)
@@ -167,6 +181,78 @@ def test_a_return_type_that_was_set_is_kept(run: Any, jpeg: str) -> None:
 
     want, got = added(jpeg), run(added, jpeg)[0]
     assert type(want) is type(got) is tv_tensors.Image and torch.equal(want, got)
+
+
+class Pairs(data.Dataset[Any]):
+    """An image and its mask, whose file has a palette or is grey, moved together by v2."""
+
+    def __init__(self, root: Path, opened: Any, transforms: Any) -> None:
+        self.opened, self.transforms = opened, transforms
+        self.paths = [(root / f"{k}.jpg", root / f"{k}.png") for k in range(13)]
+        for k, (image, mask) in enumerate(self.paths):
+            numbers = Image.fromarray(np.random.default_rng(k).integers(0, 22, (30 + k, 50 - k), np.uint8))
+            Image.effect_noise(numbers.size, 90).convert("RGB").save(image)
+            if k % 2:
+                numbers.putpalette(bytes(range(66)))
+            numbers.save(mask)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        image, mask = self.paths[index]
+        return self.transforms(
+            Image.open(image).convert("RGB"), {"mask": self.opened(Image.open(mask)), "label": index}
+        )
+
+
+MASKS = {
+    "of a file": tv_tensors.Mask,
+    "by pil_to_tensor": lambda image: tv_tensors.Mask(F.pil_to_tensor(image)),
+    "by numpy": lambda image: tv_tensors.Mask(torch.from_numpy(np.array(image))),
+    "by numpy, one plane": lambda image: tv_tensors.Mask(np.array(image)[None]),
+    "as classes": lambda image: tv_tensors.Mask(torch.from_numpy(np.array(image)).long()),
+}
+TAIL = [
+    v2.ToDtype({tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None}, scale=True),
+    v2.Normalize([0.4] * 3, [0.2] * 3),
+]
+FILL = {tv_tensors.Mask: 255, "others": 0}
+TOGETHER = {
+    "references": [
+        v2.RandomResize(20, 60),
+        v2.RandomHorizontalFlip(),
+        v2.RandomCrop(40, pad_if_needed=True, fill=FILL),
+        v2.ToImage(),
+        *TAIL,
+    ],
+    "tensors": [
+        v2.ToImage(),
+        v2.RandomResizedCrop(24),
+        v2.RandomVerticalFlip(),
+        v2.Pad(3, padding_mode="edge"),
+        *TAIL,
+        v2.ToPureTensor(),
+    ],
+    "whole": [v2.Resize((30, 33)), v2.Pad(2, fill=FILL), v2.ToImage(), v2.ToDtype(torch.float32)],
+}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("transforms", TOGETHER.values(), ids=TOGETHER)
+@pytest.mark.parametrize("opened", MASKS.values(), ids=MASKS)
+def test_masks_move_with_their_images(opened: Any, transforms: Any, workers: int, tmp_path: Path) -> None:
+    dataset = Pairs(tmp_path, opened, v2.Compose(transforms))
+
+    def epochs(kind: Any) -> tuple[Any, Any]:
+        torch.manual_seed(1)
+        loader = kind(dataset, 4, shuffle=True, num_workers=workers)
+        return [batch for _ in range(2) for batch in loader], loader
+
+    (want, _), (got, loader) = epochs(data.DataLoader), epochs(goloader.DataLoader)
+    assert difference(want, got) is None
+    assert door.record(loader).leaves["batch[1]['mask']"] or opened is MASKS["as classes"], str(loader.explain())
+    assert door.record(loader).leaves["batch[0]"], str(loader.explain())
 
 
 class Photos(data.Dataset[Any]):

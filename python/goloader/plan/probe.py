@@ -241,6 +241,21 @@ def torch_resizes() -> bool:
     )
 
 
+@cache
+def torch_nearest() -> bool:
+    """Whether torch's nearest neighbour rounds as core/op/resample_axis.c does."""
+    import torch
+
+    for length, out in ((7, 3), (100, 61), (61, 100), (641, 480), (33, 32), (5, 5), (1000, 7)):
+        row = torch.arange(length, dtype=torch.float32).view(1, 1, 1, length)
+        got = torch.nn.functional.interpolate(row, size=[1, out], mode="nearest").view(-1).numpy()
+        scale = np.float32(length) / np.float32(out)
+        want = np.minimum(np.floor(np.arange(out, dtype=np.float32) * scale), length - 1)
+        if not np.array_equal(got, want):
+            return False
+    return True
+
+
 def _probe_torch() -> bool:
     import torch
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from .. import transforms as T
 from .lowered import Lowered, Target
+from .probe import torch_nearest
 from .refusal import Refusal, RefusalError
 from .tables import Table, as_pil, run_tail
 from .transforms import Form, Lowering, fill_of, lower, read
@@ -90,8 +90,10 @@ class _TargetForm(Form):
             raise RefusalError("transform", type(step).__name__, f"what it makes of a {self.kind} target is not known")
         if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
             # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
-            if self.kind == "Mask":
-                _check_nearest()
+            if self.kind == "Mask" and not torch_nearest():
+                raise RefusalError(
+                    "transform", f"torch {torch.__version__}", "its nearest neighbour is not the one known"
+                )
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
         return step
 
@@ -192,15 +194,3 @@ def _mask() -> Any:
 
 def _exact() -> tuple[Any, ...]:
     return "nearest-exact", sys.modules["torchvision.transforms.functional"].InterpolationMode.NEAREST_EXACT
-
-
-@cache
-def _check_nearest() -> None:
-    """Raise RefusalError unless torch's nearest neighbour rounds as core/op/resample_axis.c does."""
-    for length, out in ((7, 3), (100, 61), (61, 100), (641, 480), (33, 32), (5, 5), (1000, 7)):
-        row = torch.arange(length, dtype=torch.float32).view(1, 1, 1, length)
-        got = torch.nn.functional.interpolate(row, size=[1, out], mode="nearest").view(-1).numpy()
-        scale = np.float32(length) / np.float32(out)
-        want = np.minimum(np.floor(np.arange(out, dtype=np.float32) * scale), length - 1)
-        if not np.array_equal(got, want):
-            raise RefusalError("transform", f"torch {torch.__version__}", "its nearest neighbour is not the one known")

@@ -44,7 +44,12 @@ class _Left(Known):
 
 
 _LEFT = (
-    _Left("fakedata", "FakeData", "torch.randn draws its images, of a generator seeded with their index"),
+    _Left(
+        "fakedata",
+        "FakeData",
+        "torch.randn draws its images: by another arithmetic, with other bits, on another kind of processor, as byte() "
+        "does of its negative numbers",
+    ),
     _Left("sbd", "SBDataset", "scipy reads its masks out of .mat files"),
     _Left("pcam", "PCAM", "h5py reads its images out of an HDF5 file"),
     _Left("lsun", "LSUN", "lmdb reads its images out of a database"),

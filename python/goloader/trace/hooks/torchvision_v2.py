@@ -1,10 +1,11 @@
-"""torchvision's tensors: files decoded to tensors, tv_tensors.Image, and v2's resize of uint8 tensors.
+"""torchvision's tensors: files decoded to tensors, tv_tensors.Image and Mask, and v2's resize of uint8 tensors.
 
 Crops, flips, conversions and Normalize need no hooks: they call the tensor's own methods.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +20,9 @@ from torchvision.transforms.v2.functional import _geometry
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from ... import _steps
-from ...plan.probe import torch_resizes
+from ...plan.probe import torch_nearest, torch_resizes
 from .. import header, recipe, switch
+from ..array import StandInArray
 from ..recipe import STEPS_MAX, Recipe, Source
 from ..session import Session
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
@@ -29,7 +31,7 @@ from .swap import Swap
 
 __all__ = ["swaps"]
 
-_FILTERS = {"bilinear": 16, "bicubic": 17}  # core/recipe.Filter
+_FILTERS = {"bilinear": 16, "bicubic": 17, "nearest": 18}  # core/recipe.Filter
 
 
 def swaps() -> tuple[Swap, ...]:
@@ -38,19 +40,18 @@ def swaps() -> tuple[Swap, ...]:
         Swap(io.read_image, _read_image),
         Swap(io.decode_image, _decode_image),
         Swap(_geometry.resize_image, _resize_image),
+        Swap(_geometry.pad_image, _pad_image),
         Swap(tv_tensors.TVTensor._to_tensor, _to_tensor),
         Swap(_misc.ToDtype.transform, _to_dtype),
         Swap(_utils._get_fill, _get_fill),
     )
 
 
-# ---- tv_tensors.Image
+# ---- tv_tensors
 
 
-class StandInTVImage(StandInTensor, tv_tensors.Image):  # type: ignore[misc]
-    """A tv_tensors.Image that nobody has made yet."""
-
-    real_class = tv_tensors.Image
+class _StandInTVTensor(StandInTensor):
+    """A tensor of a class of tv_tensors that nobody has made yet."""
 
     @classmethod
     def __torch_function__(
@@ -58,25 +59,39 @@ class StandInTVImage(StandInTensor, tv_tensors.Image):  # type: ignore[misc]
     ) -> Any:
         if returned._must_return_subclass():
             for each in arguments:
-                if isinstance(each, StandInTVImage):
+                if isinstance(each, _StandInTVTensor):
                     become_real(each, "set_return_type")
         made = super().__torch_function__(function, types, arguments, options)
         if type(made) is StandInTensor and function in _KEEPS_CLASS and isinstance(arguments[0], cls):
-            return over(made.memory, made.layout_, StandInTVImage)
+            return over(made.memory, made.layout_, cls)
         return made
 
     @classmethod
     def wrap(cls, tensor: Any, like: Any, **options: Any) -> Any:
-        """As tv_tensors.Image has it; `tensor` may have become real."""
-        return tensor.as_subclass(tv_tensors.Image)
+        """As tv_tensors have it; `tensor` may have become real."""
+        return tensor.as_subclass(cls.real_class)
 
 
-CLASSES[tv_tensors.Image] = StandInTVImage
+class StandInTVImage(_StandInTVTensor, tv_tensors.Image):  # type: ignore[misc]
+    """A tv_tensors.Image that nobody has made yet."""
+
+    real_class = tv_tensors.Image
+
+
+class StandInTVMask(_StandInTVTensor, tv_tensors.Mask):  # type: ignore[misc]
+    """A tv_tensors.Mask that nobody has made yet."""
+
+    real_class = tv_tensors.Mask
+
+
+CLASSES.update({kind.real_class: kind for kind in (StandInTVImage, StandInTVMask)})
 _KEEPS_CLASS = returned._FORCE_TORCHFUNCTION_SUBCLASS
 
 
 def _to_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
     def to_tensor(data: Any, dtype: Any, device: Any, requires_grad: Any) -> Any:
+        if type(data) is StandInArray:
+            data, dtype, device = torch.as_tensor(data, dtype=dtype, device=device), None, None
         if isinstance(data, StandInTensor) and dtype is None and device is None and not requires_grad:
             return data
         return original(data, dtype, device, requires_grad)
@@ -89,8 +104,10 @@ def _to_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _to_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
     def transform(self: Any, inpt: Any, params: Any) -> Any:
-        if isinstance(inpt, StandInTensor) and not isinstance(self.dtype, torch.dtype):
-            become_real(inpt, "ToDtype by type")
+        if isinstance(inpt, StandInTensor) and isinstance(self.dtype, dict) and inpt.real_class in self.dtype:
+            other = copy.copy(self)
+            other.dtype = {**self.dtype, type(inpt): self.dtype[inpt.real_class]}
+            return original(other, inpt, params)
         return original(self, inpt, params)
 
     return transform
@@ -209,7 +226,7 @@ def _contiguous(pixels: Any) -> torch.Tensor:
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
-# ---- resize
+# ---- resize and pad
 
 
 def _resize_image(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -229,7 +246,9 @@ def _resized(
 ) -> StandInTensor | None:
     shown = bytes_of(image)
     mode = getattr(interpolation, "value", interpolation)
-    if shown is None or antialias is not True or mode not in _FILTERS or not torch_resizes():
+    if shown is None or mode not in _FILTERS:
+        return None
+    if not (torch_nearest() if mode == "nearest" else antialias is True and torch_resizes()):
         return None
     height, width = _geometry._compute_resized_output_size((shown.size[1], shown.size[0]), size=size, max_size=max_size)
     # Which way a tensor with extents of 1 lies is anybody's choice, and torch fails where one pixel comes out.
@@ -241,3 +260,33 @@ def _resized(
     )
     last = image.layout_.strides == (1, 3 * shown.size[0], 3)
     return _tensor(made, "hwc" if last and shown.mode == "RGB" else "chw", session)
+
+
+def _pad_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def pad_image(image: Any, padding: Any, fill: Any, padding_mode: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(image, StandInTensor):
+            made = _padded(original, image, padding, fill, padding_mode, session)
+            if made is not None:
+                return made
+        return original(image, padding, fill, padding_mode)
+
+    return pad_image
+
+
+def _padded(
+    original: Any, image: StandInTensor, padding: Any, fill: Any, mode: Any, session: Session
+) -> StandInTensor | None:
+    shown = bytes_of(image)
+    value = 0 if fill is None or mode == "edge" else fill
+    if shown is None or len(shown.steps) >= STEPS_MAX or mode not in ("constant", "edge"):
+        return None
+    if type(value) not in (int, float) or value not in range(256) or not isinstance(padding, (int, list, tuple)):
+        return None
+    left, right, top, bottom = _geometry._parse_pad_padding(padding)
+    size = shown.size[0] + left + right, shown.size[1] + top + bottom
+    if min(left, right, top, bottom) < 0 or max(size) >= 1 << 20 or min(*size, *shown.size) < 2:
+        return None
+    steps = (_steps.pad(left, top, right, bottom, mode, (int(value),)),)
+    made = shown.then(lambda real: original(real, padding, fill, mode), (), steps, size, shown.mode)
+    return _tensor(made, "chw", session)  # torch takes no tensor of one image for channels_last here
