@@ -574,3 +574,60 @@ def test_the_example_that_resumes_runs(root: Path) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", part("README.md", "resume"), re.DOTALL)
     augmented = image_folder(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
     exec(compile(example, "README.md", "exec"), {"DataLoader": DataLoader, "dataset": augmented})
+
+
+def blocks_below(heading: str) -> list[str]:
+    """The Python of one section of the README."""
+    (section,) = re.findall(rf"^## {heading}$(.*?)(?=^## )", README.read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+
+def test_the_example_of_arrays_in_files_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tokens = np.arange(4 * 1024, dtype=np.uint16).reshape(4, 1024)
+    np.save("textures.npy", np.zeros((4, 3, 3), np.uint8))
+    safetensors.torch.save_file({"x": torch.zeros(4)}, "features.safetensors")
+    for name in ("tokens.bin", "a.bin", "b.bin"):
+        tokens.tofile(name)
+    (example,) = blocks_below("Arrays in files")
+    names = {"np": np, "torch": torch, "tokens": tokens}
+    made = []
+    for line in example.splitlines(keepends=True):
+        exec(compile(line, "README.md", "exec"), names)
+        if line.startswith("dataset = "):
+            loader = DataLoader(names["dataset"], batch_size=4)
+            assert loader.explain().native
+            made.append(next(iter(loader)))
+    named, by_file, (cast,), (x, y) = made
+    assert (named["x"].shape, named["y"].tolist()) == ((4, 3, 3), tokens.tolist())
+    assert by_file["x"].equal(torch.zeros(4))
+    assert (cast.dtype, cast.tolist()) == (torch.int64, tokens.tolist())
+    assert (x.dtype, x.shape) == (torch.int64, (4, 1024))
+    assert y[:, :-1].equal(x[:, 1:])
+
+
+def test_the_example_of_sequences_of_different_lengths_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("tokens.npy", np.arange(6))
+    np.save("offsets.npy", np.array([0, 1, 3, 6]))
+    np.arange(4 * 1024, dtype=np.uint16).tofile("train.bin")
+    example = blocks_below("Sequences of different lengths")[0]
+    names: dict[str, Any] = {"labels": np.array([7, 8, 9])}
+    exec(compile(example, "README.md", "exec"), names)
+    assert names["loader"].explain().native
+    ((tokens, labels),) = (batch.values() for batch in names["loader"])
+    assert (tokens.tolist(), labels.tolist()) == ([[0, 0, 0], [1, 2, 0], [3, 4, 5]], [7, 8, 9])
+    x, y, position_ids, cu_seqlens = names["dataset"][0]
+    assert x.shape == y.shape == position_ids.shape == (1024,)
+    assert cu_seqlens[:3].tolist() == [0, 1024, 1024]
+
+
+def test_the_example_without_torch_runs(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "photos").symlink_to(root)
+    monkeypatch.chdir(tmp_path)
+    (example,) = blocks_below("Without torch")
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    images, labels = names["images"], names["labels"]
+    assert (images.dtype, images.shape) == (np.float32, (4, 3, 224, 224))
+    assert (labels.dtype, labels.shape) == (np.int64, (4,))
