@@ -36,7 +36,8 @@ func (t randomApply) out(in recipe.Size) (recipe.Size, bool) {
 // steps are fixed.
 type steps []recipe.Step
 
-// compileSteps reads steps that leave every image as large as it is.
+// compileSteps reads steps that leave an image as large as it is. A warp's or a turn's are for images of the size that it
+// was recorded for, which the plan's maker has to know; on others they are an error of their batch.
 func compileSteps(wire []byte) (steps, error) {
 	read, err := recipe.ReadSteps(wire)
 	if err != nil {
@@ -44,8 +45,7 @@ func compileSteps(wire []byte) (steps, error) {
 	}
 	for i, step := range read {
 		switch step.Kind {
-		case recipe.Crop, recipe.Resize, recipe.Pad, recipe.Grayscale, recipe.OpenCVGray, recipe.Select,
-			recipe.Affine, recipe.Perspective, recipe.Rotate90:
+		case recipe.Crop, recipe.Resize, recipe.Pad, recipe.Grayscale, recipe.OpenCVGray, recipe.Select:
 			return nil, fmt.Errorf("steps[%d]: it changes an image's shape", i)
 		}
 	}

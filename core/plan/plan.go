@@ -309,7 +309,7 @@ type Pad struct {
 // Grayscale is torchvision's Grayscale.
 type Grayscale struct{ Channels int }
 
-// Steps are fixed steps on images of any size, which they keep.
+// Steps are fixed steps that keep the size of images; with a warp or a turn among them, of images of one size.
 type Steps struct{ Wire []byte } // core/recipe.Step in wire form
 
 // RandomApply is torchvision's RandomApply, and every other transform that happens at random.

@@ -256,9 +256,7 @@ func TestAugmentsLeaveTheSizeAndSayHowManyStepsTheyTake(t *testing.T) {
 }
 
 func TestStepsThatChangeAnImagesShapeAreRefused(t *testing.T) {
-	turn, affine := make([]byte, 32), make([]byte, 32+6*8)
-	turn[0], affine[0] = byte(recipe.Rotate90), byte(recipe.Affine)
-	for _, wire := range [][]byte{make([]byte, 32), make([]byte, 31), {0: byte(recipe.Lookup), 31: 0}, turn, affine} {
+	for _, wire := range [][]byte{make([]byte, 32), make([]byte, 31), {0: byte(recipe.Lookup), 31: 0}} {
 		_, err := draw.Compile(plan.Part{Transforms: []plan.Transform{plan.Steps{Wire: wire}}}, plan.RNG{})
 		require.ErrorContains(t, err, "transforms[0], steps: ")
 	}
