@@ -4,6 +4,8 @@ bit. Whatever does more is not taken for one."""
 from __future__ import annotations
 
 import os
+import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,7 @@ class Base(Dataset[Any]):
         self.table = pd.DataFrame(
             {"file": self.names, "label": self.labels, "score": np.arange(COUNT) / 3, "flag": self.flags}
         )
+        self.infinite = float("inf")
         self.off = False
         self.classes = {str(label): label for label in self.labels}
         self.of = dict(zip(self.names, self.labels, strict=True))
@@ -484,3 +487,96 @@ def test_explain_says_why_not(root: Path) -> None:
     }.items():
         (row,) = (row for row in goloader.DataLoader(kind(root)).explain() if row.stage == "source")
         assert row.where == "Python" and why in row.why, row
+
+
+# Any function at all, of these words
+
+
+def words(text: str) -> list[str]:
+    return [word.strip() for word in text.replace("\n", "; ").split("; ") if word.strip()]
+
+
+NAMES = words("""
+    self.names[i]; row['file']; self.names[self.order[i]]; self.names[i - 1]; self.names[self.labels[i]]; '03.jpg'
+    self.table.iloc[i, 0]; self.table.iloc[i]['file']; self.table.iloc[i].file; self.table['file'].iloc[i]
+    self.table['file'].values[i]; self.files[i].name; self.texts[i].split('/')[-1]; self.samples[i][0][-6:]
+    str(self.order[i]).zfill(2) + '.jpg'; os.path.basename(self.paths[i]); '{}.jpg'.format(self.names[i][:2])
+""")
+PATHS = words("""
+    self.paths[i]; self.files[i]; self.texts[i]; self.objects[i]; self.samples[i][0]
+    os.path.join(self.root, NAME); self.root + '/' + NAME; f"{self.root}/{NAME}"; self.folder / NAME
+    '%s/' % self.root + NAME; Path(self.root) / NAME
+""")
+VALUES = words("""
+    self.labels[i]; self.tensor[i]; self.tensor[i].item(); self.array[i]; self.short[i]; self.flags[i]; self.scores[i]
+    self.samples[i][1]; int(row['label']); float(row['label']); row['label']; self.table.iloc[i, 1]; self.split
+    self.table.iloc[i]['label']; self.table.iloc[i].score; self.table['flag'].iloc[i]; self.of[self.names[i]]
+    self.classes[row['label']]; self.labels[i] - 1; self.labels[i] + self.array[i]; int(self.scores[i])
+    7; True; 2.5; 'a'; name; i; None; self.target_transform; self.rows[i]['nothing']; self.labels[i] * 2
+    self.root; str(self.array[i]); self.table.iloc[i, 2]; 2 ** 63; -1; self.infinite
+""")
+MADE = words("""
+    torch.tensor(VALUE); torch.tensor(VALUE, dtype=torch.float32); torch.tensor(VALUE, dtype=torch.int64)
+    torch.tensor(VALUE, dtype=torch.uint8); torch.as_tensor(VALUE); int(VALUE); [VALUE, 1]
+""")
+IMAGES = words("""
+    Image.open(PATH).convert('RGB'); Image.open(PATH).convert('RGB'); Image.open(PATH).convert('L'); Image.open(PATH)
+    pil_loader(PATH); self.loader(PATH)
+""")
+TRANSFORMED = words("self.transform(IMAGE); self.transform(IMAGE); TENSOR(IMAGE); self.transform(FLIP(IMAGE))")
+BRANCHES = [
+    "if self.off: raise ValueError",
+    "if self.split == 'test': i = 0",
+    "if torch.is_tensor(i): i = i.item()",
+    "if self.target_transform is not None: return 1",
+    "assert self.train",
+    "if i % 2: i = 0",
+    "i = i + 0",
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_function_gives_what_torch_gives(seed: int, root: Path) -> None:
+    """Random functions of few words: lowered or not, batches and errors are torch's; and some of each are met."""
+    chance = random.Random(seed)
+
+    def value() -> str:
+        made = chance.choice(VALUES)
+        return chance.choice(MADE).replace("VALUE", made) if chance.random() < 0.3 else made
+
+    def image() -> str:
+        path = chance.choice(PATHS).replace("NAME", chance.choice(NAMES))
+        if path.startswith('f"'):
+            path = f'f"{{self.root}}/{{{chance.choice(["self.names[i]", "name"])}}}"'
+        return chance.choice(TRANSFORMED).replace("IMAGE", chance.choice(IMAGES).replace("PATH", path))
+
+    native = 0
+    for _ in range(10):
+        parts = [image(), *(value() for _ in range(chance.choice([0, 1, 1, 1, 2, 3])))]
+        chance.shuffle(parts)
+        items = ", ".join(parts)
+        named = ", ".join(f"{key!r}: {part}" for key, part in zip("abcde", parts, strict=False))
+        result = chance.choice([f"({items},)", f"({items},)", f"[{items}]", f"{{{named}}}"])
+        # What is evaluated and not used is more than can be read.
+        lines = [f"{name} = self.{name}s[i]" for name in ("row", "name") if re.search(rf"\b{name}\b", result)]
+        lines += chance.choice([[], [], [chance.choice(BRANCHES)]])
+        source = "\n    ".join(["def __getitem__(self, i):", *lines, f"return {result}"])
+        space: dict[str, Any] = {}
+        exec(source, globals(), space)
+        dataset = type("Any", (Base,), space)(root)
+        dataset.order = dataset.order[::-1]
+        made = goloader.DataLoader(dataset).explain().native
+        native += made
+        try:
+            indices = chance.choices(range(-COUNT, COUNT), k=8)
+            check(Program(loader_of(dataset, batch_size=3, sampler=indices), epochs=1), native=made)
+        except AssertionError as error:
+            raise AssertionError(source) from error
+    counted.append(native)
+
+
+counted: list[int] = []
+
+
+def test_some_of_any_functions_were_lowered() -> None:
+    assert not counted or 0 < sum(counted) < 10 * len(counted)

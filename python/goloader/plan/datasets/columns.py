@@ -35,7 +35,7 @@ from ..bytecode import (
 from . import frames
 from .own import OwnCode
 
-__all__ = ["PATHS", "VALUES", "Columns", "TensorItem"]
+__all__ = ["FLOATS", "INTS", "PATHS", "VALUES", "Columns", "TensorItem"]
 
 
 class TensorItem(int):
@@ -44,17 +44,17 @@ class TensorItem(int):
 
 _TEXTS = (str, np.str_)
 PATHS = (*_TEXTS, PosixPath)
-_INTS = (int, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
-_FLOATS = (float, np.float64, np.float32, np.float16)
-_PLAIN = (*PATHS, *_INTS, float, bool, type(None))
+INTS = (int, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+FLOATS = (float, np.float64, np.float32, np.float16)
+_PLAIN = (*PATHS, *INTS, float, bool, type(None))
 
 # What torch puts together to a batch.
-VALUES = (*_TEXTS, *_INTS, *_FLOATS, bool, np.bool_, TensorItem)
+VALUES = (*_TEXTS, *INTS, *FLOATS, bool, np.bool_, TensorItem)
 
 # What is called, of which types.
 _FUNCTIONS: dict[Any, tuple[type, ...]] = {
-    int: (*_TEXTS, *_INTS, *_FLOATS, TensorItem, bool),
-    float: (*_TEXTS, *_INTS, *_FLOATS, TensorItem, bool),
+    int: (*_TEXTS, *INTS, *FLOATS, TensorItem, bool),
+    float: (*_TEXTS, *INTS, *FLOATS, TensorItem, bool),
     str: _PLAIN,
     Path: PATHS,
     posixpath.basename: PATHS,
@@ -65,10 +65,10 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
 _TEXT_METHODS = ("format", "lower", "lstrip", "replace", "rsplit", "rstrip", "split", "strip", "upper", "zfill")
 _PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
 _OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]]] = {
-    "+": (operator.add, ((_TEXTS, _TEXTS), (_INTS, _INTS))),
-    "-": (operator.sub, ((_INTS, _INTS),)),
+    "+": (operator.add, ((_TEXTS, _TEXTS), (INTS, INTS))),
+    "-": (operator.sub, ((INTS, INTS),)),
     "/": (operator.truediv, (((PosixPath,), PATHS), (_TEXTS, (PosixPath,)))),
-    "%": (operator.mod, ((_TEXTS, (*_TEXTS, *_INTS)),)),
+    "%": (operator.mod, ((_TEXTS, (*_TEXTS, *INTS)),)),
 }
 
 
@@ -177,7 +177,7 @@ class Columns:
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
                 _check(expression, pair[:1], (dict, list, tuple))
-                _check(expression, pair[1:], (*_TEXTS, *_INTS))
+                _check(expression, pair[1:], (*_TEXTS, *INTS))
                 return _mapped(operator.getitem, pair, len(at))
             case Attribute(owner=owner, name=name) if name in _PATH_PROPERTIES:
                 paths = column(owner)
@@ -185,7 +185,7 @@ class Columns:
                 return _mapped(operator.attrgetter(name), [paths], len(at))
             case Call(function=Attribute(owner=owner, name="item"), arguments=(), options=()):
                 numbers = column(owner)
-                _check(expression, [numbers], (*_INTS, TensorItem))
+                _check(expression, [numbers], (*INTS, TensorItem))
                 return _mapped(int, [numbers], len(at))
             case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if (
                 name in _TEXT_METHODS

@@ -30,7 +30,7 @@ from ..refusal import Refusal, RefusalError
 from ..structure import Structure, renumbered
 from ..transforms import is_original
 from ..transforms import lower as lower_transform
-from .columns import PATHS, VALUES, Columns, TensorItem
+from .columns import FLOATS, INTS, PATHS, VALUES, Columns, TensorItem
 from .own import OwnCode
 from .samples import Beside, Part
 from .tree import Column, Indices, Node
@@ -115,6 +115,19 @@ class _Given:
             return None
         return partial(torch.tensor, dtype=None if self.dtype is True else self.dtype)
 
+    def check(self, values: Sequence[Any]) -> None:
+        """Raises UnreadableError unless torch makes a tensor of each of these without an error."""
+        if self.dtype is None:
+            return
+        whole = self.dtype is torch.int64
+        kinds = {*INTS, bool, *(() if whole else FLOATS)}  # of tensors torch.tensor warns
+        if not (
+            (self.dtype is True or whole or self.dtype.is_floating_point)
+            and set(map(type, values)) <= kinds
+            and all(-(2**63) <= each < 2**63 for each in values if type(each) in (int, np.uint64))
+        ):
+            raise UnreadableError(f"makes tensors of {self.value}")
+
     def is_label(self, values: Sequence[Any]) -> bool:
         """True if torch puts these together to an int64 tensor, as it does with labels of type int."""
         return self.dtype in (None, True, torch.int64) and set(map(type, values)) <= _LABELS
@@ -197,13 +210,12 @@ class OpenedFiles(Node):
         Raises UnreadableError, and what the user's own code would raise.
         """
         paths, *values = self._columns.work_out(at)
+        for each, column in zip(self._given, values, strict=True):
+            each.check(column)
         for kind in set(map(type, paths)) - {*PATHS, bytes}:
             raise UnreadableError(f"opens a {kind.__qualname__}")
-        for kind in set(map(type, itertools.chain(*values))):
-            if kind not in VALUES:
-                raise UnreadableError(f"gives a {kind.__qualname__}")
-            if kind is np.int64 and not collates_plainly(np.int64()):
-                raise UnreadableError("gives numbers of numpy, for which default_collate_fn_map was changed")
+        for column in values:
+            _check_alike(column)
         return paths, values
 
     def _files(self, paths: Sequence[Any], values: Sequence[Sequence[Any]]) -> Files:
@@ -256,6 +268,21 @@ class OpenedFiles(Node):
 def _alike(values: Sequence[Any], others: Sequence[Any]) -> bool:
     """Equal, and of the same types: 1 is True, too."""
     return all(map(operator.eq, values, others)) and all(map(operator.is_, map(type, values), map(type, others)))
+
+
+def _check_alike(values: Sequence[Any]) -> None:
+    """Raises UnreadableError unless torch puts any of these values together without an error."""
+    kinds = set(map(type, values))
+    for kind in kinds - {*VALUES}:
+        raise UnreadableError(f"gives a {kind.__qualname__}")
+    if len(kinds) > 1:
+        raise UnreadableError(
+            f"gives values of types {', '.join(sorted(kind.__name__ for kind in kinds))} in one place"
+        )
+    if int in kinds and not -(2**63) <= min(values) <= max(values) < 2**63:
+        raise UnreadableError("gives numbers that do not fit an int64")
+    if np.int64 in kinds and not collates_plainly(np.int64()):
+        raise UnreadableError("gives numbers of numpy, for which default_collate_fn_map was changed")
 
 
 def _given(own: OwnCode, given: Expression, batch: type) -> _Given:
