@@ -20,6 +20,7 @@ from goloader.trace import hooks
 from goloader.trace.array import StandInArray
 from goloader.trace.fetch import finish
 from goloader.trace.native import CoreNative
+from goloader.trace.recipe import Source
 from goloader.trace.same import difference
 from goloader.trace.session import Session
 from goloader.trace.switch import recording
@@ -242,6 +243,26 @@ def test_what_needs_the_numbers_gets_numpy_s(name: str, here: bool, files: list[
         if here:
             assert type(value) is type(want)
             assert difference(want, value) is None
+
+
+@pytest.mark.parametrize("whole", [torch.stack, torch.cat, torch.utils.data.default_collate])
+def test_where_one_of_a_stack_is_real_the_core_makes_the_others(
+    whole: Any, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[Source] = []
+    load = Source.load
+    monkeypatch.setattr(Source, "load", lambda source: (loaded.append(source), load(source))[1])
+
+    def batch(path: str) -> Any:
+        images = [F.to_tensor(rgb(each).resize((16, 16))) for each in [path, *files[1:4]]]
+        images[2].add_(images[2].mean())
+        return whole([each * 2 for each in images])
+
+    want = batch(files[0])
+    assert not loaded
+    got, session, _ = traced(batch, files[0])
+    assert difference(want, got) is None
+    assert len(loaded) == 1 and session.reasons
 
 
 Pair = namedtuple("Pair", ["a", "b"])

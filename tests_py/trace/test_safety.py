@@ -274,6 +274,36 @@ def test_stand_ins_that_save_no_time_are_given_up(root: Path, monkeypatch: pytes
     assert not door.record(loader).on and "it gains nothing" in str(loader.explain())
 
 
+def mixed(samples: list[Any]) -> Any:
+    """As MixUp does."""
+    images, numbers = data.default_collate(samples)
+    return images.roll(1, 0).mul_(0.25).add_(images * 0.75), numbers
+
+
+def test_images_that_a_collate_fn_looks_at_come_from_the_core(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goloader.trace.record._BARREN_SAMPLES", 1)
+    loader = compare(lambda: datasets.Files(root, datasets.VAL), collate_fn=mixed, batch_size=16)
+    record = door.record(loader)
+    assert record.on and record.leaves == {"for Tensor.roll": record.samples}
+    assert all(line.startswith("test_safety.py") for _, line in record.reasons)
+
+
+class Uneven(datasets.Files):
+    """Every ninth image is looked at."""
+
+    def __getitem__(self, i: int) -> Any:
+        image, number = super().__getitem__(i)
+        return image + image.mean() if i % 9 == 0 else image, number
+
+
+def test_one_image_that_is_looked_at_leaves_the_others_to_the_core(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goloader.trace.record._BARREN_SAMPLES", 1)
+    loader = compare(lambda: Uneven(root, datasets.VAL), batch_size=16)
+    record = door.record(loader)
+    looked = sum(count for (what, _), count in record.reasons.items() if what == "Tensor.mean")
+    assert record.on and looked and sum(record.leaves.values()) == record.samples - looked
+
+
 class Knotted:
     """Refers to itself, and refuses to be compared."""
 

@@ -220,7 +220,7 @@ def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[
             if type(kept) is StandInArray:
                 session.arrays = False
                 give_arrays(kept)
-    return leaves
+    return leaves + session.made
 
 
 def _few(indices: Any) -> Any:

@@ -43,7 +43,7 @@ class Record:
     samples    recorded so far
     batches    recorded so far
     recorded   stand-ins made
-    leaves     place in the batch -> images that the core made for it
+    leaves     place in the batch, or what needed them before -> images that the core made for it
     reasons    (what was done, line) -> how often that made a stand-in real
     keeps      arrays outlived their batch, so that there are no stand-ins for any
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ _LIBRARIES = (
     "/cv2/",
     "/albumentations/",
     "/albucore/",
-    "/goloader/trace/",
+    f"{os.path.dirname(os.path.dirname(__file__))}{os.sep}",
 )
 
 
@@ -44,11 +45,13 @@ class Session:
     native    makes stacks real where a collate_fn touches them; None to make them as eager code would
     arrays    whether there are stand-ins for arrays
     reasons   (what was done, line of the user's code) -> how often that made a stand-in real
+    made      what was done -> images that native made for that
     """
 
     def __init__(self, native: Native | None = None, arrays: bool = True) -> None:
         self.native, self.arrays = native, arrays
         self.reasons: Counter[tuple[str, str]] = Counter()
+        self.made: Counter[str] = Counter()
         self.recorded = 0
         self._living: list[Any] = []
         self._prune_at = _PRUNE_MIN
@@ -70,6 +73,11 @@ class Session:
     def became_real(self, what: str) -> None:
         """Notes what made a stand-in real."""
         self.reasons[what, user_line()] += 1
+
+    def make(self, native: Native, values: list[Value], what: str) -> list[torch.Tensor]:
+        """Blocks that `what` needs before the batch is complete."""
+        self.made[f"for {what}"] += sum(len(value.images) for value in values)
+        return native.run(values)
 
     def clear(self) -> None:
         """Forgets all stand-ins."""

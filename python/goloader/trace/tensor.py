@@ -18,7 +18,7 @@ from .call import attempt, by_place, note
 from .layout import Layout, are_places, dense
 from .recipe import Recipe
 from .session import Session, TroubleError
-from .value import Memory, Recorded, View, as_tensor, copied, joined, record, see, write
+from .value import Memory, Recorded, View, as_tensor, become_real_together, copied, joined, record, see, write
 
 __all__ = ["CLASSES", "StandInTensor", "become_real", "bytes_of", "over", "record_function", "replace", "tensor_of"]
 
@@ -51,7 +51,9 @@ class StandInTensor(torch.Tensor):
         if made is not None:
             return made
         name = f"Tensor.{_name(function)}"
-        for each in _stand_ins((arguments, options)):
+        met = _stand_ins((arguments, options))
+        become_real_together([each.memory for each in met], name)
+        for each in met:
             if isinstance(each, StandInTensor):  # not listed twice
                 become_real(each, name)
         return function(*arguments, **options)

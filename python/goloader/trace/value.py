@@ -29,6 +29,7 @@ __all__ = [
     "View",
     "as_array",
     "as_tensor",
+    "become_real_together",
     "copied",
     "joined",
     "of_image",
@@ -93,12 +94,29 @@ class Memory:
             if switch.current() is session:
                 session.became_real(what)
             if session.native is not None and value.outer and value.by_core:
-                self.real = session.native.run([value])[0]
+                self.real = session.make(session.native, [value], what)[0]
             else:
                 with switch.off():
                     self.real = value.make()
             _check(self.real, value)
         return self.real
+
+
+def become_real_together(memories: Sequence[Memory], what: str) -> None:
+    """Makes blocks real that `what` needs at once, if there are several that the core can make side by side.
+
+    So where one image of a stack became real, the others are not made one by one. What else there is stays as it is.
+    """
+    several = {id(each): each for each in memories if each.real is None and each.value.by_core}
+    session = memories[0].session if len(several) > 1 else None
+    if session is None or session.native is None:
+        return
+    made = session.make(session.native, [each.value for each in several.values()], what)
+    for memory, real in zip(several.values(), made, strict=True):
+        if switch.current() is session:
+            session.became_real(what)
+        _check(real, memory.value)
+        memory.real = real
 
 
 def _check(real: Any, value: Value) -> None:

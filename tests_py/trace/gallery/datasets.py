@@ -525,11 +525,12 @@ def images_only(samples: list[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Case:
-    """A dataset, how it is loaded, and where its pixels must come from."""
+    """A dataset, how it is loaded, and where its pixels must come from; `alone`: without workers, if not so."""
 
     make: Callable[[Path], Any]
     state: str = "native"
     options: dict[str, Any] = field(default_factory=dict)
+    alone: str = ""
 
 
 CASES: dict[str, Case] = {
@@ -592,7 +593,7 @@ CASES: dict[str, Case] = {
     "detection, padded": Case(Detection, "Python", {"collate_fn": padded}),
     "collate of one's own": Case(lambda root: Files(root, TRAIN), options={"collate_fn": stacked}),
     "batch of one's own": Case(lambda root: Files(root, TRAIN), options={"collate_fn": Batch}),
-    "collate mixes": Case(lambda root: Files(root, TRAIN), "Python", {"collate_fn": mixed}),
+    "collate mixes": Case(lambda root: Files(root, TRAIN), "Python", {"collate_fn": mixed}, alone="partly"),
     "named tuples": Case(lambda root: NamedTuples(root, TRAIN)),
     "no batches": Case(lambda root: Files(root, TRAIN), options={"batch_size": None}),
     "no batches, uint8": Case(lambda root: Files(root, T.PILToTensor()), options={"batch_size": None}),
