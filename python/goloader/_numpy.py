@@ -43,6 +43,11 @@ class NumpyLoader:
     tuple, or a dict, of arrays [batch, ...].  With the same seed, number of workers and transforms, epoch for epoch,
     these are the arrays that torch.utils.data.DataLoader gives after torch.manual_seed(seed), but for the 0.01% of
     random crops where torch's exp is not correctly rounded.
+
+    Raises ValueError for an argument that cannot be, and for arrays that differ in length; TypeError for arrays of a
+    dtype that the core does not have; FileNotFoundError for a folder without classes, or classes without images.
+    Iterating raises what Pillow raises for a damaged file, OSError for one that cannot be read, and RuntimeError if the
+    images of a batch differ in size; the next iteration begins anew.
     """
 
     def __init__(
@@ -118,11 +123,7 @@ class NumpyLoader:
                     run.submit(waiting.popleft())
                     under_way += 1
                 under_way -= 1
-                try:
-                    fields = run.receive(helper)
-                except Rejected as rejected:
-                    raise rejected.error from None
-                assert fields is not None  # there is no time limit
+                fields = _received(run, helper)
                 yield tuple(fields) if self._names is None else dict(zip(self._names, fields, strict=True))
         finally:
             run.close()
@@ -139,6 +140,21 @@ class NumpyLoader:
         lib, error = _native.library(), _native.Error()
         lib.check(lib.gl_seeds(self.seed, epoch * each, seeds.ctypes.data, each, byref(error)), error)
         return [int(seed) for seed in seeds]
+
+
+def _received(run: Run, helper: _Helper) -> list[NDArray[Any]]:
+    """The fields of the next batch. Raises what a sample of it raises, with the errors that led to that."""
+    try:
+        fields = run.receive(helper)
+    except Rejected as rejected:
+        error = rejected.error
+    else:
+        assert fields is not None  # there is no time limit
+        return fields
+    try:
+        raise error
+    finally:
+        del error  # its traceback has this frame
 
 
 class _Helper:

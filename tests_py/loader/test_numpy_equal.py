@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,16 @@ def test_a_broken_file_raises_and_the_loader_can_be_used_again(tmp_path: Path, r
         list(loader)
     shutil.copy(next(root.rglob("*.jpg")), broken)
     assert len(list(loader)) == len(loader)
+
+
+def test_an_error_keeps_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "0.bmp").write_bytes(b"no image")
+    loader = NumpyLoader(tmp_path)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(RuntimeError, match="Pillow is not installed") as raised:
+        list(loader)
+    assert isinstance(raised.value.__cause__, ImportError)
 
 
 @pytest.mark.parametrize(
