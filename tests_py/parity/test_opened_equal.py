@@ -60,6 +60,7 @@ class Base(Dataset[Any]):
         )
         self.infinite = float("inf")
         self.off = False
+        self.series = self.table["label"]
         self.classes = {str(label): label for label in self.labels}
         self.of = dict(zip(self.names, self.labels, strict=True))
         self.order = list(range(COUNT))[::-1]
@@ -510,7 +511,8 @@ PATHS = words("""
 VALUES = words("""
     self.labels[i]; self.tensor[i]; self.tensor[i].item(); self.array[i]; self.short[i]; self.flags[i]; self.scores[i]
     self.samples[i][1]; int(row['label']); float(row['label']); row['label']; self.table.iloc[i, 1]; self.split
-    self.table.iloc[i]['label']; self.table.iloc[i].score; self.table['flag'].iloc[i]; self.of[self.names[i]]
+    self.table.iloc[i]['label']; self.table.iloc[i].score; self.table['flag'].iloc[i]; self.series.iloc[i]
+    self.series.values[i]; self.labels[i].item(); self.table.iloc[i]; self.series[i]; self.of[self.names[i]]
     self.classes[row['label']]; self.labels[i] - 1; self.labels[i] + self.array[i]; int(self.scores[i])
     7; True; 2.5; 'a'; name; i; None; self.target_transform; self.rows[i]['nothing']; self.labels[i] * 2
     self.root; str(self.array[i]); self.table.iloc[i, 2]; 2 ** 63; -1; self.infinite

@@ -44,7 +44,8 @@ class TensorItem(int):
 
 _TEXTS = (str, np.str_)
 PATHS = (*_TEXTS, PosixPath)
-INTS = (int, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+_NUMPY_INTS = (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+INTS = (int, *_NUMPY_INTS)
 FLOATS = (float, np.float64, np.float32, np.float16)
 _PLAIN = (*PATHS, *INTS, float, bool, type(None))
 
@@ -106,27 +107,33 @@ class Columns:
         return int(lengths.pop())
 
     def _container(self, place: Expression) -> Any:
-        """What items are taken of by the index."""
-        if (column := self._frame_column(place)) is not None:
-            return column[0]
-        if (
-            isinstance(place, Attribute)
-            and place.name == "iloc"
-            and frames.is_frame(frame := self._own.value(place.owner))
-        ):
-            return frame
+        """What items are taken of by the index: a list, an array, a tensor, or a Series or a DataFrame of pandas."""
+        if isinstance(place, Attribute) and place.name in ("iloc", "values"):
+            table = self._table(place.owner)
+            if frames.is_series(table) or (place.name == "iloc" and frames.is_frame(table)):
+                return table
         value = self._own.value(place)
         if type(value) in (list, tuple) or (type(value) in (np.ndarray, torch.Tensor) and value.ndim == 1):
             return value
         raise UnreadableError(f"takes items of {place}, a {type(value).__qualname__}")
 
-    def _frame_column(self, place: Expression) -> tuple[Any, str] | None:
-        """The table and the name of frame["name"].iloc or frame["name"].values."""
+    def _frame(self, place: Expression) -> Any:
+        """The DataFrame of frame.iloc."""
+        frame = self._container(place)
+        if not frames.is_frame(frame):
+            raise UnreadableError(f"takes items of {place}, of a {type(frame).__qualname__}")
+        return frame
+
+    def _table(self, place: Expression) -> Any:
+        """A DataFrame, or a Series: an attribute, or frame["name"]; None for neither."""
         match place:
-            case Attribute(owner=Item(owner=owner, key=Constant(value=str(name))), name="iloc" | "values"):
-                frame = self._own.value(owner)
-                return (frame, name) if frames.is_frame(frame) else None
-        return None
+            case Item(owner=owner, key=Constant(value=str(name))):
+                whole = self._own.value(owner)
+                return frames.column(whole, name) if frames.is_frame(whole) else self._own.value(place)
+        try:
+            return self._own.value(place)
+        except UnreadableError:
+            return None
 
     def work_out(self, at: Sequence[int]) -> list[Sequence[Any]]:
         """The values of each expression, for these indices.
@@ -163,17 +170,14 @@ class Columns:
                 sides = [column(left), column(right)]
                 if any(_types(sides[0]) <= {*one} and _types(sides[1]) <= {*other} for one, other in kinds):
                     return _mapped(function, sides, len(at))
-            case Item(
-                owner=Attribute(owner=place, name="iloc"), key=Display(items=(Index(), Constant(value=int(number))))
-            ):
-                return frames.column(self._container(Attribute(place, "iloc")), number, at)
+            case Item(owner=Attribute(name="iloc") as place, key=Display(items=(Index(), Constant(value=int(number))))):
+                return frames.items(frames.column(self._frame(place), number), at)
             case Item(owner=Item(owner=Attribute(name="iloc") as place, key=Index()), key=Constant(value=str(name))):
-                return frames.column_of_rows(self._container(place), name, at)
+                return frames.items_of_rows(self._frame(place), name, at)
             case Attribute(owner=Item(owner=Attribute(name="iloc") as place, key=Index()), name=name):
-                return frames.attribute_of_rows(self._container(place), name, at)
+                return frames.attributes_of_rows(self._frame(place), name, at)
             case Item(owner=place, key=Index()):
-                found = self._frame_column(place)
-                return _items(self._container(place), at) if found is None else frames.column(*found, at)
+                return _items(self._container(place), at)
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
                 _check(expression, pair[:1], (dict, list, tuple))
@@ -185,7 +189,7 @@ class Columns:
                 return _mapped(operator.attrgetter(name), [paths], len(at))
             case Call(function=Attribute(owner=owner, name="item"), arguments=(), options=()):
                 numbers = column(owner)
-                _check(expression, [numbers], (*INTS, TensorItem))
+                _check(expression, [numbers], (*_NUMPY_INTS, TensorItem))
                 return _mapped(int, [numbers], len(at))
             case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if (
                 name in _TEXT_METHODS
@@ -209,7 +213,11 @@ def _is_index(key: Expression) -> bool:
 
 
 def _items(container: Any, at: Sequence[int]) -> list[Any]:
-    """container[i] for each index."""
+    """container[i] for each index; of pandas, container.iloc[i]."""
+    if frames.is_series(container):
+        return frames.items(container, at)
+    if frames.is_frame(container):
+        raise UnreadableError("gives a row of a table")
     if isinstance(container, torch.Tensor):
         if container.dtype != torch.int64:
             raise UnreadableError(f"takes numbers of {container.dtype}")

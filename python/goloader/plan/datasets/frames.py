@@ -1,4 +1,4 @@
-"""Columns of pandas' DataFrames, as items are taken of them one by one. Nothing here imports pandas."""
+"""pandas' DataFrames and Series, as items are taken of them one by one. Nothing here imports pandas."""
 
 from __future__ import annotations
 
@@ -8,43 +8,52 @@ from typing import Any
 
 from ..bytecode import UnreadableError
 
-__all__ = ["attribute_of_rows", "column", "column_of_rows", "is_frame"]
+__all__ = ["attributes_of_rows", "column", "is_frame", "is_series", "items", "items_of_rows"]
+
+_TEXTS = {"object", "str", "string"}
 
 
 def is_frame(value: Any) -> bool:
     """True for a DataFrame of pandas' own class."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and type(value) is getattr(pandas, "DataFrame", None)
+    return type(value) is getattr(sys.modules.get("pandas"), "DataFrame", None)
 
 
-def column(frame: Any, key: int | str, at: Sequence[int]) -> list[Any]:
-    """frame.iloc[i, key], or frame[key].iloc[i] of a name, for each i.
+def is_series(value: Any) -> bool:
+    """True for a Series of pandas' own class."""
+    return type(value) is getattr(sys.modules.get("pandas"), "Series", None)
 
-    Raises UnreadableError for a column of anything but objects, texts, bool, int64 and float64.
+
+def column(frame: Any, key: int | str) -> Any:
+    """The Series frame[key] of a name, or frame.iloc[:, key] of a number. Raises UnreadableError if it is not one."""
+    if isinstance(key, int):
+        return frame.iloc[:, key]
+    if not frame.columns.is_unique or key not in frame.columns:
+        raise UnreadableError(f"takes a column {key!r}, of which there is not one")
+    return frame[key]
+
+
+def items(series: Any, at: Sequence[int]) -> list[Any]:
+    """series.iloc[i] for each i.
+
+    Raises UnreadableError for a Series of anything but objects, texts, bool, int64 and float64.
     """
-    if isinstance(key, str):
-        if not frame.columns.is_unique or key not in frame.columns:
-            raise UnreadableError(f"takes a column {key!r}, of which there is not one")
-        values = frame[key]
-    else:
-        values = frame.iloc[:, key]
-    kind = str(values.dtype)
+    kind = str(series.dtype)
     numbers = kind in ("bool", "int64", "float64")
-    if not numbers and kind not in ("object", "str", "string"):
+    if not numbers and kind not in _TEXTS:
         raise UnreadableError(f"takes items of a column of {kind}")
-    return list(values.iloc[list(at)].to_numpy(dtype=kind if numbers else object))
+    return list(series.iloc[list(at)].to_numpy(dtype=kind if numbers else object))
 
 
-def column_of_rows(frame: Any, name: str, at: Sequence[int]) -> list[Any]:
+def items_of_rows(frame: Any, name: str, at: Sequence[int]) -> list[Any]:
     """frame.iloc[i][name] for each i: pandas makes a Series of each row first, whose items have one dtype."""
     kinds = set(map(str, frame.dtypes))
-    if len(kinds) > 1 and not kinds & {"object", "str", "string"}:
+    if len(kinds) > 1 and not kinds & _TEXTS:
         raise UnreadableError(f"takes rows of {' and '.join(sorted(kinds))} at once")
-    return column(frame, name, at)
+    return items(column(frame, name), at)
 
 
-def attribute_of_rows(frame: Any, name: str, at: Sequence[int]) -> list[Any]:
+def attributes_of_rows(frame: Any, name: str, at: Sequence[int]) -> list[Any]:
     """frame.iloc[i].name for each i."""
     if hasattr(sys.modules["pandas"].Series, name):
         raise UnreadableError(f"takes .{name} of a row, which is pandas' own")
-    return column_of_rows(frame, name, at)
+    return items_of_rows(frame, name, at)
