@@ -169,7 +169,7 @@ class _NativeIterator(ResumableIterator):
                 rejected.error.add_note(f"goloader: {place}")
             raise _Lost(rejected.error) from None
         except StackError as error:
-            raise _Lost(RuntimeError(*error.args)) from None
+            raise _Lost(RuntimeError(*error.args).with_traceback(error.__traceback__)) from None
         except OSError as error:  # a file of arrays
             raise _Lost(error) from None
         if fields is None:
