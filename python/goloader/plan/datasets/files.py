@@ -19,7 +19,7 @@ from .known import Known, nearest
 from .samples import Part
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
-__all__ = ["ImageFiles", "Kind", "kind_of"]
+__all__ = ["ImageFiles", "Kind", "kind_of", "lower_of_mode", "open_rgb"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,24 @@ _KINDS = (
 )  # fmt: skip
 
 
+def open_rgb(path: Any) -> Any:
+    """The image of a file by Pillow, as the core wants it."""
+    from PIL import Image
+
+    return Image.open(path).convert("RGB")
+
+
+def lower_of_mode(transform: Any, mode: str) -> Lowered:
+    """What becomes of an image in mode RGB if a transform gets it in a mode: "RGB", "L", or "file", that of its file.
+
+    Raises RefusalError.
+    """
+    lowered = lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode])
+    if isinstance(lowered, Refusal):
+        raise RefusalError(lowered.stage, lowered.what, lowered.why)
+    return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
+
+
 def kind_of(dataset: Any) -> Kind | None:
     """Which of these classes `dataset` is of; the one nearest to its own."""
     return nearest(dataset, _KINDS)
@@ -173,7 +191,7 @@ class ImageFiles(Node):
         dataset, kind = self.dataset, self._kind
         loader: Callable[[Any], Any] | None = getattr(dataset, kind.loader) if kind.loader else None
         if loader is None and kind.mode:
-            return _open
+            return open_rgb
         folder = sys.modules["torchvision.datasets.folder"]
         if loader is None or loader not in (folder.default_loader, folder.pil_loader):
             raise RefusalError(
@@ -188,11 +206,7 @@ class ImageFiles(Node):
     def _lowered(self) -> Lowered:
         """What becomes of an image in mode RGB."""
         transform, _ = _transforms(self.dataset, self._kind)
-        mode = "RGB" if self._opener() is not _open else self._kind.mode
-        lowered = lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode])
-        if isinstance(lowered, Refusal):
-            raise RefusalError(lowered.stage, lowered.what, lowered.why)
-        return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
+        return lower_of_mode(transform, self._kind.mode if self._opener() is open_rgb else "RGB")
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset:
@@ -209,12 +223,6 @@ class ImageFiles(Node):
                 _same(getattr(dataset, name), was, at) for name, was in zip(self._kind.lists, self._lists, strict=True)
             )
         )
-
-
-def _open(path: Any) -> Any:
-    from PIL import Image
-
-    return Image.open(path).convert("RGB")
 
 
 def _transforms(dataset: Any, kind: Kind) -> tuple[Any, Any]:

@@ -21,23 +21,21 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from ...transforms import Grayscale
 from ..bytecode import Attribute, Call, Constant, Display, Expression, Mapping, UnreadableError, parts_of
 from ..collate import collates_plainly
 from ..lowered import Lowered
 from ..paths import Files
-from ..refusal import Refusal, RefusalError
+from ..refusal import RefusalError
 from ..structure import Structure, renumbered
 from ..transforms import is_original
-from ..transforms import lower as lower_transform
 from .columns import FLOATS, INTS, PATHS, VALUES, Columns, TensorItem
+from .files import lower_of_mode, open_rgb
 from .own import OwnCode
 from .samples import Beside, Part
 from .tree import Column, Indices, Node
 
 __all__ = ["OpenedFiles", "opens_files"]
 
-_CHANNELS = {"RGB": 3, "L": 1, "": None}
 
 # What torch puts together to an int64 tensor.
 _LABELS = {int, np.int64, TensorItem}
@@ -48,7 +46,7 @@ class _Opened:
     """The image of a file.
 
     path        of the file
-    mode        that it is converted to; "" if it stays as it is
+    mode        that it is converted to; "file" if it stays as it is
     transforms  what is called with it, one after the other
     """
 
@@ -169,7 +167,7 @@ class OpenedFiles(Node):
         if beside:
             self.note = f"{self.note}; Python puts {len(beside)} of its values together"
         pairs = self.structure == (0, 1) and set(map(type, values[0])) == {int} and self._given[0].dtype is None
-        self.part = Part(own.dataset, files, files, self._lowered(), _open, beside, pairs)
+        self.part = Part(own.dataset, files, files, self._lowered(), open_rgb, beside, pairs)
         self.columns = (Column((self.part,), Part),)
 
     def _structure(self, given: Expression, batch: type) -> Structure:
@@ -190,13 +188,13 @@ class OpenedFiles(Node):
         match given:
             case Call(function=Attribute(owner=inner, name="convert"), arguments=(Constant(value=mode),), options=()):
                 opened = self._opened(inner)
-                if opened is not None and not opened.mode and not opened.transforms and mode in ("RGB", "L"):
+                if opened is not None and opened.mode == "file" and not opened.transforms and mode in ("RGB", "L"):
                     return replace(opened, mode=mode)
             case Call(function=function, arguments=(inner,), options=()):
                 called = _function(self._own, function)
                 if _opens(called):
                     self._own.means(function)
-                    return _Opened(inner, "" if called is _image_open() else "RGB")
+                    return _Opened(inner, "file" if called is _image_open() else "RGB")
                 opened = self._opened(inner)
                 if opened is not None and called is not None:
                     return replace(opened, transforms=(*opened.transforms, function))
@@ -235,10 +233,7 @@ class OpenedFiles(Node):
             from torchvision.transforms import Compose
 
             whole = Compose(transforms)
-        lowered = lower_transform(whole, _CHANNELS[opened.mode])
-        if isinstance(lowered, Refusal):
-            raise RefusalError(lowered.stage, lowered.what, lowered.why)
-        return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if opened.mode == "L" else lowered
+        return lower_of_mode(whole, opened.mode)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not self._own.unchanged(dataset):
@@ -300,9 +295,3 @@ def _given(own: OwnCode, given: Expression, batch: type) -> _Given:
 def _last(given: Expression) -> str:
     text = str(given)
     return text if len(text) < 80 else f"...{text[-77:]}"
-
-
-def _open(path: Any) -> Any:
-    from PIL import Image
-
-    return Image.open(path).convert("RGB")

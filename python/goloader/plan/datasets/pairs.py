@@ -21,6 +21,7 @@ from ..refusal import RefusalError
 from ..targets import Kind as TargetKind
 from ..targets import lower_apart, lower_together
 from ..transforms import is_original
+from .files import open_rgb
 from .known import Known, nearest
 from .samples import PairPart
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
@@ -99,7 +100,7 @@ class Pairs(Node):
         samples = self._samples()
         self._mode = _common_mode(name_of(dataset), [path for _, path in samples])
         files = Files.of((path, 0) for pair in samples for path in pair)
-        self.part = PairPart(dataset, samples, files, self._lowered(), _open)
+        self.part = PairPart(dataset, samples, files, self._lowered(), open_rgb)
         self.length = len(samples)
         self.columns = (Column((self.part,), PairPart),)
 
@@ -186,12 +187,6 @@ def _check_wrapper(dataset: Any, inner: Any, kind: Kind) -> None:
         raise RefusalError("source", name, "its targets are not wrapped as one mask")
     if inner.transforms is not None or "transforms" not in vars(dataset):
         raise RefusalError("source", name, "the dataset inside transforms its samples")
-
-
-def _open(path: Any) -> Any:
-    from PIL import Image
-
-    return Image.open(path).convert("RGB")
 
 
 # The modes of PNG files with one 8-bit plane, by colour type and bits.
