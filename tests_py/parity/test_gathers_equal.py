@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.utils import data
 from torch.utils.data import ConcatDataset, Dataset, StackDataset, Subset, TensorDataset, random_split
-from twins import Program, bits, changed, check, compare, errors, loader_of
+from twins import Program, bits, changed, check, check_code, compare, errors, loader_of
 
 import goloader
 
@@ -654,6 +654,9 @@ def test_any_function_gives_what_torch_gives(seed: int) -> None:
             return "[" + ", ".join(inner) + "]"
         return "{" + ", ".join(f"{chance.choice('pqr')!r}: {each}" for each in inner) + "}"
 
+    def made(getitem: Any) -> Any:
+        return type("Any", (Base,), {"__getitem__": getitem})(11)
+
     native = 0
     for _ in range(12):
         lines = [f"a = {term(0)}", f"b, a = {term(0)}, {term(0)}", "i = i + 0", "self = self", f"if i: {term(0)}"]
@@ -661,16 +664,7 @@ def test_any_function_gives_what_torch_gives(seed: int) -> None:
             [[], lines[2:3], lines[3:4], lines[4:]], [6, 1, 1, 1]
         )[0]
         source = "\n    ".join(["def __getitem__(self, i):", *body, f"return {term(chance.choice([0, 1, 1, 2]))}"])
-        space: dict[str, Any] = {}
-        exec(source, space)
-        dataset = type("Any", (Base,), space)(11)
-        made = goloader.DataLoader(dataset).explain().native
-        native += made
-        try:
-            indices = chance.choices(range(-11, 11), k=8)
-            check(Program(loader_of(dataset, batch_size=3, sampler=indices), epochs=1), native=made)
-        except AssertionError as error:
-            raise AssertionError(source) from error
+        native += check_code(source, {}, made, chance.choices(range(-11, 11), k=8))
     counted.append(native)
 
 

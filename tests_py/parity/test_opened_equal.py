@@ -20,7 +20,7 @@ from PIL import Image
 from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision.datasets.folder import default_loader, pil_loader
 from torchvision.transforms import v2
-from twins import Program, check, errors, loader_of
+from twins import Program, check, check_code, errors, loader_of
 
 import goloader
 
@@ -552,6 +552,11 @@ def test_any_function_gives_what_torch_gives(seed: int, root: Path) -> None:
             path = f'f"{{self.root}}/{{{chance.choice(["self.names[i]", "name"])}}}"'
         return chance.choice(TRANSFORMED).replace("IMAGE", chance.choice(IMAGES).replace("PATH", path))
 
+    def made(getitem: Any) -> Any:
+        dataset = type("Any", (Base,), {"__getitem__": getitem})(root)
+        dataset.order = dataset.order[::-1]
+        return dataset
+
     native = 0
     for _ in range(10):
         parts = [image(), *(value() for _ in range(chance.choice([0, 1, 1, 1, 2, 3])))]
@@ -563,17 +568,7 @@ def test_any_function_gives_what_torch_gives(seed: int, root: Path) -> None:
         lines = [f"{name} = self.{name}s[i]" for name in ("row", "name") if re.search(rf"\b{name}\b", result)]
         lines += chance.choice([[], [], [chance.choice(BRANCHES)]])
         source = "\n    ".join(["def __getitem__(self, i):", *lines, f"return {result}"])
-        space: dict[str, Any] = {}
-        exec(source, globals(), space)
-        dataset = type("Any", (Base,), space)(root)
-        dataset.order = dataset.order[::-1]
-        made = goloader.DataLoader(dataset).explain().native
-        native += made
-        try:
-            indices = chance.choices(range(-COUNT, COUNT), k=8)
-            check(Program(loader_of(dataset, batch_size=3, sampler=indices), epochs=1), native=made)
-        except AssertionError as error:
-            raise AssertionError(source) from error
+        native += check_code(source, globals(), made, chance.choices(range(-COUNT, COUNT), k=8))
     counted.append(native)
 
 

@@ -103,6 +103,22 @@ def check(program: Program, *, native: bool = True) -> list[tuple[str, Any]]:
     return theirs
 
 
+def check_code(source: str, names: dict[str, Any], dataset_of: Callable[[Any], Any], sampler: Any) -> bool:
+    """A dataset whose `__getitem__` is this code shows the same with both kinds, lowered or not; whether it was.
+
+    dataset_of  makes it of that function; `names` are what the function finds around it
+    """
+    space: dict[str, Any] = {}
+    exec(source, names, space)
+    dataset = dataset_of(space["__getitem__"])
+    native = goloader.DataLoader(dataset).explain().native
+    try:
+        check(Program(loader_of(dataset, batch_size=3, sampler=sampler), epochs=1), native=native)
+    except AssertionError as error:
+        raise AssertionError(source) from error
+    return native
+
+
 def compare(ours: list[tuple[str, Any]], theirs: list[tuple[str, Any]]) -> None:
     steps = [kind for kind, _ in theirs]
     for number, (got, want) in enumerate(zip(ours, theirs, strict=False)):
