@@ -23,6 +23,7 @@ from torchvision.transforms import v2
 from twins import Program, check, check_code, errors, loader_of
 
 import goloader
+from goloader.plan.datasets.columns import Columns
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
@@ -470,6 +471,17 @@ class Stateful(Base):
 )
 def test_what_does_more_is_not_taken_for_one(kind: Any, root: Path, num_workers: int) -> None:
     check(Program(loader_of(kind(root), batch_size=4, num_workers=num_workers), epochs=1), native=False)
+
+
+def test_a_class_that_is_refused_is_not_looked_through(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at, work_out = [], Columns.work_out
+    monkeypatch.setattr(Columns, "work_out", lambda self, at: (looked_at.append(len(at)), work_out(self, at))[1])
+    dataset = Plain(root)
+    dataset.transform = T.Compose([T.Lambda(lambda image: image), T.ToTensor()])
+    for refused in dataset, Lists(root):
+        assert not goloader.DataLoader(refused).explain().native
+    assert max(looked_at) == 1
+    assert goloader.DataLoader(Plain(root)).explain().native and max(looked_at) == COUNT
 
 
 def test_rows_that_fail_are_errors_of_the_class(root: Path) -> None:

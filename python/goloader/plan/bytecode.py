@@ -25,6 +25,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -228,6 +229,11 @@ def read(function: Any, decide: Callable[[Expression], bool]) -> Reading:
     return reading
 
 
+@lru_cache(maxsize=64)  # a loader asks at each epoch
+def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(dis.get_instructions(code))
+
+
 class _Machine:
     """The stack and the local variables, holding what is known of each value."""
 
@@ -239,7 +245,7 @@ class _Machine:
         self.options: tuple[str, ...] = ()  # names of the next call's last arguments
         self.constants = code.co_consts
         self._decide = decide
-        self._code = [*dis.get_instructions(code)]
+        self._code = _instructions(code)
         self._at = 0
 
     def run(self) -> Expression:

@@ -92,14 +92,12 @@ class Columns:
     def __init__(self, own: OwnCode, expressions: Sequence[Expression]) -> None:
         self._own = own
         self._expressions = tuple(expressions)
+        parts = [part for whole in self._expressions for part in parts_of(whole)]
+        self._places = {part.owner for part in parts if isinstance(part, Item) and _is_index(part.key)}
         self.length = self._length()
 
     def _length(self) -> int:
-        lengths = set()
-        for whole in self._expressions:
-            for part in parts_of(whole):
-                if isinstance(part, Item) and _is_index(part.key):
-                    lengths.add(len(self._container(part.owner)))
+        lengths = {len(self._container(place)) for place in self._places}
         if len(lengths) != 1:
             raise UnreadableError(
                 "takes items of attributes that differ in length" if lengths else "takes items of no attribute"

@@ -150,6 +150,9 @@ class OpenedFiles(Node):
                 raise UnreadableError(f"gives {len(self._images)} images, not one")
             self._columns = Columns(own, [self._images[0].path, *(each.value for each in self._given)])
             self.length = self._columns.length
+            # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
+            self._values(range(min(self.length, 1)))
+            lowered = self._lowered()
             paths, values = self._values(range(self.length))
             # The first that may be is the label, which Go puts together.
             self._label = next((n for n, each in enumerate(self._given) if each.is_label(values[n])), None)
@@ -167,7 +170,7 @@ class OpenedFiles(Node):
         if beside:
             self.note = f"{self.note}; Python puts {len(beside)} of its values together"
         pairs = self.structure == (0, 1) and set(map(type, values[0])) == {int} and self._given[0].dtype is None
-        self.part = Part(own.dataset, files, files, self._lowered(), open_rgb, beside, pairs)
+        self.part = Part(own.dataset, files, files, lowered, open_rgb, beside, pairs)
         self.columns = (Column((self.part,), Part),)
 
     def _structure(self, given: Expression, batch: type) -> Structure:
