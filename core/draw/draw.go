@@ -119,6 +119,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileAugment(t)
 	case plan.AutoAugment:
 		return compileAutoAugment(t)
+	case plan.RandomErasing:
+		return compileRandomErasing(t, r), nil
 	default:
 		return nil, fmt.Errorf("unknown transform %T", t)
 	}

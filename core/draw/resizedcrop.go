@@ -11,11 +11,10 @@ import (
 // randomResizedCrop is torchvision's RandomResizedCrop: get_params in torchvision/transforms/transforms.py, which v2
 // repeats.
 type randomResizedCrop struct {
+	areaDraw
 	size               recipe.Size
-	scale, logRatio    [2]float32
 	ratioMin, ratioMax float64
 	filter             recipe.Filter
-	fma, exact         bool
 }
 
 func compileRandomResizedCrop(t plan.RandomResizedCrop, r plan.RNG) (transform, error) {
@@ -24,14 +23,11 @@ func compileRandomResizedCrop(t plan.RandomResizedCrop, r plan.RNG) (transform, 
 	}
 	filter, err := filterOf(t.Filter)
 	return &randomResizedCrop{
+		areaDraw: newAreaDraw(t.Scale, t.LogRatio, r, fit),
 		size:     sizeFrom(t.Size),
-		scale:    [2]float32{float32(t.Scale[0]), float32(t.Scale[1])},
-		logRatio: t.LogRatio,
 		ratioMin: t.Ratio[0],
 		ratioMax: t.Ratio[1],
 		filter:   filter,
-		fma:      r.FMA,
-		exact:    r.CorrectlyRoundedExp,
 	}, err
 }
 
@@ -59,15 +55,12 @@ func (t *randomResizedCrop) stepsMax() int                       { return 3 }
 func (t *randomResizedCrop) out(recipe.Size) (recipe.Size, bool) { return t.size, true }
 
 func (t *randomResizedCrop) window(in recipe.Size, r *Source) (left, top, width, height int32, err error) {
-	area := float64(int64(in.Width) * int64(in.Height))
-	for range 10 {
-		target := area * float64(r.MT.Uniform(t.scale[0], t.scale[1], t.fma))
-		log := r.MT.Uniform(t.logRatio[0], t.logRatio[1], t.fma)
-		w, h, err := t.extents(target, log, in, r)
+	for range areaTries {
+		w, h, fits, err := t.extents(in, r)
 		if err != nil {
 			return 0, 0, 0, 0, err
 		}
-		if w > 0 {
+		if fits {
 			top = offset(r, in.Height-h)
 			left = offset(r, in.Width-w)
 			return left, top, w, h, nil
@@ -83,43 +76,11 @@ func (t *randomResizedCrop) window(in recipe.Size, r *Source) (left, top, width,
 	return (in.Width - width) / 2, (in.Height - height) / 2, width, height, nil
 }
 
-// extents are the crop's for one try, both 0 if it does not fit into the image.
-func (t *randomResizedCrop) extents(area float64, log float32, in recipe.Size, r *Source) (w, h int32, err error) {
-	ratio := exp32(log)
-	width, height := math.Sqrt(area*float64(ratio)), math.Sqrt(area/float64(ratio))
-	w, h = fit(width, height, in)
-	if t.exact || !(nearHalf(width) || nearHalf(height)) {
-		return w, h, nil
-	}
-	below, above := math.Nextafter32(ratio, 0), math.Nextafter32(ratio, math.MaxFloat32)
-	for _, other := range [2]float32{below, above} {
-		if ow, oh := extentsFor(area, other, in); ow != w || oh != h {
-			answer, known := r.Exp.find(log)
-			if !known {
-				return 0, 0, &NeedExp{log}
-			}
-			w, h = extentsFor(area, answer, in)
-			return w, h, nil
-		}
-	}
-	return w, h, nil
-}
-
-func extentsFor(area float64, ratio float32, in recipe.Size) (w, h int32) {
-	return fit(math.Sqrt(area*float64(ratio)), math.Sqrt(area/float64(ratio)), in)
-}
-
-// fit rounds, and gives zeros for a window that is empty or larger than the image.
-func fit(width, height float64, in recipe.Size) (w, h int32) {
+// fit rounds, and says whether a window is neither empty nor larger than the image.
+func fit(width, height float64, in recipe.Size) (w, h int32, fits bool) {
 	width, height = math.RoundToEven(width), math.RoundToEven(height)
 	if 0 < width && width <= float64(in.Width) && 0 < height && height <= float64(in.Height) {
-		return int32(width), int32(height)
+		return int32(width), int32(height), true
 	}
-	return 0, 0
-}
-
-// nearHalf says whether x might round otherwise had the ratio under its root been 1 ulp off: that moves x by less than
-// x * 2^-24, since a float32's ulp is at most 2^-23 of it; twice that covers the float64 roundings.
-func nearHalf(x float64) bool {
-	return math.Abs(x-math.Floor(x)-0.5) <= x*0x1p-23
+	return 0, 0, false
 }

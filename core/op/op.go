@@ -4,13 +4,15 @@
 //
 // How the parts go together:
 //
+//	steps, patches := recipe.CutPatches(steps)
 //	passes, size, err := op.Fuse(passes[:0], imageSize, steps) // a recipe's steps as few passes
-//	store, err := op.NewStore(channels, itemsize, table)       // once a plan: 256 entries a channel
+//	store, err := op.NewStore(channels, itemsize, tables)      // once a plan: 256 entries a channel
 //	jobs, err := op.NewJobs(16)                                // once a goroutine
 //	worker, err := op.OpenWorker(op.ShrinkFirst)               // once a goroutine
 //
 //	jobs.SetBytes(i, decoder, data, size, imageSize) // or SetRaw
 //	jobs.SetPasses(i, passes)
+//	jobs.SetPatches(i, patches)
 //	jobs.SetSample(i, dst, dstSize, store)
 //	worker.Run(jobs, n, &cancel)
 //	jobs.Status(i), jobs.Why(i)
@@ -85,6 +87,8 @@ func (s Status) String() string {
 }
 
 const (
+	// PatchesMax is the most patches a sample can have.
+	PatchesMax = C.GL_PATCHES_MAX
 	// PassesMax is the most passes an image can have.
 	PassesMax = C.GL_PASSES_MAX
 	// PixelsMax is the most pixels that an image can have at any time.
@@ -152,10 +156,11 @@ const (
 	_ = uint(C.sizeof_gl_pass - unsafe.Sizeof(Pass{}))
 )
 
-// Store is a look-up table in C memory: what a pixel's byte becomes in the sample.
+// Store is look-up tables in C memory: what a pixel's byte becomes in the sample, and in its patches.
 type Store struct{ c *C.gl_store }
 
-// NewStore copies table: for each channel (1 or 3) 256 elements of itemsize (1, 2, 4 or 8) bytes, in machine order.
+// NewStore copies tables, the sample's first: for each channel (1 or 3) 256 elements of itemsize (1, 2, 4 or 8) bytes, in
+// machine order.
 func NewStore(channels, itemsize int, table []byte) (*Store, error) {
 	if channels != 1 && channels != 3 {
 		return nil, fmt.Errorf("store: %d channels, want 1 or 3", channels)
@@ -163,8 +168,9 @@ func NewStore(channels, itemsize int, table []byte) (*Store, error) {
 	if itemsize != 1 && itemsize != 2 && itemsize != 4 && itemsize != 8 {
 		return nil, fmt.Errorf("store: items of %d bytes, want 1, 2, 4 or 8", itemsize)
 	}
-	if want := channels * 256 * itemsize; len(table) != want {
-		return nil, fmt.Errorf("store: a table of %d bytes, want %d", len(table), want)
+	each := channels * 256 * itemsize
+	if len(table) == 0 || len(table)%each != 0 {
+		return nil, fmt.Errorf("store: tables of %d bytes, want %d for each", len(table), each)
 	}
 	// The table lies behind the struct, in the same block.
 	c := (*C.gl_store)(C.malloc(C.size_t(C.sizeof_gl_store + len(table))))
@@ -172,7 +178,7 @@ func NewStore(channels, itemsize int, table []byte) (*Store, error) {
 		return nil, fmt.Errorf("store: %w", ErrNoMemory)
 	}
 	c.channels, c.itemsize = C.int32_t(channels), C.int32_t(itemsize)
-	c.interleaved = 0
+	c.interleaved, c.tables = 0, C.int32_t(len(table)/each)
 	c.table = unsafe.Add(unsafe.Pointer(c), C.sizeof_gl_store)
 	C.memcpy(unsafe.Pointer(c.table), unsafe.Pointer(&table[0]), C.size_t(len(table)))
 	return &Store{c}, nil
@@ -265,6 +271,18 @@ func (j *Jobs) SetPasses(i int, passes []Pass) {
 	job := &j.c[i]
 	copy(unsafe.Slice((*Pass)(unsafe.Pointer(&job.pass[0])), PassesMax), passes)
 	job.npass = C.int32_t(len(passes))
+}
+
+// SetPatches gives job i patches, in the order in which they are laid. More than PatchesMax make the job a BadJob.
+func (j *Jobs) SetPatches(i int, patches []recipe.Step) {
+	job := &j.c[i]
+	for k, p := range patches[:min(len(patches), PatchesMax)] {
+		job.patch[k] = C.gl_patch{
+			window: C.gl_window{x: C.int32_t(p.Left), y: C.int32_t(p.Top), width: C.int32_t(p.Width), height: C.int32_t(p.Height)},
+			table:  C.int32_t(p.Number),
+		}
+	}
+	job.npatch = C.int32_t(len(patches))
 }
 
 // SetSample makes job i write its size bytes to dst: [channels, height, width] elements of the store's, contiguous, or

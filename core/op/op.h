@@ -3,7 +3,8 @@
  * Each image of a run has a job: where its bytes are, the passes over its pixels with every number known, and where its
  * finished sample goes.  Arithmetic is Pillow's, bit for bit (resample.h says how); between passes pixels are planar
  * 8-bit, 1 or 3 planes.  The last step is a table look-up, since a pixel takes one of 256 values: whatever the tail of
- * the transforms computes (ToTensor, ConvertImageDtype, Normalize ...) is one table of 256 entries a channel. */
+ * the transforms computes (ToTensor, ConvertImageDtype, Normalize ...) is one table of 256 entries a channel.  Rectangles
+ * that were erased, or changed otherwise, have a table of their own. */
 #ifndef GOLOADER_OP_H
 #define GOLOADER_OP_H
 
@@ -11,6 +12,7 @@
 
 enum {
     GL_PASSES_MAX = 16,
+    GL_PATCHES_MAX = 8,
     /* Pixels of any image on the way, and of what is between the two passes of a resize.  Pillow refuses far smaller
      * files as bombs, and has no memory for larger images on most machines. */
     GL_PIXELS_MAX = INT32_MAX
@@ -100,13 +102,20 @@ typedef struct gl_pass {
     uint8_t table[3][256];
 } gl_pass;
 
-/* How finished pixels are stored: dst[c][y][x] = table[c][pixel], contiguous, or dst[y][x][c] if interleaved. */
+/* How finished pixels are stored: dst[c][y][x] = table[0][c][pixel], contiguous, or dst[y][x][c] if interleaved. */
 typedef struct gl_store {
     int32_t channels; /* 1 or 3: what the last pass leaves */
     int32_t itemsize; /* bytes an element: 1, 2, 4 or 8 */
     int32_t interleaved;
-    const void *table; /* channels x 256 elements, the caller's */
+    int32_t tables;    /* at least 1; those behind the first are for patches */
+    const void *table; /* tables x channels x 256 elements, the caller's */
 } gl_store;
+
+/* A rectangle of the sample whose pixels go by another of the store's tables. */
+typedef struct gl_patch {
+    gl_window window;
+    int32_t table;
+} gl_patch;
 
 /* How pixels that are decoded already lie in data, without gaps. */
 enum {
@@ -129,7 +138,9 @@ typedef struct gl_job {
     size_t dst_size; /* its bytes: exactly channels * out_h * out_w * itemsize */
     const gl_store *store;
     gl_pass pass[GL_PASSES_MAX];
-    char why[GL_WHY_BYTES]; /* out: the reason for GL_REFUSED or GL_BAD_JOB */
+    int32_t npatch;
+    gl_patch patch[GL_PATCHES_MAX]; /* where they overlap the last counts */
+    char why[GL_WHY_BYTES];         /* out: the reason for GL_REFUSED or GL_BAD_JOB */
 } gl_job;
 
 /* Further values of a job's status. */

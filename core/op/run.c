@@ -42,7 +42,7 @@ struct gl_worker {
     gl_buffer strip;     /* raw pixels on their way to planes */
     gl_buffer images[2]; /* between passes, by turns */
     gl_buffer batch;     /* rows on their way into the sample */
-    gl_shelf shelf;
+    gl_shelf shelf, patch_shelf[GL_PATCHES_MAX];
     turn turn[GL_IMAGES_AT_ONCE];
 };
 
@@ -225,6 +225,14 @@ static const char *check_job(const gl_job *job) {
         return "the store is not for as many channels as the passes leave";
     if (store->itemsize != 1 && store->itemsize != 2 && store->itemsize != 4 && store->itemsize != 8)
         return "no such item size";
+    if (job->npatch < 0 || job->npatch > GL_PATCHES_MAX)
+        return "too many patches";
+    for (int32_t i = 0; i < job->npatch; i++) {
+        if (!is_inside(job->patch[i].window, image.width, image.height))
+            return "a patch is not inside the sample";
+        if (job->patch[i].table < 0 || job->patch[i].table >= store->tables)
+            return "the store has no table for a patch";
+    }
     if (job->dst == NULL ||
         job->dst_size != (size_t)image.planes * (size_t)image.width * (size_t)image.height * (size_t)store->itemsize)
         return "the sample's place has another size than the sample";
@@ -245,6 +253,9 @@ static int aim(const turn *t, gl_target *target) {
             return -1;
         target->kernels = worker->kernels;
         target->shelf = &worker->shelf;
+        target->patch = job->patch;
+        target->patch_shelf = worker->patch_shelf;
+        target->patches = job->npatch;
         target->sample = job->dst;
         target->batch = worker->batch.data;
         target->stream = job->dst_size >= GL_STREAM_BYTES;
@@ -308,7 +319,10 @@ static void take(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const 
 
 /* The first rows: from now on the worker's memory is this turn's until it is complete. */
 static void start(turn *t) {
-    gl_shelf_fill(&t->worker->shelf, t->job->store);
+    const gl_job *job = t->job;
+    gl_shelf_fill(&t->worker->shelf, job->store, 0);
+    for (int32_t i = 0; i < job->npatch; i++)
+        gl_shelf_fill(&t->worker->patch_shelf[i], job->store, job->patch[i].table);
     t->is_started = 1;
     if (begin_pass(t, shape_in_data(t->job)) != 0)
         t->stage.no_memory = 1;

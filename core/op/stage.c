@@ -6,6 +6,39 @@ uint8_t *gl_target_rows(const gl_target *target, int32_t plane, int32_t y) {
     return target->sample != NULL ? target->batch : target->plane[plane] + y * target->stride;
 }
 
+/* Looks up n pixels of row y, from column x on. */
+static void put_run(const gl_target *target, const gl_shelf *shelf, int32_t plane, int32_t y, int32_t x,
+                    const uint8_t *src, size_t n) {
+    const size_t width = (size_t)target->width;
+    const size_t pixel = (size_t)y * width + (size_t)x;
+    if (shelf->interleaved) {
+        gl_put_interleaved(shelf, plane, src, n, target->sample + pixel * shelf->item_step);
+        return;
+    }
+    const size_t before = (size_t)plane * (size_t)target->height * width + pixel;
+    target->kernels->put(shelf, plane, src, n, target->sample + before * (size_t)shelf->itemsize, target->stream);
+}
+
+/* A row in runs between the edges of patches. */
+static void put_patched(const gl_target *target, int32_t plane, int32_t y, const uint8_t *src) {
+    int32_t end;
+    for (int32_t x = 0; x < target->width; x = end) {
+        const gl_shelf *shelf = target->shelf;
+        end = target->width;
+        for (int32_t i = 0; i < target->patches; i++) {
+            const gl_window w = target->patch[i].window;
+            if (y < w.y || y - w.y >= w.height || x - w.x >= w.width)
+                continue;
+            const int32_t edge = x < w.x ? w.x : w.x + w.width;
+            if (x >= w.x)
+                shelf = &target->patch_shelf[i];
+            if (edge < end)
+                end = edge;
+        }
+        put_run(target, shelf, plane, y, x, src + x, (size_t)(end - x));
+    }
+}
+
 void gl_target_put(const gl_target *target, int32_t plane, int32_t y, int32_t rows, const uint8_t *src,
                    ptrdiff_t stride) {
     const size_t width = (size_t)target->width;
@@ -17,21 +50,17 @@ void gl_target_put(const gl_target *target, int32_t plane, int32_t y, int32_t ro
             memcpy(dst + i * target->stride, src + i * stride, width);
         return;
     }
-    if (target->shelf->interleaved) {
+    if (target->patches > 0) {
         for (int32_t i = 0; i < rows; i++)
-            gl_put_interleaved(target->shelf, plane, src + i * stride, width,
-                               target->sample + (size_t)(y + i) * width * target->shelf->item_step);
+            put_patched(target, plane, y + i, src + i * stride);
         return;
     }
-    const size_t row_bytes = width * (size_t)target->shelf->itemsize;
-    uint8_t *dst = target->sample + ((size_t)plane * (size_t)target->height + (size_t)y) * row_bytes;
     if (stride == target->width) {
-        target->kernels->put(target->shelf, plane, src, (size_t)rows * width, dst, target->stream);
+        put_run(target, target->shelf, plane, y, 0, src, (size_t)rows * width);
         return;
     }
     for (int32_t i = 0; i < rows; i++)
-        target->kernels->put(target->shelf, plane, src + i * stride, width, dst + (size_t)i * row_bytes,
-                             target->stream);
+        put_run(target, target->shelf, plane, y + i, 0, src + i * stride, width);
 }
 
 int gl_places_grow(gl_stage *stage) {

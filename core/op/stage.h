@@ -18,6 +18,9 @@ typedef struct gl_target {
     ptrdiff_t stride;
     const gl_kernels *kernels;
     const gl_shelf *shelf;
+    const gl_patch *patch; /* `patches` of them, each with a shelf */
+    const gl_shelf *patch_shelf;
+    int32_t patches;
     uint8_t *sample;
     uint8_t *batch; /* where up to GL_BATCH rows wait to be looked up, `stride` apart */
     int stream;

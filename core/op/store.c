@@ -2,17 +2,18 @@
 
 #include <string.h>
 
-void gl_shelf_fill(gl_shelf *shelf, const gl_store *store) {
+void gl_shelf_fill(gl_shelf *shelf, const gl_store *store, int32_t table) {
     const size_t entries = (size_t)store->channels * 256, itemsize = (size_t)store->itemsize;
+    const uint8_t *from = (const uint8_t *)store->table + (size_t)table * entries * itemsize;
     shelf->interleaved = store->interleaved && store->channels > 1;
     shelf->item_step = (size_t)store->channels * itemsize;
     /* By content, not by address: a store may be freed and another made in its place. */
     if (shelf->channels == store->channels && shelf->itemsize == store->itemsize &&
-        memcmp(shelf->table, store->table, entries * itemsize) == 0)
+        memcmp(shelf->table, from, entries * itemsize) == 0)
         return;
     shelf->channels = store->channels;
     shelf->itemsize = store->itemsize;
-    memcpy(shelf->table, store->table, entries * itemsize);
+    memcpy(shelf->table, from, entries * itemsize);
     shelf->identity = itemsize == 1;
     for (size_t e = 0; e < entries; e++) {
         for (size_t b = 0; b < itemsize; b++)

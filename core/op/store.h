@@ -23,8 +23,8 @@ typedef struct gl_shelf {
     _Alignas(64) uint8_t slice[GL_CHANNELS_MAX][GL_ITEM_MAX][256];
 } gl_shelf;
 
-/* gl_shelf_fill copies store's table; quick if it is the one already there.  A zeroed shelf is empty. */
-void gl_shelf_fill(gl_shelf *shelf, const gl_store *store);
+/* gl_shelf_fill copies one of store's tables; quick if it is the one already there.  A zeroed shelf is empty. */
+void gl_shelf_fill(gl_shelf *shelf, const gl_store *store, int32_t table);
 
 /* A kernel's put looks n pixels of one channel up and writes n * itemsize bytes.  Exactly these bytes are touched.
  * stream: write past the cache; the caller fences. */

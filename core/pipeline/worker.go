@@ -192,6 +192,7 @@ func (w *worker) placeAside(b *batch, sp *span) (unsafe.Pointer, error) {
 
 // setJob describes one sample's work to C, but for where it goes, and puts it on the list.
 func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
+	steps, patches := recipe.CutPatches(steps)
 	passes, out, err := op.Fuse(w.fuse[:0], s.size, steps)
 	if err != nil {
 		return err
@@ -202,6 +203,7 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	k, l := len(w.todo), w.run.loader
 	w.fuse = passes
 	w.jobs.SetPasses(k, passes)
+	w.jobs.SetPatches(k, patches)
 	if s.pixels.Valid() {
 		layout := op.Interleaved
 		if s.mode.Planes() == 1 {

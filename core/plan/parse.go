@@ -273,7 +273,7 @@ func part(n node, plan *Plan) Part {
 		channels = p.Image.Channels()
 	}
 	p.Transforms = transformList(transforms, channels, plan.Output, "output")
-	p.Table = tableOf(table, plan.Output)
+	p.Table = tableOf(table, plan.Output, p.Transforms)
 	return p
 }
 
@@ -285,7 +285,7 @@ func target(n node, output Output) *Target {
 		Decoded: f.get("decoded").bool(),
 	}
 	t.Transforms = transformList(f.get("transforms"), 1, output, "target")
-	t.Table = tableOf(f.get("table"), output)
+	t.Table = tableOf(f.get("table"), output, t.Transforms)
 	f.done()
 	return t
 }
@@ -305,12 +305,27 @@ func transformList(list node, channels int, output Output, name string) (transfo
 	return transforms
 }
 
-func tableOf(n node, output Output) []byte {
-	table := n.bytes()
-	if want := output.Channels * 256 * output.DType.Size(); len(table) != want {
-		n.fail("%d bytes, want %d: %d x 256 items of %s", len(table), want, output.Channels, output.DType)
+// tableOf is what pixels become, and has all the tables that transforms name.
+func tableOf(n node, output Output, transforms []Transform) []byte {
+	table, rows := n.bytes(), tablesOf(transforms)*output.Channels
+	if want := rows * 256 * output.DType.Size(); len(table) != want {
+		n.fail("%d bytes, want %d: %d x 256 items of %s", len(table), want, rows, output.DType)
 	}
 	return table
+}
+
+// tablesOf is how many tables transforms need.
+func tablesOf(transforms []Transform) int {
+	tables := 1
+	for _, t := range transforms {
+		switch t := t.(type) {
+		case RandomErasing:
+			tables = max(tables, int(t.Table)+1)
+		case RandomApply:
+			tables = max(tables, tablesOf(t.Transforms))
+		}
+	}
+	return tables
 }
 
 // images reports whether samples have images, which are to be decoded and transformed.
@@ -353,6 +368,8 @@ func transform(n node, channels int) Transform {
 		t = augment(f)
 	case AutoAugment{}.Op():
 		t = autoAugment(f)
+	case RandomErasing{}.Op():
+		t = randomErasing(f)
 	default:
 		op.fail("unknown op %q", op.text())
 	}
@@ -402,15 +419,26 @@ func randomResizedCrop(f *fields) RandomResizedCrop {
 	t := RandomResizedCrop{Size: heightWidth(f.get("size"))}
 	t.Scale = interval(f.get("scale"), 0, scaleMax)
 	t.Ratio = interval(f.get("ratio"), math.SmallestNonzeroFloat64, math.MaxFloat64)
-	logs := f.get("log_ratio")
-	for i, v := range interval(logs, -logRatioMax, logRatioMax) {
-		if t.LogRatio[i] = float32(v); float64(t.LogRatio[i]) != v {
-			logs.fail("%v is not a float32", v)
-		}
-	}
+	t.LogRatio = logRatio(f.get("log_ratio"))
 	t.Filter = filter(f.get("filter"))
 	t.API = api(f.get("api"))
 	return t
+}
+
+func logRatio(n node) (logs [2]float32) {
+	for i, v := range interval(n, -logRatioMax, logRatioMax) {
+		if logs[i] = float32(v); float64(logs[i]) != v {
+			n.fail("%v is not a float32", v)
+		}
+	}
+	return logs
+}
+
+func randomErasing(f *fields) RandomErasing {
+	return RandomErasing{
+		P: f.get("p").float(), Scale: interval(f.get("scale"), 0, 1), LogRatio: logRatio(f.get("log_ratio")),
+		Table: int32(f.get("table").int(1, math.MaxUint8)),
+	}
 }
 
 // interval is [a, b] with lo <= a <= b <= hi. torch refuses to draw from any with a > b.

@@ -111,8 +111,8 @@ func (DocumentRows) Kind() string { return "documents" }
 type Part struct {
 	Count      int64
 	Transforms []Transform
-	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian. Empty
-	// for an array source.
+	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian; then the
+	// same for each RandomErasing. Empty for an array source.
 	Table  []byte
 	Image  *Image  // Pixels: what its images are
 	Target *Target // Pairs: what becomes of targets
@@ -347,6 +347,17 @@ type PolicyStep struct {
 	Signed   bool    // whether its sign is random
 	Up, Down []byte  // steps in wire form, with each sign
 }
+
+// RandomErasing is torchvision's RandomErasing.
+type RandomErasing struct {
+	P        float64 // it happens where torch.rand is below this float32
+	Scale    [2]float64
+	LogRatio [2]float32 // as RandomResizedCrop's
+	Table    int32      // of the part's tables, what the rectangle goes by
+}
+
+// Op implements Transform.
+func (RandomErasing) Op() string { return "random_erasing" }
 
 // Op implements Transform.
 func (Steps) Op() string { return "steps" }

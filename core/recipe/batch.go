@@ -22,7 +22,7 @@ var ErrWire = errors.New("not a batch of recipes")
 //	sources   36 bytes each        kind + 2 reader + 16 mode, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
-//	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table
+//	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number
 //	body                           paths, files and tables; the offsets above count from its first byte
 //
 // Numbers without a type are uint32. The images of a field fill its places in the order in which they are listed.
@@ -49,7 +49,7 @@ type Field struct {
 	Channels int
 	Size     Size
 	Order    Order
-	Table    []byte // what a finished pixel becomes: Channels rows of 256 items of DType
+	Table    []byte // what a finished pixel becomes: Channels rows of 256 items of DType; then the same for patches
 }
 
 // Spec is the array's shape and dtype.
@@ -60,6 +60,8 @@ func (f Field) Spec() tensor.Spec {
 	}
 	return tensor.Spec{DType: f.DType, Shape: shape}
 }
+
+func (f Field) tableBytes() int { return f.Channels * 256 * f.DType.Size() }
 
 // OriginKind says where an image's bytes are.
 type OriginKind uint32
@@ -186,8 +188,8 @@ func (b *Batch) check() error {
 		if err := f.Spec().Check(); err != nil {
 			return fmt.Errorf("%w: field %d: %w", ErrWire, i, err)
 		}
-		if want := f.Channels * 256 * f.DType.Size(); len(f.Table) != want {
-			return fmt.Errorf("%w: field %d has a table of %d bytes, want %d", ErrWire, i, len(f.Table), want)
+		if each := f.tableBytes(); len(f.Table) == 0 || len(f.Table)%each != 0 {
+			return fmt.Errorf("%w: field %d has tables of %d bytes, want %d for each", ErrWire, i, len(f.Table), each)
 		}
 		total += f.Count
 	}
@@ -210,6 +212,12 @@ func (b *Batch) check() error {
 		if m.Source >= len(b.Sources) || m.Field >= len(b.Fields) || m.First+m.Count > len(b.Steps) {
 			return fmt.Errorf("%w: image %d: no source %d, field %d or steps %d to %d",
 				ErrWire, i, m.Source, m.Field, m.First, m.First+m.Count)
+		}
+		_, patches := CutPatches(b.StepsOf(i))
+		for _, p := range patches {
+			if f := b.Fields[m.Field]; int(p.Number) >= len(f.Table)/f.tableBytes() {
+				return fmt.Errorf("%w: image %d has a patch by table %d, which field %d has not", ErrWire, i, p.Number, m.Field)
+			}
 		}
 		m.Place = filled[m.Field]
 		if filled[m.Field]++; m.Place >= b.Fields[m.Field].Count {
@@ -311,7 +319,7 @@ func parameterBytes(kind Kind) int {
 	switch kind {
 	case Lookup:
 		return 3 * 256
-	case Brightness, Contrast, Saturation, Sharpness:
+	case Brightness, Contrast, Saturation, Sharpness, Patch:
 		return 4
 	case Affine:
 		return 6 * 8
@@ -361,6 +369,8 @@ func (r *reader) steps(count int) []Step {
 			s.Table = (*[3 * 256]byte)(more)
 		case Brightness, Contrast, Saturation, Sharpness:
 			s.Factor = math.Float32frombits(more.u32(0))
+		case Patch:
+			s.Number = more.i32(0)
 		case Affine, Perspective:
 			for k := range len(more) / 8 {
 				s.Matrix[k] = math.Float64frombits(uint64(more.i64(8 * k)))

@@ -31,10 +31,11 @@ const (
 	Perspective                // the same with a perspective Matrix
 	Rotate90                   // by 90 degrees counter-clockwise (Image.transpose)
 	Select                     // Channels planes (1 or 3): those that Fill names, in that order
+	Patch                      // the Width x Height rectangle at (Left, Top) becomes what the sample's table Number says
 )
 
 // Kinds is how many kinds there are.
-const Kinds = int(Select) + 1
+const Kinds = int(Patch) + 1
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -96,8 +97,9 @@ type Step struct {
 	Fill     [3]uint8 // Pad with Constant, Affine, Perspective: a value a plane; Select: a plane's number each
 	Shift    uint8    // Hue
 
-	Left, Top, Right, Bottom int32 // Crop: Left, Top; Pad: all four
-	Width, Height            int32 // Crop, Resize, Affine, Perspective
+	Left, Top, Right, Bottom int32 // Crop, Patch: Left, Top; Pad: all four
+	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch
+	Number                   int32 // Patch: of tables; 0 is the whole sample's
 
 	Factor float32        // Brightness, Contrast, Saturation, Sharpness; finite
 	Matrix [8]float64     // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
@@ -114,6 +116,10 @@ func (s Step) Check() error {
 	case Brightness, Contrast, Saturation, Sharpness:
 		if f := float64(s.Factor); math.IsNaN(f) || math.IsInf(f, 0) {
 			return fmt.Errorf("a factor of %v", f)
+		}
+	case Patch:
+		if s.Number < 0 {
+			return fmt.Errorf("a patch by table %d", s.Number)
 		}
 	case Affine, Perspective:
 		if s.Filter != Nearest && s.Filter != Bilinear && s.Filter != Bicubic {
@@ -140,4 +146,13 @@ func (s Step) Out(in Size) Size {
 	default:
 		return in
 	}
+}
+
+// CutPatches splits steps before the patches that they end with: these are laid on a finished sample.
+func CutPatches(steps []Step) (before, patches []Step) {
+	n := len(steps)
+	for n > 0 && steps[n-1].Kind == Patch {
+		n--
+	}
+	return steps[:n], steps[n:]
 }

@@ -92,6 +92,9 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 	for i := range steps {
 		w, h := p.size.Width, p.size.Height
 		s := recipe.Step{Kind: recipe.Kind(rng.IntN(recipe.Kinds))}
+		if s.Kind == recipe.Patch {
+			s.Kind = recipe.HorizontalFlip // patches come behind all other steps
+		}
 		switch s.Kind {
 		case recipe.Crop:
 			s.Width, s.Height = between(rng, 1, w), between(rng, 1, h)
@@ -172,6 +175,56 @@ func fusedPassesEqualSteps(t *testing.T, order op.PassOrder) {
 		r.worker.Run(r.jobs, 1, nil)
 		store.SetOrder(recipe.ChannelsFirst)
 		require.True(t, bytes.Equal(want.interleaved(), got), "steps %+v, channels last", steps)
+	}
+}
+
+// Patches go by tables of their own, the last one where they overlap, whatever the size and the order of the items.
+func TestPatchesGoByTheirOwnTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	r := newRig(t, op.ShrinkFirst, 1)
+	for range 60 {
+		const tables = 3
+		itemsize := 1 << rng.IntN(4)
+		items := make([]byte, tables*3*256*itemsize)
+		for i := range items {
+			items[i] = byte(rng.Uint32())
+		}
+		store := r.store(3, itemsize, items)
+		start := noise(rng, recipe.Size{Width: side(rng), Height: side(rng)})
+		steps, _ := randomSteps(rng, start, op.ShrinkFirst)
+		steps = append(steps, recipe.Step{Kind: recipe.Grayscale, Channels: 3})
+		passes, size, err := op.Fuse(nil, start.size, steps)
+		require.NoError(t, err)
+		plain := r.set(0, start, passes, 3*int(size.Pixels()), r.identity(3))
+		r.jobs.SetPatches(0, nil)
+		r.worker.Run(r.jobs, 1, nil)
+		number := make([]int32, size.Pixels())
+		patches := make([]recipe.Step, rng.IntN(op.PatchesMax+1))
+		for i := range patches {
+			p := recipe.Step{Kind: recipe.Patch, Width: between(rng, 1, size.Width), Height: between(rng, 1, size.Height), Number: rng.Int32N(tables)}
+			p.Left, p.Top = between(rng, 0, size.Width-p.Width), between(rng, 0, size.Height-p.Height)
+			patches[i] = p
+			for y := p.Top; y < p.Top+p.Height; y++ {
+				for x := p.Left; x < p.Left+p.Width; x++ {
+					number[y*size.Width+x] = p.Number
+				}
+			}
+		}
+		got := r.set(0, start, passes, 3*int(size.Pixels())*itemsize, store)
+		r.jobs.SetPatches(0, patches)
+		for _, order := range []recipe.Order{recipe.ChannelsFirst, recipe.ChannelsLast} {
+			store.SetOrder(order)
+			r.worker.Run(r.jobs, 1, nil)
+			require.Equal(t, op.Decoded, r.jobs.Status(0), r.jobs.Why(0))
+			for i, v := range plain {
+				channel, pixel := i/len(number), i%len(number)
+				at, entry := i, ((int(number[pixel])*3+channel)*256+int(v))*itemsize
+				if order == recipe.ChannelsLast {
+					at = 3*pixel + channel
+				}
+				require.Equal(t, items[entry:entry+itemsize], got[at*itemsize:(at+1)*itemsize], "patches %+v", patches)
+			}
+		}
 	}
 }
 
@@ -307,6 +360,16 @@ func TestBadJobsSayWhy(t *testing.T) {
 	r.set(0, start, passes, 48, r.identity(1))
 	r.worker.Run(r.jobs, 1, nil)
 	require.Equal(t, op.BadJob, r.jobs.Status(0))
+	for _, p := range []recipe.Step{{Width: 5, Height: 1}, {Left: -1, Width: 1, Height: 1}, {Width: 1, Height: 1, Number: 1}} {
+		r.set(0, start, passes, 48, store)
+		r.jobs.SetPatches(0, []recipe.Step{p})
+		r.worker.Run(r.jobs, 1, nil)
+		require.Equal(t, op.BadJob, r.jobs.Status(0), "%+v", p)
+	}
+	r.jobs.SetPatches(0, make([]recipe.Step, op.PatchesMax+1))
+	r.worker.Run(r.jobs, 1, nil)
+	require.Equal(t, op.BadJob, r.jobs.Status(0))
+	r.jobs.SetPatches(0, nil)
 	r.set(0, start, passes, 48, store)
 	r.worker.Run(r.jobs, 1, nil)
 	require.Equal(t, op.Decoded, r.jobs.Status(0), "a good job after bad ones")

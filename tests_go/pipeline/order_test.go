@@ -171,7 +171,7 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	table := training(4)
 	table.Parts[0].Table = table.Parts[0].Table[1:]
 	_, err = pipeline.Open(table, store(t, photos))
-	require.ErrorContains(t, err, "part 0: store: a table of 3071 bytes, want 3072")
+	require.ErrorContains(t, err, "part 0: store: tables of 3071 bytes, want 3072 for each")
 	l := openLoader(t, training(4), store(t, photos))
 	for _, streams := range []int{0, -1} {
 		_, err = l.Start(pipeline.Options{Streams: streams})

@@ -41,7 +41,9 @@ var images = `{"version": 1,
     {"op": "augment", "rounds": 2, "choices": [{"leveled": true, "up": ["AQ==", ""], "down": ["Ag==", "Aw=="]}], "api": "v1"},
     {"op": "auto_augment", "policies": [[{"p": 1, "signed": true, "up": "", "down": "AQ=="},
       {"p": 0.5, "signed": false, "up": "Ag==", "down": ""}]], "api": "v2"}], "table": "` + table + `"},
-  {"count": 0, "transforms": [], "table": "` + table + `"}],
+  {"count": 0, "transforms": [
+    {"op": "random_erasing", "p": 0.5, "scale": [0.02, 0.5], "log_ratio": [-1, 1], "table": 1}],
+   "table": "` + table + table + `"}],
  "output": {"dtype": "float32", "channels": 3},
  "rng": {"fma": true, "correctly_rounded_exp": false},
  "pillow": {"pass_order": "tall_first", "max_pixels": 178956970},
@@ -131,7 +133,8 @@ func TestAnImagePlanIsReadWhole(t *testing.T) {
 				plan.AutoAugment{API: plan.V2, Policies: [][2]plan.PolicyStep{{
 					{P: 1, Signed: true, Up: []byte{}, Down: []byte{1}}, {P: 0.5, Up: []byte{2}, Down: []byte{}}}}},
 			}},
-			{Count: 0, Table: rgb},
+			{Count: 0, Table: make([]byte, 2*len(rgb)), Transforms: []plan.Transform{
+				plan.RandomErasing{P: 0.5, Scale: [2]float64{0.02, 0.5}, LogRatio: [2]float32{-1, 1}, Table: 1}}},
 		},
 		Output:    plan.Output{DType: tensor.Float32, Channels: 3},
 		RNG:       plan.RNG{FMA: true},
@@ -260,6 +263,8 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"rounds": 2`, `"rounds": -1`, "parts[0].transforms[15].rounds: want an integer from 0 to 255, got -1"},
 		{`"signed": false`, `"signed": 0`, "parts[0].transforms[16].policies[0][1].signed: want true or false, got the number 0"},
 		{table, "AAAA", "parts[0].table: 3 bytes, want 3072: 3 x 256 items of float32"},
+		{`"table": 1}`, `"table": 2}`, "parts[1].table: 6144 bytes, want 9216: 9 x 256 items of float32"},
+		{`"table": 1}`, `"table": 0}`, "parts[1].transforms[0].table: want an integer from 1 to 255, got 0"},
 		{table, "AA?A", "parts[0].table: illegal base64 data at input byte 2"},
 		{`"dtype": "float32"`, `"dtype": "float"`, `output.dtype: unknown dtype "float"`},
 		{`"dtype": "float32", "channels": 3},`, `"dtype": "float32", "channels": 4},`, "output.channels: want an integer from 1 to 3, got 4"},
@@ -341,7 +346,8 @@ func FuzzParse(f *testing.F) {
 		for _, part := range p.Parts {
 			require.GreaterOrEqual(t, part.Count, int64(0))
 			if p.Source.Kind == plan.Folder {
-				require.Len(t, part.Table, p.Output.Channels*256*p.Output.DType.Size())
+				require.NotEmpty(t, part.Table)
+				require.Zero(t, len(part.Table)%(p.Output.Channels*256*p.Output.DType.Size()))
 			}
 		}
 	})

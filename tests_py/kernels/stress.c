@@ -162,9 +162,13 @@ static gl_job make_job(gl_store *store) {
         width = pass->out.width;
         height = pass->out.height;
     }
-    *store = (gl_store){planes, 1 << pick(0, 4), pick(0, 2), NULL};
-    uint8_t *table = malloc((size_t)planes * 256 * (size_t)store->itemsize);
-    for (int32_t i = 0; i < planes * 256 * store->itemsize; i++)
+    *store = (gl_store){planes, 1 << pick(0, 4), pick(0, 2), pick(1, 4), NULL};
+    job.npatch = pick(0, 2) * pick(0, GL_PATCHES_MAX + 1);
+    for (int32_t i = 0; i < job.npatch; i++)
+        job.patch[i] = (gl_patch){window(width, height), pick(0, store->tables)};
+    const int32_t bytes = store->tables * planes * 256 * store->itemsize;
+    uint8_t *table = malloc((size_t)bytes);
+    for (int32_t i = 0; i < bytes; i++)
         table[i] = (uint8_t)pick(0, 256);
     store->table = table;
     job.store = store;

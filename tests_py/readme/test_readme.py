@@ -425,6 +425,14 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         ),
     ),
     (
+        "erasing, v1 and v2",
+        "`RandomErasing` of a tensor, with numbers, not noise",
+        lambda root: (
+            image_folder(root, v1.Compose([*TAIL, step]))
+            for step in (v1.RandomErasing(), v2.RandomErasing(value=(1, 2, 3)))
+        ),
+    ),
+    (
         "other transforms",
         "`GaussianBlur`, `AugMix`, `ElasticTransform`, ...",
         lambda root: (image_folder(root, v1.Compose([step, *TAIL])) for step in (v1.GaussianBlur(3), v1.AugMix())),

@@ -43,7 +43,8 @@ class Lowered:
     steps       geometry, in order
     dtype       of the output, a key of ITEMSIZES
     channels    of the output, 1 or 3
-    table       [channels, 256] items of dtype, little endian: what each byte becomes
+    table       [channels, 256] items of dtype, little endian: what each byte becomes;
+                then the same for each RandomErasing
     size        (height, width) of the output; None if it depends on the image
     names       the user's objects in order, for explain()
     notes       what explain() says besides

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from .. import transforms as T
-from . import augments
+from . import augments, erasing
 from .lowered import Lowered, walk
 from .probe import torch_resizes
 from .refusal import Refusal, RefusalError
@@ -115,7 +115,9 @@ def _lower(transform: Any, form: Form) -> Lowered:
     makers, after, passive, nothing = _classes()
     settling = _settling()
     augmenting = _augmenting()
+    erasers = _erasing()
     steps: list[T.Geometry] = []
+    erased: list[T.Geometry] = []
     names: list[str] = []
     notes: list[str] = []
     tail: list[Any] = []
@@ -133,7 +135,13 @@ def _lower(transform: Any, form: Form) -> Lowered:
             raise RefusalError("transform", name, why)
         settled = True
         if tail:
+            if kind in erasers and type(form) is Form:
+                erased.append(_erase(each, len(erased) + 1))
+                tail.append(each)
+                continue
             if kind in geometry:
+                if erased:
+                    raise RefusalError("transform", name, "it would move what RandomErasing has erased")
                 moved = form.step_of_tensor(geometry[kind], each, tail, channels)
                 steps += [] if moved is None else [moved]
                 in_order = False
@@ -160,15 +168,21 @@ def _lower(transform: Any, form: Form) -> Lowered:
     if not tail and not form.is_tensor:
         raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image")
 
-    table = _table(tuple(tail), channels, form)
+    tables = [_table(each, channels, form) for each in _tails(tail, set(erasers))]
+    table = tables[0]
     if table.channels != channels:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
+    if len(erased) > erasing.PATCHES_MAX:
+        raise RefusalError(
+            "transform", f"{len(erased)} times RandomErasing", f"at most {erasing.PATCHES_MAX} are possible"
+        )
+    steps += erased
     _, size = walk(steps, begin)
     return Lowered(
         steps=tuple(steps),
         dtype=table.dtype,
         channels=table.channels,
-        table=table.data,
+        table=b"".join(each.data for each in tables),
         size=size,
         names=tuple(names),
         notes=tuple(notes),
@@ -477,6 +491,34 @@ def _random_apply(chance: Any, each: Any, channels: int, size: T.Size | None) ->
     if left != channels:
         raise ValueError("it changes the number of channels")
     return augments.RandomApply(chance(each.p), tuple(steps))
+
+
+# Erasing
+
+
+def _erasing() -> dict[type, Any]:
+    """How to read classes that erase a rectangle of a tensor: a function of the object and the number of its table."""
+    v1, v2 = _modules()
+    return ({} if v1 is None else erasing.known(v1, "v1")) | ({} if v2 is None else erasing.known(v2, "v2"))
+
+
+def _erase(each: Any, table: int) -> T.Geometry:
+    try:
+        made: T.Geometry = _erasing()[type(each)](each, table)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RefusalError("transform", _name(each), str(error)) from None
+    return made
+
+
+def _tails(tail: Sequence[Any], erasers: set[type]) -> Iterator[tuple[Any, ...]]:
+    """The tail where nothing is erased, and for each of the erasers among it the tail of what that one erases."""
+    yield tuple(each for each in tail if type(each) not in erasers)
+    for at, eraser in enumerate(tail):
+        if type(eraser) in erasers:
+            before, after = (
+                [each for each in part if type(each) not in erasers] for part in (tail[:at], tail[at + 1 :])
+            )
+            yield (*before, erasing.Filled(eraser), *after)
 
 
 # Arguments
