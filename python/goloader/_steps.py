@@ -32,6 +32,7 @@ __all__ = [
     "table_of",
     "transform",
     "transform_of",
+    "transpose",
 ]
 
 Size = tuple[int, int]  # width, height
@@ -135,6 +136,11 @@ def rotate_90() -> bytes:
     return _STEP.pack(17, *(0,) * 13)
 
 
+def transpose() -> tuple[bytes, ...]:
+    """Rows become columns."""
+    return rotate_90(), flip_vertical()
+
+
 def opencv_gray(channels: int) -> bytes:
     """OpenCV's luma of RGB, as 1 channel or 3 equal ones."""
     return _STEP.pack(6, 0, 0, channels, *(0,) * 10)
@@ -154,7 +160,7 @@ TRANSPOSES: dict[int, tuple[tuple[bytes, ...], bool]] = {
     int(Image.Transpose.ROTATE_180): (_HALF_TURN, False),
     int(Image.Transpose.ROTATE_90): ((rotate_90(),), True),
     int(Image.Transpose.ROTATE_270): ((rotate_90(), *_HALF_TURN), True),
-    int(Image.Transpose.TRANSPOSE): ((rotate_90(), flip_vertical()), True),
+    int(Image.Transpose.TRANSPOSE): (transpose(), True),
     int(Image.Transpose.TRANSVERSE): ((rotate_90(), flip_horizontal()), True),
 }
 # Every byte, in every channel: what a look-up makes of it is its table.

@@ -12,6 +12,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import albucore
 import albumentations as A
 import cv2
 import numpy as np
@@ -166,6 +167,16 @@ def array_step(r: random.Random, array: Any) -> Any:
             lambda: array[..., ::-1],
             lambda: np.ascontiguousarray(array),
             lambda: cv2.GaussianBlur(array, (3, 3), 0),
+            lambda: cv2.transpose(array),
+            lambda: cv2.rotate(array, r.randrange(3)),
+            lambda: np.rot90(array, r.randrange(-4, 5)),
+            lambda: array.swapaxes(0, 1),
+            lambda: cv2.merge([array] * 3),
+            lambda: albucore.multiply_add(array, r.choice([0.7, 1.3]), r.choice([0, -20.5, 31.2])),
+            lambda: albucore.add(array, r.choice([0, 9, -3.5, np.array([1.5, -2, 3])])),
+            lambda: albucore.multiply(array, r.choice([0.5, 2, np.array([1.5, 2, 0.3])])),
+            lambda: albucore.power(array, r.choice([1, 0.8])),
+            lambda: albucore.sz_lut(array, np.arange(255, -1, -1, dtype=np.uint8), r.random() < 0.2),
             lambda: cv2.LUT(array, np.arange(255, -1, -1, dtype=np.uint8)),
             lambda: cv2.resize(array, (0, 4)),
         ]
@@ -225,6 +236,10 @@ TRANSFORMS: dict[str, list[Any]] = {
     "smallest side": [A.SmallestMaxSize(36), A.CenterCrop(32, 32)],
     "longest side": [A.LongestMaxSize(30), A.PadIfNeeded(32, 33, border_mode=cv2.BORDER_CONSTANT, fill=(1, 2, 3))],
     "padded crop": [A.RandomCrop(70, 40, pad_if_needed=True, border_mode=cv2.BORDER_REFLECT_101)],
+    "quarter turns": [A.Resize(30, 31), A.RandomRotate90(p=1), A.Transpose(), A.D4(p=1), A.HorizontalFlip()],
+    "light": [A.RandomBrightnessContrast(p=1), A.RandomGamma(), A.Solarize(), A.Posterize(), A.InvertImg()],
+    "each channel": [A.RGBShift(p=1), A.RandomBrightnessContrast(), A.Resize(20, 30)],
+    "grey": [A.ToGray(p=1), A.RandomBrightnessContrast(), A.RandomResizedCrop((24, 25))],
     "choice": [A.OneOf([A.HorizontalFlip(p=1), A.Resize(33, 34), A.RandomCrop(20, 21)]), A.Resize(16, 16)],
 }
 

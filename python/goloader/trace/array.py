@@ -17,13 +17,13 @@ import numpy as np
 from . import switch
 from .call import attempt, by_place, note
 from .image import StandInImage, recipe_of
-from .layout import Layout, dense
-from .recipe import Recipe
+from .layout import Layout, are_places, dense
+from .recipe import STEPS_MAX, Recipe
 from .tensor import over as tensor_over
 from .tensor import tensor_of
-from .value import Memory, Recorded, View, as_array, joined, of_image, record, see, write
+from .value import Memory, Recorded, View, as_array, bytes_of, joined, of_image, record, see, upright, write
 
-__all__ = ["StandInArray", "become_real", "of_pixels", "over", "pixels_of", "record_function"]
+__all__ = ["StandInArray", "become_real", "of_pixels", "over", "pixels_of", "record_function", "record_pixels"]
 
 
 class StandInArray:
@@ -381,6 +381,24 @@ def _flip(layout: Layout, axis: Any = None) -> Layout | None:
     return layout.mirrored(*axes)
 
 
+def _quarter_turns(layout: Layout, k: Any = 1, axes: Any = (0, 1)) -> Layout | None:
+    if (
+        type(k) is not int
+        or type(axes) not in (tuple, list)
+        or len(axes) != 2
+        or not are_places(axes, len(layout.shape))
+    ):
+        return None
+    first, second = axes
+    if k % 4 in (1, 2):
+        turned = layout.mirrored(second)
+        return turned and (turned.swapped(first, second) if k % 4 == 1 else turned.mirrored(first))
+    if k % 4 == 0:
+        return layout
+    turned = layout.swapped(first, second)
+    return turned and turned.mirrored(second)
+
+
 def _side(axis: int) -> Callable[[Layout], Layout | None]:
     return lambda layout: layout.mirrored(axis) if len(layout.shape) > axis else None
 
@@ -453,6 +471,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.expand_dims: _of_first(Layout.inserted),
     np.squeeze: _of_first(_squeezed),
     np.flip: _of_first(_flip),
+    np.rot90: _of_first(_quarter_turns),
     np.flipud: _of_first(_side(0)),
     np.fliplr: _of_first(_side(1)),
     np.stack: _stack,
@@ -501,8 +520,27 @@ def pixels_of(array: StandInArray) -> Recipe | None:
     if as_made and value.tail.is_identity:
         return value.images[0].shown(value.make)
     seen = see(value, layout, True)
-    if seen is None or seen.outer or not seen.tail.is_identity:
+    seen = seen and bytes_of(seen)
+    if seen is None or seen.outer:
         return None
-    if seen.pattern.dims != ("hwc" if seen.tail.channels == 3 else "hw"):
+    images, axes = upright(seen.images, seen.pattern.dims)
+    if axes != ("hwc" if seen.tail.channels == 3 else "hw"):
         return None
-    return seen.images[0].shown(lambda: as_array(value.make(), layout))
+    return images[0].shown(lambda: as_array(value.make(), layout))
+
+
+Picture = tuple[tuple[bytes, ...], tuple[int, int], str]  # steps, (width, height), mode
+
+
+def record_pixels(
+    array: StandInArray, function: Callable[[Any], Any], find: Callable[[tuple[int, int], str], Picture | None]
+) -> Any:
+    """Records `function(array)`, which makes a picture of a picture; None if nothing is known of its pixels.
+
+    find  what it makes of one of (width, height) and of mode RGB or L
+    """
+    shown = pixels_of(array)
+    made = None if shown is None else find(shown.size, shown.mode)
+    if shown is None or made is None or len(shown.steps) + len(made[0]) > STEPS_MAX:
+        return None
+    return of_pixels(shown.then(function, (), *made), "OpenCV", np.array)

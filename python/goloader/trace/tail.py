@@ -7,6 +7,7 @@ as the user's do, and checked: what they make of a byte must not depend on where
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cache
 from itertools import combinations
 from math import prod
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ __all__ = [
     "Tail",
     "first",
     "follow",
+    "identity",
     "strides_of_ones",
     "strides_with_ones",
 ]
@@ -114,6 +116,12 @@ _tails: WeakValueDictionary[tuple[torch.dtype, bytes], Tail] = WeakValueDictiona
 def _shared(values: torch.Tensor) -> Tail:
     made = Tail(values)
     return _tails.setdefault((made.dtype, made.data), made)
+
+
+@cache
+def identity(channels: int) -> Tail:
+    """The table of bytes that stay what they are."""
+    return _shared(torch.arange(256, dtype=torch.uint8).expand(channels, 256))
 
 
 class Followed(NamedTuple):

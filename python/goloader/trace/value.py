@@ -19,7 +19,7 @@ from . import switch
 from .layout import Layout, dense
 from .recipe import STEPS_MAX, Recipe
 from .session import Session, TroubleError
-from .tail import OUTER, Followed, Pattern, Tail, first, follow, strides_of_ones, strides_with_ones
+from .tail import OUTER, Followed, Pattern, Tail, first, follow, identity, strides_of_ones, strides_with_ones
 
 __all__ = [
     "Memory",
@@ -30,11 +30,13 @@ __all__ = [
     "as_array",
     "as_tensor",
     "become_real_together",
+    "bytes_of",
     "copied",
     "joined",
     "of_image",
     "record",
     "see",
+    "upright",
     "write",
 ]
 
@@ -272,6 +274,32 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
     return Seen(images, kept, tail, pattern)
 
 
+def bytes_of(seen: Seen) -> Seen | None:
+    """The same with its table among the steps of its images, so that each byte is itself; None if it shows no bytes."""
+    tail = seen.tail
+    if tail.is_identity:
+        return seen
+    if tail.dtype != torch.uint8 or len(seen.images[0].steps) == STEPS_MAX:
+        return None
+    steps, mode = (_steps.lookup(tail.data),), "RGB" if tail.channels == 3 else "L"
+    images = [image.with_steps(steps, image.size, mode) for image in seen.images]
+    return seen._replace(images=images, tail=identity(tail.channels))
+
+
+_TURNED = str.maketrans("hw", "wh")
+
+
+def upright(images: Sequence[Recipe], axes: str) -> tuple[Sequence[Recipe], str]:
+    """The same numbers, of images whose rows and columns are exchanged where columns stand before rows."""
+    if "w" not in axes or axes.find("h") < axes.index("w"):
+        return images, axes
+    width, height = images[0].size
+    turn = _steps.transpose()
+    if len(images[0].steps) + len(turn) > STEPS_MAX:
+        return images, axes
+    return [image.with_steps(turn, (height, width), image.mode) for image in images], axes.translate(_TURNED)
+
+
 class Recorded(NamedTuple):
     """What a function makes: a block of its own, and how it lies there.
 
@@ -336,13 +364,8 @@ def record(
     if made is None:
         return None
     views = tuple(inputs)
-    value = Value(
-        head.images,
-        head.outer,
-        made.tail,
-        made.order.lstrip(OUTER),
-        lambda: function(*(_view(*each) for each in views)),
-    )
+    images, axes = upright(head.images, made.order.lstrip(OUTER))
+    value = Value(images, head.outer, made.tail, axes, lambda: function(*(_view(*each) for each in views)))
     return Recorded(value, _layout_of(made, inputs[0][1].shape, head.pattern.dims), made.numpy, made.writeable)
 
 
@@ -385,8 +408,8 @@ def copied(function: Callable[[Any], Any], view: View, shown: Layout) -> Recorde
     made = follow("clone", (), torch.clone, [(seen.tail, pattern)])
     if made is None:
         return None
-    axes = made.order.lstrip(OUTER)
-    copy = Value(seen.images, seen.outer, made.tail, axes, lambda: function(_view(value, layout, numpy)))
+    images, axes = upright(seen.images, made.order.lstrip(OUTER))
+    copy = Value(images, seen.outer, made.tail, axes, lambda: function(_view(value, layout, numpy)))
     return Recorded(copy, _layout_of(made, shown.shape, pattern.dims), numpy)
 
 
@@ -429,16 +452,21 @@ def joined(views: Sequence[View], function: Callable[[Sequence[Any]], Any], new:
     if head is None:
         return None
     shape, dims = views[0][1].shape, head.pattern.dims
+    if any(each is not None and each.tail is not head.tail for each in seen):
+        seen = [each and bytes_of(each) for each in seen]
+        head = seen[0]
+        if head is None:
+            return None
     for each, view in zip(seen, views, strict=True):
         if each is None or each.tail is not head.tail or each.pattern.dims != dims or view[1].shape != shape:
             return None
     if not new and (not dims.startswith("_") or head.outer):
         return None
-    images = [image for each in seen if each is not None for image in each.images]
+    found = [image for each in seen if each is not None for image in each.images]
     # An extent of 1 may stand anywhere.
-    inner = [letter for letter in dims if letter in "hwc"]
+    images, inner = upright(found, "".join(letter for letter in dims if letter in "hwc"))
     orders = ("chw", "hwc") if head.tail.channels == 3 else ("hw",)
-    axes = next((order for order in orders if inner == [letter for letter in order if letter in inner]), None)
+    axes = next((order for order in orders if inner == "".join(letter for letter in order if letter in inner)), None)
     if axes is None:
         return None
     outer = (len(views), *head.outer)

@@ -101,6 +101,29 @@ def case(kind: type[Files], *transforms: Any, state: str = "native") -> Case:
     return Case(make, state)
 
 
+class Boxes(Files):
+    """Boxes and keypoints beside the image."""
+
+    def __getitem__(self, i: int) -> Any:
+        image = cv2.imread(self.path(i), cv2.IMREAD_COLOR_RGB)
+        made = self.transform(image=image, bboxes=[[2, 3, 30, 34]], keypoints=[(5, 6)], labels=[i])
+        boxes = np.array(made["bboxes"], np.float32).reshape(-1, 4)
+        return made["image"], torch.from_numpy(boxes).sum(0), len(made["keypoints"])
+
+
+def boxes(root: Path) -> Any:
+    steps = [A.RandomSizedBBoxSafeCrop(32, 32), A.HorizontalFlip(), A.RandomBrightnessContrast(p=0.5), *LAST]
+    return Boxes(
+        root,
+        A.Compose(
+            steps,
+            seed=7,
+            bbox_params=A.BboxParams("pascal_voc", label_fields=["labels"]),
+            keypoint_params=A.KeypointParams("xy"),
+        ),
+    )
+
+
 TRAIN = (A.RandomResizedCrop((32, 32)), A.HorizontalFlip(p=0.5))
 
 CASES: dict[str, Case] = {
@@ -110,6 +133,10 @@ CASES: dict[str, Case] = {
     "OpenCV + albumentations, BGR": case(AsItIs, *TRAIN),
     "OpenCV + albumentations, IMREAD_COLOR_RGB": case(InColour, A.Resize(32, 33, interpolation=cv2.INTER_AREA)),
     "OpenCV + albumentations, image and mask": case(Segmentation, *TRAIN, A.VerticalFlip()),
+    "OpenCV + albumentations, quarter turns": case(Read, *TRAIN, A.RandomRotate90(), A.Transpose(), A.D4()),
+    "OpenCV + albumentations, light": case(Read, *TRAIN, A.RandomBrightnessContrast(), A.RandomGamma(), A.RGBShift()),
+    "OpenCV + albumentations, to grey": case(Read, *TRAIN, A.ToGray(), A.Solarize(), A.Posterize(), A.InvertImg()),
+    "OpenCV + albumentations, boxes": Case(boxes),
     "OpenCV + albumentations, one is Python's": case(Twice, *TRAIN, state="partly"),
     "Pillow + albumentations": case(FromPillow, *TRAIN),
     "imdecode + albumentations": case(FromBytes, A.RandomCrop(30, 30), A.ToFloat(p=0)),

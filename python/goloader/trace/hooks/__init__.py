@@ -49,6 +49,7 @@ _LIBRARIES = (
     _Library("torchvision", "torchvision.transforms.v2", "torchvision_v2", (0, 29), (0, 30)),
     _Library(None, "cv2", "opencv", (5, 0), (5, 1)),
     _Library("albucore", "albucore", "albucore", (0, 0), (0, 1), needed=False),
+    _Library("albumentations", "albumentations", "albumentations", (2, 0), (2, 1), needed=False),
 )
 
 _lock = threading.Lock()

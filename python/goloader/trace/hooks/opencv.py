@@ -13,11 +13,11 @@ from typing import Any
 
 import cv2
 import numpy as np
+from PIL import Image
 
 from ... import _steps
 from .. import opencv, switch
-from ..array import StandInArray, become_real, of_pixels, pixels_of, record_function
-from ..recipe import STEPS_MAX
+from ..array import Picture, StandInArray, become_real, of_pixels, record_function, record_pixels
 from .front import Front
 
 __all__ = ["fronts", "swaps"]
@@ -31,6 +31,11 @@ _BORDERS = {
     cv2.BORDER_REPLICATE: "edge",
     cv2.BORDER_REFLECT: "symmetric",
     cv2.BORDER_REFLECT_101: "reflect",
+}
+_ROTATIONS = {
+    cv2.ROTATE_90_CLOCKWISE: _steps.TRANSPOSES[int(Image.Transpose.ROTATE_270)],
+    cv2.ROTATE_180: _steps.TRANSPOSES[int(Image.Transpose.ROTATE_180)],
+    cv2.ROTATE_90_COUNTERCLOCKWISE: _steps.TRANSPOSES[int(Image.Transpose.ROTATE_90)],
 }
 _SWAPPED = _steps.select((2, 1, 0))
 # Code of a conversion: mode before, steps, mode after.
@@ -54,6 +59,9 @@ def fronts() -> tuple[Front, ...]:
         "resize": _recorded(_resized),
         "flip": _recorded(_flipped),
         "copyMakeBorder": _recorded(_bordered),
+        "transpose": _recorded(_transposed),
+        "rotate": _recorded(_rotated),
+        "merge": _merged,
         "LUT": _looked_up,
     }
     if not opencv.is_known():
@@ -132,10 +140,8 @@ def _content(buf: Any, flags: int) -> Any:
 
 # ---- functions of one array
 
-Made = tuple[tuple[bytes, ...], tuple[int, int], str]  # steps, (width, height), mode
 
-
-def _recorded(steps: Callable[..., Made | None]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _recorded(steps: Callable[..., Picture | None]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`steps` says what a call does to a picture, from (size, mode, *arguments); None if the core has no such."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,22 +160,18 @@ def _recorded(steps: Callable[..., Made | None]) -> Callable[[Callable[..., Any]
 
 
 def _record(
-    original: Callable[..., Any], steps: Callable[..., Made | None], array: Any, *rest: Any, **options: Any
+    original: Callable[..., Any], steps: Callable[..., Picture | None], array: Any, *rest: Any, **options: Any
 ) -> Any:
-    shown = pixels_of(array)
-    if shown is None:
-        return None
-    try:
-        found = steps(shown.size, shown.mode, *rest, **options)
-    except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
-        return None
-    if found is None or len(shown.steps) + len(found[0]) > STEPS_MAX:
-        return None
-    made = shown.then(lambda real: original(real, *rest, **options), (), *found)
-    return of_pixels(made, "OpenCV", np.array)
+    def find(size: tuple[int, int], mode: str) -> Picture | None:
+        try:
+            return steps(size, mode, *rest, **options)
+        except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
+            return None
+
+    return record_pixels(array, lambda real: original(real, *rest, **options), find)
 
 
-def _converted(size: Any, mode: str, code: int, dst: Any = None, dstCn: int = 0) -> Made | None:  # noqa: N803
+def _converted(size: Any, mode: str, code: int, dst: Any = None, dstCn: int = 0) -> Picture | None:  # noqa: N803
     before, steps, after = _CONVERSIONS.get(code, ("", (), ""))
     return (steps, size, after) if before == mode and dst is None and dstCn == 0 else None
 
@@ -182,7 +184,7 @@ def _resized(
     fx: float = 0,
     fy: float = 0,
     interpolation: int = cv2.INTER_LINEAR,
-) -> Made | None:
+) -> Picture | None:
     if dst is not None or interpolation not in _FILTERS:
         return None
     if dsize is None or tuple(dsize) == (0, 0):
@@ -199,11 +201,20 @@ def _resized(
     return () if made == size else (_steps.resize(*made, _FILTERS[interpolation]),), made, mode
 
 
-def _flipped(size: Any, mode: str, flipCode: int, dst: Any = None) -> Made | None:  # noqa: N803
+def _flipped(size: Any, mode: str, flipCode: int, dst: Any = None) -> Picture | None:  # noqa: N803
     code = operator.index(flipCode)
     across = (_steps.flip_horizontal(),) if code != 0 else ()
     down = (_steps.flip_vertical(),) if code <= 0 else ()
     return ((*across, *down), size, mode) if dst is None else None
+
+
+def _transposed(size: Any, mode: str, dst: Any = None) -> Picture | None:
+    return (_steps.transpose(), size[::-1], mode) if dst is None else None
+
+
+def _rotated(size: Any, mode: str, rotateCode: int, dst: Any = None) -> Picture | None:  # noqa: N803
+    steps, exchanged = _ROTATIONS.get(rotateCode, (None, False))
+    return None if steps is None or dst is not None else (steps, size[::-1] if exchanged else size, mode)
 
 
 def _bordered(
@@ -216,7 +227,7 @@ def _bordered(
     borderType: int,  # noqa: N803
     dst: Any = None,
     value: Any = None,
-) -> Made | None:
+) -> Picture | None:
     sides = operator.index(left), operator.index(top), operator.index(right), operator.index(bottom)
     if dst is not None or borderType not in _BORDERS or not all(0 <= side < _SIDE_MAX for side in sides):
         return None
@@ -253,3 +264,24 @@ def _looked_up(original: Callable[..., Any]) -> Callable[..., Any]:
         return real(*arguments, **options)
 
     return look_up
+
+
+def _merged(original: Callable[..., Any]) -> Callable[..., Any]:
+    """One channel three times."""
+    real = _of_real_arrays(original)
+
+    def merge(*arguments: Any, **options: Any) -> Any:
+        channels = arguments[0] if len(arguments) == 1 and not options else None
+        if isinstance(channels, (list, tuple)) and [type(each) for each in channels] == [StandInArray] * 3:
+            first = channels[0]
+            same = all(each is first for each in channels)
+            made = record_pixels(first, lambda grey: original([grey] * 3), _in_three) if same else None
+            if made is not None:
+                return made
+        return real(*arguments, **options)
+
+    return merge
+
+
+def _in_three(size: tuple[int, int], mode: str) -> Picture | None:
+    return ((_steps.grayscale(3),), size, "RGB") if mode == "L" else None

@@ -11,18 +11,18 @@ __all__ = ["Swap"]
 
 
 class Swap:
-    """A Python function without a closure, and what stands in front of it while it is installed.
+    """A Python function, and what stands in front of it while it is installed.
 
     original  the function as it was, under another identity: calling it never meets the replacement
     """
 
     def __init__(self, function: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        if not isinstance(function, FunctionType) or function.__closure__:
+        if not isinstance(function, FunctionType):
             raise TypeError(f"{function!r} is no plain function")
         self._function = function
         self._code: CodeType = function.__code__
         self.original = FunctionType(
-            function.__code__, function.__globals__, function.__name__, function.__defaults__, None
+            function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
         )
         self.original.__kwdefaults__ = function.__kwdefaults__
         self._replacement = make(self.original)
@@ -41,10 +41,10 @@ class Swap:
 
 
 def _front(function: FunctionType, key: str) -> CodeType:
-    """Code with the function's own parameters that calls what its module knows as `key`."""
+    """Code with the function's own parameters and closure that calls what its module knows as `key`."""
     declared, passed = [], []
     star = False
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             declared.append(f"*{name}")
             passed.append(f"*{name}")
@@ -61,8 +61,11 @@ def _front(function: FunctionType, key: str) -> CodeType:
         else:
             declared.append(name)
             passed.append(name)
-    text = f"def {function.__name__}({', '.join(declared)}):\n    return {key}({', '.join(passed)})\n"
+    # Code is exchanged only for such as has the same names of a closure.
+    closed = ", ".join(function.__code__.co_freevars)
+    text = f"def make({closed}):\n def {function.__name__}({', '.join(declared)}):\n"
+    text += f"  if 0: {closed or 0}\n  return {key}({', '.join(passed)})\n return {function.__name__}\n"
     scope: dict[str, Any] = {}
     exec(compile(text, "<goloader hook>", "exec"), scope)
-    code: CodeType = scope[function.__name__].__code__
+    code: CodeType = scope["make"](*function.__code__.co_freevars).__code__
     return code
