@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import random
 from pathlib import Path
 from typing import Any
 
 import torchvision.transforms as T
+from PIL import Image, ImageFilter
 from torchvision.datasets import ImageFolder
 
 from bench import photos
@@ -33,6 +35,19 @@ def color_jitter(scratch: Path) -> ImageFolder:
 @augmented_case("RandAugment", target=2.5, headline=True)
 def rand_augment(scratch: Path) -> ImageFolder:
     return folder(T.RandAugment())
+
+
+class MocoBlur:
+    """As MoCo's code has it: Pillow's blur, its strength by Python's random."""
+
+    def __call__(self, image: Image.Image) -> Image.Image:
+        return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(0.1, 2.0)))
+
+
+@augmented_case("MoCo v2: colours, grey, Pillow's blur (recorded)", target=2.5)
+def moco(scratch: Path) -> ImageFolder:
+    jitter = T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8)
+    return folder(jitter, T.RandomGrayscale(p=0.2), T.RandomApply([MocoBlur()], p=0.5))
 
 
 @augmented_case("RandomRotation (recorded)", target=2.5)

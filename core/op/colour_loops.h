@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blur.h"
+
 #define GL_LOOP static inline __attribute__((always_inline))
 
 GL_LOOP void gl_blend_loop(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst) {
@@ -25,6 +27,30 @@ GL_LOOP void gl_smooth_loop(const uint8_t *above, const uint8_t *src, const uint
                              below[left] + below[i] + below[right];
         /* Pillow rounds sum / 13 in float32. 13 is odd, so that no sum is near enough to a half for that to matter. */
         dst[i] = (uint8_t)((sum + 6) * 5042 >> 16);
+    }
+}
+
+GL_LOOP const uint8_t *gl_line_loop(const uint8_t *lines, int64_t at, int32_t n) {
+    return lines + GL_STRIP * (ptrdiff_t)(at < 0 ? 0 : at < n ? at : n - 1);
+}
+
+GL_LOOP void gl_blur_loop(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst) {
+    const int64_t radius = box->radius;
+    uint32_t sum[GL_STRIP]; /* of a box: first of the one around pixel -1, of which radius + 1 are copies of pixel 0 */
+    const int64_t whole = radius < n ? radius : n;
+    for (int i = 0; i < GL_STRIP; i++)
+        sum[i] = src[i] * (uint32_t)(radius + 1) + src[(n - 1) * GL_STRIP + i] * (uint32_t)(radius - whole);
+    for (int64_t at = 0; at < whole; at++)
+        for (int i = 0; i < GL_STRIP; i++)
+            sum[i] += src[at * GL_STRIP + i];
+    for (int32_t at = 0; at < n; at++, dst += GL_STRIP) {
+        const uint8_t *before = gl_line_loop(src, at - radius - 1, n), *last = gl_line_loop(src, at + radius, n);
+        const uint8_t *behind = gl_line_loop(src, at + radius + 1, n);
+        for (int i = 0; i < GL_STRIP; i++) {
+            sum[i] += (uint32_t)last[i] - before[i];
+            const uint32_t ends = (uint32_t)before[i] + behind[i];
+            dst[i] = (uint8_t)((sum[i] * box->inner + ends * box->outer + (1u << 23)) >> 24);
+        }
     }
 }
 

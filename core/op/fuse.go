@@ -155,6 +155,8 @@ func (f *fuser) add(step recipe.Step) error {
 		f.lookup(&table)
 	case recipe.Contrast, recipe.Saturation, recipe.Sharpness, recipe.Hue, recipe.Autocontrast, recipe.Equalize:
 		f.push(Pass{Kind: colours[step.Kind], Factor: step.Factor, Shift: int32(step.Shift)})
+	case recipe.BoxBlur:
+		f.push(Pass{Kind: BoxBlur, Radius: step.Radius, Times: int32(step.Times)})
 	case recipe.Affine, recipe.Perspective:
 		kind := Affine
 		if step.Kind == recipe.Perspective {

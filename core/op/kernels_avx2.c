@@ -412,6 +412,10 @@ TARGET void gl_avx2_smooth(const uint8_t *above, const uint8_t *src, const uint8
     gl_smooth_loop(above, src, below, n, dst);
 }
 
+TARGET static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst) {
+    gl_blur_loop(box, src, n, dst);
+}
+
 /* gl_plain_hue, eight pixels at a time, in float32 where it divides integers: no quotient is so near to an integer that
  * float32 would round it to that.  Grey comes out as it was. */
 typedef uint8_t bytes8 __attribute__((vector_size(8)));
@@ -502,6 +506,7 @@ const gl_kernels gl_avx2_kernels = {
     .blend = gl_avx2_blend,
     .smooth = gl_avx2_smooth,
     .hue = hue,
+    .blur = blur,
 };
 
 #endif

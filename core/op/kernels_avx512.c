@@ -7,9 +7,17 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "colour_loops.h"
 #include "kernels.h"
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni")))
+#define FEATURES "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni"
+#define TARGET __attribute__((target(FEATURES)))
+/* For loops that the compiler makes vectors of: by itself it would take half as wide ones. */
+#if defined(__clang__)
+#define WIDE TARGET
+#else
+#define WIDE __attribute__((target(FEATURES ",prefer-vector-width=512")))
+#endif
 
 void gl_avx2_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst);
 void gl_avx2_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
@@ -500,6 +508,10 @@ TARGET static void lookup(const uint8_t table[256], const uint8_t *src, size_t n
     }
 }
 
+WIDE static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst) {
+    gl_blur_loop(box, src, n, dst);
+}
+
 /* gl_plain_hue for sixteen pixels at a time. */
 TARGET static void hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
     const __m512i one = _mm512_set1_epi32(1), three = _mm512_set1_epi32(3), five = _mm512_set1_epi32(5);
@@ -587,6 +599,7 @@ const gl_kernels gl_avx512_kernels = {
     .blend = gl_avx2_blend,
     .smooth = gl_avx2_smooth,
     .hue = hue,
+    .blur = blur,
 };
 
 #endif

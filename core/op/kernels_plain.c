@@ -93,6 +93,10 @@ void gl_plain_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *be
     gl_smooth_loop(above, src, below, n, dst);
 }
 
+void gl_plain_blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst) {
+    gl_blur_loop(box, src, n, dst);
+}
+
 /* Pillow (src/libImaging/Convert.c) follows Python's colorsys in float32 and double.  What is written here in float32 and
  * integers gives the same bytes for every colour and shift, which tests_py/kernels tries one by one. */
 void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
@@ -143,4 +147,5 @@ const gl_kernels gl_plain_kernels = {
     .blend = gl_plain_blend,
     .smooth = gl_plain_smooth,
     .hue = gl_plain_hue,
+    .blur = gl_plain_blur,
 };

@@ -114,6 +114,7 @@ const (
 	Perspective  PassKind = C.GL_PERSPECTIVE  // the same with a perspective Matrix
 	Turn         PassKind = C.GL_TURN         // by 90 degrees counter-clockwise; flip
 	Select       PassKind = C.GL_SELECT       // the Planes planes that Fill names
+	BoxBlur      PassKind = C.GL_BOX_BLUR     // with Radius, Times times
 )
 
 // Modes of Grey: whose weights.
@@ -146,6 +147,8 @@ type Pass struct {
 	Planes                         int32
 	Factor                         float32
 	Shift                          int32
+	Radius                         [2]float32
+	Times                          int32
 	Matrix                         [8]float64
 	Table                          [3][256]uint8
 }

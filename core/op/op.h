@@ -15,7 +15,10 @@ enum {
     GL_PATCHES_MAX = 8,
     /* Pixels of any image on the way, and of what is between the two passes of a resize.  Pillow refuses far smaller
      * files as bombs, and has no memory for larger images on most machines. */
-    GL_PIXELS_MAX = INT32_MAX
+    GL_PIXELS_MAX = INT32_MAX,
+    /* Of a box blur: far more than is of use, and sums still fit 32 bits. */
+    GL_RADIUS_MAX = 1 << 20,
+    GL_TIMES_MAX = 16
 };
 
 /* Filters: Pillow's by its numbers (Image.Resampling), and those whose arithmetic is another library's. */
@@ -49,7 +52,8 @@ enum {
     GL_AFFINE = 10,
     GL_PERSPECTIVE = 11,
     GL_TURN = 12,
-    GL_SELECT = 13
+    GL_SELECT = 13,
+    GL_BOX_BLUR = 14
 };
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
 /* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
@@ -86,7 +90,9 @@ enum {
  *                data (6 or 8 numbers, finite), which leads from a pixel of the output to one of the input; pixels from
  *                outside are `fill`, a byte a plane.
  *   GL_TURN      by 90 degrees counter-clockwise, as Image.transpose(ROTATE_90) does; then flip.
- *   GL_SELECT    `planes` (1 or 3) planes come out: those of the input that `fill` names. */
+ *   GL_SELECT    `planes` (1 or 3) planes come out: those of the input that `fill` names.
+ *   GL_BOX_BLUR  ImageFilter.BoxBlur with radius[0] across and then radius[1] down (0 to GL_RADIUS_MAX), each `times`
+ *                times (1 to GL_TIMES_MAX). */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;
@@ -98,6 +104,8 @@ typedef struct gl_pass {
     int32_t planes;
     float factor;
     int32_t shift; /* 0 to 255 */
+    float radius[2];
+    int32_t times;
     double matrix[8];
     uint8_t table[3][256];
 } gl_pass;

@@ -169,6 +169,11 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
         return isfinite(pass->factor) ? NULL : "a factor that is not finite";
     case GL_HUE:
         return pass->shift >= 0 && pass->shift <= UINT8_MAX ? NULL : "hue is shifted by 0 to 255";
+    case GL_BOX_BLUR:
+        for (int32_t i = 0; i < 2; i++)
+            if (!(pass->radius[i] >= 0 && pass->radius[i] <= GL_RADIUS_MAX))
+                return "no radius to blur with";
+        return pass->times >= 1 && pass->times <= GL_TIMES_MAX ? NULL : "a blur is done 1 to 16 times";
     case GL_TURN:
         if (!is_size(in->height, in->width))
             return "an image on the way is empty or has more than 2^31 - 1 pixels";
@@ -306,6 +311,7 @@ static int begin_pass(turn *t, shape in) {
         [GL_PERSPECTIVE] = gl_transform_begin,
         [GL_TURN] = gl_turn_begin,
         [GL_SELECT] = gl_select_begin,
+        [GL_BOX_BLUR] = gl_blur_begin,
     };
     return begin[pass->kind](&t->stage);
 }

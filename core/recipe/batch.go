@@ -22,7 +22,8 @@ var ErrWire = errors.New("not a batch of recipes")
 //	sources   36 bytes each        kind + 2 reader + 16 mode, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
-//	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number
+//	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number,
+//	                               two radii (float32) and times
 //	body                           paths, files and tables; the offsets above count from its first byte
 //
 // Numbers without a type are uint32. The images of a field fill its places in the order in which they are listed.
@@ -321,6 +322,8 @@ func parameterBytes(kind Kind) int {
 		return 3 * 256
 	case Brightness, Contrast, Saturation, Sharpness, Patch:
 		return 4
+	case BoxBlur:
+		return 3 * 4
 	case Affine:
 		return 6 * 8
 	case Perspective:
@@ -371,6 +374,9 @@ func (r *reader) steps(count int) []Step {
 			s.Factor = math.Float32frombits(more.u32(0))
 		case Patch:
 			s.Number = more.i32(0)
+		case BoxBlur:
+			s.Radius = [2]float32{math.Float32frombits(more.u32(0)), math.Float32frombits(more.u32(4))}
+			s.Times = more.u32(8)
 		case Affine, Perspective:
 			for k := range len(more) / 8 {
 				s.Matrix[k] = math.Float64frombits(uint64(more.i64(8 * k)))

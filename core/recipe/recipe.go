@@ -32,10 +32,11 @@ const (
 	Rotate90                   // by 90 degrees counter-clockwise (Image.transpose)
 	Select                     // Channels planes (1 or 3): those that Fill names, in that order
 	Patch                      // the Width x Height rectangle at (Left, Top) becomes what the sample's table Number says
+	BoxBlur                    // Radius[0] across and Radius[1] down, each Times times (ImageFilter.BoxBlur and .GaussianBlur)
 )
 
 // Kinds is how many kinds there are.
-const Kinds = int(Patch) + 1
+const Kinds = int(BoxBlur) + 1
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -102,9 +103,17 @@ type Step struct {
 	Number                   int32 // Patch: of tables; 0 is the whole sample's
 
 	Factor float32        // Brightness, Contrast, Saturation, Sharpness; finite
+	Radius [2]float32     // BoxBlur: 0 to RadiusMax
+	Times  uint32         // BoxBlur: 1 to TimesMax
 	Matrix [8]float64     // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
 	Table  *[3 * 256]byte // Lookup: a row of 256 for each plane
 }
+
+// Limits of a BoxBlur: core/op's.
+const (
+	RadiusMax = 1 << 20
+	TimesMax  = 16
+)
 
 // Check says what is wrong with numbers of the step that do not depend on the image.
 func (s Step) Check() error {
@@ -120,6 +129,15 @@ func (s Step) Check() error {
 	case Patch:
 		if s.Number < 0 {
 			return fmt.Errorf("a patch by table %d", s.Number)
+		}
+	case BoxBlur:
+		for _, r := range s.Radius {
+			if !(r >= 0 && r <= RadiusMax) {
+				return fmt.Errorf("a blur of radius %v", r)
+			}
+		}
+		if s.Times < 1 || s.Times > TimesMax {
+			return fmt.Errorf("a blur that is done %d times", s.Times)
 		}
 	case Affine, Perspective:
 		if s.Filter != Nearest && s.Filter != Bilinear && s.Filter != Bicubic {

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import platform
 import struct
 from collections.abc import Sequence
 from typing import Any
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageFilter
 
 __all__ = [
     "RAMPS",
     "TRANSPOSES",
     "autocontrast",
+    "box_blur",
     "brightness",
     "by_channel",
     "contrast",
     "crop",
     "equalize",
+    "filter_of",
     "flip_horizontal",
     "flip_vertical",
     "grayscale",
@@ -152,6 +157,11 @@ def select(channels: tuple[int, ...]) -> bytes:
     return _STEP.pack(18, 0, 0, len(channels), one, two, three, 0, *(0,) * 6)
 
 
+def box_blur(radius: tuple[float, float], times: int) -> bytes:
+    """ImageFilter.BoxBlur with two radii, `times` times across and then down."""
+    return _STEP.pack(20, *(0,) * 13) + struct.pack("<2fI", *radius, times)
+
+
 _HALF_TURN = (flip_horizontal(), flip_vertical())
 # Steps, and whether width and height change places.
 TRANSPOSES: dict[int, tuple[tuple[bytes, ...], bool]] = {
@@ -206,3 +216,42 @@ def transform_of(mode: str, size: Any, method: Any, data: Any, resample: Any, fi
     if len(colour) != channels or not all(type(value) is int and 0 <= value <= 255 for value in colour):
         return None
     return transform([float(number) for number in data[:count]], int(resample), pair, colour)
+
+
+_GAUSSIAN_TIMES = 3  # boxes that make a Gaussian
+_RADIUS_MAX = 1 << 20  # core/recipe.RadiusMax
+# Elsewhere Pillow's compiler may round a product and a sum at once.
+_ROUNDS_EACH = platform.machine() in ("x86_64", "AMD64")
+
+
+def filter_of(chosen: Any) -> tuple[ImageFilter.Filter, tuple[bytes, ...]] | None:
+    """A copy of a filter, which its owner may change, and its steps; None where the core has none or Pillow raises."""
+    if chosen is ImageFilter.GaussianBlur:
+        chosen = ImageFilter.GaussianBlur()
+    if type(chosen) not in (ImageFilter.BoxBlur, ImageFilter.GaussianBlur):
+        return None
+    radius = chosen.radius
+    pair = radius if type(radius) is tuple else (radius, radius)
+    if len(pair) != 2 or not all(isinstance(each, (int, float)) for each in pair):
+        return None
+    times = 1
+    if type(chosen) is ImageFilter.GaussianBlur:
+        times = _GAUSSIAN_TIMES
+        pair = _gaussian_radius(pair[0]), _gaussian_radius(pair[1])
+    if not all(0 <= each <= _RADIUS_MAX for each in pair):
+        return None
+    return type(chosen)(radius), () if pair == (0, 0) else (box_blur(pair, times),)
+
+
+def _gaussian_radius(sigma: float) -> float:
+    """The radius of Pillow's boxes (src/libImaging/BoxBlur.c), in its float32; NaN where its compiler decides."""
+    if not abs(sigma) < _RADIUS_MAX:
+        return math.nan
+    f = np.float32
+    variance = f(sigma) * f(sigma) / f(_GAUSSIAN_TIMES)
+    whole = f((float(f(math.sqrt(12.0 * float(variance) + 1.0))) - 1.0) // 2.0)
+    next_square = (whole + f(1)) * (whole + f(1))
+    rests = whole * (whole + f(1)) - f(3) * variance, f(float(whole) * (float(whole) + 1) - 3.0 * float(variance))
+    if rests[0] != rests[1] and not _ROUNDS_EACH:
+        return math.nan
+    return float(whole + (f(2) * whole + f(1)) * rests[0] / (f(6) * (variance - next_square)))

@@ -70,6 +70,33 @@ func (p picture) pixelwise(at func(plane []byte, x, y int) byte) picture {
 	return out
 }
 
+// blurred is ImageFilter.BoxBlur, each axis Times times: of a box, the inner pixels and the two at its ends.
+func (p picture) blurred(step recipe.Step) picture {
+	for axis, radius := range step.Radius {
+		if radius == 0 {
+			continue
+		}
+		whole := int(radius)
+		inner := uint32(float32(1<<24) / (radius*2 + 1))
+		outer := (1<<24 - uint32(2*whole+1)*inner) / 2
+		for range step.Times {
+			p = p.pixelwise(func(plane []byte, x, y int) byte {
+				at := func(d int) uint32 {
+					place := [2]int{x, y}
+					place[axis] += d
+					return uint32(plane[min(max(place[1], 0), int(p.size.Height)-1)*int(p.size.Width)+min(max(place[0], 0), int(p.size.Width)-1)])
+				}
+				sum := (at(-whole-1) + at(whole+1)) * outer
+				for d := -whole; d <= whole; d++ {
+					sum += at(d) * inner
+				}
+				return byte((sum + 1<<23) >> 24)
+			})
+		}
+	}
+	return p
+}
+
 // turned goes to HSV and back as Pillow does (src/libImaging/Convert.c), in its types.
 func (p picture) turned(shift byte) picture {
 	out := blank(p.size, len(p.planes))

@@ -18,7 +18,7 @@ func recipeOf(data []byte) []recipe.Step {
 			Kind: recipe.Kind(int(data[0]) % (recipe.Kinds + 1)), Filter: recipe.Filter(data[1] % 40), Mode: recipe.PadMode(data[1] >> 4 % 5),
 			Channels: data[2] % 4, Fill: [3]uint8{data[2], data[3], data[4]},
 			Left: number(3), Top: number(4), Right: number(5) % 9, Bottom: number(6) % 9,
-			Width: number(5), Height: number(6), Shift: data[1], Factor: float32(number(2)) / 64,
+			Width: number(5), Height: number(6), Shift: data[1], Times: uint32(data[2] % 4), Radius: [2]float32{float32(number(3)) / 8, float32(number(4))}, Factor: float32(number(2)) / 64,
 			Matrix: [8]float64{1, float64(number(3)) / 64, 3, float64(number(4)) / 64, 1, 2, float64(number(5)) / 4096, 0},
 		})
 		if data[7]%2 == 0 {

@@ -124,6 +124,9 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			s.Factor = []float32{0, 1, float32(rng.Float64() * 2), float32(rng.Float64()*4 - 1)}[rng.IntN(4)]
 		case recipe.Hue:
 			s.Shift = byte(rng.Uint32())
+		case recipe.BoxBlur:
+			s.Radius = [2]float32{[]float32{0, 1, rng.Float32(), 50 * rng.Float32()}[rng.IntN(4)], 60 * rng.Float32()}
+			s.Times = uint32(1 + rng.IntN(4))
 		case recipe.Affine, recipe.Perspective:
 			s.Width, s.Height, s.Filter = w, h, []recipe.Filter{recipe.Nearest, recipe.Bilinear, recipe.Bicubic}[rng.IntN(3)]
 			if rng.IntN(4) == 0 {

@@ -98,6 +98,10 @@ func parameters(s recipe.Step) (more []byte) {
 		more = s.Table[:]
 	case recipe.Brightness, recipe.Contrast, recipe.Saturation, recipe.Sharpness:
 		more = binary.LittleEndian.AppendUint32(more, math.Float32bits(s.Factor))
+	case recipe.BoxBlur:
+		for _, v := range []uint32{math.Float32bits(s.Radius[0]), math.Float32bits(s.Radius[1]), s.Times} {
+			more = binary.LittleEndian.AppendUint32(more, v)
+		}
 	case recipe.Affine, recipe.Perspective:
 		for _, v := range s.Matrix[:6+2*(s.Kind-recipe.Affine)] {
 			more = binary.LittleEndian.AppendUint64(more, math.Float64bits(v))
@@ -109,6 +113,9 @@ func parameters(s recipe.Step) (more []byte) {
 // randomColour is a step that leaves an image of size as large as it is.
 func randomColour(random *rand.Rand, s recipe.Size) recipe.Step {
 	step := recipe.Step{Kind: recipe.Lookup + recipe.Kind(random.IntN(int(recipe.Rotate90-recipe.Lookup)))}
+	if random.IntN(8) == 0 {
+		step.Kind = recipe.BoxBlur
+	}
 	step.Factor, step.Shift = 2*random.Float32(), uint8(random.Uint32())
 	switch step.Kind {
 	case recipe.Lookup:
@@ -116,6 +123,8 @@ func randomColour(random *rand.Rand, s recipe.Size) recipe.Step {
 		for i := range step.Table {
 			step.Table[i] = byte(random.Uint32())
 		}
+	case recipe.BoxBlur:
+		step.Radius, step.Times = [2]float32{9 * random.Float32(), random.Float32()}, uint32(1+random.IntN(3))
 	case recipe.Affine, recipe.Perspective:
 		step.Width, step.Height, step.Filter = s.Width, s.Height, recipe.Bilinear
 		step.Matrix = [8]float64{1, random.Float64(), -3, 0, 1, random.Float64()}

@@ -17,7 +17,7 @@ KERNELS = ("plain", "avx2", "avx512", "neon")
 
 PASSES_MAX, WHY_BYTES = 16, 200
 RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE = range(10)
-AFFINE, PERSPECTIVE, TURN = range(10, 13)
+AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR = range(10, 15)
 HORIZONTAL, VERTICAL = 1, 2
 DECODED, BAD_JOB = 0, 101
 RAW_RGB, RAW_GREY = 0, 2
@@ -50,6 +50,8 @@ class Pass(ctypes.Structure):
         ("planes", ctypes.c_int32),
         ("factor", ctypes.c_float),
         ("shift", ctypes.c_int32),
+        ("radius", ctypes.c_float * 2),
+        ("times", ctypes.c_int32),
         ("matrix", ctypes.c_double * 8),
         ("table", (ctypes.c_uint8 * 256) * 3),
     ]
@@ -92,7 +94,7 @@ class Kernels(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_void_p)
         for name in ("name", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put", "linear_across",
-                     "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue")
+                     "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "blur")
     ]  # fmt: skip
 
 

@@ -115,7 +115,7 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_SELECT + 1);
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_BOX_BLUR + 1);
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -149,6 +149,9 @@ static gl_job make_job(gl_store *store) {
         } else if (pass->kind != GL_RESAMPLE) {
             pass->factor = (float)pick(-1000, 4001) / 1000;
             pass->shift = pick(0, 256);
+            for (int k = 0; k < 2; k++)
+                pass->radius[k] = (float)pick(0, pick(0, 4) == 0 ? 1 << 20 : 9000) / 1000;
+            pass->times = pick(1, 4);
             for (int k = 0; k < 3 * 256; k++)
                 pass->table[k / 256][k % 256] = (uint8_t)pick(0, 256);
             continue;

@@ -53,6 +53,9 @@ def image_step(r: random.Random, image: Any) -> Any:
             lambda: T.RandomResizedCrop(r.randint(1, 40))(image),
             lambda: T.RandomCrop(20, pad_if_needed=True)(image),
             lambda: image.filter(ImageFilter.MedianFilter(3)),
+            lambda: image.filter(ImageFilter.GaussianBlur),
+            lambda: image.filter(ImageFilter.GaussianBlur(r.choice([0, 0.3, 2, -1.5, 40.5, (0, 1.5), (2, 0.1), "2"]))),
+            lambda: image.filter(ImageFilter.BoxBlur(r.choice([0, 1, 2.5, 100, (3, 0), [1, 2], -1]))),
             lambda: r.choice([F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_sharpness])(
                 image, r.choice([0, 1, 0.3, 1.7])
             ),

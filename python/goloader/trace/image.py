@@ -51,6 +51,7 @@ _OWN = frozenset(
         "convert",
         "copy",
         "crop",
+        "filter",
         "getbands",
         "load",
         "point",
@@ -207,6 +208,16 @@ class StandInImage(Image.Image):
                 return _derive(made, _base.point, (lut, mode), steps, made.size, made.mode)
         become_real(self, "Image.point")
         return self.point(lut, mode)
+
+    def filter(self, filter: Any) -> Any:
+        made = _begin(self)
+        if made is not None and _records(made):
+            found = _steps.filter_of(filter)
+            if found is not None:
+                chosen, steps = found
+                return _derive(made, _base.filter, (chosen,), steps, made.size, made.mode)
+        become_real(self, "Image.filter")
+        return self.filter(filter)
 
     def transform(
         self,

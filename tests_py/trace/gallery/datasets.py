@@ -263,6 +263,16 @@ class SimClr(Files):
         return [self.transform(image), self.transform(image)], i
 
 
+class MocoBlur:
+    """As MoCo's code has it: Pillow's blur, its strength by Python's random."""
+
+    def __init__(self, sigma: tuple[float, float]) -> None:
+        self.sigma = sigma
+
+    def __call__(self, image: Image.Image) -> Image.Image:
+        return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(*self.sigma)))
+
+
 class SimClrStacked(SimClr):
     def __getitem__(self, i: int) -> Any:
         views, _ = super().__getitem__(i)
@@ -584,6 +594,21 @@ CASES: dict[str, Case] = {
     "to numpy and back": Case(Through),
     "SimCLR": Case(lambda root: SimClr(root, TRAIN)),
     "SimCLR, stacked": Case(lambda root: SimClrStacked(root, TRAIN)),
+    "MoCo v2": Case(
+        lambda root: SimClr(
+            root,
+            T.Compose(
+                [
+                    T.RandomResizedCrop(32, scale=(0.2, 1.0)),
+                    T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+                    T.RandomGrayscale(p=0.2),
+                    T.RandomApply([MocoBlur((0.1, 2.0))], p=0.5),
+                    T.RandomHorizontalFlip(),
+                    *NORM,
+                ]
+            ),
+        )
+    ),
     "DINO": Case(Dino),
     "functional chain": Case(Chain),
     "Pillow's own methods": Case(PillowOnly),
