@@ -29,6 +29,7 @@ __all__ = [
     "lookup",
     "opencv_gray",
     "pad",
+    "patch",
     "resize",
     "rotate_90",
     "saturation",
@@ -160,6 +161,11 @@ def select(channels: tuple[int, ...]) -> bytes:
 def box_blur(radius: tuple[float, float], times: int) -> bytes:
     """ImageFilter.BoxBlur with two radii, `times` times across and then down."""
     return _STEP.pack(20, *(0,) * 13) + struct.pack("<2fI", *radius, times)
+
+
+def patch(left: int, top: int, width: int, height: int, number: int) -> bytes:
+    """A rectangle of the finished sample that goes by another of its tables; behind all other steps."""
+    return _STEP.pack(19, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height) + struct.pack("<I", number)
 
 
 _HALF_TURN = (flip_horizontal(), flip_vertical())

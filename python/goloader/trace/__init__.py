@@ -11,6 +11,8 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     image.py     the stand-in for a PIL image
     tail.py      from an image's bytes to numbers, and what is done to these: a table of 256 entries a channel
     layout.py    how an array or tensor lies in memory: views
+    patch.py     rectangles of an image with a table of their own
+    mask.py      masks that are laid on images
     value.py     a block of memory that nobody has made yet, and what views of it show
     call.py      calls with stand-ins among the arguments: how they reach our functions, and are noted
     constant.py  other arguments of what is done to it

@@ -16,12 +16,14 @@ import numpy as np
 
 from . import switch
 from .call import attempt, by_place, note
+from .constant import constant
 from .image import StandInImage, recipe_of
 from .layout import Layout, are_places, dense
+from .mask import record_masked
 from .recipe import STEPS_MAX, Recipe
 from .tensor import over as tensor_over
 from .tensor import tensor_of
-from .value import Memory, Recorded, View, as_array, bytes_of, joined, of_image, record, see, upright, write
+from .value import Memory, Recorded, View, as_array, bytes_of, fill, joined, of_image, record, see, upright, write
 
 __all__ = ["StandInArray", "become_real", "of_pixels", "over", "pixels_of", "record_function", "record_pixels"]
 
@@ -146,6 +148,8 @@ class StandInArray:
             if isinstance(value, (bool, int, float, np.generic)) and _write("setitem", _put, (self, key, value)):
                 return
             key = become_real(key, "ndarray[mask] = ...")
+        elif _set_items(self, key, value):
+            return
         become_real(self, "ndarray[...] = ...")[_real(key)] = _real(value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -330,7 +334,11 @@ def record_function(name: Hashable, function: Callable[..., Any], arguments: Seq
     name  of the function and all that is not among its arguments; the result is an array or a tensor
     """
     noted = _note(function, arguments, options)
-    return None if noted is None else made_of(record((name, *noted.key), noted.run, noted.views, noted.others))
+    if noted is not None:
+        return made_of(record((name, *noted.key), noted.run, noted.views, noted.others))
+    if options or switch.current() is None:
+        return None
+    return made_of(record_masked(name, arguments, lambda given: _note(function, given, options)))
 
 
 def made_of(made: Recorded | None) -> Any:
@@ -348,6 +356,23 @@ def _write(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any
         return False
     noted = _note(function, arguments, {})
     written = None if noted is None else write((name, *noted.key), noted.run, noted.views, noted.others)
+    if written is None:
+        return False
+    array.memory.value = written
+    return True
+
+
+def _set_items(array: StandInArray, key: Any, value: Any) -> bool:
+    """Records array[key] = numbers, one or one a channel, of a rectangle; False if it cannot be."""
+    if not _is_open(array) or not array.writeable:
+        return False
+    layout = array.layout.indexed(key, numpy=True)
+    if layout is None:
+        return False
+    if type(value) is StandInArray:  # array[key] *= 2 has written already
+        return value.memory is array.memory and value.layout == layout
+    number = constant(value)
+    written = None if number is None else fill((array.memory.value, layout, True), number)
     if written is None:
         return False
     array.memory.value = written
@@ -517,13 +542,13 @@ def pixels_of(array: StandInArray) -> Recipe | None:
         return None
     value, layout = array.memory.value, array.layout
     as_made = not value.outer and value.axes in ("hwc", "hw") and layout == dense(value.shape)
-    if as_made and value.tail.is_identity:
+    if as_made and value.tail.is_identity and not value.patches:
         return value.images[0].shown(value.make)
     seen = see(value, layout, True)
     seen = seen and bytes_of(seen)
     if seen is None or seen.outer:
         return None
-    images, axes = upright(seen.images, seen.pattern.dims)
+    images, axes, _ = upright(seen.images, seen.pattern.dims, ())
     if axes != ("hwc" if seen.tail.channels == 3 else "hw"):
         return None
     return images[0].shown(lambda: as_array(value.make(), layout))

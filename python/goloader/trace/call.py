@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import switch
-from .constant import constant
+from .constant import Constant, constant
 from .value import View
 
 __all__ = ["Noted", "attempt", "by_place", "note"]
@@ -73,6 +73,7 @@ def note(
 ) -> Noted | None:
     """Notes `function(*arguments, **options)`; None if it cannot be, and where this thread does not record.
 
+    arguments  may be noted already, as Constants
     kind     of stand-ins, and view_of what one shows
     arrays   of constants that are spread over an array
     """
@@ -90,7 +91,7 @@ def note(
             keys.append("view")
             template.append(None)
             continue
-        noted = constant(argument)
+        noted = argument if isinstance(argument, Constant) else constant(argument)
         if noted is None:
             return None
         keys.append(noted.key)

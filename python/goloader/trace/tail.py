@@ -7,7 +7,7 @@ as the user's do, and checked: what they make of a byte must not depend on where
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from math import prod
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ __all__ = [
     "Ones",
     "Pattern",
     "Tail",
+    "alike",
     "first",
     "follow",
     "identity",
@@ -122,6 +123,12 @@ def _shared(values: torch.Tensor) -> Tail:
 def identity(channels: int) -> Tail:
     """The table of bytes that stay what they are."""
     return _shared(torch.arange(256, dtype=torch.uint8).expand(channels, 256))
+
+
+@lru_cache(maxsize=64)
+def alike(numbers: bytes, dtype: torch.dtype) -> Tail:
+    """The table in which all bytes of a channel become one number: those, of a type, that stand in memory so."""
+    return _shared(torch.frombuffer(bytearray(numbers), dtype=dtype)[:, None].expand(-1, 256))
 
 
 class Followed(NamedTuple):

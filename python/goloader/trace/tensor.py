@@ -13,12 +13,14 @@ from typing import Any
 
 import torch
 
-from . import switch
+from . import switch, value
 from .call import attempt, by_place, note
+from .constant import constant
 from .layout import Layout, are_places, dense
+from .mask import record_masked
 from .recipe import Recipe
 from .session import Session, TroubleError
-from .value import Memory, Recorded, View, as_tensor, become_real_together, copied, joined, record, see, write
+from .value import Memory, Recorded, View, as_tensor, become_real_together, copied, fill, joined, record, see, write
 
 __all__ = ["CLASSES", "StandInTensor", "become_real", "bytes_of", "over", "record_function", "replace", "tensor_of"]
 
@@ -202,8 +204,15 @@ def record_function(
     """
     noted = _note(function, arguments, options)
     session = switch.current()
-    if noted is None or session is None:
+    if session is None:
         return None
+    if noted is None:
+        if inplace or options:
+            return None
+        masked = record_masked(
+            (name, torch.get_default_dtype()), arguments, lambda given: _note(function, given, options)
+        )
+        return None if masked is None else tensor_of(masked, session)
     key = (name, torch.get_default_dtype(), *noted.key)
     if not inplace:
         made = record(key, noted.run, noted.views, noted.others)
@@ -355,20 +364,46 @@ def bytes_of(tensor: Any) -> Recipe | None:
     if not _is_open(tensor):
         return None
     seen = see(tensor.memory.value, tensor.layout_, False)
-    if seen is None or seen.outer or not seen.tail.is_identity:
+    seen = seen and value.bytes_of(seen)
+    if seen is None or seen.outer:
         return None
     if seen.pattern.dims != ("chw" if seen.tail.channels == 3 else "_hw"):
         return None
-    value, layout = tensor.memory.value, tensor.layout_
-    return seen.images[0].shown(lambda: as_tensor(value.make(), layout))
+    block, layout = tensor.memory.value, tensor.layout_
+    return seen.images[0].shown(lambda: as_tensor(block.make(), layout))
 
 
-def _set_items(tensor: Any, mask: Any, value: Any) -> StandInTensor | None:
-    """tensor[mask] = a number"""
-    if not _is_open(tensor) or not _is_open(mask) or mask.dtype != torch.bool or type(value) not in (int, float, bool):
+def _set_items(tensor: Any, key: Any, value: Any) -> StandInTensor | None:
+    """tensor[mask] = a number, or a rectangle of it = numbers"""
+    if not _is_open(tensor):
         return None
+    if _is_open(key) and key.dtype == torch.bool and type(value) in (int, float, bool):
+        return record_function("setitem", _put, (tensor, key, value), inplace=True)
+    layout = _indexed(tensor.layout_, key)
+    if layout is None:
+        return None
+    if isinstance(value, StandInTensor):  # tensor[key] *= 2 has written already
+        return tensor if value.memory is tensor.memory and value.layout_ == layout else None
+    return _filled(tensor, layout, value)
 
-    return record_function("setitem", _put, (tensor, mask, value), inplace=True)
+
+def _filled(tensor: StandInTensor, layout: Layout, value: Any) -> StandInTensor | None:
+    """Records that a number, or one a channel, is written all over a view of a tensor's memory."""
+    number = constant(value) if type(value) in (int, float, bool, torch.Tensor) else None
+    written = None if number is None else fill((tensor.memory.value, layout, False), number)
+    if written is None:
+        return None
+    tensor.memory.value = written
+    return tensor
+
+
+def _fill(tensor: Any, value: Any = 0) -> StandInTensor | None:
+    return _filled(tensor, tensor.layout_, value) if _is_open(tensor) else None
+
+
+def _expand_as(tensor: Any, other: Any) -> Any:
+    """Of a real tensor, as far as a stand-in goes."""
+    return None if isinstance(tensor, StandInTensor) else tensor.expand(other.shape)
 
 
 def _put(tensor: Any, mask: Any, value: Any) -> Any:
@@ -435,6 +470,9 @@ _RECORDED |= {
     torch.Tensor.flip: _flipped(torch.Tensor.flip),
     torch.flip: _flipped(torch.flip),
     torch.Tensor.__setitem__: _set_items,
+    torch.Tensor.fill_: _fill,
+    torch.Tensor.zero_: _fill,
+    torch.Tensor.expand_as: _expand_as,
     torch.Tensor.numpy: _numpy,
 }
 

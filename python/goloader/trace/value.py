@@ -16,10 +16,12 @@ import torch
 
 from .. import _steps
 from . import switch
+from .constant import Constant
 from .layout import Layout, dense
+from .patch import Patches, Rectangle, laid, shown, transposed
 from .recipe import STEPS_MAX, Recipe
 from .session import Session, TroubleError
-from .tail import OUTER, Followed, Pattern, Tail, first, follow, identity, strides_of_ones, strides_with_ones
+from .tail import OUTER, Followed, Pattern, Tail, alike, first, follow, identity, strides_of_ones, strides_with_ones
 
 __all__ = [
     "Memory",
@@ -32,8 +34,10 @@ __all__ = [
     "become_real_together",
     "bytes_of",
     "copied",
+    "fill",
     "joined",
     "of_image",
+    "pasted",
     "record",
     "see",
     "upright",
@@ -44,19 +48,27 @@ __all__ = [
 class Value:
     """The numbers of a block.
 
-    images  recipes, in the order of the block's outer extents
-    outer   these
-    tail    what their bytes become
-    axes    extents of an image as they lie in memory: "h", "w" and, of three channels, "c"
-    make    makes a block of its own, as eager code does: an array or a tensor
+    images   recipes, in the order of the block's outer extents
+    outer    these
+    tail     what their bytes become
+    axes     extents of an image as they lie in memory: "h", "w" and, of three channels, "c"
+    make     makes a block of its own, as eager code does: an array or a tensor
+    patches  what other numbers there are in each image; none at all if no image has any
     """
 
-    __slots__ = ("axes", "images", "make", "outer", "tail")
+    __slots__ = ("axes", "images", "make", "outer", "patches", "tail")
 
     def __init__(
-        self, images: Sequence[Recipe], outer: tuple[int, ...], tail: Tail, axes: str, make: Callable[[], Any]
+        self,
+        images: Sequence[Recipe],
+        outer: tuple[int, ...],
+        tail: Tail,
+        axes: str,
+        make: Callable[[], Any],
+        patches: Sequence[Patches] = (),
     ) -> None:
         self.images, self.outer, self.tail, self.axes, self.make = images, outer, tail, axes, make
+        self.patches = patches if any(patches) else ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -164,14 +176,15 @@ View = tuple[Value, Layout, bool]
 class Seen(NamedTuple):
     """What a view shows.
 
-    images, outer, tail  as a Value's: what steps on images and picked channels give
-    pattern              how it lies in memory
+    images, outer, tail, patches  as a Value's: what steps on images and picked channels give
+    pattern                       how it lies in memory
     """
 
     images: Sequence[Recipe]
     outer: tuple[int, ...]
     tail: Tail
     pattern: Pattern
+    patches: Sequence[Patches]
 
 
 class _Window(NamedTuple):
@@ -239,14 +252,15 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
         return None
     starts, lengths, backwards, pattern, whole = window
     kept = tuple(length for length in lengths[:outer] if length > 1)
-    images, tail = value.images, value.tail
+    images, tail, patches = value.images, value.tail, value.patches
     if whole and ("c" not in value.axes or tail.channels == 3):
-        return Seen(images, kept, tail, pattern)
+        return Seen(images, kept, tail, pattern, patches)
     if any(lengths[at] != shape[at] or backwards[at] for at in range(outer)):
         numbers = np.arange(len(images)).reshape(value.outer)
         picked = numbers[tuple(slice(starts[at], starts[at] + lengths[at]) for at in range(outer))]
         picked = np.flip(picked, tuple(at for at in range(outer) if backwards[at]))
         images = [images[int(number)] for number in picked.flat]
+        patches = [patches[int(number)] for number in picked.flat] if patches else ()
     places = {axis: outer + at for at, axis in enumerate(value.axes)}
     made: list[bytes] = []
     height, width = places["h"], places["w"]
@@ -258,12 +272,15 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
     if backwards[height]:
         made.append(_steps.flip_vertical())
     channel = places.get("c")
+    chosen: tuple[int, ...] | None = None
     if channel is not None:
         chosen = tuple(range(starts[channel], starts[channel] + lengths[channel]))
         chosen = chosen[::-1] if backwards[channel] else chosen
-        if chosen != (0, 1, 2):
-            if len(chosen) == 2:
-                return None
+        if chosen == (0, 1, 2):
+            chosen = None
+        elif len(chosen) == 2:
+            return None
+        else:
             made.append(_steps.select(chosen))
             tail = tail.pick(chosen)
     if made:
@@ -271,12 +288,16 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
             return None
         mode = "RGB" if tail.channels == 3 else "L"
         images = [image.with_steps(tuple(made), size, mode) for image in images]
-    return Seen(images, kept, tail, pattern)
+        part = Rectangle(starts[width], starts[height], *size)
+        patches = [shown(each, part, backwards[width], backwards[height], chosen) for each in patches]
+    return Seen(images, kept, tail, pattern, patches if any(patches) else ())
 
 
 def bytes_of(seen: Seen) -> Seen | None:
     """The same with its table among the steps of its images, so that each byte is itself; None if it shows no bytes."""
     tail = seen.tail
+    if seen.patches:
+        return None
     if tail.is_identity:
         return seen
     if tail.dtype != torch.uint8 or len(seen.images[0].steps) == STEPS_MAX:
@@ -289,15 +310,18 @@ def bytes_of(seen: Seen) -> Seen | None:
 _TURNED = str.maketrans("hw", "wh")
 
 
-def upright(images: Sequence[Recipe], axes: str) -> tuple[Sequence[Recipe], str]:
+def upright(
+    images: Sequence[Recipe], axes: str, patches: Sequence[Patches]
+) -> tuple[Sequence[Recipe], str, Sequence[Patches]]:
     """The same numbers, of images whose rows and columns are exchanged where columns stand before rows."""
     if "w" not in axes or axes.find("h") < axes.index("w"):
-        return images, axes
+        return images, axes, patches
     width, height = images[0].size
     turn = _steps.transpose()
     if len(images[0].steps) + len(turn) > STEPS_MAX:
-        return images, axes
-    return [image.with_steps(turn, (height, width), image.mode) for image in images], axes.translate(_TURNED)
+        return images, axes, patches
+    turned = [image.with_steps(turn, (height, width), image.mode) for image in images]
+    return turned, axes.translate(_TURNED), [transposed(each) for each in patches]
 
 
 class Recorded(NamedTuple):
@@ -361,11 +385,12 @@ def record(
         return None
     head = seen[0]
     made = follow(key[0], key, function, [(each.tail, each.pattern) for each in seen])
-    if made is None:
+    patches = None if made is None else _follow_patches(key[0], key, function, seen, made)
+    if made is None or patches is None:
         return None
     views = tuple(inputs)
-    images, axes = upright(head.images, made.order.lstrip(OUTER))
-    value = Value(images, head.outer, made.tail, axes, lambda: function(*(_view(*each) for each in views)))
+    images, axes, patches = upright(head.images, made.order.lstrip(OUTER), patches)
+    value = Value(images, head.outer, made.tail, axes, lambda: function(*(_view(*each) for each in views)), patches)
     return Recorded(value, _layout_of(made, inputs[0][1].shape, head.pattern.dims), made.numpy, made.writeable)
 
 
@@ -377,14 +402,25 @@ def write(
 ) -> Value | None:
     """Records a function that writes into its first input and returns it; None if it cannot be.
 
-    That must show all of its block. Returns what is in the block from then on; arguments are as for record.
+    That must show all channels of all images of its block, or a rectangle of them. Returns what is in the block from
+    then on; arguments are as for record.
     """
     value, layout, numpy = inputs[0]
     seen = _see_all(inputs, others)
-    if seen is None or seen[0].pattern.partial or seen[0].tail is not value.tail:
+    place = None if seen is None else _place_in(*inputs[0])
+    if seen is None or place is None:
         return None
-    made = follow(("write", key[0]), key, function, [(each.tail, each.pattern) for each in seen])
-    if made is None or made.tail.dtype != value.tail.dtype:
+    name = ("write", key[0])
+
+    def shown_after(*real: Any) -> Any:
+        """Without the gaps that a view may have."""
+        return function(*real).copy() if numpy else function(*real).clone()
+
+    made = follow(name, key, shown_after, [(each.tail, each.pattern) for each in seen])
+    patches = None if made is None else _follow_patches(name, key, shown_after, seen, made)
+    if made is None or patches is None or made.tail.dtype != value.tail.dtype:
+        return None
+    if patches and -1 in seen[0].pattern.signs:
         return None
     rest = tuple(inputs[1:])
 
@@ -394,7 +430,124 @@ def write(
         function(target, *(_view(*each) for each in rest))
         return block
 
-    return Value(value.images, value.outer, made.tail, value.axes, make)
+    if seen[0].pattern.partial:
+        return _laid(value, place, made.tail, patches, make)
+    return Value(value.images, value.outer, made.tail, value.axes, make, patches)
+
+
+def fill(view: View, number: Constant) -> Value | None:
+    """Records that numbers, one or one a channel, are written all over a view; None if it cannot be.
+
+    Returns what is in the block from then on.
+    """
+    value, layout, numpy = view
+    place = _place_in(value, layout, numpy)
+    if place is None:
+        return None
+    seen = see(value, layout, numpy)
+    if seen is None:
+        return None
+    numbers = _numbers(seen, number)
+    if numbers is None:
+        return None
+
+    def make() -> Any:
+        block = value.make()
+        target = as_array(block, layout) if numpy else as_tensor(block, layout)
+        target[...] = number.value
+        return block
+
+    tail = alike(numbers.contiguous().view(torch.uint8).numpy().tobytes(), numbers.dtype)
+    if not seen.pattern.partial and "h" in seen.pattern.dims and "w" in seen.pattern.dims:
+        return Value(value.images, value.outer, tail, value.axes, make)
+    return _laid(value, place, tail, (), make)
+
+
+def _numbers(seen: Seen, number: Constant) -> torch.Tensor | None:
+    """What an array or tensor of the view's type holds, a number a channel, once `number` was written into it."""
+    channels = seen.tail.channels
+    shape = [channels if letter == "c" else 1 for letter in seen.pattern.dims]
+    try:
+        with switch.off(), np.errstate(all="ignore"):
+            if seen.pattern.numpy:
+                array = np.zeros(shape, seen.tail.array_dtype)
+                array[...] = number.value
+                written = torch.from_numpy(array)
+            else:
+                written = torch.zeros(shape, dtype=seen.tail.dtype)
+                written[...] = number.value
+            exact = torch.as_tensor(number.value, dtype=torch.float64)
+    except Exception:  # whatever it is, the user's own call raises it
+        return None
+    whole = written.is_floating_point() or bool((written.to(torch.float64) == exact.trunc().expand(shape)).all())
+    # Processors differ in what they make of numbers that a type cannot hold.
+    return written.reshape(-1).expand(channels) if whole else None
+
+
+def _place_in(value: Value, layout: Layout, numpy: bool) -> Rectangle | None:
+    """Where a view lies in the images of its block; None if it does not show all channels of all of them, forwards."""
+    window = _window(value.shape, value.block, len(value.outer), layout, numpy)
+    if window is None:
+        return None
+    starts, lengths, backwards, *_ = window
+    for at, letter in enumerate(value.block):
+        if letter not in "hw" and (lengths[at] != value.shape[at] or backwards[at]):
+            return None
+        if backwards[at] and window.pattern.partial:
+            return None
+    height, width = (len(value.outer) + value.axes.index(letter) for letter in "hw")
+    return Rectangle(starts[width], starts[height], lengths[width], lengths[height])
+
+
+def _laid(
+    value: Value, place: Rectangle, tail: Tail, within: Sequence[Patches], make: Callable[[], Any]
+) -> Value | None:
+    """A block in a rectangle of whose images bytes become something else; `within` are patches of that."""
+    patches = []
+    for number in range(len(value.images)):
+        before = value.patches[number] if value.patches else ()
+        made = laid(before, place, tail, within[number] if within else ())
+        if made is None:
+            return None
+        patches.append(made)
+    return Value(value.images, value.outer, value.tail, value.axes, make, patches)
+
+
+def pasted(
+    outside: Recorded, inside: Recorded, place: Rectangle, function: Callable[..., Any], inputs: Sequence[View]
+) -> Recorded | None:
+    """What one function of views gives that is two recorded ones in turn, one of them in a rectangle of each image."""
+    one, other = outside.value, inside.value
+    alike_in_memory = one.axes == other.axes and outside.layout == inside.layout and outside.numpy == inside.numpy
+    if not alike_in_memory or one.tail.dtype != other.tail.dtype:
+        return None
+    within = [shown(each, place, False, False, None) for each in other.patches]
+    views = tuple(inputs)
+    value = _laid(one, place, other.tail, within, lambda: function(*(_view(*each) for each in views)))
+    return None if value is None else outside._replace(value=value)
+
+
+def _follow_patches(
+    name: Hashable, key: Hashable, function: Callable[..., Any], seen: Sequence[Seen], made: Followed
+) -> Sequence[Patches] | None:
+    """What a function makes of patches, as follow has it; None if they lie elsewhere in one input than in another."""
+    several = [each for each in seen if each.patches]
+    if not several:
+        return ()
+    found: list[Patches] = []
+    for at, patches in enumerate(several[0].patches):
+        places = [patch.place for patch in patches]
+        if any([patch.place for patch in each.patches[at]] != places for each in several[1:]):
+            return None
+        row = []
+        for number, patch in enumerate(patches):
+            inputs = [(each.patches[at][number].tail if each.patches else each.tail, each.pattern) for each in seen]
+            followed = follow(name, key, function, inputs)
+            if followed is None or followed._replace(tail=made.tail) != made or followed.tail.dtype != made.tail.dtype:
+                return None
+            row.append(patch._replace(tail=followed.tail))
+        found.append(tuple(row))
+    return found
 
 
 def copied(function: Callable[[Any], Any], view: View, shown: Layout) -> Recorded | None:
@@ -408,8 +561,8 @@ def copied(function: Callable[[Any], Any], view: View, shown: Layout) -> Recorde
     made = follow("clone", (), torch.clone, [(seen.tail, pattern)])
     if made is None:
         return None
-    images, axes = upright(seen.images, made.order.lstrip(OUTER))
-    copy = Value(images, seen.outer, made.tail, axes, lambda: function(_view(value, layout, numpy)))
+    images, axes, patches = upright(seen.images, made.order.lstrip(OUTER), seen.patches)
+    copy = Value(images, seen.outer, made.tail, axes, lambda: function(_view(value, layout, numpy)), patches)
     return Recorded(copy, _layout_of(made, shown.shape, pattern.dims), numpy)
 
 
@@ -462,15 +615,17 @@ def joined(views: Sequence[View], function: Callable[[Sequence[Any]], Any], new:
             return None
     if not new and (not dims.startswith("_") or head.outer):
         return None
-    found = [image for each in seen if each is not None for image in each.images]
+    several = [each for each in seen if each is not None]
+    found = [image for each in several for image in each.images]
+    laid_on = [of for each in several for of in each.patches or ((),) * len(each.images)]
     # An extent of 1 may stand anywhere.
-    images, inner = upright(found, "".join(letter for letter in dims if letter in "hwc"))
+    images, inner, patches = upright(found, "".join(letter for letter in dims if letter in "hwc"), laid_on)
     orders = ("chw", "hwc") if head.tail.channels == 3 else ("hw",)
     axes = next((order for order in orders if inner == "".join(letter for letter in order if letter in inner)), None)
     if axes is None:
         return None
     outer = (len(views), *head.outer)
     taken = tuple(views)
-    value = Value(images, outer, head.tail, axes, lambda: function([_view(*each) for each in taken]))
+    value = Value(images, outer, head.tail, axes, lambda: function([_view(*each) for each in taken]), patches)
     made = shape if new else shape[1:]
     return Recorded(value, dense((len(views), *made)), views[0][2])

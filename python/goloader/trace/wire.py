@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 import torch
 
+from .. import _steps
 from .opencv import IMREAD_COLOR_RGB, OpenCVSource
 from .recipe import OPENCV, TORCHVISION, Source
+from .tail import Tail
 from .value import Value
 
 __all__ = ["FIELDS_MAX", "encode", "source_of"]
@@ -54,12 +56,17 @@ def encode(fields: Sequence[Value]) -> bytes:
         return at - len(data), len(data)
 
     heads = []
+    tables: list[dict[Tail, int]] = []
     for field in fields:
         width, height = field.images[0].size
         tail, last = field.tail, field.axes == "hwc"
-        heads.append(
-            _FIELD.pack(len(field.images), DTYPES[tail.dtype], tail.channels, height, width, last, *put(tail.data))
-        )
+        numbers_of = {tail: 0}
+        for patches in field.patches:
+            for patch in patches:
+                numbers_of.setdefault(patch.tail, len(numbers_of))
+        where = put(b"".join(each.data for each in numbers_of))
+        heads.append(_FIELD.pack(len(field.images), DTYPES[tail.dtype], tail.channels, height, width, last, *where))
+        tables.append(numbers_of)
     numbers: dict[tuple[int, bool], int] = {}
     sources: list[bytes] = []
     images: list[bytes] = []
@@ -76,8 +83,11 @@ def encode(fields: Sequence[Value]) -> bytes:
                 where = put(source.data + b"\0" if source.path else source.data)
                 kind = (not source.path) + 2 * source.reader + _STORED * image.stored
                 sources.append(_SOURCE.pack(kind, *source.size, *where, *source.stamp))
-            images.append(_IMAGE.pack(known, number, len(steps), len(image.steps)))
+            before = len(steps)
             steps += image.steps
+            if field.patches:
+                steps += [_steps.patch(*each, tables[number][tail]) for each, tail in field.patches[place]]
+            images.append(_IMAGE.pack(known, number, before, len(steps) - before))
     header = _HEADER.pack(_MAGIC, len(heads), len(sources), len(images), len(steps), at)
     return b"".join((header, *heads, *sources, *images, *steps, *body))
 

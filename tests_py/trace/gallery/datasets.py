@@ -421,6 +421,34 @@ class InPlace(Files):
         return x, x.mean().item()
 
 
+class Cutout:
+    """As published with "Improved Regularization of Convolutional Neural Networks with Cutout"."""
+
+    def __init__(self, n_holes: int, length: int) -> None:
+        self.n_holes, self.length = n_holes, length
+
+    def __call__(self, img: Any) -> Any:
+        h, w = img.size(1), img.size(2)
+        mask = np.ones((h, w), np.float32)
+        for _ in range(self.n_holes):
+            y, x = torch.randint(h, ()).item(), torch.randint(w, ()).item()
+            y1, y2 = np.clip(y - self.length // 2, 0, h), np.clip(y + self.length // 2, 0, h)
+            x1, x2 = np.clip(x - self.length // 2, 0, w), np.clip(x + self.length // 2, 0, w)
+            mask[y1:y2, x1:x2] = 0.0
+        return img * torch.from_numpy(mask).expand_as(img)
+
+
+class Holes(Files):
+    """Writes into arrays of bytes."""
+
+    def __getitem__(self, i: int) -> Any:
+        image = np.array(Image.open(self.path(i)).convert("RGB").resize((40, 30)))
+        for _ in range(2):
+            y, x = torch.randint(25, (2,)).tolist()
+            image[y : y + 8, x : x + 8] = (124, 116, 104)
+        return F.normalize(F.to_tensor(image), (0.4, 0.5, 0.6), (0.2, 0.3, 0.1)), i
+
+
 class Cached(Files):
     """Keeps what it made, as an epoch cache does."""
 
@@ -675,7 +703,9 @@ CASES: dict[str, Case] = {
     "policies of one's own": Case(Policies),
     "median filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.MedianFilter(3)))), "Python"),
     "writes in place": Case(lambda root: InPlace(root, VAL), "Python"),
-    "random erasing": Case(lambda root: Files(root, T.Compose([VAL, T.RandomErasing(0.1)])), "partly"),
+    "random erasing": Case(lambda root: Files(root, T.Compose([VAL, T.RandomErasing(0.1)]))),
+    "Cutout": Case(lambda root: Files(root, T.Compose([VAL, Cutout(1, 16)]))),
+    "Cutout of arrays": Case(Holes),
     "PIL images": Case(lambda root: Files(root, T.Resize(20)), "Python", {"collate_fn": images_only}),
     "text": Case(Text, "Python"),
 }
