@@ -407,18 +407,30 @@ class _Helper:
         self._iterator, self._task = iterator, task
 
     def pixels(self, row: int) -> tuple[bytes, int, int]:
-        assert isinstance(self._iterator._samples, Images)
-        image = self._iterator._samples.load(row)
+        samples = self._iterator._samples
+        assert isinstance(samples, Images)
+        try:
+            image = samples.load(row)
+        except Exception as error:
+            if not samples.is_own(row):
+                raise
+            sample = samples.sample(row)
+            raise self._error_of(self._task.rows.tolist().index(sample)) or error from None
         return image.tobytes(), image.width, image.height
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
-        index = self._task.at(position)
+        return self._error_of(position) or RuntimeError(
+            f"goloader's core refuses sample {self._task.at(position)}, but the dataset takes it: {reason}"
+        )
+
+    def _error_of(self, position: int) -> Exception | None:
+        """The error that the dataset raises for a sample of the batch; None if it raises none."""
         try:
             with torch.random.fork_rng(devices=()):
-                self._iterator._dataset[index]
+                self._iterator._dataset[self._task.at(position)]
         except Exception as error:
             return error
-        return RuntimeError(f"goloader's core refuses sample {index}, but the dataset takes it: {reason}")
+        return None
 
     def exp(self, x: float) -> float:
         return torch.exp(torch.tensor([x], dtype=torch.float32)).item()

@@ -61,9 +61,9 @@ def with_attribute(**attributes: Any) -> Callable[[str], Any]:
 
 # name: (dataset, other arguments, what explain() names, a part of its reason)
 REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
-    "overridden __getitem__": (lambda root: Doubled(root, T.Compose(TO_TENSOR)), {}, "Doubled", "overrides"),
+    "overridden __getitem__": (lambda root: Doubled(root, T.Compose(TO_TENSOR)), {}, "Doubled", "__getitem__ "),
     "own loader": (with_attribute(loader=own_loader), {}, "ImageFolder", "own_loader"),
-    "target_transform": (with_attribute(target_transform=str), {}, "ImageFolder", "target_transform"),
+    "target_transform": (with_attribute(target_transform=repr), {}, "ImageFolder", "target_transform"),
     "a list": (lambda root: [torch.tensor(i) for i in range(9)], {}, "list", "does not know"),
     "lambda": (lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x])), {}, "lambda", "not known"),
     "subclassed transform": (

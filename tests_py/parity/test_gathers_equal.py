@@ -93,8 +93,27 @@ class NoDataset:
         return {"one": self.x[i]}
 
 
+class Optional(Base):
+    def __getitem__(self, i: int, extra: int = 0) -> Any:
+        return self.x[i]
+
+
+class OfClass(Pair):
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).y = self.__dict__.pop("y")
+
+
+class Through(Pair):
+    def _row(self, rows: Any, i: int) -> Any:
+        return rows[i]
+
+    def __getitem__(self, i: int) -> Any:
+        return self._row(self.x, i), self._row(rows=self.y, i=i)
+
+
 @WORKERS
-@pytest.mark.parametrize("kind", [Pair, Bare, Named, Everything, NoDataset, Shorter])
+@pytest.mark.parametrize("kind", [Pair, Bare, Named, Everything, NoDataset, Shorter, Optional, OfClass, Through])
 def test_gathers(kind: Any, num_workers: int) -> None:
     check(Program(loader_of(kind(), batch_size=4, shuffle=True, num_workers=num_workers), draw=True))
 
@@ -438,11 +457,6 @@ class Deeper(Base):
         return self.x.T[i]
 
 
-class Optional(Base):
-    def __getitem__(self, i: int, extra: int = 0) -> Any:
-        return self.x[i]
-
-
 class Wrapped(Base):
     @functools.lru_cache  # noqa: B019
     def __getitem__(self, i: int) -> Any:
@@ -484,12 +498,6 @@ class Described(Pair):
     def __init__(self) -> None:
         super().__init__()
         vars(self)["y"] = torch.ones(23)
-
-
-class OfClass(Pair):
-    def __init__(self) -> None:
-        super().__init__()
-        type(self).y = self.__dict__.pop("y")
 
 
 class Slots:
@@ -543,7 +551,7 @@ def others() -> dict[str, Callable[[], Any]]:
             kind.__name__: kind
             for kind in (
                 Called, Branching, Guarded, Shifted, Reassigned, Fixed, Inner, Several, Sliced, Itself, Nothing, Deeper,
-                Optional, Getattr, Getattribute, Property, Described, OfClass, Slots, OwnDict, InBulk, Random,
+                Getattr, Getattribute, Property, Described, Slots, OwnDict, InBulk, Random,
             )
         },
         "ends that differ": lambda: ragged,
@@ -623,9 +631,9 @@ def test_explain_says_what_was_read_and_what_was_not() -> None:
     for kind, why in {
         Called: "does more than take rows of attributes",
         Guarded: "handles exceptions",
-        Fixed: "does more than take rows of attributes (it gives self.x[0])",
+        Fixed: "does more than take rows of attributes: it gives self.x[0] (test_gathers_equal.py:",
         Branching: "branches on (index % 2)",
-        Property: "uses its y, which is computed",
+        Property: "uses self.x[tuple(slice(None, None), 0, 0)] (test_gathers_equal.py:",
         Wrapped: "not a plain function",
     }.items():
         (row,) = (row for row in goloader.DataLoader(kind()).explain() if row.stage == "source")

@@ -68,19 +68,54 @@ BODIES = {
     "assert i; return self.x[i]": None,
     "while i: return self.x[i]": None,
     "while self.on: pass": None,
-    "return self.x[i:]": None,
+    "return self.x[i:], self.x[i][:-4], self.x[1:i:2]": (
+        "tuple(self.x[slice(index, None)], self.x[index][slice(None, -4)], self.x[slice(1, index, 2)])"
+    ),
+    "a, b = self.x[i]; return b, a": "tuple(self.x[index][1], self.x[index][0])",
+    "a, (b, c) = self.x[i]; return c": "self.x[index][1][1]",
+    "a, *b = self.x[i]; return a": None,
+    "return (self.x[i],) + (self.y[i],)": "tuple(self.x[index], self.y[index])",
+    "return helper(self.x[i], 2)": "tuple(self.x[index], 2)",
+    "return helper(b=self.x[i], a=i)": "tuple(index, self.x[index])",
+    "return helper(i)": "tuple(index, 'b')",
+    "return helper(i, i, i)": None,
+    "return helper(i, c=1)": None,
+    "a, b = helper(i); return b": "'b'",
+    "return deep(i)": "tuple(tuple(index, 'b'), 'b')",
+    "return endless(i)": None,
+    "return looped(i)": None,
+    "with open(self.x[i], 'rb') as f: return Image.open(f).convert('RGB')": (
+        "Image.open(open(self.x[index], 'rb')).convert('RGB')"
+    ),
+    "with open(self.x, 'rb') as f:\n        a = Image.open(f)\n        b = a.convert('L')\n    return b, self.y[i]": (
+        "tuple(Image.open(open(self.x, 'rb')).convert('L'), self.y[index])"
+    ),
+    "with open(self.x[i], 'rb') as f: a = Image.open(f)\n    return a.convert('L')": (
+        "Image.open(open(self.x[index], 'rb')), which is closed.convert('L')"
+    ),
+    "with Image.open(self.x[i]) as a: a = a.convert('RGB')\n    return a": "Image.open(self.x[index]).convert('RGB')",
+    "with Image.open(self.x[i]) as a: pass\n    return a.convert('RGB')": (
+        "Image.open(self.x[index]), which is closed.convert('RGB')"
+    ),
+    "with self.x as a, self.y as b: return a, b.c(i)": "tuple(self.x, self.y.c(index)), which is closed",
+    "with self.x as a, self.y as b: return b.c(i)": "self.y.c(index) and self.x",
     "return -self.x[i]": None,
     "a = self.x[i]; a += 1; return a": None,
     "return {i: self.x[i]}": None,
     "return {**self.d}": None,
     "return [*self.x[i]]": None,
+    "return (*helper(i), self.x[i], 1), [*helper(i)]": "tuple(tuple(index, 'b', self.x[index], 1), list(index, 'b'))",
+    "return [1, 2, 3], (*self.x[i],)": None,
+    "return torch.tensor([1, 2, 3, self.x[i]])": "torch.tensor(list(1, 2, 3, self.x[index]))",
+    "return torch.tensor([1, 2, 3, 4])": "torch.tensor(list(1, 2, 3, 4))",
     "return self.load(*self.x)": None,
     "return [a[i] for a in self.arrays]": None,
     "self.seen = i; return self.x[i]": None,
     "self.x[i] = 0; return self.x[i]": None,
-    "self.x[i]; return self.y[i]": None,
-    "a = self.y[i]; return self.x[i]": None,
-    "a = torch.tensor(self.x[i]); return self.y[i]": None,
+    "self.x[i]; return self.y[i]": "self.y[index] and self.x[index]",
+    "a = self.y[i]; return self.x[i]": "self.x[index] and self.y[index]",
+    "a = torch.tensor(self.x[i]); return self.y[i]": "self.y[index] and torch.tensor(self.x[index])",
+    "a, b = self.y[i]; return self.x[i], a": "tuple(self.x[index], self.y[index][0])",
     "del self.x[i]; return self.x[i]": None,
     "a = self.x[i]; del a; return a": None,
     "yield self.x[i]": None,
@@ -88,8 +123,11 @@ BODIES = {
     "return lambda: self.x[i]": None,
     "global x; x = i; return self.x[i]": None,
     "import x; return x.y[i]": None,
-    "with self.x: return i": None,
+    "with self.x: return i": "index and self.x",
     "try: return i\n    finally: pass": None,
+    "try: return self.x[i]\n    finally: self.y[i]": None,
+    "try: return self.x[i]\n    except OSError: return 0": None,
+    "try: a = self.x[i]\n    except: a = 0\n    return a": None,
 }
 
 SCRIPT = """
@@ -108,6 +146,27 @@ def decide(condition):
         raise bytecode.UnreadableError(str(condition))
     return CONDITIONS[str(condition)]
 
+
+def helper(a, b="b"):
+    return a, b
+
+def deep(a):
+    return helper(helper(a))
+
+def endless(a):
+    return endless(a)
+
+def looped(a):
+    for each in a:
+        return each
+
+def callee(expression):
+    if isinstance(expression, bytecode.Call) and isinstance(expression.function, bytecode.Name):
+        function = globals().get(expression.function.name)
+        return function and bytecode.Callee(
+            function, expression.function, expression.arguments, expression.options
+        )
+
 answers = {}
 for body in json.load(sys.stdin):
     given = set()
@@ -115,8 +174,8 @@ for body in json.load(sys.stdin):
         space = {}
         exec(head + "def __getitem__(self, i):\\n    " + body, space)
         try:
-            reading = bytecode.read(space["__getitem__"], decide)
-            given.add(str(reading.result))
+            reading = bytecode.read(space["__getitem__"], decide, callee)
+            given.add(" and ".join(map(str, (reading.result, *reading.loose))))
             assert all(CONDITIONS[str(condition)] is outcome for condition, outcome in reading.conditions)
         except bytecode.UnreadableError as error:
             given.add(None)

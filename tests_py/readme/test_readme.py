@@ -46,9 +46,15 @@ def image_folder(root: Path, transform: Any = None) -> datasets.ImageFolder:
     return datasets.ImageFolder(root, v1.Compose(TAIL) if transform is None else transform)
 
 
+class WithPaths(datasets.ImageFolder):
+    def __getitem__(self, index: int) -> Any:
+        return *super().__getitem__(index), self.imgs[index][0]
+
+
 class Overridden(datasets.ImageFolder):
     def __getitem__(self, index: int) -> Any:
-        return super().__getitem__(index)
+        image, label = super().__getitem__(index)
+        return (image if index % 2 else image.flip(2)), label
 
 
 class Photos(data.Dataset[torch.Tensor]):
@@ -79,6 +85,25 @@ class Listed(data.Dataset[Any]):
         if self.transform is not None:
             image = self.transform(image)
         return {"image": image, "label": int(row["label"]), "file": row["file"]}
+
+
+class Wrapping(data.Dataset[Any]):
+    """A split with a transform of its own."""
+
+    def __init__(self, subset: data.Subset[Any], transform: Any) -> None:
+        self.subset, self.transform = subset, transform
+
+    def __len__(self) -> int:
+        return len(self.subset)
+
+    def __getitem__(self, index: int) -> Any:
+        image, label = self.subset[index]
+        return self.transform(image), label
+
+
+def open_file(path: str) -> Image.Image:
+    with open(path, "rb") as file:
+        return Image.open(file).convert("RGB")
 
 
 class Touched(Photos):
@@ -298,6 +323,9 @@ def files_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
     yield listed
     yield data.Subset(listed, [1, -1])
     yield data.ConcatDataset([listed, Listed(root, v1.Compose([v1.Resize((8, 8)), *TAIL]))])
+    yield WithPaths(root, v1.Compose(TAIL))
+    yield Wrapping(data.Subset(datasets.ImageFolder(root), [1, 0]), v1.Compose(TAIL))
+    yield datasets.ImageFolder(root, v1.Compose(TAIL), loader=open_file)
 
 
 def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
@@ -472,7 +500,8 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "files of your own",
         "a class that only opens an image, by `Image.open(path).convert(...)` or torchvision's loaders, and transforms "
         "it; paths, labels and other values from lists, dicts, arrays or pandas' tables (read from its bytecode as "
-        "well)",
+        "well, through methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it "
+        "wraps)",
         files_of_your_own,
     ),
     (
@@ -482,7 +511,7 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
             (
                 Photos(root),
                 Overridden(root, v1.Compose(TAIL)),
-                datasets.ImageFolder(root, v1.Compose(TAIL), loader=lambda path: Image.open(path).convert("RGB")),
+                datasets.ImageFolder(root, v1.Compose(TAIL), loader=lambda path: Image.open(path).rotate(90)),
                 image_folder(root, v1.Compose([v1.Lambda(lambda image: image.resize((7, 8))), *TAIL])),
             )
         ),

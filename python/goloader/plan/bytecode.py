@@ -10,8 +10,9 @@ given:
             image = self.transform(image)
         return image, int(row["label"])
 
-Which way a branch goes is asked for: `decide` says it of conditions that are the same for every index. What an
-expression means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
+Which way a branch goes is asked for: `decide` says it of conditions that are the same for every index. So is whose
+code a call, a property or a subscript runs, if that is to be read as well: `callee` says it. What an expression means
+(whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
 Anything else (a loop, a handler of exceptions, a store to an attribute or an item, an instruction that is not in the
 table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.13, where the
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
@@ -33,14 +35,18 @@ __all__ = [
     "Attribute",
     "Binary",
     "Call",
+    "Callee",
+    "Closed",
     "Constant",
     "Display",
+    "Entered",
     "Expression",
     "Index",
     "Item",
     "Itself",
     "Mapping",
     "Name",
+    "Part",
     "Reading",
     "Text",
     "UnreadableError",
@@ -50,9 +56,23 @@ __all__ = [
 
 _VERSIONS = range(10, 14)  # of Python 3
 
+# Functions that are read through within functions.
+_DEPTH_MAX = 12
+
 
 class UnreadableError(Exception):
-    """Says what of a function is not understood, as the end of a sentence."""
+    """Says what of a function is not understood, as the end of a sentence.
+
+    of     the expression it is about, if it is about one
+    place  "file.py:12"; "" if that is not known yet
+    """
+
+    def __init__(self, why: str, of: Expression | None = None, place: str = "") -> None:
+        super().__init__(why)
+        self.of, self.place = of, place
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} ({self.place})" if self.place else str(self.args[0])
 
 
 class Expression:
@@ -91,9 +111,13 @@ class Constant(Expression):
 
 @dataclass(frozen=True)
 class Name(Expression):
-    """A variable of the module or of a function around, or a builtin."""
+    """A variable of the module or of a function around, or a builtin.
+
+    function  whose variable it is
+    """
 
     name: str
+    function: FunctionType
 
     def __str__(self) -> str:
         return self.name
@@ -119,6 +143,45 @@ class Item(Expression):
 
     def __str__(self) -> str:
         return f"{self.owner}[{self.key}]"
+
+
+@dataclass(frozen=True)
+class Part(Expression):
+    """One of the items that owner is unpacked to, counted from 0: a ValueError unless there are `count` of them."""
+
+    owner: Expression
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.owner}[{self.number}]"
+
+
+@dataclass(frozen=True)
+class Entered(Expression):
+    """What `with manager as` gives."""
+
+    manager: Expression
+
+    def __str__(self) -> str:
+        return f"{self.manager}"
+
+
+@dataclass(frozen=True)
+class Closed(Expression):
+    """A value that needs what a `with` entered, behind its end."""
+
+    value: Expression
+
+    def __str__(self) -> str:
+        return f"{self.value}, which is closed"
+
+
+@dataclass(frozen=True)
+class _Exit(Expression):
+    """What the end of `with manager` calls."""
+
+    manager: Expression
 
 
 @dataclass(frozen=True)
@@ -158,7 +221,7 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Display(Expression):
-    """A tuple or a list."""
+    """A tuple, a list or a slice."""
 
     kind: type
     items: tuple[Expression, ...]
@@ -181,12 +244,18 @@ class Mapping(Expression):
 def parts_of(expression: Expression) -> Iterator[Expression]:
     """An expression and all that it is made of; what is in it twice comes twice."""
     yield expression
+    for part in _parts(expression):
+        yield from parts_of(part)
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    """What an expression is made of first."""
     for field in fields(expression):  # type: ignore[arg-type]
         value = getattr(expression, field.name)
         for each in value if type(value) is tuple else (value,):
             part = each[1] if type(each) is tuple and len(each) == 2 else each
             if isinstance(part, Expression):
-                yield from parts_of(part)
+                yield part
 
 
 @dataclass(frozen=True)
@@ -194,39 +263,129 @@ class Reading:
     """What a function does for an index.
 
     result      what it returns
-    evaluated   whatever it evaluates on the way, in this order; the same objects as in result and conditions
+    loose       what it evaluates besides, and never uses
     conditions  those that decide which way it goes, and how they came out
+    places      where each expression was evaluated first: "file.py:12"
     """
 
     result: Expression
-    evaluated: tuple[Expression, ...]
+    loose: tuple[Expression, ...]
     conditions: tuple[tuple[Expression, bool], ...]
+    places: dict[Expression, str]
 
 
-def read(function: Any, decide: Callable[[Expression], bool]) -> Reading:
+@dataclass(frozen=True)
+class Callee:
+    """A function whose code is to be read for an expression, what it is called, and what it is called with."""
+
+    function: FunctionType
+    called: Expression
+    arguments: tuple[Expression, ...]
+    options: tuple[tuple[str, Expression], ...] = ()
+
+
+def read(
+    function: Any,
+    decide: Callable[[Expression], bool],
+    callee: Callable[[Expression], Callee | None] = lambda expression: None,
+) -> Reading:
     """What `function(self, index)` does. Raises UnreadableError, as `decide` may for what it cannot tell.
 
-    Whatever is evaluated is part of what is given, or of a condition.
+    Whatever is evaluated is part of what is given, of what is loose, or of a condition.
     """
     if sys.implementation.name != "cpython" or sys.version_info[0] != 3 or sys.version_info[1] not in _VERSIONS:
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    code = function.__code__
+    reader = _Reader(decide, callee)
+    result = reader.run(Callee(function, Itself(), (Itself(), Index())))
+    wholes = [result, *(condition for condition, _ in reader.conditions)]
+    known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
+    loose = []
+    for each in reversed(reader.evaluated):  # what something is made of comes before it
+        if id(each) not in known and not isinstance(each, Display | Mapping):
+            loose.append(each)
+            known |= set(map(id, parts_of(each)))
+    return Reading(result, tuple(loose), tuple(reader.conditions), reader.places)
+
+
+class _Reader:
+    """What is found out while functions are read."""
+
+    def __init__(self, decide: Callable[[Expression], bool], callee: Callable[[Expression], Callee | None]) -> None:
+        self.decide, self.callee = decide, callee
+        self.evaluated: list[Expression] = []
+        self.through: list[Expression] = []  # the functions that were read, as they were called
+        self.conditions: list[tuple[Expression, bool]] = []
+        self.places: dict[Expression, str] = {}
+        self._depth = 0
+
+    def run(self, called: Callee) -> Expression:
+        """What a function returns."""
+        if self._depth == _DEPTH_MAX:
+            raise UnreadableError(f"calls functions {_DEPTH_MAX} deep")
+        machine = _Machine(called, self)
+        self._depth += 1
+        try:
+            return machine.run()
+        except UnreadableError as error:
+            error.place = error.place or machine.place
+            raise
+        finally:
+            self._depth -= 1
+
+
+def _check(code: CodeType) -> None:
+    """Raises UnreadableError for code that is no plain function's."""
     special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
-    if code.co_argcount != 2 or code.co_kwonlyargcount or code.co_flags & (special | inspect.CO_ASYNC_GENERATOR):
-        raise UnreadableError("takes or gives more than an index and a sample")
-    if code.co_cellvars:
-        raise UnreadableError("has functions inside")
-    if getattr(code, "co_exceptiontable", b""):
+    if code.co_flags & (special | inspect.CO_ASYNC_GENERATOR):
+        raise UnreadableError(f"takes or gives more in {code.co_name} than arguments and a value")
+    if getattr(code, "co_exceptiontable", b"") and not all(map(_raises_on, _handlers(code))):
         raise UnreadableError("handles exceptions")
-    machine = _Machine(code, decide)
-    reading = Reading(machine.run(), tuple(machine.evaluated), tuple(machine.conditions))
-    wholes = [reading.result, *(condition for condition, _ in reading.conditions)]
-    known = {id(part) for whole in wholes for part in parts_of(whole)}
-    if loose := [each for each in reading.evaluated if id(each) not in known]:
-        raise UnreadableError(f"evaluates what it does not give: {loose[-1]}")
-    return reading
+
+
+def _handlers(code: CodeType) -> Iterator[list[str]]:
+    """How each handler of exceptions begins."""
+    names = [(each.offset, each.opname) for each in _instructions(code)]
+    for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined] # Python 3.11
+        yield [name for offset, name in names if offset >= entry.target][:5]
+
+
+def _raises_on(handler: list[str]) -> bool:
+    """True for the handler of a `with`, and for one that a compiler adds, which only cleans up."""
+    if handler[0] == "PUSH_EXC_INFO":
+        return handler[1] == "WITH_EXCEPT_START"
+    return "RERAISE" in handler and {*handler[: handler.index("RERAISE")]} <= _CLEANING
+
+
+_CLEANING = {"COPY", "POP_EXCEPT", "POP_TOP", "STORE_FAST", "SWAP"}
+
+
+def _bound(called: Callee) -> dict[str, Expression]:
+    """The arguments of a function by their names."""
+    function, code = called.function, called.function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = dict(zip(names[: code.co_argcount], called.arguments, strict=False))
+    options = dict(called.options)
+    wrong = UnreadableError(f"calls {code.co_name} with arguments that it does not take")
+    if (
+        len(called.arguments) > code.co_argcount
+        or {*options} & {*given}
+        or not {*options} <= {*names[code.co_posonlyargcount :]}
+    ):
+        raise wrong
+    given |= options
+    defaults = function.__defaults__ or ()
+    left = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
+    left |= function.__kwdefaults__ or {}
+    for name in names:
+        if name not in given:
+            if name not in left:
+                raise wrong
+            if not isinstance(left[name], str | bytes | int | float | None):
+                raise UnreadableError(f"calls {code.co_name} with a default of type {type(left[name]).__qualname__}")
+            given[name] = _constant(left[name])
+    return given
 
 
 @lru_cache(maxsize=64)  # a loader asks at each epoch
@@ -235,24 +394,34 @@ def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
 
 
 class _Machine:
-    """The stack and the local variables, holding what is known of each value."""
+    """The stack and the local variables of a function, holding what is known of each value."""
 
-    def __init__(self, code: CodeType, decide: Callable[[Expression], bool]) -> None:
-        self.locals: dict[str, Expression] = dict(zip(code.co_varnames, (Itself(), Index()), strict=False))
+    def __init__(self, called: Callee, reader: _Reader) -> None:
+        self.function = function = called.function
+        self.first = next(iter(called.arguments), None)  # what super() is about
+        self.locals: dict[str, Expression] = {}
+        self._called = called
         self.stack: list[Expression] = []
-        self.evaluated: list[Expression] = []
-        self.conditions: list[tuple[Expression, bool]] = []
         self.options: tuple[str, ...] = ()  # names of the next call's last arguments
-        self.constants = code.co_consts
-        self._decide = decide
-        self._code = _instructions(code)
+        self.constants = function.__code__.co_consts
+        self._reader = reader
+        self._code = _instructions(function.__code__)
         self._at = 0
+        self._line: int | None = function.__code__.co_firstlineno
+
+    @property
+    def place(self) -> str:
+        """Where it stands."""
+        return f"{os.path.basename(self.function.__code__.co_filename)}:{self._line}"
 
     def run(self) -> Expression:
         """What is returned."""
+        _check(self.function.__code__)
+        self.locals = _bound(self._called)
         while self._at < len(self._code):
             instruction = self._code[self._at]
             self._at += 1
+            self._line = getattr(instruction, "line_number", instruction.starts_line) or self._line
             step = _STEPS.get(instruction.opname)
             if step is None:
                 raise UnreadableError(f"does more than can be read ({instruction.opname})")
@@ -269,7 +438,14 @@ class _Machine:
         return taken
 
     def push(self, value: Expression) -> None:
-        self.evaluated.append(value)
+        """A value that was evaluated, or what the function that it calls gives."""
+        called = self._reader.callee(value)
+        if called is not None:
+            self._reader.through.append(called.called)
+            self.stack.append(self._reader.run(called))
+            return
+        self._reader.evaluated.append(value)
+        self._reader.places.setdefault(value, self.place)
         self.stack.append(value)
 
     def jump(self, instruction: dis.Instruction) -> None:
@@ -282,15 +458,44 @@ class _Machine:
 
     def holds(self, condition: Expression) -> bool:
         """How a condition comes out."""
-        outcome = self._decide(condition)
-        self.conditions.append((condition, outcome))
+        outcome = self._reader.decide(condition)
+        self._reader.conditions.append((condition, outcome))
         return outcome
 
     def call(self, count: int) -> None:
         names, self.options = self.options, ()
         function, *arguments = self.pop(count + 1)
+        if function == _None and self.stack and isinstance(self.stack[-1], _Exit):
+            function = self.stack.pop()  # some versions count one of its three arguments as part of it
+        if isinstance(function, _Exit):
+            self._leave(function.manager)
+            self.stack.append(_None)
+            return
+        if not arguments and function == Name("super", self.function) and self.first is not None:
+            arguments = [Name("__class__", self.function), self.first]
         plain = len(arguments) - len(names)
         self.push(Call(function, tuple(arguments[:plain]), tuple(zip(names, arguments[plain:], strict=True))))
+
+    def _leave(self, manager: Expression) -> None:
+        """Behind the end of a `with`, what it entered is closed, and what needs that."""
+        self.stack = [_behind(value, manager) for value in self.stack]
+        self.locals = {name: _behind(value, manager) for name, value in self.locals.items()}
+
+
+def _behind(value: Expression, manager: Expression) -> Expression:
+    return Closed(value) if _needs(value, manager) else value
+
+
+def _needs(value: Expression, manager: Expression) -> bool:
+    """True for what `with manager` entered, and for what may go on reading from it: not for what its methods give."""
+    match value:
+        case Entered():
+            return value.manager == manager or _needs(value.manager, manager)
+        case Call(function=Attribute(), arguments=arguments, options=options):
+            return any(_needs(each, manager) for each in (*arguments, *(option for _, option in options)))
+        case Closed():
+            return False
+    return any(_needs(each, manager) for each in _parts(value))
 
 
 # The instructions. Each gives None, or what is returned.
@@ -350,7 +555,20 @@ def _load_attr(machine: _Machine, instruction: dis.Instruction) -> None:
 
 
 def _load_name(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.push(Name(instruction.argval))
+    machine.push(Name(instruction.argval, machine.function))
+
+
+def _load_deref(machine: _Machine, instruction: dis.Instruction) -> None:
+    if instruction.argval in machine.function.__code__.co_cellvars:
+        _load_fast(machine, instruction)  # a function inside uses it too, and none is made
+    else:
+        _load_name(machine, instruction)
+
+
+def _store_deref(machine: _Machine, instruction: dis.Instruction) -> None:
+    if instruction.argval not in machine.function.__code__.co_cellvars:
+        raise UnreadableError(f"sets {instruction.argval} of a function around")
+    _store_fast(machine, instruction)
 
 
 def _call(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -366,6 +584,39 @@ def _names(machine: _Machine, instruction: dis.Instruction) -> None:
     machine.options = machine.constants[instruction.arg or 0]
 
 
+def _load_super_attr(machine: _Machine, instruction: dis.Instruction) -> None:
+    function, *arguments = machine.pop(3)
+    machine.push(Call(function, tuple(arguments)))
+    machine.push(Attribute(machine.stack.pop(), instruction.argval))
+
+
+def _before_with(machine: _Machine, instruction: dis.Instruction) -> None:
+    manager = machine.stack.pop()
+    machine.stack.append(_Exit(manager))
+    machine.push(Entered(manager))
+
+
+def _unpack_sequence(machine: _Machine, instruction: dis.Instruction) -> None:
+    owner, count = machine.stack.pop(), instruction.argval
+    if isinstance(owner, Display):
+        if len(owner.items) != count:
+            raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
+        parts: list[Expression] = list(owner.items)
+    else:
+        parts = [Part(owner, number, count) for number in range(count)]
+    machine.stack += reversed(parts)
+
+
+def _build_slice(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.push(Display(slice, tuple(machine.pop(instruction.argval))))
+
+
+def _binary_slice(machine: _Machine, instruction: dis.Instruction) -> None:
+    owner, *ends = machine.pop(3)
+    machine.push(Display(slice, tuple(ends)))
+    machine.push(Item(owner, machine.stack.pop()))
+
+
 def _binary_subscr(machine: _Machine, instruction: dis.Instruction) -> None:
     machine.push(Item(*machine.pop(2)))
 
@@ -377,7 +628,11 @@ def _binary_op(machine: _Machine, instruction: dis.Instruction) -> None:
 def _binary(machine: _Machine, operator: str) -> None:
     if operator.endswith("="):
         raise UnreadableError("changes a value in place")
-    machine.push(Binary(operator, *machine.pop(2)))
+    left, right = machine.pop(2)
+    if operator == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
+        machine.push(Display(left.kind, (*left.items, *right.items)))
+        return
+    machine.push(Binary(operator, left, right))
 
 
 def _operator(operator: str) -> Callable[[_Machine, dis.Instruction], None]:
@@ -438,6 +693,33 @@ def _build(kind: type) -> Callable[[_Machine, dis.Instruction], None]:
     return step
 
 
+def _list_extend(machine: _Machine, instruction: dis.Instruction) -> None:
+    more = machine.stack.pop()
+    _extend(machine, instruction, more.items if isinstance(more, Display) else None)
+
+
+def _list_append(machine: _Machine, instruction: dis.Instruction) -> None:
+    _extend(machine, instruction, (machine.stack.pop(),))
+
+
+def _extend(machine: _Machine, instruction: dis.Instruction, items: tuple[Expression, ...] | None) -> None:
+    """A list that is being made becomes longer."""
+    made = machine.stack[-(instruction.arg or 1)]
+    if items is None or not isinstance(made, Display):
+        raise UnreadableError("unpacks values whose number is not known")
+    machine.stack[-(instruction.arg or 1)] = Display(made.kind, (*made.items, *items))
+
+
+def _list_to_tuple(machine: _Machine, instruction: dis.Instruction) -> None:
+    made = machine.stack.pop()
+    if not isinstance(made, Display) or (instruction.opname == "CALL_INTRINSIC_1" and instruction.arg != _TO_TUPLE):
+        raise UnreadableError(f"does more than can be read ({instruction.opname})")
+    machine.stack.append(Display(tuple, made.items))
+
+
+_TO_TUPLE = 6  # INTRINSIC_LIST_TO_TUPLE
+
+
 def _build_map(machine: _Machine, instruction: dis.Instruction) -> None:
     items = machine.pop(2 * instruction.argval)
     _mapping(machine, list(map(_value, items[::2])), items[1::2])
@@ -489,21 +771,27 @@ _BRANCHES: tuple[tuple[str, bool, bool], ...] = (
 )
 
 _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
+    "BEFORE_WITH": _before_with,
     "BINARY_ADD": _operator("+"),
+    "BINARY_FLOOR_DIVIDE": _operator("//"),
     "BINARY_MODULO": _operator("%"),
+    "BINARY_MULTIPLY": _operator("*"),
     "BINARY_OP": _binary_op,
+    "BINARY_SLICE": _binary_slice,
     "BINARY_SUBSCR": _binary_subscr,
     "BINARY_SUBTRACT": _operator("-"),
     "BINARY_TRUE_DIVIDE": _operator("/"),
     "BUILD_CONST_KEY_MAP": _build_const_key_map,
     "BUILD_LIST": _build(list),
     "BUILD_MAP": _build_map,
+    "BUILD_SLICE": _build_slice,
     "BUILD_STRING": _build_string,
     "BUILD_TUPLE": _build(tuple),
     "CACHE": _nothing,
     "CALL": _call,
     "CALL_FUNCTION": _call,
     "CALL_FUNCTION_KW": _call_with_names,
+    "CALL_INTRINSIC_1": _list_to_tuple,
     "CALL_KW": _call_with_names,
     "CALL_METHOD": _call,
     "COMPARE_OP": _compare,
@@ -519,14 +807,21 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "JUMP_IF_FALSE_OR_POP": _jump_or_pop(False),
     "JUMP_IF_TRUE_OR_POP": _jump_or_pop(True),
     "KW_NAMES": _names,
+    "LIST_APPEND": _list_append,
+    "LIST_EXTEND": _list_extend,
+    "LIST_TO_TUPLE": _list_to_tuple,
     "LOAD_ATTR": _load_attr,
     "LOAD_CONST": _load_const,
-    "LOAD_DEREF": _load_name,
+    "LOAD_DEREF": _load_deref,
     "LOAD_FAST": _load_fast,
+    "LOAD_FAST_CHECK": _load_fast,
     "LOAD_FAST_LOAD_FAST": _load_fast,
     "LOAD_GLOBAL": _load_name,
     "LOAD_METHOD": _load_attr,
+    "LOAD_SUPER_ATTR": _load_super_attr,
+    "MAKE_CELL": _nothing,
     "NOP": _nothing,
+    "POP_BLOCK": _nothing,
     "POP_TOP": _pop_top,
     "PRECALL": _nothing,
     "PUSH_NULL": _nothing,
@@ -535,11 +830,14 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "RETURN_VALUE": _return_value,
     "ROT_THREE": _rot_three,
     "ROT_TWO": _rot_two,
+    "SETUP_WITH": _before_with,
+    "STORE_DEREF": _store_deref,
     "STORE_FAST": _store_fast,
     "STORE_FAST_LOAD_FAST": _store_fast_load_fast,
     "STORE_FAST_STORE_FAST": _store_fast,
     "SWAP": _swap,
     "TO_BOOL": _nothing,
+    "UNPACK_SEQUENCE": _unpack_sequence,
     **{
         f"{jump}_IF_{name}": _pop_jump(wanted, none)
         for jump in ("POP_JUMP", "POP_JUMP_FORWARD")

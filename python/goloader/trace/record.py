@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..plan.explain import Row
+from ..plan.explain import Row, number_of
 from ..plan.refusal import Refusal
 from .session import Session
 
@@ -152,16 +152,18 @@ class Record:
     def rows(self) -> list[Row]:
         """What explain() says."""
         if self.off is not None and not self.leaves:
-            return [Row("trace", self.off.what, "Python", self.off.why)]
+            return [Row("trace", "no images", "Python", f"all of it runs as torch runs it: {self.off.why}")]
         rows = []
         if not self.samples:
-            rows.append(Row("trace", "not run yet", "Python", "what the dataset does shows as it runs"))
+            rows.append(Row("trace", "not run yet", "Python", "what Go can do of it shows as it runs"))
         for place, count in self.leaves.items():
-            rows.append(Row("trace", f"{place}: {count} images", "Go"))
+            how = "your code ran and said what is to be done to them, which Go did"
+            rows.append(Row("trace", f"{number_of(count, 'image')} in {place}", "Go", how))
         for (what, line), count in self.reasons.most_common(8):
-            rows.append(Row("trace", f"{what}, {count} times", "Python", f"at {line}"))
+            times = f"{number_of(count, 'time')} at {line}"
+            rows.append(Row("trace", what, "Python", f"needs the pixels, {times}: Python does this and what follows"))
         if self.off is not None:
-            rows.append(Row("trace", f"ended: {self.off.what}", "Python", self.off.why))
+            rows.append(Row("trace", "from here on", "Python", f"it runs as torch runs it: {self.off.why}"))
         return rows
 
 

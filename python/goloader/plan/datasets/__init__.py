@@ -10,7 +10,8 @@
     tokens.py   goloader's TokenDataset
     own.py      a class of the user's own, as read from its bytecode
     gather.py   those that only take rows of tensors, arrays and lists
-    opened.py   those that open an image file and transform it; columns.py and frames.py work out its paths and labels
+    opened.py   those that open an image file and transform it; columns.py and frames.py work out its paths and labels,
+                made.py what tensors are made of these
 
 A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index; a class of
 the user's own, if its bytecode says so.
@@ -75,7 +76,10 @@ def _leaf(dataset: Any) -> Node:
         return pairs.Pairs(dataset, of_pairs)
     of_files = files.kind_of(dataset)
     if of_files is not None:
-        return files.ImageFiles(dataset, of_files)
+        try:
+            return files.ImageFiles(dataset, of_files)
+        except RefusalError as refused:
+            return _read(dataset, refused)
     in_memory = pictures.kind_of(dataset)
     if in_memory is not None:
         return pictures.Pictures(dataset, in_memory)
@@ -84,6 +88,18 @@ def _leaf(dataset: Any) -> Node:
         raise RefusalError("source", name_of(dataset), left)
     own = OwnCode(dataset)
     return OpenedFiles(own) if opens_files(own) else Gather(own)
+
+
+def _read(dataset: Any, refused: RefusalError) -> Node:
+    """What the code of a dataset says whose class is known, but in which something is the user's own.
+
+    Raises `refused`, the reason why it is not lowered as what its class is known for, where that says no more.
+    """
+    try:
+        return OpenedFiles(OwnCode(dataset))
+    except RefusalError as unread:
+        own = type(dataset).__module__.partition(".")[0] != "torchvision"
+        raise unread if own else refused from None
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

@@ -23,11 +23,11 @@ from ..bytecode import (
     Attribute,
     Binary,
     Call,
-    Constant,
     Display,
     Expression,
     Index,
     Item,
+    Part,
     Text,
     UnreadableError,
     parts_of,
@@ -61,15 +61,25 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     posixpath.basename: PATHS,
     posixpath.dirname: PATHS,
     posixpath.join: PATHS,
+    posixpath.splitext: PATHS,
     os.fspath: PATHS,
 }
-_TEXT_METHODS = ("format", "lower", "lstrip", "replace", "rsplit", "rstrip", "split", "strip", "upper", "zfill")
+_TEXT_METHODS = (
+    "endswith", "format", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rsplit", "rstrip", "split",
+    "startswith", "strip", "upper", "zfill",
+)  # fmt: skip
 _PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
 _OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]]] = {
     "+": (operator.add, ((_TEXTS, _TEXTS), (INTS, INTS))),
     "-": (operator.sub, ((INTS, INTS),)),
+    "*": (operator.mul, (((int,), (int,)),)),
+    "//": (operator.floordiv, (((int,), (int,)),)),
+    "==": (operator.eq, ((_TEXTS, _TEXTS), ((int,), (int,)))),
+    "!=": (operator.ne, ((_TEXTS, _TEXTS), ((int,), (int,)))),
+    ">": (operator.gt, (((int,), (int,)),)),
+    "<": (operator.lt, (((int,), (int,)),)),
     "/": (operator.truediv, (((PosixPath,), PATHS), (_TEXTS, (PosixPath,)))),
-    "%": (operator.mod, ((_TEXTS, (*_TEXTS, *INTS)),)),
+    "%": (operator.mod, ((_TEXTS, (*_TEXTS, *INTS)), ((int,), (int,)))),
 }
 
 
@@ -86,7 +96,8 @@ _Column = Sequence[Any] | _Same
 class Columns:
     """The expressions of one `__getitem__`.
 
-    length  of all that it takes items of by the index
+    length     of all that it takes items of by the index
+    negatives  an index below 0 means an item as well; else it is a KeyError, as in a table that is asked by its labels
     """
 
     def __init__(self, own: OwnCode, expressions: Sequence[Expression]) -> None:
@@ -94,7 +105,14 @@ class Columns:
         self._expressions = tuple(expressions)
         parts = [part for whole in self._expressions for part in parts_of(whole)]
         self._places = {part.owner for part in parts if isinstance(part, Item) and _is_index(part.key)}
+        by_label = {place for place in self._places if self._by_label(place)}
+        self.negatives = not by_label
         self.length = self._length()
+        # Of an index that has no item, these are errors.
+        failing = by_label or self._places
+        self._failing = [
+            part for part in parts if isinstance(part, Item) and _is_index(part.key) and part.owner in failing
+        ]
 
     def _length(self) -> int:
         lengths = {len(self._container(place)) for place in self._places}
@@ -104,31 +122,51 @@ class Columns:
             )
         return int(lengths.pop())
 
+    def fails_before(self, others: Sequence[Expression]) -> bool:
+        """True if an index without an item is an error before any of these expressions is evaluated."""
+        order = {expression: place for place, expression in enumerate(self._own.reading.places)}
+        return min(order[each] for each in self._failing) < min(order[each] for each in others)
+
     def _container(self, place: Expression) -> Any:
         """What items are taken of by the index: a list, an array, a tensor, or a Series or a DataFrame of pandas."""
-        if isinstance(place, Attribute) and place.name in ("iloc", "values"):
+        if isinstance(place, Attribute) and place.name in ("iloc", "values", "loc", "at"):
             table = self._table(place.owner)
-            if frames.is_series(table) or (place.name == "iloc" and frames.is_frame(table)):
-                return table
-        value = self._own.value(place)
+            if frames.is_series(table) or (place.name != "values" and frames.is_frame(table)):
+                return frames.by_label(table) if place.name in ("loc", "at") else table
+        value = self._table(place)
+        if frames.is_series(value):
+            return frames.by_label(value)
         if type(value) in (list, tuple) or (type(value) in (np.ndarray, torch.Tensor) and value.ndim == 1):
             return value
-        raise UnreadableError(f"takes items of {place}, a {type(value).__qualname__}")
+        if value is None:
+            value = self._own.value(place)
+        raise UnreadableError(f"takes items of {place}, a {type(value).__qualname__}", place)
+
+    def _by_label(self, place: Expression) -> bool:
+        """True for a table that is asked by its labels, not by places."""
+        if isinstance(place, Attribute) and place.name in ("loc", "at"):
+            return True
+        return frames.is_series(self._table(place))
 
     def _frame(self, place: Expression) -> Any:
-        """The DataFrame of frame.iloc."""
+        """The DataFrame of frame.iloc, frame.loc or frame.at."""
         frame = self._container(place)
         if not frames.is_frame(frame):
-            raise UnreadableError(f"takes items of {place}, of a {type(frame).__qualname__}")
+            raise UnreadableError(f"takes items of {place}, of a {type(frame).__qualname__}", place)
         return frame
 
     def _table(self, place: Expression) -> Any:
-        """A DataFrame, or a Series: an attribute, or frame["name"]; None for neither."""
-        match place:
-            case Item(owner=owner, key=Constant(value=str(name))):
-                whole = self._own.value(owner)
-                return frames.column(whole, name) if frames.is_frame(whole) else self._own.value(place)
+        """A DataFrame, or a Series: an attribute, frame["name"] or frame.name; what else is there; None for nothing."""
         try:
+            match place:
+                case Item(owner=owner, key=key):
+                    whole, name = self._own.value(owner), self._own.value(key)
+                    if frames.is_frame(whole) and isinstance(name, str):
+                        return frames.column(whole, name)
+                case Attribute(owner=owner, name=name):
+                    whole = self._own.value(owner)
+                    if frames.is_frame(whole):
+                        return frames.attribute(whole, name)
             return self._own.value(place)
         except UnreadableError:
             return None
@@ -153,12 +191,12 @@ class Columns:
         def column(part: Expression) -> _Column:
             return self._column(part, at, known)
 
-        if not any(isinstance(part, Index | Call | Binary | Text) for part in parts_of(expression)):
+        if not any(isinstance(part, Index | Call | Binary | Text | Part | Display) for part in parts_of(expression)):
             return _Same(self._own.value(expression))
         match expression:
             case Index():
                 # A negative one means a row as well, and is another number.
-                raise UnreadableError("uses the index for more than to take items by it")
+                raise UnreadableError("uses the index for more than to take items by it", expression)
             case Text(parts=parts):
                 texts = [column(part) for part in parts]
                 _check(expression, texts, _PLAIN)
@@ -168,18 +206,33 @@ class Columns:
                 sides = [column(left), column(right)]
                 if any(_types(sides[0]) <= {*one} and _types(sides[1]) <= {*other} for one, other in kinds):
                     return _mapped(function, sides, len(at))
-            case Item(owner=Attribute(name="iloc") as place, key=Display(items=(Index(), Constant(value=int(number))))):
-                return frames.items(frames.column(self._frame(place), number), at)
-            case Item(owner=Item(owner=Attribute(name="iloc") as place, key=Index()), key=Constant(value=str(name))):
+            case Item(owner=Attribute(name="iloc" | "loc" | "at" as by) as place, key=Display(items=(Index(), key))):
+                name = self._own.value(key)
+                if type(name) is (int if by == "iloc" else str):
+                    return frames.items(frames.column(self._frame(place), name), at)
+            case Item(owner=Item(owner=Attribute(name="iloc" | "loc") as place, key=Index()), key=key) if (
+                type(name := self._own.value(key)) is str
+            ):
                 return frames.items_of_rows(self._frame(place), name, at)
-            case Attribute(owner=Item(owner=Attribute(name="iloc") as place, key=Index()), name=name):
+            case Attribute(owner=Item(owner=Attribute(name="iloc" | "loc") as place, key=Index()), name=name):
                 return frames.attributes_of_rows(self._frame(place), name, at)
             case Item(owner=place, key=Index()):
                 return _items(self._container(place), at)
+            case Part(owner=owner, number=number, count=count):
+                wholes = column(owner)
+                _check(expression, [wholes], (list, tuple))
+                if any(len(whole) != count for whole in _each(wholes)):
+                    raise UnreadableError(f"unpacks {owner} to {count} values, and there are others", owner)
+                return _mapped(operator.itemgetter(number), [wholes], len(at))
+            case Display(kind=kind, items=items) if kind is slice:
+                ends = [column(each) for each in items]
+                _check(expression, ends, (int, type(None)))
+                return _mapped(slice, ends, len(at))
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
-                _check(expression, pair[:1], (dict, list, tuple))
-                _check(expression, pair[1:], (*_TEXTS, *INTS))
+                sliced = _types(pair[1]) == {slice}
+                _check(expression, pair[:1], (*_TEXTS, list, tuple) if sliced else (dict, list, tuple))
+                _check(expression, pair[1:], (slice,) if sliced else (*_TEXTS, *INTS))
                 return _mapped(operator.getitem, pair, len(at))
             case Attribute(owner=owner, name=name) if name in _PATH_PROPERTIES:
                 paths = column(owner)
@@ -203,7 +256,7 @@ class Columns:
                     if called is known_function:
                         _check(expression, given, types)
                         return _mapped(called, given, len(at))
-        raise UnreadableError(f"does more than open a file and transform its image (it uses {expression})")
+        raise UnreadableError(f"does more than open a file and transform its image: it uses {expression}", expression)
 
 
 def _is_index(key: Expression) -> bool:
@@ -227,15 +280,20 @@ def _listed(column: _Column, length: int) -> Sequence[Any]:
     return [column.value] * length if isinstance(column, _Same) else column
 
 
+def _each(column: _Column) -> Sequence[Any]:
+    """Its values; one that is the same for all once."""
+    return [column.value] if isinstance(column, _Same) else column
+
+
 def _types(column: _Column) -> set[type]:
-    return {type(column.value)} if isinstance(column, _Same) else set(map(type, column))
+    return set(map(type, _each(column)))
 
 
 def _check(expression: Expression, columns: Sequence[_Column], types: tuple[type, ...]) -> None:
     """Raises UnreadableError for values that may run code of their own."""
     for column in columns:
         for kind in _types(column) - {*types}:
-            raise UnreadableError(f"uses {expression}, of a {kind.__qualname__}")
+            raise UnreadableError(f"uses {expression}, of a {kind.__qualname__}", expression)
 
 
 def _mapped(function: Callable[..., Any], columns: Sequence[_Column], length: int) -> _Column:

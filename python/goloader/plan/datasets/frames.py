@@ -8,7 +8,16 @@ from typing import Any
 
 from ..bytecode import UnreadableError
 
-__all__ = ["attributes_of_rows", "column", "is_frame", "is_series", "items", "items_of_rows"]
+__all__ = [
+    "attribute",
+    "attributes_of_rows",
+    "by_label",
+    "column",
+    "is_frame",
+    "is_series",
+    "items",
+    "items_of_rows",
+]
 
 _TEXTS = {"object", "str", "string"}
 
@@ -30,6 +39,21 @@ def column(frame: Any, key: int | str) -> Any:
     if not frame.columns.is_unique or key not in frame.columns:
         raise UnreadableError(f"takes a column {key!r}, of which there is not one")
     return frame[key]
+
+
+def attribute(frame: Any, name: str) -> Any:
+    """The Series frame.name. Raises UnreadableError if it is not one, or not a column's."""
+    if hasattr(type(frame), name) or name in vars(frame):
+        raise UnreadableError(f"takes .{name} of a table, which is pandas' own")
+    return column(frame, name)
+
+
+def by_label(table: Any) -> Any:
+    """A DataFrame or a Series whose labels are the numbers of its rows, from 0. Raises UnreadableError for another."""
+    index = table.index
+    if type(index) is not sys.modules["pandas"].RangeIndex or (index.start, index.step) != (0, 1):
+        raise UnreadableError("takes items of a table by labels that are not the numbers of its rows")
+    return table
 
 
 def items(series: Any, at: Sequence[int]) -> list[Any]:

@@ -61,10 +61,12 @@ class Gather(Node):
         self._own = own
         self.rows: list[Row] = []
         try:
+            for loose in own.reading.loose:
+                raise UnreadableError(f"evaluates what it does not give: {loose}", loose)
             self.structure = self._structure(own.reading.result)
             self.pieces = [_piece(own, row) for row in self.rows]
         except UnreadableError as error:
-            raise own.refusal(f"__getitem__ {error}") from None
+            raise own.unread(error) from None
         self.length = len(self.pieces[0])
         if any(len(piece) != self.length for piece in self.pieces):
             raise own.refusal("attributes differ in length")
@@ -93,7 +95,7 @@ class Gather(Node):
                 if name:
                     row = self._row(inner)
                     return Row(row.place, (*row.calls, name))
-        raise UnreadableError(f"does more than take rows of attributes (it gives {given})")
+        raise UnreadableError(f"does more than take rows of attributes: it gives {given}", given)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         return self._own.unchanged(dataset) and all(

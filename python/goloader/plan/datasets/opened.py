@@ -13,23 +13,22 @@ from __future__ import annotations
 import itertools
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import torch
 
-from ..bytecode import Attribute, Call, Constant, Display, Expression, Mapping, UnreadableError, parts_of
+from ..bytecode import Attribute, Call, Closed, Display, Entered, Expression, Mapping, UnreadableError, parts_of
 from ..collate import collates_plainly
 from ..lowered import Lowered
 from ..paths import Files
 from ..refusal import RefusalError
 from ..structure import Structure, renumbered
 from ..transforms import is_original
-from .columns import FLOATS, INTS, PATHS, VALUES, Columns, TensorItem
+from .columns import PATHS, VALUES, Columns, TensorItem
 from .files import lower_of_mode, open_rgb
+from .made import Made, made_of
 from .own import OwnCode
 from .samples import Beside, Part
 from .tree import Column, Indices, Node
@@ -48,11 +47,13 @@ class _Opened:
     path        of the file
     mode        that it is converted to; "file" if it stays as it is
     transforms  what is called with it, one after the other
+    calls       these calls
     """
 
     path: Expression
     mode: str
     transforms: tuple[Expression, ...] = ()
+    calls: tuple[Expression, ...] = ()
 
 
 def opens_files(own: OwnCode) -> bool:
@@ -97,38 +98,24 @@ def _loaders() -> list[Any]:
 class _Given:
     """Another value of a sample.
 
-    value  what it is made of
-    batch  what it is in a batch that torch puts together: in the list of a dict's item, or the tuple of a tuple's
-    dtype  it is torch.tensor(value, dtype=dtype); None for the value itself, True for a dtype of torch's choice
+    values  what it is made of
+    batch   what it is in a batch that torch puts together: in the list of a dict's item, or the tuple of a tuple's
+    made    how it is made of these, which are numbers; None if the one is given as it is
     """
 
-    value: Expression
+    values: tuple[Expression, ...]
     batch: type
-    dtype: torch.dtype | Literal[True] | None = None
+    made: Made | None = None
 
-    @property
-    def make(self) -> Callable[[Any], torch.Tensor] | None:
-        """What makes it."""
-        if self.dtype is None:
-            return None
-        return partial(torch.tensor, dtype=None if self.dtype is True else self.dtype)
-
-    def check(self, values: Sequence[Any]) -> None:
-        """Raises UnreadableError unless torch makes a tensor of each of these without an error."""
-        if self.dtype is None:
-            return
-        whole = self.dtype is torch.int64
-        kinds = {*INTS, bool, *(() if whole else FLOATS)}  # of tensors torch.tensor warns
-        if not (
-            (self.dtype is True or whole or self.dtype.is_floating_point)
-            and set(map(type, values)) <= kinds
-            and all(-(2**63) <= each < 2**63 for each in values if type(each) in (int, np.uint64))
-        ):
-            raise UnreadableError(f"makes tensors of {self.value}")
-
-    def is_label(self, values: Sequence[Any]) -> bool:
+    def is_label(self, columns: Sequence[Sequence[Any]]) -> bool:
         """True if torch puts these together to an int64 tensor, as it does with labels of type int."""
-        return self.dtype in (None, True, torch.int64) and set(map(type, values)) <= _LABELS
+        return (self.made is None or self.made.label) and set(map(type, columns[0])) <= _LABELS
+
+    def beside(self, columns: Sequence[Sequence[Any]]) -> Beside:
+        if self.made is None:
+            return Beside(columns[0], self.batch)
+        made = self.made
+        return Beside(list(zip(*columns, strict=True)), self.batch, lambda values: made.make(iter(values)))
 
 
 class OpenedFiles(Node):
@@ -148,7 +135,11 @@ class OpenedFiles(Node):
             structure = self._structure(own.reading.result, list)
             if len(self._images) != 1:
                 raise UnreadableError(f"gives {len(self._images)} images, not one")
-            self._columns = Columns(own, [self._images[0].path, *(each.value for each in self._given)])
+            given = (value for each in self._given for value in each.values)
+            self._columns = Columns(own, [self._images[0].path, *given, *own.reading.loose])
+            calls = [call for opened in self._images for call in opened.calls]
+            if calls and not self._columns.fails_before(calls):
+                raise UnreadableError("looks the index up when random numbers may have been drawn", calls[0])
             self.length = self._columns.length
             # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
             self._values(range(min(self.length, 1)))
@@ -159,18 +150,20 @@ class OpenedFiles(Node):
             self._order = [n for n in range(len(values)) if n != self._label]
             files = self._files(paths, values)
         except UnreadableError as error:
-            raise own.refusal(f"__getitem__ {error}") from None
+            raise own.unread(error) from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
-        beside = tuple(Beside(values[n], self._given[n].batch, self._given[n].make) for n in self._order)
+        self._kept = [values[n] for n in self._order]
+        self.negatives = self._columns.negatives
+        beside = tuple(self._given[n].beside(values[n]) for n in self._order)
         numbers = {0: 0} | {1 + n: 2 + place for place, n in enumerate(self._order)}
         if self._label is not None:
             numbers[1 + self._label] = 1
         self.structure = renumbered(structure, numbers)
         if beside:
             self.note = f"{self.note}; Python puts {len(beside)} of its values together"
-        pairs = self.structure == (0, 1) and set(map(type, values[0])) == {int} and self._given[0].dtype is None
-        self.part = Part(own.dataset, files, files, lowered, open_rgb, beside, pairs)
+        pairs = self.structure == (0, 1) and set(map(type, values[0][0])) == {int} and self._given[0].made is None
+        self.part = Part(own.dataset, files, files, lowered, open_rgb, beside, pairs, own=True)
         self.columns = (Column((self.part,), Part),)
 
     def _structure(self, given: Expression, batch: type) -> Structure:
@@ -183,45 +176,72 @@ class OpenedFiles(Node):
         if opened is not None:
             self._images.append(opened)
             return 0
-        self._given.append(_given(self._own, given, batch))
+        made = made_of(self._own, given)
+        self._given.append(_Given((given,), batch) if made is None else _Given(made.numbers, batch, made))
         return len(self._given)
 
     def _opened(self, given: Expression) -> _Opened | None:
         """The image that is given; None if it is something else. Raises UnreadableError for one that is not known."""
         match given:
-            case Call(function=Attribute(owner=inner, name="convert"), arguments=(Constant(value=mode),), options=()):
+            case Closed(value=value) if self._opened(value) is not None:
+                raise UnreadableError(f"uses {given}", value)
+            case Entered(manager=inner):
                 opened = self._opened(inner)
+                if opened is not None and opened.mode == "file" and not opened.transforms:
+                    return opened
+            case Call(
+                function=Attribute(owner=inner, name="convert"),
+                arguments=() | (_,) as arguments,
+                options=() | (("mode", _),) as options,
+            ) if len(arguments) + len(options) == 1:
+                opened = self._opened(inner)
+                wanted = arguments[0] if arguments else options[0][1]
+                mode = self._own.means(wanted)
                 if opened is not None and opened.mode == "file" and not opened.transforms and mode in ("RGB", "L"):
                     return replace(opened, mode=mode)
             case Call(function=function, arguments=(inner,), options=()):
                 called = _function(self._own, function)
                 if _opens(called):
                     self._own.means(function)
-                    return _Opened(inner, "file" if called is _image_open() else "RGB")
+                    if called is not _image_open():
+                        return _Opened(inner, "RGB")
+                    return _Opened(self._path(inner), "file")
                 opened = self._opened(inner)
                 if opened is not None and called is not None:
-                    return replace(opened, transforms=(*opened.transforms, function))
+                    return replace(opened, transforms=(*opened.transforms, function), calls=(*opened.calls, given))
         if _opens_any(self._own, given):
-            raise UnreadableError(f"does more than open a file and transform its image ({_last(given)})")
+            raise UnreadableError(f"does more than open a file and transform its image: {_last(given)}", given)
         return None
 
-    def _values(self, at: Sequence[int]) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+    def _path(self, opened: Expression) -> Expression:
+        """The path of what is given to Image.open: itself, or that of a file which is open for reading."""
+        match opened:
+            case Entered(manager=Call(function=function, arguments=(path, mode), options=())):
+                if _function(self._own, function) is open and self._own.value(mode) == "rb":
+                    self._own.means(function)
+                    return path
+        return opened
+
+    def _values(self, at: Sequence[int]) -> tuple[Sequence[Any], list[list[Sequence[Any]]]]:
         """Paths and all other values of these indices.
 
         Raises UnreadableError, and what the user's own code would raise.
         """
-        paths, *values = self._columns.work_out(at)
-        for each, column in zip(self._given, values, strict=True):
-            each.check(column)
+        paths, *columns = self._columns.work_out(at)
         for kind in set(map(type, paths)) - {*PATHS, bytes}:
-            raise UnreadableError(f"opens a {kind.__qualname__}")
-        for column in values:
-            _check_alike(column)
+            raise UnreadableError(f"opens a {kind.__qualname__}", self._images[0].path)
+        left = iter(columns)
+        values = [list(itertools.islice(left, len(each.values))) for each in self._given]
+        for each, numbers in zip(self._given, values, strict=True):
+            if each.made is not None:
+                each.made.check(numbers)
+            for expression, column in zip(each.values, numbers, strict=True):
+                _check_alike(expression, column)
         return paths, values
 
-    def _files(self, paths: Sequence[Any], values: Sequence[Sequence[Any]]) -> Files:
+    def _files(self, paths: Sequence[Any], values: Sequence[Sequence[Sequence[Any]]]) -> Files:
         """Paths and labels as the core takes them."""
-        labels = itertools.repeat(0, len(paths)) if self._label is None else values[self._label]
+        labels = itertools.repeat(0, len(paths)) if self._label is None else values[self._label][0]
         try:
             return Files.of(zip(paths, labels, strict=True))
         except RefusalError as refused:
@@ -255,11 +275,14 @@ class OpenedFiles(Node):
             same = np.array_equal(files.labels, ours.labels[at]) and all(
                 files.name(place) == ours.name(index) for place, index in enumerate(indices)
             )
-        kept = [[each.values[index] for index in indices] for each in self.part.beside]
         return (
             same
             and lowered == self.part.lowered
-            and all(_alike(values[n], was) for n, was in zip(self._order, kept, strict=True))
+            and all(
+                _alike(now, [was[index] for index in indices])
+                for n, kept in zip(self._order, self._kept, strict=True)
+                for now, was in zip(values[n], kept, strict=True)
+            )
         )
 
 
@@ -268,31 +291,19 @@ def _alike(values: Sequence[Any], others: Sequence[Any]) -> bool:
     return all(map(operator.eq, values, others)) and all(map(operator.is_, map(type, values), map(type, others)))
 
 
-def _check_alike(values: Sequence[Any]) -> None:
+def _check_alike(expression: Expression, values: Sequence[Any]) -> None:
     """Raises UnreadableError unless torch puts any of these values together without an error."""
     kinds = set(map(type, values))
     for kind in kinds - {*VALUES}:
-        raise UnreadableError(f"gives a {kind.__qualname__}")
+        raise UnreadableError(f"gives a {kind.__qualname__}", expression)
     if len(kinds) > 1:
         raise UnreadableError(
-            f"gives values of types {', '.join(sorted(kind.__name__ for kind in kinds))} in one place"
+            f"gives values of types {', '.join(sorted(kind.__name__ for kind in kinds))} in one place", expression
         )
     if int in kinds and not -(2**63) <= min(values) <= max(values) < 2**63:
-        raise UnreadableError("gives numbers that do not fit an int64")
+        raise UnreadableError("gives numbers that do not fit an int64", expression)
     if np.int64 in kinds and not collates_plainly(np.int64()):
-        raise UnreadableError("gives numbers of numpy, for which default_collate_fn_map was changed")
-
-
-def _given(own: OwnCode, given: Expression, batch: type) -> _Given:
-    """A value that is no image: as it is, or made a tensor."""
-    match given:
-        case Call(function=function, arguments=(value,), options=options):
-            if _function(own, function) in (torch.tensor, torch.as_tensor):
-                own.means(function)
-                dtypes = [own.means(each) for name, each in options if name == "dtype"]
-                if len(dtypes) == len(options) and all(type(dtype) is torch.dtype for dtype in dtypes):
-                    return _Given(value, batch, dtypes[0] if dtypes else True)
-    return _Given(given, batch)
+        raise UnreadableError("gives numbers of numpy, for which default_collate_fn_map was changed", expression)
 
 
 def _last(given: Expression) -> str:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import builtins
-from types import FunctionType, GetSetDescriptorType, ModuleType
+import sys
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
 from torch.utils.data import Dataset
 
-from ..bytecode import Attribute, Binary, Call, Constant, Expression, Index, Item, Itself, Name, UnreadableError, read
+from ..bytecode import (
+    Attribute,
+    Binary,
+    Call,
+    Callee,
+    Constant,
+    Expression,
+    Index,
+    Item,
+    Itself,
+    Name,
+    UnreadableError,
+    read,
+)
 from ..refusal import RefusalError
 from ..transforms import is_original
 from .tree import name_of
@@ -23,8 +37,20 @@ _CONTAINERS = (list, tuple, dict, set, frozenset)
 _NO_INDEX = (torch.Tensor, slice, list, tuple)
 
 
+# The usual ways to look an attribute up.
+_LOOKUPS = (vars(object)["__getattribute__"], vars(SimpleNamespace)["__getattribute__"])
+
+# Whose functions are known by what they are, and are not read through; so are those of Python's own library.
+_LIBRARIES = {
+    "PIL", "albumentations", "cv2", "goloader", "numpy", "pandas", "skimage", "timm", "torch", "torchvision",
+}  # fmt: skip
+
+
 class OwnCode:
     """What `dataset[index]` does, whatever the index. Nothing of the class is run.
+
+    Functions and methods of the user's that it calls are read through, as are properties, and the `__getitem__` of a
+    base class or of a dataset that it keeps.
 
     dataset  of a class that nobody knows
     kind     that class
@@ -37,26 +63,33 @@ class OwnCode:
         self.dataset = dataset
         self.kind = type(dataset)
         self._function = _getitem(dataset)
-        self._code = self._function.__code__
+        # Each function that was read within, by what it is called, and whether as the method of a class.
+        self._read: dict[tuple[Expression, bool], _Read] = {}
+        self._first = _Read(self._function)
         self._meant: dict[Expression, Any] = {}
         try:
-            self.reading = read(self._function, self._decide)
+            self.reading = read(self._function, self._decide, self._callee)
         except UnreadableError as error:
-            raise refusal(dataset, f"__getitem__ {error}") from None
+            raise self.unread(error) from None
 
     def refusal(self, why: str) -> RefusalError:
         """To be raised where the class is not understood."""
         return refusal(self.dataset, why)
+
+    def unread(self, error: UnreadableError) -> RefusalError:
+        """The same, where its code is not; says on which line that is."""
+        if error.of is not None and not error.place:
+            error.place = self.reading.places.get(error.of, "")
+        return refusal(self.dataset, f"__getitem__ {error}")
 
     def unchanged(self, dataset: Any) -> bool:
         """True if `dataset` is the same object, goes the same way, and what was meant is meant still."""
         if dataset is not self.dataset or type(dataset) is not self.kind:
             return False
         try:
-            function = _getitem(dataset)
             return (
-                function is self._function
-                and function.__code__ is self._code
+                self._first.unchanged(_getitem(dataset))
+                and all(known.unchanged(self._called(*called)) for called, known in self._read.items())
                 and all(self._decide(condition) is outcome for condition, outcome in self.reading.conditions)
                 and all(self.value(expression) is meant for expression, meant in self._meant.items())
             )
@@ -76,42 +109,77 @@ class OwnCode:
         match expression:
             case Constant(value=value):
                 return value
-            case Name(name=name):
-                return self._variable(name)
-            case Attribute(owner=Itself(), name=name):
-                return self._attribute(name)
+            case Itself():
+                return self.dataset
+            case Name(name=name, function=function):
+                return _variable(function, name)
             case Attribute(owner=owner, name=name):
-                module = self.value(owner)
-                if type(module) is ModuleType and name in vars(module):
-                    return vars(module)[name]
-            case Item(owner=owner, key=Constant(value=key)):
-                whole = self.value(owner)
-                if type(whole) is dict and key in whole:
-                    return whole[key]
-                if type(whole) in (list, tuple) and type(key) is int and -len(whole) <= key < len(whole):
-                    return whole[key]
-        raise UnreadableError(f"uses {expression}")
+                return _attribute(self.value(owner), name, expression)
+            case Item(owner=owner, key=Constant() | Attribute() | Name() as key):
+                whole, at = self.value(owner), self.value(key)
+                if type(whole) is dict and type(at) in _SCALARS and at in whole:
+                    return whole[at]
+                if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
+                    return whole[at]
+        raise UnreadableError(f"uses {expression}", expression)
 
-    def _variable(self, name: str) -> Any:
-        function = self._function
-        if name in function.__code__.co_freevars:
-            cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
-            try:
-                return cell.cell_contents
-            except ValueError:
-                raise UnreadableError(f"uses {name}, which is not set") from None
-        for scope in (function.__globals__, vars(builtins)):
-            if name in scope:
-                return scope[name]
-        raise UnreadableError(f"uses {name}, which is not set")
+    def _callee(self, expression: Expression) -> Callee | None:
+        """The function to be read for a call, a property or an item of a dataset, if it is one of those."""
+        arguments: tuple[Expression, ...] = ()
+        options: tuple[tuple[str, Expression], ...] = ()
+        of_item = False
+        match expression:
+            case Call(function=name, arguments=arguments, options=options):
+                called = name
+            case Attribute():
+                called = name = expression
+            case Item(owner=name, key=key):
+                called, arguments, of_item = Attribute(name, "__getitem__"), (key,), True
+            case _:
+                return None
+        try:
+            found, first = self._found(called, of_item)
+        except UnreadableError:
+            return None
+        function = _function_of(found)
+        if isinstance(expression, Attribute) != isinstance(found, property) or type(function) is not FunctionType:
+            return None
+        self._read.setdefault((called, of_item), _Read(function))
+        return Callee(function, name, (*first, *arguments), options)
 
-    def _attribute(self, name: str) -> Any:
-        shared = type(_in_class(self.kind, name))
-        if hasattr(shared, "__set__") or hasattr(shared, "__delete__"):
-            raise UnreadableError(f"uses its {name}, which is computed")
-        if name not in vars(self.dataset):
-            raise UnreadableError(f"uses {name}, and it has no attribute {name} of its own")
-        return vars(self.dataset)[name]
+    def _called(self, called: Expression, of_item: bool) -> Any:
+        """The function that is to be read for an expression now."""
+        return _function_of(self._found(called, of_item)[0])
+
+    def _found(self, called: Expression, of_item: bool) -> tuple[Any, tuple[Expression, ...]]:
+        """The function that is called, or the property, and what it is called with first: an object, for its method.
+
+        of_item  it is the `__getitem__` of a dataset, found in its class
+
+        Gives (None, ()) for what is not the user's. Raises UnreadableError.
+        """
+        if isinstance(called, Attribute):
+            owner = called.owner
+            if _is_super(owner):
+                assert isinstance(owner, Call)
+                kind, instance = map(self.value, owner.arguments)
+                mro = type(instance).__mro__
+                if self.value(owner.function) is super and kind in mro and _is_plain(instance):
+                    return _in_classes(mro[mro.index(kind) + 1 :], called.name), (owner.arguments[1],)
+                return None, ()
+            whole = self.value(owner)
+            if of_item and (not isinstance(whole, Dataset) or not _is_plain(whole)):
+                return None, ()
+            if of_item or (_is_plain(whole) and called.name not in vars(whole)):
+                found = _in_class(type(whole), called.name)
+                return found, () if isinstance(found, staticmethod) else (owner,)
+        function = self.value(called)
+        if type(function) is FunctionType:
+            return (None, ()) if _is_of_library(function) else (function, ())
+        call = _in_class(type(function), "__call__")  # of a class of the user's
+        if type(call) is FunctionType and not _is_of_library(call) and _is_plain(function):
+            return call, (called,)
+        return None, ()
 
     def _decide(self, condition: Expression) -> bool:
         """How a condition comes out. Raises UnreadableError where that depends on the index, or on code of others."""
@@ -158,6 +226,78 @@ def _truth(value: Any) -> bool | None:
     return None
 
 
+class _Read:
+    """A function as it was when it was read."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+        self._is = self._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        return self._function.__code__, self._function.__defaults__, self._function.__kwdefaults__
+
+    def unchanged(self, function: Any) -> bool:
+        """True if it is this one, and does what it did."""
+        return function is self._function and all(
+            one is other for one, other in zip(self._state(), self._is, strict=True)
+        )
+
+
+def _function_of(found: Any) -> Any:
+    """What is in a property, or in a method that takes no object."""
+    if isinstance(found, property):
+        return found.fget
+    return found.__func__ if isinstance(found, staticmethod) else found
+
+
+def _is_of_library(function: FunctionType) -> bool:
+    package = str(function.__globals__.get("__name__")).partition(".")[0]
+    return package in _LIBRARIES or package in sys.stdlib_module_names
+
+
+def _is_super(expression: Expression) -> bool:
+    return (
+        isinstance(expression, Call)
+        and isinstance(expression.function, Name)
+        and expression.function.name == "super"
+        and len(expression.arguments) == 2
+    )
+
+
+def _variable(function: FunctionType, name: str) -> Any:
+    """A variable of the module or of a function around, as a function sees it."""
+    if name in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+        try:
+            return cell.cell_contents
+        except ValueError:
+            raise UnreadableError(f"uses {name}, which is not set") from None
+    for scope in (function.__globals__, vars(builtins)):
+        if name in scope:
+            return scope[name]
+    raise UnreadableError(f"uses {name}, which is not set")
+
+
+def _attribute(owner: Any, name: str, expression: Expression) -> Any:
+    """owner.name, of a module, a class, or an object that looks its attributes up as usual."""
+    if type(owner) is ModuleType and name in vars(owner):
+        return vars(owner)[name]
+    if type(owner) is type:
+        found = _in_class(owner, name)
+        if found is not None and (type(found) is FunctionType or not hasattr(type(found), "__get__")):
+            return found
+    elif _is_plain(owner):
+        shared = _in_class(type(owner), name)
+        if hasattr(type(shared), "__set__") or hasattr(type(shared), "__delete__"):
+            raise UnreadableError(f"uses its {name}, which is computed", expression)
+        if name in vars(owner):
+            return vars(owner)[name]
+        if shared is not None and not hasattr(type(shared), "__get__"):
+            return shared
+        raise UnreadableError(f"uses {name}, and it has no attribute {name} of its own", expression)
+    raise UnreadableError(f"uses {expression}", expression)
+
+
 def refusal(dataset: Any, why: str) -> RefusalError:
     """Why a class of the user's own is not lowered."""
     kind = type(dataset)
@@ -168,7 +308,22 @@ def refusal(dataset: Any, why: str) -> RefusalError:
 
 def _in_class(kind: type, name: str) -> Any:
     """What a class, or a base of it, has by that name; None for nothing. Runs no descriptor."""
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    return _in_classes(kind.__mro__, name)
+
+
+def _in_classes(kinds: tuple[type, ...], name: str) -> Any:
+    return next((vars(base)[name] for base in kinds if name in vars(base)), None)
+
+
+def _is_plain(owner: Any) -> bool:
+    """True if attributes of an object are looked up as usual."""
+    kind = type(owner)
+    return (
+        _in_class(kind, "__getattribute__") in _LOOKUPS
+        and _in_class(kind, "__getattr__") in (None, _in_class(Dataset, "__getattr__"))
+        and type(_in_class(kind, "__dict__")) in (GetSetDescriptorType, MemberDescriptorType)
+        and type(vars(owner)) is dict
+    )
 
 
 def _getitem(dataset: Any) -> FunctionType:
@@ -177,13 +332,7 @@ def _getitem(dataset: Any) -> FunctionType:
     function = _in_class(kind, "__getitem__")
     if type(function) is not FunctionType:
         raise refusal(dataset, f"its __getitem__ is a {type(function).__name__}, not a plain function")
-    plain = (
-        _in_class(kind, "__getattribute__") is vars(object)["__getattribute__"]
-        and _in_class(kind, "__getattr__") is _in_class(Dataset, "__getattr__")
-        and type(_in_class(kind, "__dict__")) is GetSetDescriptorType
-        and type(vars(dataset)) is dict
-    )
-    if not plain:
+    if not _is_plain(dataset):
         raise refusal(dataset, "its class has a way of its own to look attributes up")
     if _in_class(kind, "__getitems__") is not None or "__getitems__" in vars(dataset):
         raise refusal(dataset, "it has __getitems__")

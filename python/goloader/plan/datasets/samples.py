@@ -47,6 +47,7 @@ class Part:
     load     opens a path as the dataset does; the image is RGB
     beside   the fields of a sample from the third on
     pairs    a sample is (image, label), and the label of type int
+    own      its files are opened by code of the user's, which has its own words for one that cannot be
     """
 
     dataset: Any
@@ -56,6 +57,7 @@ class Part:
     load: Callable[[Any], Any]
     beside: tuple[Beside, ...] = ()
     pairs: bool = True
+    own: bool = False
 
     views: ClassVar[int] = 1  # files a sample
 
@@ -123,7 +125,8 @@ class Samples:
         Raises IndexError if one is out of range: then `dataset[i]` has the error that torch's users would see.
         """
         if len(indices) and indices.view(np.uint64).max() >= self.length:  # as which a negative one is large
-            indices = np.where(indices < 0, indices + self.length, indices)
+            if self._root.negatives:
+                indices = np.where(indices < 0, indices + self.length, indices)
             if indices.view(np.uint64).max() >= self.length:
                 raise IndexError(f"index out of range for a dataset of {self.length}")
         return indices
@@ -214,6 +217,15 @@ class Images(Samples):
         part, at = self._find(row)
         assert isinstance(part, Part)
         return part.open(at)
+
+    def is_own(self, row: int) -> bool:
+        """True if a file is opened by code of the user's."""
+        part, _ = self._find(row)
+        return isinstance(part, Part) and part.own
+
+    def sample(self, row: int) -> int:
+        """Which sample a file is of."""
+        return row // self.parts[0].views
 
     def resolve(self, indices: Indices) -> Indices:
         indices = super().resolve(indices)

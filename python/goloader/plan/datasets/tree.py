@@ -48,10 +48,12 @@ class Column:
 class Node:
     """A dataset of the tree.
 
-    note  what explain() says of it, if anything
+    note       what explain() says of it, if anything
+    negatives  an index below 0 means a sample, counted from the end; else it is an error of the dataset's
     """
 
     note = ""
+    negatives = True
 
     dataset: Any
     length: int
@@ -96,7 +98,7 @@ class _Subset(Node):
         at = _integers(dataset, dataset.indices)
         self.length = len(at)
         self.structure = self.inner.structure
-        inside = (at >= -self.inner.length) & (at < self.inner.length)
+        inside = (at >= (-self.inner.length if self.inner.negatives else 0)) & (at < self.inner.length)
         self.at = np.where(inside, np.where(at < 0, at + self.inner.length, at), NOWHERE)
         self.columns = _indexed(self.inner.columns, self.at)
 
@@ -207,6 +209,7 @@ class _Stack(Node):
         self.length = dataset._length
         if any(each.length != self.length for each in self.inner):
             raise RefusalError("source", "StackDataset", "a dataset in it has changed its length since")
+        self.negatives = all(each.negatives for each in self.inner)
         structures: list[Structure] = []
         for each in self.inner:
             structures.append(shifted(each.structure, sum(map(count, structures))))
