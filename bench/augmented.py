@@ -44,6 +44,12 @@ class MocoBlur:
         return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(0.1, 2.0)))
 
 
+@augmented_case("SimCLR: colours, grey, GaussianBlur(23) (recorded)", target=2.5)
+def simclr(scratch: Path) -> ImageFolder:
+    jitter = T.RandomApply([T.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8)
+    return folder(jitter, T.RandomGrayscale(p=0.2), T.RandomApply([T.GaussianBlur(23, (0.1, 2.0))], p=0.5))
+
+
 @augmented_case("MoCo v2: colours, grey, Pillow's blur (recorded)", target=2.5)
 def moco(scratch: Path) -> ImageFolder:
     jitter = T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8)

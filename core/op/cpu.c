@@ -24,7 +24,7 @@ static int supported(const gl_kernels *kernels) {
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
     if (kernels == &gl_avx2_kernels)
-        return __builtin_cpu_supports("avx2");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
     (void)kernels; /* NEON is part of every aarch64 */
     return 1;

@@ -157,6 +157,11 @@ func (f *fuser) add(step recipe.Step) error {
 		f.push(Pass{Kind: colours[step.Kind], Factor: step.Factor, Shift: int32(step.Shift)})
 	case recipe.BoxBlur:
 		f.push(Pass{Kind: BoxBlur, Radius: step.Radius, Times: int32(step.Times)})
+	case recipe.Convolve:
+		if step.Width/2 >= f.size.Width || step.Height/2 >= f.size.Height {
+			return fmt.Errorf("%dx%d weights", step.Width, step.Height)
+		}
+		f.push(Pass{Kind: Convolve, Width: step.Width, Height: step.Height, Weights: *step.Weights})
 	case recipe.Affine, recipe.Perspective:
 		kind := Affine
 		if step.Kind == recipe.Perspective {

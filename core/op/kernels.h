@@ -3,6 +3,7 @@
 #define GOLOADER_KERNELS_H
 
 #include "blur.h"
+#include "convolve.h"
 #include "opencv.h"
 #include "resample.h"
 #include "store.h"
@@ -29,6 +30,7 @@ struct gl_kernels {
     /* Pillow's RGB to HSV, H + shift, and back, of n pixels. out and rgb do not overlap. */
     void (*hue)(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
     gl_blur *blur;
+    gl_convolve *convolve;
 };
 
 void gl_plain_grey(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);
@@ -38,6 +40,7 @@ void gl_plain_blend(const uint8_t *from, const uint8_t *to, float factor, size_t
 void gl_plain_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
 void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
 gl_blur gl_plain_blur;
+gl_convolve gl_plain_convolve;
 
 extern const gl_kernels gl_plain_kernels;
 #if defined(__x86_64__)

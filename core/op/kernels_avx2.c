@@ -416,6 +416,37 @@ TARGET static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_
     gl_blur_loop(box, src, n, dst);
 }
 
+/* GL_CONVOLVE_ROWS rows of sums at a time, so that an input serves them all. */
+__attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, const float *const *row, int32_t rows,
+                                                         int32_t width, uint8_t *dst, ptrdiff_t stride) {
+    enum { VECTOR = 8, PAIR = 2 * VECTOR };
+    const int32_t across = taps->across;
+    for (int32_t x = 0; x < width; x += PAIR) {
+        __m256 sum[GL_CONVOLVE_ROWS][2];
+        for (int y = 0; y < GL_CONVOLVE_ROWS; y++)
+            sum[y][0] = sum[y][1] = _mm256_setzero_ps();
+        for (int32_t i = 0; i < taps->down + GL_ZERO_ROWS; i++) {
+            const float *from = row[i] + x, *weight = taps->weight + (GL_ZERO_ROWS + i) * across;
+            for (int32_t j = 0; j < across; j++) {
+                const __m256 left = _mm256_loadu_ps(from + j), right = _mm256_loadu_ps(from + j + VECTOR);
+                for (int y = 0; y < GL_CONVOLVE_ROWS; y++) {
+                    const __m256 w = _mm256_broadcast_ss(weight + j - y * across);
+                    sum[y][0] = _mm256_fmadd_ps(w, left, sum[y][0]);
+                    sum[y][1] = _mm256_fmadd_ps(w, right, sum[y][1]);
+                }
+            }
+        }
+        for (int y = 0; y < rows; y++) {
+            const __m256i left = _mm256_cvtps_epi32(sum[y][0]), right = _mm256_cvtps_epi32(sum[y][1]);
+            const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(left, right), 0xD8);
+            uint8_t bytes[PAIR];
+            _mm_storeu_si128((__m128i *)bytes,
+                             _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+            memcpy(dst + y * stride + x, bytes, (size_t)(width - x < PAIR ? width - x : PAIR));
+        }
+    }
+}
+
 /* gl_plain_hue, eight pixels at a time, in float32 where it divides integers: no quotient is so near to an integer that
  * float32 would round it to that.  Grey comes out as it was. */
 typedef uint8_t bytes8 __attribute__((vector_size(8)));
@@ -507,6 +538,7 @@ const gl_kernels gl_avx2_kernels = {
     .smooth = gl_avx2_smooth,
     .hue = hue,
     .blur = blur,
+    .convolve = convolve,
 };
 
 #endif

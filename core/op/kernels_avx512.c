@@ -512,6 +512,37 @@ WIDE static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t 
     gl_blur_loop(box, src, n, dst);
 }
 
+/* GL_CONVOLVE_ROWS rows of sums at a time, so that an input serves them all. */
+TARGET static void convolve(const gl_taps *taps, const float *const *row, int32_t rows, int32_t width, uint8_t *dst,
+                            ptrdiff_t stride) {
+    enum { PAIR = 2 * BLOCK };
+    const int32_t across = taps->across;
+    for (int32_t x = 0; x < width; x += PAIR) {
+        __m512 sum[GL_CONVOLVE_ROWS][2];
+        for (int y = 0; y < GL_CONVOLVE_ROWS; y++)
+            sum[y][0] = sum[y][1] = _mm512_setzero_ps();
+        for (int32_t i = 0; i < taps->down + GL_ZERO_ROWS; i++) {
+            const float *from = row[i] + x, *weight = taps->weight + (GL_ZERO_ROWS + i) * across;
+            for (int32_t j = 0; j < across; j++) {
+                const __m512 left = _mm512_loadu_ps(from + j), right = _mm512_loadu_ps(from + j + BLOCK);
+                for (int y = 0; y < GL_CONVOLVE_ROWS; y++) {
+                    const __m512 w = _mm512_set1_ps(weight[j - y * across]);
+                    sum[y][0] = _mm512_fmadd_ps(w, left, sum[y][0]);
+                    sum[y][1] = _mm512_fmadd_ps(w, right, sum[y][1]);
+                }
+            }
+        }
+        const int32_t n = width - x < PAIR ? width - x : PAIR;
+        const __mmask16 first = (__mmask16)(n < BLOCK ? (1u << n) - 1 : 0xFFFF);
+        const __mmask16 second = (__mmask16)(n < BLOCK ? 0 : (1u << (n - BLOCK)) - 1);
+        for (int y = 0; y < rows; y++) {
+            uint8_t *to = dst + y * stride + x;
+            _mm_mask_storeu_epi8(to, first, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum[y][0])));
+            _mm_mask_storeu_epi8(to + BLOCK, second, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum[y][1])));
+        }
+    }
+}
+
 /* gl_plain_hue for sixteen pixels at a time. */
 TARGET static void hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
     const __m512i one = _mm512_set1_epi32(1), three = _mm512_set1_epi32(3), five = _mm512_set1_epi32(5);
@@ -600,6 +631,7 @@ const gl_kernels gl_avx512_kernels = {
     .smooth = gl_avx2_smooth,
     .hue = hue,
     .blur = blur,
+    .convolve = convolve,
 };
 
 #endif

@@ -130,6 +130,7 @@ const gl_kernels gl_neon_kernels = {
     .smooth = gl_plain_smooth,
     .hue = gl_plain_hue,
     .blur = gl_plain_blur,
+    .convolve = gl_plain_convolve,
 };
 
 #endif

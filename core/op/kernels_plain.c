@@ -1,4 +1,5 @@
 /* The kernels in plain C: what the others must equal, and what they fall back to. */
+#include <math.h>
 #include <string.h>
 
 #include "colour_loops.h"
@@ -97,6 +98,23 @@ void gl_plain_blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *ds
     gl_blur_loop(box, src, n, dst);
 }
 
+void gl_plain_convolve(const gl_taps *taps, const float *const *row, int32_t rows, int32_t width, uint8_t *dst,
+                       ptrdiff_t stride) {
+    enum { CHUNK = 64 };
+    const float *const weights = taps->weight + GL_ZERO_ROWS * taps->across;
+    for (int32_t y = 0; y < rows; y++, dst += stride)
+        for (int32_t x = 0; x < width; x += CHUNK) {
+            const int32_t n = width - x < CHUNK ? width - x : CHUNK;
+            float sum[CHUNK] = {0};
+            for (int32_t i = 0; i < taps->down; i++)
+                for (int32_t j = 0; j < taps->across; j++)
+                    for (int32_t k = 0; k < n; k++)
+                        sum[k] = fmaf(weights[i * taps->across + j], row[y + i][x + j + k], sum[k]);
+            for (int32_t k = 0; k < n; k++)
+                dst[x + k] = sum[k] > 255.0f ? 255 : (uint8_t)rintf(sum[k]);
+        }
+}
+
 /* Pillow (src/libImaging/Convert.c) follows Python's colorsys in float32 and double.  What is written here in float32 and
  * integers gives the same bytes for every colour and shift, which tests_py/kernels tries one by one. */
 void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
@@ -148,4 +166,5 @@ const gl_kernels gl_plain_kernels = {
     .smooth = gl_plain_smooth,
     .hue = gl_plain_hue,
     .blur = gl_plain_blur,
+    .convolve = gl_plain_convolve,
 };

@@ -115,6 +115,7 @@ const (
 	Turn         PassKind = C.GL_TURN         // by 90 degrees counter-clockwise; flip
 	Select       PassKind = C.GL_SELECT       // the Planes planes that Fill names
 	BoxBlur      PassKind = C.GL_BOX_BLUR     // with Radius, Times times
+	Convolve     PassKind = C.GL_CONVOLVE     // with Width x Height weights
 )
 
 // Modes of Grey: whose weights.
@@ -149,6 +150,7 @@ type Pass struct {
 	Shift                          int32
 	Radius                         [2]float32
 	Times                          int32
+	Weights                        [2][recipe.TapsMax]float32
 	Matrix                         [8]float64
 	Table                          [3][256]uint8
 }

@@ -9,6 +9,7 @@
 #define GOLOADER_OP_H
 
 #include "../decode/decoder.h"
+#include "convolve.h"
 
 enum {
     GL_PASSES_MAX = 16,
@@ -53,7 +54,8 @@ enum {
     GL_PERSPECTIVE = 11,
     GL_TURN = 12,
     GL_SELECT = 13,
-    GL_BOX_BLUR = 14
+    GL_BOX_BLUR = 14,
+    GL_CONVOLVE = 15
 };
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
 /* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
@@ -92,7 +94,9 @@ enum {
  *   GL_TURN      by 90 degrees counter-clockwise, as Image.transpose(ROTATE_90) does; then flip.
  *   GL_SELECT    `planes` (1 or 3) planes come out: those of the input that `fill` names.
  *   GL_BOX_BLUR  ImageFilter.BoxBlur with radius[0] across and then radius[1] down (0 to GL_RADIUS_MAX), each `times`
- *                times (1 to GL_TIMES_MAX). */
+ *                times (1 to GL_TIMES_MAX).
+ *   GL_CONVOLVE  torchvision's gaussian_blur of bytes, as convolve.h says: width and height are the weights across and
+ *                down, weight[0] and weight[1] their float32; the border is mirrored. */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;
@@ -106,6 +110,7 @@ typedef struct gl_pass {
     int32_t shift; /* 0 to 255 */
     float radius[2];
     int32_t times;
+    float weight[2][GL_TAPS_MAX];
     double matrix[8];
     uint8_t table[3][256];
 } gl_pass;

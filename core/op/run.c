@@ -126,6 +126,11 @@ static int is_filter(int32_t filter) {
            (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
 }
 
+/* Whether so many weights go over an axis of n: the mirrored border is narrower than that. */
+static int is_odd_taps(int32_t taps, int32_t n) {
+    return taps >= 1 && taps <= GL_TAPS_MAX && taps % 2 == 1 && taps / 2 < n;
+}
+
 /* What is wrong with a pass over an image of shape *in, or NULL and *in is what comes out. */
 static const char *check_pass(const gl_pass *pass, shape *in) {
     int64_t width = pass->width, height = pass->height;
@@ -174,6 +179,15 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
             if (!(pass->radius[i] >= 0 && pass->radius[i] <= GL_RADIUS_MAX))
                 return "no radius to blur with";
         return pass->times >= 1 && pass->times <= GL_TIMES_MAX ? NULL : "a blur is done 1 to 16 times";
+    case GL_CONVOLVE:
+        if (!is_odd_taps(pass->width, in->width) || !is_odd_taps(pass->height, in->height))
+            return "weights are 1, 3, ... 31 each way, and the image has more pixels than half of that";
+        for (int32_t i = 0; i < pass->width + pass->height; i++) {
+            const float weight = i < pass->width ? pass->weight[0][i] : pass->weight[1][i - pass->width];
+            if (!(weight >= 0 && weight <= 1))
+                return "a weight that is not between 0 and 1";
+        }
+        return NULL;
     case GL_TURN:
         if (!is_size(in->height, in->width))
             return "an image on the way is empty or has more than 2^31 - 1 pixels";
@@ -312,6 +326,7 @@ static int begin_pass(turn *t, shape in) {
         [GL_TURN] = gl_turn_begin,
         [GL_SELECT] = gl_select_begin,
         [GL_BOX_BLUR] = gl_blur_begin,
+        [GL_CONVOLVE] = gl_convolve_begin,
     };
     return begin[pass->kind](&t->stage);
 }

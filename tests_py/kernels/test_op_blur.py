@@ -1,15 +1,18 @@
-"""Blurs of core/op against Pillow: every byte, with every set of kernels."""
+"""Blurs of core/op against Pillow and torchvision: every byte, with every set of kernels."""
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 import struct
 
 import numpy as np
 import pytest
-from op_library import BOX_BLUR, Bytes, Pass, Worker, identity, noise, planar, side
+from op_library import BOX_BLUR, CONVOLVE, Bytes, Pass, Worker, identity, noise, planar, side
 from PIL import Image, ImageFilter
 
 from goloader._steps import filter_of
+from goloader.plan.probe import torch_convolves
 
 
 def blurring(chosen: ImageFilter.Filter) -> list[Pass]:
@@ -57,3 +60,43 @@ def test_what_pillow_refuses_is_left_to_it() -> None:
     changed = ImageFilter.BoxBlur(2)
     changed.radius = -1
     assert filter_of(changed) is None
+
+
+@pytest.mark.parametrize("api", ["torchvision.transforms", "torchvision.transforms.v2"])
+def test_the_convolution_equals_torchvision(worker: Worker, api: str) -> None:
+    """Where torch_convolves() says that torch adds as core/op does."""
+    functional = pytest.importorskip(f"{api}.functional")
+    if not torch_convolves():
+        pytest.skip("torch adds in another order here")
+    blur_step = importlib.import_module("goloader.trace.hooks.blur").blur_step
+    module = "_misc" if api.endswith("v2") else "_functional_tensor"
+    package = f"{api}.functional" if api.endswith("v2") else api
+    weights = importlib.import_module(f"{package}.{module}")._get_gaussian_kernel1d
+    rng = np.random.default_rng(2)
+    longest = 60 if worker.name == "plain" else 300
+    for _ in range(80):
+        pixels = picture(rng)[:longest, :longest]
+        pixels = np.ascontiguousarray(np.full_like(pixels, 255) if rng.random() < 0.1 else pixels)
+        size, mode = pixels.shape[1::-1], "L" if pixels.ndim == 2 else "RGB"
+        counts, sigma = (2 * rng.integers(0, 16, 2) + 1).tolist(), rng.uniform(0.1, 4.0, 2).tolist()
+        step = blur_step(weights, counts, sigma, size, mode)
+        if step is None:
+            assert counts[0] // 2 >= size[0] or counts[1] // 2 >= size[1] or (mode == "L" and min(counts) <= 3)
+            continue
+        one = Pass(kind=CONVOLVE, width=counts[0], height=counts[1])
+        ctypes.memmove(one.weight, step[32:], len(step) - 32)
+        got = worker.run(pixels, [one], size, identity(3 if mode == "RGB" else 1))
+        want = functional.gaussian_blur(Image.fromarray(pixels), counts, sigma)
+        assert np.array_equal(got, planar(want)), (size, counts, sigma)
+
+
+def test_torch_with_fewer_bits_or_without_onednn_is_left_to_itself() -> None:
+    functional = pytest.importorskip("torchvision.transforms._functional_tensor")
+    torch = pytest.importorskip("torch")
+    blur_step = importlib.import_module("goloader.trace.hooks.blur").blur_step
+    arguments = functional._get_gaussian_kernel1d, 5, 1.5, (20, 30), "RGB"
+    assert (blur_step(*arguments) is not None) == torch_convolves()
+    with torch.autocast("cpu"):
+        assert blur_step(*arguments) is None
+    with torch.backends.mkldnn.flags(enabled=False):
+        assert blur_step(*arguments) is None

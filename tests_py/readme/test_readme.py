@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
-from PIL import Image
+from PIL import Image, ImageFilter
 from torch import nn
 from torch.utils import data
 from torchvision import datasets
@@ -166,6 +166,14 @@ def each_of(names: tuple[str, ...]) -> Callable[[Path], Iterator[data.Dataset[An
                 yield image_folder(root, v1.Compose([v1.Resize((9, 9)), step, v1.ToTensor()]))
 
     return make
+
+
+def pillow_blur(image: Image.Image) -> Image.Image:
+    return image.filter(ImageFilter.GaussianBlur(1.5))
+
+
+def pillow_box(image: Image.Image) -> Image.Image:
+    return image.filter(ImageFilter.BoxBlur(2))
 
 
 def tails(root: Path) -> Iterator[data.Dataset[Any]]:
@@ -461,9 +469,19 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         ),
     ),
     (
+        "blurs",
+        "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights; Pillow's `ImageFilter.GaussianBlur` and `BoxBlur`",
+        lambda root: (
+            image_folder(root, v1.Compose([v1.Resize((20, 20)), step, *TAIL]))
+            for step in (v1.GaussianBlur(31), v2.GaussianBlur(5), pillow_blur, pillow_box)
+        ),
+    ),
+    (
         "other transforms",
-        "`GaussianBlur`, `AugMix`, `ElasticTransform`, ...",
-        lambda root: (image_folder(root, v1.Compose([step, *TAIL])) for step in (v1.GaussianBlur(3), v1.AugMix())),
+        "`AugMix`, `ElasticTransform`, ...",
+        lambda root: (
+            image_folder(root, v1.Compose([step, *TAIL])) for step in (v1.ElasticTransform(sigma=0.5), v1.AugMix())
+        ),
     ),
     (
         "geometry of uint8 tensors, v2",

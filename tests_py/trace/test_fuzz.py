@@ -55,6 +55,7 @@ def image_step(r: random.Random, image: Any) -> Any:
             lambda: image.filter(ImageFilter.MedianFilter(3)),
             lambda: image.filter(ImageFilter.GaussianBlur),
             lambda: image.filter(ImageFilter.GaussianBlur(r.choice([0, 0.3, 2, -1.5, 40.5, (0, 1.5), (2, 0.1), "2"]))),
+            lambda: F.gaussian_blur(image, r.choice([3, [5, 9], [1, 3], [33, 5]]), r.choice([None, 1.5, [0.2, 3.0]])),
             lambda: image.filter(ImageFilter.BoxBlur(r.choice([0, 1, 2.5, 100, (3, 0), [1, 2], -1]))),
             lambda: r.choice([F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_sharpness])(
                 image, r.choice([0, 1, 0.3, 1.7])

@@ -8,6 +8,7 @@ whose results are known for each rule. Anything that fits none of the rules is a
 from __future__ import annotations
 
 import math
+import platform
 import sys
 import zlib
 from dataclasses import dataclass
@@ -19,7 +20,16 @@ from numpy.typing import NDArray
 
 from .refusal import Refusal, RefusalError
 
-__all__ = ["PassOrder", "World", "pass_order_of", "resized", "torch_resizes", "vertical_first", "world"]
+__all__ = [
+    "PassOrder",
+    "World",
+    "pass_order_of",
+    "resized",
+    "torch_convolves",
+    "torch_resizes",
+    "vertical_first",
+    "world",
+]
 
 PassOrder = Literal["horizontal_first", "tall_first", "shrink_first"]
 
@@ -254,6 +264,40 @@ def torch_nearest() -> bool:
         if not np.array_equal(got, want):
             return False
     return True
+
+
+# Channels, height, width, weights down and across, and the CRC-32 of torch's sums.
+_CONVOLUTIONS = (
+    (3, 20, 19, 3, 3, 2414977821),
+    (3, 33, 40, 9, 9, 331100597),
+    (3, 40, 70, 23, 23, 3648812080),
+    (3, 18, 31, 1, 5, 3850021794),
+    (1, 33, 40, 9, 9, 128280891),
+    (1, 30, 41, 5, 23, 3419069063),
+)
+
+
+@cache
+def torch_convolves() -> bool:
+    """Whether torch's convolutions of channels by themselves add as core/op/convolve.h says.
+
+    oneDNN's do where the processor has a fused multiply-add: those of RGB, and those of one channel with more than 3
+    weights each way. On other processors than x86-64 its ways have not been looked at.
+    """
+    import torch
+
+    def crc(channels: int, height: int, width: int, down: int, across: int) -> int:
+        numbers = np.arange(channels * height * width, dtype=np.uint32)
+        values = ((numbers * numbers * np.uint32(2654435761) >> 15) % 256).astype(np.float32)
+        weights = np.arange(1, down * across + 1, dtype=np.float32) * np.float32(0.618034) % np.float32(1.0)
+        sums = torch.nn.functional.conv2d(
+            torch.from_numpy(values.reshape(1, channels, height, width)),
+            torch.from_numpy(weights.reshape(1, 1, down, across)).expand(channels, 1, down, across),
+            groups=channels,
+        )
+        return zlib.crc32(sums.numpy().tobytes())
+
+    return platform.machine() in ("x86_64", "AMD64") and all(crc(*case) == known for *case, known in _CONVOLUTIONS)
 
 
 def _probe_torch() -> bool:

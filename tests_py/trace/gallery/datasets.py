@@ -622,6 +622,11 @@ CASES: dict[str, Case] = {
     "to numpy and back": Case(Through),
     "SimCLR": Case(lambda root: SimClr(root, TRAIN)),
     "SimCLR, stacked": Case(lambda root: SimClrStacked(root, TRAIN)),
+    "SimCLR with blur": Case(
+        lambda root: SimClr(
+            root, T.Compose([T.RandomResizedCrop(32), T.RandomApply([T.GaussianBlur(7, (0.1, 2.0))], p=0.5), *NORM])
+        )
+    ),
     "MoCo v2": Case(
         lambda root: SimClr(
             root,

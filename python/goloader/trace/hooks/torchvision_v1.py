@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 from torchvision import utils
-from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functional_pil, functional
+from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functional_pil, _functional_tensor, functional
 
 from ... import _steps
 from .. import switch
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
 from ..tensor import StandInTensor, record_function, tensor_of
 from ..value import of_image
+from . import blur
 from .pillow import from_array, record_border
 from .swap import Swap
 
@@ -40,6 +41,7 @@ def swaps() -> tuple[Swap, ...]:
         Swap(utils._Image_fromarray, from_array),  # to_pil_image's
         Swap(RandomResizedCrop.get_params, _get_params),
         Swap(functional.resized_crop, _resized_crop),
+        Swap(functional.gaussian_blur, blur.of_image(_functional_tensor._get_gaussian_kernel1d)),
     )
 
 

@@ -17,6 +17,7 @@ from torchvision import tv_tensors
 from torchvision.io import image as io
 from torchvision.transforms.v2 import _misc, _utils
 from torchvision.transforms.v2.functional import _geometry
+from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from ... import _steps
@@ -27,6 +28,7 @@ from ..recipe import STEPS_MAX, Recipe, Source
 from ..session import Session
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
 from ..value import of_image
+from . import blur
 from .swap import Swap
 
 __all__ = ["swaps"]
@@ -41,6 +43,8 @@ def swaps() -> tuple[Swap, ...]:
         Swap(io.decode_image, _decode_image),
         Swap(_geometry.resize_image, _resize_image),
         Swap(_geometry.pad_image, _pad_image),
+        Swap(functional_misc._gaussian_blur_image_pil, blur.of_image(functional_misc._get_gaussian_kernel1d)),
+        Swap(functional_misc.gaussian_blur_image, _gaussian_blur_image),
         Swap(tv_tensors.TVTensor._to_tensor, _to_tensor),
         Swap(_misc.ToDtype.transform, _to_dtype),
         Swap(_utils._get_fill, _get_fill),
@@ -226,7 +230,7 @@ def _contiguous(pixels: Any) -> torch.Tensor:
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
-# ---- resize and pad
+# ---- resize, pad and blur
 
 
 def _resize_image(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -290,3 +294,27 @@ def _padded(
     steps = (_steps.pad(left, top, right, bottom, mode, (int(value),)),)
     made = shown.then(lambda real: original(real, padding, fill, mode), (), steps, size, shown.mode)
     return _tensor(made, "chw", session)  # torch takes no tensor of one image for channels_last here
+
+
+def _gaussian_blur_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def gaussian_blur_image(image: Any, kernel_size: Any, sigma: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(image, StandInTensor):
+            made = _blurred(original, image, kernel_size, sigma, session)
+            if made is not None:
+                return made
+        return original(image, kernel_size, sigma)
+
+    return gaussian_blur_image
+
+
+def _blurred(original: Any, image: StandInTensor, counts: Any, sigma: Any, session: Session) -> StandInTensor | None:
+    shown = bytes_of(image)
+    if shown is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
+        return None
+    step = blur.blur_step(functional_misc._get_gaussian_kernel1d, counts, sigma, shown.size, shown.mode)
+    if step is None:
+        return None
+    counts, sigma = blur.kept(counts), blur.kept(sigma)
+    made = shown.then(lambda real: original(real, counts, sigma), (), (step,), shown.size, shown.mode)
+    return _tensor(made, "chw", session)

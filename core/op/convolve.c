@@ -1,0 +1,66 @@
+/* torchvision's Gaussian blur: a convolution in float32 of an image with its border mirrored. */
+#include <string.h>
+
+#include "stage.h"
+
+enum { ROWS_MAX = GL_TAPS_MAX + GL_ZERO_ROWS };
+
+/* A product of two weights each, rounded to float32. */
+static gl_taps taps_of(const gl_pass *pass) {
+    gl_taps taps = {.across = pass->width, .down = pass->height};
+    for (int32_t i = 0; i < taps.down; i++)
+        for (int32_t j = 0; j < taps.across; j++)
+            taps.weight[(GL_ZERO_ROWS + i) * taps.across + j] = pass->weight[1][i] * pass->weight[0][j];
+    return taps;
+}
+
+/* Where an axis of n goes on, less than n beyond its ends. */
+static int32_t mirrored(int32_t at, int32_t n) {
+    return at < 0 ? -at : at < n ? at : 2 * (n - 1) - at;
+}
+
+/* Numbers from a row to the next. */
+static size_t row_numbers(const gl_stage *stage) {
+    return gl_round_up((size_t)stage->in_width + GL_TAPS_MAX, GL_ALIGN / sizeof(float));
+}
+
+static void whole_convolve(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
+    const gl_target *target = &stage->target;
+    const int32_t width = target->width, height = target->height;
+    const gl_taps taps = taps_of(stage->pass);
+    float *const numbers = (float *)stage->scratch->middle.data;
+    const size_t step = row_numbers(stage);
+    for (int32_t p = 0; p < target->planes; p++) {
+        for (int32_t y = 0; y < height; y++) {
+            const uint8_t *from = plane[p] + y * stride;
+            float *to = numbers + (size_t)y * step + taps.across / 2;
+            for (int32_t x = 0; x < width; x++)
+                to[x] = from[x];
+            for (int32_t x = 1; x <= taps.across / 2; x++) {
+                to[-x] = from[x];
+                to[width - 1 + x] = from[width - 1 - x];
+            }
+        }
+        for (int32_t y = 0; y < height; y += GL_CONVOLVE_ROWS) {
+            const float *row[ROWS_MAX];
+            for (int32_t i = 0; i < taps.down + GL_ZERO_ROWS; i++) {
+                const int32_t last = height - 1 + taps.down / 2, at = y + i - taps.down / 2;
+                row[i] = numbers + (size_t)mirrored(at < last ? at : last, height) * step;
+            }
+            uint8_t *built = gl_target_rows(target, p, y);
+            const int32_t rows = height - y < GL_CONVOLVE_ROWS ? height - y : GL_CONVOLVE_ROWS;
+            stage->kernels->convolve(&taps, row, rows, width, built, target->stride);
+            gl_target_put(target, p, y, rows, built, target->stride);
+        }
+    }
+}
+
+int gl_convolve_begin(gl_stage *stage) {
+    const size_t rows = (size_t)stage->in_height * row_numbers(stage) * sizeof(float);
+    if (gl_buffer_grow(&stage->scratch->middle, rows + GL_CONVOLVE_SLACK) != 0)
+        return -1;
+    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
+    stage->take = gl_stage_collect;
+    stage->whole = whole_convolve;
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* convolve.h: torch's convolution of one channel in float32, as oneDNN does it where there is a fused multiply-add: from 0
+ * on, a tap at a time, row by row. */
+#ifndef GOLOADER_CONVOLVE_H
+#define GOLOADER_CONVOLVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GL_TAPS_MAX = 31,        /* across and down */
+    GL_CONVOLVE_ROWS = 4,    /* that are made at a time */
+    GL_CONVOLVE_SLACK = 128, /* bytes that may be read behind a row's last number */
+    /* Rows of zeros before and behind the weights: what they add to a sum does not change it, and all rows of a batch then
+     * take the same inputs. */
+    GL_ZERO_ROWS = GL_CONVOLVE_ROWS - 1
+};
+
+/* Weights [GL_ZERO_ROWS + down + GL_ZERO_ROWS][across]. */
+typedef struct gl_taps {
+    int32_t across, down;
+    float weight[(GL_TAPS_MAX + 2 * GL_ZERO_ROWS) * GL_TAPS_MAX];
+} gl_taps;
+
+/* `rows` (at most GL_CONVOLVE_ROWS) rows of width sums, rounded to even and clipped.  Row y is of row[y] to row[y + down - 1],
+ * each of width + across - 1 numbers; there are down + GL_ZERO_ROWS of these.  Touches nothing behind width. */
+typedef void gl_convolve(const gl_taps *taps, const float *const *row, int32_t rows, int32_t width, uint8_t *dst,
+                         ptrdiff_t stride);
+
+#endif
