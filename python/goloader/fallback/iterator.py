@@ -23,6 +23,9 @@ from .worker import Board, Greeting, Worker
 if TYPE_CHECKING:
     from .._loader import DataLoader
 
+# Makes the process of torch's next worker: of a multiprocessing context, torch's loop, and its arguments.
+Hire = Callable[[Any, Callable[..., None], tuple[Any, ...]], Any]
+
 # Kept beside the loaders from epoch to epoch, so that loaders pickle and copy as torch's do.
 _slots: Beside[DataLoader[Any], Slots] = Beside()
 
@@ -60,13 +63,22 @@ class WorkerIterator(_MultiProcessingDataLoaderIter):
         self._owner = next(_owners)
         self._board = Board(loader.num_workers)
         self._pid = os.getpid()
-        super().__init__(Seen(loader, self._worker()))
+        super().__init__(Seen(loader, self._hire(loader)))
         # The range that tools look for in a profile.
         self._profile_name = f"enumerate(DataLoader)#{_MultiProcessingDataLoaderIter.__name__}.__next__"
 
     def _worker(self) -> Worker:
         """What goes to each worker process; a subclass may have its own."""
         return Worker(self._slots, self._owner, self._board)
+
+    def _hire(self, loader: DataLoader[Any]) -> Hire:
+        """What makes worker processes; a subclass may have several workers in one."""
+        worker = self._worker()
+
+        def process(context: Any, target: Callable[..., None], arguments: tuple[Any, ...]) -> Any:
+            return context.Process(target=worker.run, args=(target, *arguments))
+
+        return process
 
     def _greeted(self, greeting: Greeting, said: Any) -> None:
         """Called when a worker is ready for the tasks of an epoch, with its Worker.greeting."""
@@ -154,9 +166,9 @@ def _ending(code: int) -> str:
 class Seen:
     """A loader as torch's iterator sees it: with processes that run our worker."""
 
-    def __init__(self, loader: DataLoader[Any], worker: Worker) -> None:
+    def __init__(self, loader: DataLoader[Any], hire: Hire) -> None:
         self.loader = loader
-        self.multiprocessing_context = _Context(loader.multiprocessing_context or torch.multiprocessing, worker)
+        self.multiprocessing_context = _Context(loader.multiprocessing_context or torch.multiprocessing, hire)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.loader, name)
@@ -165,11 +177,11 @@ class Seen:
 class _Context:
     """A multiprocessing context, or module, whose processes run our worker around their target."""
 
-    def __init__(self, context: Any, worker: Worker) -> None:
-        self._context, self._worker = context, worker
+    def __init__(self, context: Any, hire: Hire) -> None:
+        self._context, self._hire = context, hire
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
 
     def Process(self, *, target: Callable[..., None], args: tuple[Any, ...]) -> Any:  # noqa: N802, torch calls it so
-        return self._context.Process(target=self._worker.run, args=(target, *args))
+        return self._hire(self._context, target, args)

@@ -133,6 +133,10 @@ class Worker:
         """
         return None
 
+    def collates(self, empty: collate.Empty) -> None:
+        """Has default_collate take its tensors from `empty`."""
+        collate.install(empty)
+
     def run(self, loop: Callable[..., None], *positional: Any) -> None:
         """The worker process's target in place of torch's `loop`."""
         arguments = inspect.signature(loop).bind(*positional).arguments
@@ -140,7 +144,7 @@ class Worker:
         progress = _Note(self.board.record(worker))
         packer = Packer(self.slots, self.owner)
         whole = hasattr(dataset_of(arguments), "__getitems__")
-        collate.install(lambda shape, dtype: packer.empty(shape, dtype) if progress.collating else None)
+        self.collates(lambda shape, dtype: packer.empty(shape, dtype) if progress.collating else None)
         data_queue = _DataQueue(arguments["data_queue"], self, packer, progress, worker)
         arguments["index_queue"] = _IndexQueue(arguments["index_queue"], data_queue, self, progress, whole)
         arguments["data_queue"] = data_queue

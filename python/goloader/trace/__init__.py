@@ -25,6 +25,7 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     fetch.py     in front of torch's fetcher: record, make, and begin again where anything is in the way
     state.py     attributes of a dataset, noted and put back
     worker.py    the same in a worker process, which sends recipes home
+    crew.py      several workers in one such process
     shipment.py  a recorded batch on its way there
     iterator.py  torch's iterator over such processes
     same.py      comparison, for the shadow check

@@ -6,14 +6,17 @@ for its own as it is returned.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from torch.utils.data import _utils
+from torch.utils.data import MapDataPipe, _utils
 from torch.utils.data._utils import pin_memory
 
+from ..fallback.iterator import Hire
 from ..fallback.parcel import Delivered
 from ..state.workers import ReportedIterator
+from .crew import Crews
 from .native import CoreNative
 from .record import Record
 from .same import difference
@@ -48,7 +51,18 @@ class TracingIterator(ReportedIterator):
     def _worker(self) -> TracingWorker:
         return TracingWorker(self._slots, self._owner, self._board, self._every, self._record, self._ahead_max)
 
+    def _hire(self, loader: DataLoader[Any]) -> Hire:
+        processes = self._record.tracers(loader.num_workers)
+        # A worker_init_fn may do anything to its process, and torch has one for a pipe.
+        prepared = loader.worker_init_fn is not None or isinstance(loader.dataset, MapDataPipe)
+        if processes == loader.num_workers or prepared:
+            self._record.crews = None
+            return super()._hire(loader)
+        self._record.crews = processes, loader.num_workers
+        return Crews(self._worker(), loader.num_workers, processes).process
+
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._begun, self._busy = time.perf_counter(), 0.0
         if self._native is not None:
             self._native.reset()
         self._asked.clear()
@@ -113,6 +127,9 @@ class TracingIterator(ReportedIterator):
             self._make_again(firsts)
             return self._next_data()  # type: ignore[no-untyped-call]
         letter = arrival.letter
+        self._busy += letter.work.seconds
+        self._record.demand = self._busy / (time.perf_counter() - self._begun)
+        self._record.steady &= letter.work.steady
         if letter.made is not None:
             self._record.add(letter.made)
             if arrival.check is not None:

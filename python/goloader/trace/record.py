@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
@@ -46,6 +47,9 @@ class Record:
     leaves     place in the batch, or what needed them before -> images that the core made for it
     reasons    (what was done, line) -> how often that made a stand-in real
     keeps      arrays outlived their batch, so that there are no stand-ins for any
+    steady     no sample has changed what another may be made from
+    demand     worker processes that were busy at a time, of the last epoch with any; None if there was none
+    crews      (processes, workers) of the last epoch whose workers shared processes; None if there was none
     """
 
     off: Refusal | None = None
@@ -61,6 +65,9 @@ class Record:
     checks: int = 0
     slower: int = 0
     keeps: bool = False
+    steady: bool = True
+    demand: float | None = None
+    crews: tuple[int, int] | None = None
     leaves: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -75,6 +82,16 @@ class Record:
         if self.off is not None or not self.leaves:
             return "Python"
         return "partly" if self.reasons else "native"
+
+    def tracers(self, workers: int) -> int:
+        """How many processes an epoch's workers share: as many as keep them idle for half of the time.
+
+        Each has one to itself while nothing was measured, while Python makes pixels, and where samples leave something
+        behind, which other workers must not find.
+        """
+        if self.demand is None or self.state != "native" or not self.steady:
+            return workers
+        return min(workers, max(1, math.ceil(2 * self.demand)))
 
     def stop(self, what: str, why: str, warn: bool = False) -> None:
         """Ends tracing of this dataset."""
@@ -162,6 +179,10 @@ class Record:
         for (what, line), count in self.reasons.most_common(8):
             times = f"{number_of(count, 'time')} at {line}"
             rows.append(Row("trace", what, "Python", f"needs the pixels, {times}: Python does this and what follows"))
+        if self.crews is not None:
+            processes, workers = self.crews
+            what = f"{number_of(processes, 'process', 'processes')} for {workers} workers"
+            rows.append(Row("trace", what, "Python", "to run your code, no more were kept busy"))
         if self.off is not None:
             rows.append(Row("trace", "from here on", "Python", f"it runs as torch runs it: {self.off.why}"))
         return rows

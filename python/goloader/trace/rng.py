@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["Generators", "same_states"]
+__all__ = ["GENERATORS", "Generators", "same_states"]
+
+# The classes of generators that a dataset may have.
+GENERATORS = (torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
 
 # A dataset is looked through no further.
 _OBJECTS_MAX = 5000
@@ -28,7 +31,7 @@ class Generators:
     def _find(self, value: Any, depth: int) -> None:
         if depth > _DEPTH_MAX or id(value) in self._seen or len(self._seen) >= _OBJECTS_MAX:
             return
-        if isinstance(value, (torch.Generator, np.random.Generator, np.random.RandomState, random.Random)):
+        if isinstance(value, GENERATORS):
             self._seen.add(id(value))
             self._own.append(value)
         elif type(value) in (list, tuple, dict):
@@ -39,6 +42,10 @@ class Generators:
             self._seen.add(id(value))
             for item in list(vars(value).values()):
                 self._find(item, depth + 1)
+
+    def are(self, *roots: Any) -> bool:
+        """Whether these are the generators that are found among the attributes of these objects now."""
+        return list(map(id, self._own)) == list(map(id, Generators(*roots)._own))
 
     def save(self) -> list[Any]:
         """What restore takes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils.data._utils import pin_memory
@@ -20,7 +20,18 @@ from .record import Record
 from .value import Memory
 from .wire import FIELDS_MAX, encode
 
-__all__ = ["Arrival", "Letter", "Recipes", "Shipment"]
+__all__ = ["Arrival", "Letter", "Recipes", "Shipment", "Work"]
+
+
+class Work(NamedTuple):
+    """What a batch took in its worker.
+
+    seconds  that the worker was busy with it
+    steady   samples have left nothing behind that others may be made from
+    """
+
+    seconds: float
+    steady: bool
 
 
 class Letter:
@@ -30,10 +41,11 @@ class Letter:
     made        what was recorded of the batch; None if it was made without stand-ins
     off         why nothing is recorded by this worker any more
     warn        whether the user is to be warned of that
+    work        what it took
     """
 
-    def __init__(self, generation: int, made: Record | None, off: Refusal | None, warn: bool) -> None:
-        self.generation, self.made, self.off, self.warn = generation, made, off, warn
+    def __init__(self, generation: int, made: Record | None, off: Refusal | None, warn: bool, work: Work) -> None:
+        self.generation, self.made, self.off, self.warn, self.work = generation, made, off, warn, work
 
 
 class Shipment:

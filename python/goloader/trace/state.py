@@ -5,11 +5,16 @@ Random generators are rng.py's matter.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
+import numpy as np
 import torch
+from PIL import Image
+
+from .rng import GENERATORS
 
 __all__ = ["State"]
 
@@ -21,6 +26,8 @@ _ITEMS_WALKED = 100
 _SCALARS = (bool, int, float, str, bytes)
 _MISSING = object()
 _MAPPINGS = (dict, defaultdict, OrderedDict, Counter)
+# What samples may be made from, if one leaves it to another.
+_DATA = (*_SCALARS, list, tuple, set, deque, dict, np.ndarray, np.generic, torch.Tensor, Image.Image, *GENERATORS)
 
 
 class State:
@@ -74,6 +81,15 @@ class State:
                     return name
         return None
 
+    def holds(self) -> bool:
+        """Whether all is as it was, but for what was opened at first use: objects of libraries in place of None."""
+        for attributes, known in self._attributes:
+            for name in known.keys() | attributes.keys():
+                before, now = known.get(name), attributes.get(name)
+                if _differs(before, now) and (before is not None or isinstance(now, _DATA)):
+                    return False
+        return all(_alike(container, known) for container, known in self._containers)
+
     def restore(self) -> None:
         """Puts all back, but for what was None or missing: files that are opened at first use stay open."""
         for attributes, known in self._attributes:
@@ -81,15 +97,9 @@ class State:
                 if value is not None or name not in attributes:
                     attributes[name] = value
         for container, known in self._containers:
-            kind = type(container)
-            if kind in _MAPPINGS:
-                same = len(container) == len(known) and all(container.get(key, _MISSING) is known[key] for key in known)
-            elif kind is set:
-                same = container == known
-            else:
-                same = len(container) == len(known) and all(map(_is, container, known))
-            if same:
+            if _alike(container, known):
                 continue
+            kind = type(container)
             container.clear()
             if kind in _MAPPINGS:
                 for key, value in known.items():
@@ -98,12 +108,20 @@ class State:
                 (container.update if kind is set else container.extend)(known)
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
+def _alike(container: Any, known: Any) -> bool:
+    """Whether a container has the same objects in it."""
+    if type(container) is set:
+        return bool(container == known)
+    if len(container) != len(known):
+        return False
+    if type(container) in _MAPPINGS:
+        return all(container.get(key, _MISSING) is value for key, value in known.items())
+    return all(map(operator.is_, container, known))
 
 
 def _differs(one: Any, other: Any) -> bool:
-    return one is not other and (type(one) is not type(other) or one != other)
+    """Whether these are two objects, unless they are equal numbers or texts."""
+    return one is not other and (type(one) is not type(other) or type(one) not in _SCALARS or one != other)
 
 
 def _package(value: Any) -> str:

@@ -7,10 +7,11 @@ are those that this worker has recorded since, since they may draw other numbers
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch._utils import ExceptionWrapper
 
@@ -23,14 +24,22 @@ from .image import StandInImage
 from .image import become_real as image_becomes_real
 from .record import Record
 from .session import Session
-from .shipment import Letter, Shipment
+from .shipment import Letter, Shipment, Work
+from .state import State
 from .switch import recording
 from .tensor import StandInTensor
 from .tensor import become_real as tensor_becomes_real
 
+if TYPE_CHECKING:
+    from ..fallback.collate import Empty
+    from .crew import Seat
+
 __all__ = ["Rewind", "TracingWorker"]
 
 _HERE = os.path.dirname(__file__)
+
+# Batches of an epoch after which a worker looks whether the dataset has changed.
+_LOOKS = 4
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,10 @@ class TracingWorker(ReportingWorker):
 
     record  as it stands where the worker is started
     ahead   batches of one worker that may be under way
+    seat    among the workers of one process; None if it has a process to itself
     """
+
+    seat: Seat | None = None
 
     def __init__(self, slots: Slots, owner: int, board: Board, every: int | None, record: Record, ahead: int) -> None:
         super().__init__(slots, owner, board, restored=None, finished=False, every=every, seeded=False)
@@ -67,7 +79,14 @@ class TracingWorker(ReportingWorker):
         if self.tracer is not None:
             self.tracer.forget()
         self.tracer = _Tracer(super()._made(make, dataset), self.record, self.ahead)
-        return self.tracer
+        return self.tracer if self.seat is None else _Seated(self.tracer, self.seat)
+
+    def collates(self, empty: Empty) -> None:
+        """In a slot of this worker's."""
+        if self.seat is None:
+            super().collates(empty)
+        else:
+            self.seat.empty = empty
 
 
 class _Tracer(Fetcher):
@@ -75,11 +94,14 @@ class _Tracer(Fetcher):
 
     task        number of the batch that is fetched next
     generation  how often something was begun again
+    steady      no sample has changed what another may be made from
     """
 
     def __init__(self, inner: Any, record: Record, ahead: int) -> None:
         super().__init__(inner, record, workshop=None)
         self.task, self.generation = -1, 0
+        self._fresh, self._looks = State(inner.dataset, inner.collate_fn), _LOOKS
+        self.steady = True
         # Batches that may have to be made again: number, indices, and where the generators stood.
         self._past: deque[tuple[int, Any, list[Any]]] = deque(maxlen=ahead)
         self._waiting: deque[tuple[int, Any]] = deque()
@@ -90,6 +112,7 @@ class _Tracer(Fetcher):
 
     def fetch(self, indices: Any) -> Any:
         """The batch of these indices, with stand-ins where the core is to make tensors."""
+        begun = time.perf_counter()
         switch.pack(None)
         if hasattr(indices, "__next__"):
             indices = list(indices)  # to go through them again
@@ -99,7 +122,12 @@ class _Tracer(Fetcher):
         batch = self._inner.fetch(indices) if self.task == self._eager else super().fetch(indices)
         check = None if self._made is None else self._check
         record = self._record
-        return Shipment(Letter(self.generation, self._made, record.off, record.warn), batch, check)
+        # A look at the first batches shows whether samples leave anything to those that come after them.
+        if self._looks and self.steady:
+            self._looks -= 1
+            self.steady = self._fresh.holds() and self._generators.are(self._inner.dataset, self._inner.collate_fn)
+        work = Work(time.perf_counter() - begun, self.steady)
+        return Shipment(Letter(self.generation, self._made, record.off, record.warn, work), batch, check)
 
     def rewind(self, order: Rewind) -> tuple[int, Any]:
         """Goes back to a batch, and gives it; those after it come from `again`."""
@@ -156,6 +184,20 @@ class _Tracer(Fetcher):
         made.count(self._count(indices), finish(session, held, None), session)
         self._sessions.append(session)
         return held[0]
+
+
+class _Seated:
+    """A fetcher that fetches where the user's code is to run."""
+
+    def __init__(self, tracer: _Tracer, seat: Seat) -> None:
+        self._tracer, self._seat = tracer, seat
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tracer, name)
+
+    def fetch(self, indices: Any) -> Any:
+        """The batch of these indices."""
+        return self._seat.call(self._tracer.fetch, indices)
 
 
 class _Tasks:
