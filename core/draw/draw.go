@@ -60,7 +60,7 @@ func Compile(part plan.Part, r plan.RNG) (*Program, error) {
 
 // CompileTarget makes the Program of a part's targets.
 func CompileTarget(target *plan.Target, r plan.RNG) (*Program, error) {
-	return compileAll(target.Transforms, 1, r)
+	return compileAll(target.Transforms, uint8(target.Mode.Channels()), r)
 }
 
 func compileAll(transforms []plan.Transform, channels uint8, r plan.RNG) (*Program, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 )
 
@@ -177,8 +178,8 @@ func (r *Run) Reject() error {
 	return err
 }
 
-// drawnBefore is how many images have drawn when torchvision finds one in error. A target is opened before its image
-// draws; unless it is decoded there as well, that happens in its first transform: behind all of the image's, or, touched,
+// drawnBefore is how many images have drawn when torchvision finds one in error. Most targets are opened before their image
+// draws; unless one is decoded there as well, that happens in its first transform: behind all of the image's, or, touched,
 // in the first of those they share.
 func (r *Run) drawnBefore(b *batch, position int) (n int, touched bool) {
 	s := &b.samples[position]
@@ -190,7 +191,9 @@ func (r *Run) drawnBefore(b *batch, position int) (n int, touched bool) {
 	switch {
 	case b.ask.Kind == AskSample:
 		return b.drawn, false // the transforms themselves refuse it
-	case !opened || part.target.Decoded:
+	case part.target.Read == plan.Unread:
+		return position, false
+	case !opened || part.target.Read == plan.Decoded:
 		return position - 1, false
 	case part.together():
 		return position - 1, true

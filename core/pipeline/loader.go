@@ -61,6 +61,7 @@ func decoder(s *sample) unsafe.Pointer {
 var modes = map[plan.Mode]recipe.Mode{
 	plan.Palette: recipe.Palette,
 	plan.Grey:    recipe.Grey,
+	plan.Colour:  recipe.RGB,
 }
 
 var layouts = map[plan.Layout]op.Layout{

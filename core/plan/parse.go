@@ -280,11 +280,11 @@ func part(n node, plan *Plan) Part {
 func target(n node, output Output) *Target {
 	f := n.object()
 	t := &Target{
-		Mode:    oneOf(f.get("mode"), Palette, Grey),
-		Draws:   oneOf(f.get("draws"), Apart, Together),
-		Decoded: f.get("decoded").bool(),
+		Mode:  oneOf(f.get("mode"), Palette, Grey, Colour),
+		Draws: oneOf(f.get("draws"), Apart, Together),
+		Read:  oneOf(f.get("read"), Opened, Decoded, Unread),
 	}
-	t.Transforms = transformList(f.get("transforms"), 1, output, "target")
+	t.Transforms = transformList(f.get("transforms"), t.Mode.Channels(), output, "target")
 	t.Table = tableOf(f.get("table"), output, t.Transforms)
 	f.done()
 	return t

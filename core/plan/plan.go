@@ -118,13 +118,14 @@ type Part struct {
 	Target *Target // Pairs: what becomes of targets
 }
 
-// Mode is what an image is as its file has it, by Pillow's name of a mode with one 8-bit plane.
+// Mode is what an image is as its file has it, by Pillow's name of a mode with one 8-bit plane; or what becomes of any file.
 type Mode string
 
 // The modes of targets.
 const (
 	Palette Mode = "P" // indices into a palette
 	Grey    Mode = "L"
+	Colour  Mode = "RGB"
 )
 
 // Draws says how a target's transforms draw random numbers.
@@ -138,13 +139,31 @@ const (
 	Together Draws = "together"
 )
 
-// Target is what becomes of the targets of a part, which are images as their files have them.
+// Read says how much of a target is read before its image's transforms draw, which is where an error of its file is found.
+type Read string
+
+// The ways.
+const (
+	Opened  Read = "opened"
+	Decoded Read = "decoded"
+	Unread  Read = "unread" // none: it is opened when the image has been transformed
+)
+
+// Target is what becomes of the targets of a part, which are images as their files have them, or in mode Colour.
 type Target struct {
 	Mode       Mode
 	Draws      Draws
-	Decoded    bool // before anything is drawn, so that one which cannot be decoded draws nothing
+	Read       Read
 	Transforms []Transform
 	Table      []byte // as a Part's, of Plan.Target
+}
+
+// Channels is how many an image has that is decoded to it.
+func (m Mode) Channels() int {
+	if m == Colour {
+		return 3
+	}
+	return 1
 }
 
 // Layout says how the bytes of an image in memory follow each other.

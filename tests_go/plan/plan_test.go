@@ -60,7 +60,7 @@ const arrays = `{"version": 1,
 // pairs is a plan over images whose targets are masks.
 var pairs = `{"version": 1, "source": {"kind": "pairs"},
  "parts": [{"count": 4, "transforms": [], "table": "` + table + `", "target": {
-   "mode": "P", "draws": "together", "decoded": true,
+   "mode": "P", "draws": "together", "read": "decoded",
    "transforms": [{"op": "resize", "size": [20, 30], "max_size": null, "filter": "torch_nearest"}],
    "table": "` + base64.StdEncoding.EncodeToString(make([]byte, 256*8)) + `"}}],
  "output": {"dtype": "float32", "channels": 3}, "target": {"dtype": "int64", "channels": 1},
@@ -72,13 +72,15 @@ func TestAPlanOfPairsIsReadWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, plan.Output{DType: tensor.Int64, Channels: 1}, p.Target)
 	require.Equal(t, &plan.Target{
-		Mode: plan.Palette, Draws: plan.Together, Decoded: true, Table: make([]byte, 256*8),
+		Mode: plan.Palette, Draws: plan.Together, Read: plan.Decoded, Table: make([]byte, 256*8),
 		Transforms: []plan.Transform{plan.Resize{Size: []int32{20, 30}, Filter: plan.TorchNearest}},
 	}, p.Parts[0].Target)
 	refuse(t, pairs, []spoiled{
-		{`"mode": "P"`, `"mode": "RGB"`, `parts[0].target.mode: want "P" or "L", got "RGB"`},
+		{`"mode": "P"`, `"mode": "1"`, `parts[0].target.mode: want "P" or "L" or "RGB", got "1"`},
+		{`"mode": "P"`, `"mode": "RGB"`,
+			"parts[0].target.transforms: images end with 3 channels, but target.channels is 1"},
 		{`"together"`, `"both"`, `parts[0].target.draws: want "apart" or "together", got "both"`},
-		{`"decoded": true`, `"decoded": 1`, "parts[0].target.decoded: want true or false, got the number 1"},
+		{`"read": "decoded"`, `"read": "late"`, `parts[0].target.read: want "opened" or "decoded" or "unread", got "late"`},
 		{`"channels": 1}`, `"channels": 3}`,
 			"parts[0].target.transforms: images end with 1 channels, but target.channels is 3"},
 		{`"dtype": "int64"`, `"dtype": "int32"`, "parts[0].target.table: 2048 bytes, want 1024: 1 x 256 items of int32"},

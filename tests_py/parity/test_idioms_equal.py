@@ -14,9 +14,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torchvision.transforms as T
-from photos import picture
+from photos import native, picture
 from PIL import Image
-from torch.utils.data import Dataset, Subset
+from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision.datasets import ImageFolder
 from torchvision.datasets.folder import default_loader
 from twins import Program, check, errors, loader_of
@@ -31,6 +31,8 @@ WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 COUNT = 11
 CLASSES = ("cat", "dog")
 TRAIN = T.Compose([T.RandomResizedCrop(20), T.RandomHorizontalFlip(), T.ToTensor()])
+OTHER = T.Compose([T.Resize((24, 22)), T.RandomCrop(18), T.ToTensor(), T.Normalize((0.5,), (0.25,))])
+GREY = T.Compose([T.Resize((20, 20), T.InterpolationMode.NEAREST), T.PILToTensor()])
 
 
 class Config:
@@ -71,6 +73,7 @@ class Base(Dataset[Any]):
         self.cfg = Config()
         self.cfg.column = "score"
         self.train = True
+        self.partners = [3, 1, 0, 2, 9, 8, 4, 10, 5, 6, 7]
 
     def __len__(self) -> int:
         return COUNT
@@ -278,6 +281,74 @@ class Transforms(Base):
         return self.transform(Image.open(self.paths[index]).convert("RGB")), self.labels[index]
 
 
+class Views(Base):
+    """Two views of one image."""
+
+    def __getitem__(self, index: int) -> Any:
+        path, label = self.samples[index]
+        image = Image.open(path).convert("RGB")
+        return (self.transform(image), self.transform(image)), label
+
+
+class ViewsSwapped(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = self.loader(self.paths[index])
+        first = self.transform(image)
+        second = OTHER(image)
+        return {"b": second, "name": self.names[index], "a": first, "label": torch.tensor(self.labels[index])}
+
+
+class TwoCrops:
+    def __init__(self, transform: Any) -> None:
+        self.transform = transform
+
+    def __call__(self, image: Any) -> Any:
+        query = self.transform(image)
+        key = self.transform(image)
+        return [query, key]
+
+
+class ByTwoCrops(Base):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.transform = TwoCrops(TRAIN)
+
+    def __getitem__(self, index: int) -> Any:
+        path, target = self.samples[index]
+        return self.transform(self.loader(path)), target
+
+
+class Siamese(Base):
+    """Both are opened before the first is transformed."""
+
+    def __getitem__(self, index: int) -> Any:
+        one = Image.open(self.paths[index]).convert("RGB")
+        other = Image.open(self.paths[self.partners[index]]).convert("L")
+        if self.transform:
+            one = self.transform(one)
+            other = self.transform(other)
+        return one, other, torch.tensor([int(self.labels[index] != self.labels[self.partners[index]])])
+
+
+class SiameseInTurn(Base):
+    def __getitem__(self, index: int) -> Any:
+        one = self.transform(load_rgb(self.paths[self.partners[index]]))
+        other = OTHER(load_rgb(self.paths[index]))
+        return other, one
+
+
+class Masks(Base):
+    """An image and a mask with transforms of their own."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.paths[index]).convert("RGB")
+        mask = Image.open(self.paths[self.partners[index]]).convert("L")
+        return TRAIN(image), GREY(mask)
+
+
+TWO = (Views, ViewsSwapped, ByTwoCrops, Siamese, SiameseInTurn, Masks)
+
+
 def _with_path(root: Path) -> Any:
     return WithPath(root, TRAIN)
 
@@ -293,7 +364,7 @@ def _with_loader(root: Path) -> Any:
 IDIOMS = (
     Unpacked, UnpackedRows, LoadsByMethod, LoadsStatically, LoadsByOwnLoader, LoadsByLambda, OpensFile, OpensImage,
     TransformsWithin, ByLabels, ByRowLabel, ByNameOfColumn, Tensors, Sliced, Unused, Computed, Wraps, CallsObject,
-    Transforms, _with_path, _with_name, _with_loader,
+    Transforms, *TWO, _with_path, _with_name, _with_loader,
 )  # fmt: skip
 
 
@@ -337,6 +408,46 @@ def test_files_that_are_missing_or_broken(kind: Any, tmp_path: Path, num_workers
     assert len(errors(made)) == 3
 
 
+@WORKERS
+@pytest.mark.parametrize("kind", TWO, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("broken", [["dog/03.jpg"], ["cat/08.jpg", "dog/07.jpg"], ["cat/00.jpg", "dog/01.jpg"]])
+@pytest.mark.parametrize("how", ["missing", "cut", "text"])
+def test_two_images_of_which_one_is_broken(
+    kind: Any, broken: list[str], how: str, tmp_path: Path, num_workers: int
+) -> None:
+    for k in range(COUNT):
+        path = tmp_path / CLASSES[k % 2] / f"{k:02}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        picture(40, 40, k).save(path)
+    dataset = kind(tmp_path)
+    for name in broken:
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).unlink()
+        if how != "missing":
+            (tmp_path / name).write_bytes(content[:300] if how == "cut" else b"no image")
+    made = check(Program(loader_of(dataset, batch_size=3, num_workers=num_workers, shuffle=True), epochs=1))
+    assert errors(made)
+
+
+@WORKERS
+def test_two_images_below_torch_s_containers(root: Path, num_workers: int) -> None:
+    other = Siamese(root)
+    other.transform = T.Compose([T.Resize((20, 20)), T.ToTensor()])
+    dataset = ConcatDataset([Subset(Siamese(root), [3, 3, -1, 0]), Subset(other, [1, 10])])
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
+    check(Program(loader_of(Views(root), batch_size=2, sampler=[-1, 3, COUNT], num_workers=num_workers), epochs=1))
+
+
+def test_files_of_any_kind_as_two_images(tmp_path: Path) -> None:
+    for name, content in native().items():
+        (tmp_path / "cat").mkdir(exist_ok=True)
+        (tmp_path / "cat" / name).write_bytes(content)
+    for kind in Views, Siamese, SiameseInTurn:
+        dataset = kind(tmp_path)
+        dataset.partners = [*range(len(dataset.paths))][::-1]
+        check(Program(loader_of(dataset, batch_size=4, shuffle=True)))
+
+
 # What is read differs as soon as what was read through does.
 
 
@@ -364,6 +475,14 @@ def _another_inner(dataset: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset.transform.inner = T.Compose([T.CenterCrop(9), T.ToTensor()])
 
 
+def _another_partner(dataset: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset.partners[3] = 7
+
+
+def _another_second(dataset: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "OTHER", T.Compose([T.RandomCrop(18), T.ToTensor()]))
+
+
 def _another_transform_inside(dataset: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset.folders.transform = T.CenterCrop(12)
 
@@ -371,6 +490,7 @@ def _another_transform_inside(dataset: Any, monkeypatch: pytest.MonkeyPatch) -> 
 CHANGES = (
     (LoadsByMethod, _another_method), (LoadsByMethod, _method_of_its_own), (LoadsByMethod, _another_code),
     (Unpacked, _another_default), (CallsObject, _another_inner), (Wraps, _another_transform_inside),
+    (Siamese, _another_partner), (SiameseInTurn, _another_second), (Views, _another_second),
 )  # fmt: skip
 
 
@@ -427,6 +547,12 @@ class LabelledLate(Base):
         return image, self.labels[index]
 
 
+class SiameseOpenedFirst(Base):
+    def __getitem__(self, index: int) -> Any:
+        one, other = Image.open(self.paths[index]), Image.open(self.paths[self.partners[index]])
+        return self.transform(one.convert("RGB")), self.transform(other.convert("RGB"))
+
+
 class Relabelled(Base):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -441,6 +567,7 @@ REFUSED: dict[Any, str] = {
     Late: "Image.open(open(self.paths[index], 'rb')), which is closed (test_idioms_equal.py:{opens})",
     Chooses: "branches on (self.rows[index][1] == 'cat') (test_idioms_equal.py:",
     LabelledLate: "looks the index up when random numbers may have been drawn (test_idioms_equal.py:",
+    SiameseOpenedFirst: "opens and transforms two images in turn (test_idioms_equal.py:",
     Relabelled: "takes items of a table by labels that are not the numbers of its rows",
 }
 

@@ -382,10 +382,23 @@ class Touched(Base):
         return self.transform(image), np.asarray(image).mean()
 
 
-class Twice(Base):
+class Thrice(Base):
     def __getitem__(self, i: int) -> Any:
         image = Image.open(self.paths[i]).convert("RGB")
-        return self.transform(image), self.transform(image)
+        return self.transform(image), self.transform(image), self.transform(image)
+
+
+class Same(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = self.transform(Image.open(self.paths[i]).convert("RGB"))
+        return image, image
+
+
+class InTurn(Base):
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.paths[i]).convert("RGB")
+        one, other = FLIP(image), FLIP(image)
+        return self.transform(one), self.transform(other)
 
 
 class Nothings(Base):
@@ -457,7 +470,7 @@ class Stateful(Base):
 @WORKERS
 @pytest.mark.parametrize(
     "kind",
-    [Touched, Twice, Nothings, Indices, Lists, OddTexts, OddList, OddLabels, ByIndex, Stateful],
+    [Touched, Thrice, Same, InTurn, Nothings, Indices, Lists, OddTexts, OddList, OddLabels, ByIndex, Stateful],
     ids=lambda kind: kind.__name__,
 )
 def test_what_does_more_is_not_taken_for_one(kind: Any, root: Path, num_workers: int) -> None:
@@ -486,7 +499,9 @@ def test_explain_says_why_not(root: Path) -> None:
     for kind, why in {
         Touched: "does more than open a file and transform its image: np.asarray(",
         Lists: "gives a list",
-        Twice: "gives 2 images, not one",
+        Thrice: "gives 3 images, not one or two",
+        Same: "gives one image twice (test_opened_equal.py:",
+        InTurn: "opens and transforms two images in turn (test_opened_equal.py:",
         OddList: "takes items of self.paths, a Counting",
     }.items():
         (row,) = (row for row in goloader.DataLoader(kind(root)).explain() if row.stage == "source")
@@ -562,10 +577,13 @@ def test_any_function_gives_what_torch_gives(seed: int, root: Path) -> None:
 
     native = 0
     for _ in range(10):
-        parts = [image(), *(value() for _ in range(chance.choice([0, 1, 1, 1, 2, 3])))]
+        parts = [
+            *(image() for _ in range(chance.choice([1, 1, 2]))),
+            *(value() for _ in range(chance.choice([0, 1, 1, 1, 2, 3]))),
+        ]
         chance.shuffle(parts)
         items = ", ".join(parts)
-        named = ", ".join(f"{key!r}: {part}" for key, part in zip("abcde", parts, strict=False))
+        named = ", ".join(f"{key!r}: {part}" for key, part in zip("abcdef", parts, strict=False))
         result = chance.choice([f"({items},)", f"({items},)", f"[{items}]", f"{{{named}}}"])
         # What is evaluated and not used is more than can be read.
         lines = [f"{name} = self.{name}s[i]" for name in ("row", "name") if re.search(rf"\b{name}\b", result)]

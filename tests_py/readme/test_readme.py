@@ -87,6 +87,14 @@ class Listed(data.Dataset[Any]):
         return {"image": image, "label": int(row["label"]), "file": row["file"]}
 
 
+class Views(Listed):
+    """Two views of each image."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(os.path.join(self.root, self.rows[index]["file"])).convert("RGB")
+        return self.transform(image), self.transform(image)
+
+
 class Wrapping(data.Dataset[Any]):
     """A split with a transform of its own."""
 
@@ -332,6 +340,7 @@ def files_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.Subset(listed, [1, -1])
     yield data.ConcatDataset([listed, Listed(root, v1.Compose([v1.Resize((8, 8)), *TAIL]))])
     yield WithPaths(root, v1.Compose(TAIL))
+    yield Views(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
     yield Wrapping(data.Subset(datasets.ImageFolder(root), [1, 0]), v1.Compose(TAIL))
     yield datasets.ImageFolder(root, v1.Compose(TAIL), loader=open_file)
 
@@ -517,9 +526,9 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     (
         "files of your own",
         "a class that only opens an image, by `Image.open(path).convert(...)` or torchvision's loaders, and transforms "
-        "it; paths, labels and other values from lists, dicts, arrays or pandas' tables (read from its bytecode as "
-        "well, through methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it "
-        "wraps)",
+        "it, or two of them (views of one image, pairs, an image and its mask, each with its own transform); paths, "
+        "labels and other values from lists, dicts, arrays or pandas' tables (read from its bytecode as well, through "
+        "methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it wraps)",
         files_of_your_own,
     ),
     (

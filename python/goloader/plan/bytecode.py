@@ -263,12 +263,14 @@ class Reading:
     """What a function does for an index.
 
     result      what it returns
+    evaluated   whatever it evaluates on the way, in this order; the same objects as in result, loose and conditions
     loose       what it evaluates besides, and never uses
     conditions  those that decide which way it goes, and how they came out
     places      where each expression was evaluated first: "file.py:12"
     """
 
     result: Expression
+    evaluated: tuple[Expression, ...]
     loose: tuple[Expression, ...]
     conditions: tuple[tuple[Expression, bool], ...]
     places: dict[Expression, str]
@@ -306,7 +308,7 @@ def read(
         if id(each) not in known and not isinstance(each, Display | Mapping):
             loose.append(each)
             known |= set(map(id, parts_of(each)))
-    return Reading(result, tuple(loose), tuple(reader.conditions), reader.places)
+    return Reading(result, tuple(reader.evaluated), tuple(loose), tuple(reader.conditions), reader.places)
 
 
 class _Reader:

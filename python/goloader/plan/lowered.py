@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .. import transforms as T
 from .refusal import RefusalError
 
-__all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "Target", "lower_neutral", "walk"]
+__all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "Read", "Target", "lower_neutral", "walk"]
 
 # Output dtypes (core/tensor) by torch's names, and their bytes an element.
 ITEMSIZES = {
@@ -32,6 +32,8 @@ ITEMSIZES = {
     "int64": 8,
     "float64": 8,
 }
+
+Read = Literal["opened", "decoded", "unread"]
 
 PASSES_MAX = 16  # GL_PASSES_MAX in core/op/op.h
 
@@ -76,7 +78,7 @@ class Lowered:
             part["target"] = {
                 "mode": self.target.mode,
                 "draws": "together" if self.target.together else "apart",
-                "decoded": self.target.decoded,
+                "read": self.target.read,
                 **self.target.lowered._work(),
             }
         return part
@@ -90,18 +92,18 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Target:
-    """What becomes of a sample's target, if that is an image as well: a mask.
+    """What becomes of a sample's target, if that is an image as well: a mask, or a second photo.
 
     lowered   its own transform
-    mode      Pillow's, of the file: "P" (palette indices) or "L"
+    mode      Pillow's, of the file: "P" (palette indices) or "L"; "RGB" for any file, made that
     together  its transform is the image's, which draws once for both
-    decoded   it is decoded before anything is drawn
+    read      how much of it is read before anything is drawn for the image: "opened", "decoded", or "unread"
     """
 
     lowered: Lowered
     mode: str
     together: bool
-    decoded: bool
+    read: Read
 
 
 def walk(steps: Iterable[T.Geometry], channels: int = 3) -> tuple[int, T.Size | None]:

@@ -55,7 +55,7 @@ def _paired(image: Lowered, target: Lowered, kind: Kind, mode: str, *, together:
     names = image.names
     if not together:
         names += tuple(f"of the target: {name}" for name in target.names)
-    made = Target(target, mode, together, decoded=kind == "Mask")
+    made = Target(target, mode, together, "decoded" if kind == "Mask" else "opened")
     return replace(image, target=made, names=names)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..bytecode import Attribute, Call, Closed, Display, Entered, Expression, Mapping, UnreadableError, parts_of
 from ..collate import collates_plainly
-from ..lowered import Lowered
+from ..lowered import Lowered, Read, Target
 from ..paths import Files
 from ..refusal import RefusalError
 from ..structure import Structure, renumbered
@@ -30,11 +30,14 @@ from .columns import PATHS, VALUES, Columns, TensorItem
 from .files import lower_of_mode, open_rgb
 from .made import Made, made_of
 from .own import OwnCode
-from .samples import Beside, Part
+from .samples import Beside, PairPart, Part
 from .tree import Column, Indices, Node
 
 __all__ = ["OpenedFiles", "opens_files"]
 
+
+# Where the numbers of a sample's images begin while its other values are counted.
+_IMAGE = 1 << 20
 
 # What torch puts together to an int64 tensor.
 _LABELS = {int, np.int64, TensorItem}
@@ -46,12 +49,16 @@ class _Opened:
 
     path        of the file
     mode        that it is converted to; "file" if it stays as it is
+    begun       the call that opens the file
+    done        the last that is done before its transforms
     transforms  what is called with it, one after the other
     calls       these calls
     """
 
     path: Expression
     mode: str
+    begun: Expression
+    done: Expression
     transforms: tuple[Expression, ...] = ()
     calls: tuple[Expression, ...] = ()
 
@@ -133,10 +140,13 @@ class OpenedFiles(Node):
         self._given: list[_Given] = []
         try:
             structure = self._structure(own.reading.result, list)
-            if len(self._images) != 1:
-                raise UnreadableError(f"gives {len(self._images)} images, not one")
+            self._views = len(self._images)
+            if self._views not in (1, 2):
+                raise UnreadableError(f"gives {self._views} images, not one or two")
+            self._read = _read(own, self._images)
             given = (value for each in self._given for value in each.values)
-            self._columns = Columns(own, [self._images[0].path, *given, *own.reading.loose])
+            opened = (each.path for each in self._images)
+            self._columns = Columns(own, [*opened, *given, *own.reading.loose])
             calls = [call for opened in self._images for call in opened.calls]
             if calls and not self._columns.fails_before(calls):
                 raise UnreadableError("looks the index up when random numbers may have been drawn", calls[0])
@@ -145,8 +155,9 @@ class OpenedFiles(Node):
             self._values(range(min(self.length, 1)))
             lowered = self._lowered()
             paths, values = self._values(range(self.length))
-            # The first that may be is the label, which Go puts together.
-            self._label = next((n for n, each in enumerate(self._given) if each.is_label(values[n])), None)
+            # The first that may be is the label, which Go puts together where there is no second image.
+            labels = (n for n, each in enumerate(self._given) if self._views == 1 and each.is_label(values[n]))
+            self._label = next(labels, None)
             self._order = [n for n in range(len(values)) if n != self._label]
             files = self._files(paths, values)
         except UnreadableError as error:
@@ -156,29 +167,46 @@ class OpenedFiles(Node):
         self._kept = [values[n] for n in self._order]
         self.negatives = self._columns.negatives
         beside = tuple(self._given[n].beside(values[n]) for n in self._order)
-        numbers = {0: 0} | {1 + n: 2 + place for place, n in enumerate(self._order)}
+        numbers = {self._views + n: 2 + place for place, n in enumerate(self._order)}
         if self._label is not None:
-            numbers[1 + self._label] = 1
-        self.structure = renumbered(structure, numbers)
+            numbers[self._views + self._label] = 1
+        self.structure = renumbered(structure, {0: 0, 1: 1} | numbers)
         if beside:
             self.note = f"{self.note}; Python puts {len(beside)} of its values together"
-        pairs = self.structure == (0, 1) and set(map(type, values[0][0])) == {int} and self._given[0].made is None
-        self.part = Part(own.dataset, files, files, lowered, open_rgb, beside, pairs, own=True)
-        self.columns = (Column((self.part,), Part),)
+        pairs = (
+            self._views == 1
+            and self.structure == (0, 1)
+            and set(map(type, values[0][0])) == {int}
+            and self._given[0].made is None
+        )
+        kind = Part if self._views == 1 else PairPart
+        samples = files if self._views == 1 else list(zip(paths[::2], paths[1::2], strict=True))
+        self.part = kind(own.dataset, samples, files, lowered, open_rgb, beside, pairs, own=True)
+        self.columns = (Column((self.part,), kind),)
 
     def _structure(self, given: Expression, batch: type) -> Structure:
-        """The structure of a sample: its image is field 0, all others are numbered as they come."""
+        """The structure of a sample: images are fields 0 and 1, as they draw; all others are numbered from there."""
+        marked = self._marked(given, batch)
+        drawn = sorted(range(len(self._images)), key=lambda n: _last_call(self._own, self._images[n]))
+        self._images = [self._images[n] for n in drawn]
+        numbers = {_IMAGE + n: place for place, n in enumerate(drawn)}
+        return renumbered(marked, numbers | {n: len(drawn) + n for n in range(len(self._given))})
+
+    def _marked(self, given: Expression, batch: type) -> Structure:
+        """The same, with images numbered from _IMAGE on, and all others from 0."""
         if isinstance(given, Display):
-            return tuple(self._structure(each, tuple) for each in given.items)
+            return tuple(self._marked(each, tuple) for each in given.items)
         if isinstance(given, Mapping):
-            return {name: self._structure(each, list) for name, each in zip(given.names, given.items, strict=True)}
+            return {name: self._marked(each, list) for name, each in zip(given.names, given.items, strict=True)}
         opened = self._opened(given)
         if opened is not None:
+            if any(opened.calls and known.calls and known.calls[-1] is given for known in self._images):
+                raise UnreadableError("gives one image twice", given)
             self._images.append(opened)
-            return 0
+            return _IMAGE + len(self._images) - 1
         made = made_of(self._own, given)
         self._given.append(_Given((given,), batch) if made is None else _Given(made.numbers, batch, made))
-        return len(self._given)
+        return len(self._given) - 1
 
     def _opened(self, given: Expression) -> _Opened | None:
         """The image that is given; None if it is something else. Raises UnreadableError for one that is not known."""
@@ -198,14 +226,14 @@ class OpenedFiles(Node):
                 wanted = arguments[0] if arguments else options[0][1]
                 mode = self._own.means(wanted)
                 if opened is not None and opened.mode == "file" and not opened.transforms and mode in ("RGB", "L"):
-                    return replace(opened, mode=mode)
+                    return replace(opened, mode=mode, done=given)
             case Call(function=function, arguments=(inner,), options=()):
                 called = _function(self._own, function)
                 if _opens(called):
                     self._own.means(function)
                     if called is not _image_open():
-                        return _Opened(inner, "RGB")
-                    return _Opened(self._path(inner), "file")
+                        return _Opened(inner, "RGB", given, given)
+                    return _Opened(self._path(inner), "file", given, given)
                 opened = self._opened(inner)
                 if opened is not None and called is not None:
                     return replace(opened, transforms=(*opened.transforms, function), calls=(*opened.calls, given))
@@ -223,14 +251,16 @@ class OpenedFiles(Node):
         return opened
 
     def _values(self, at: Sequence[int]) -> tuple[Sequence[Any], list[list[Sequence[Any]]]]:
-        """Paths and all other values of these indices.
+        """Paths, of both images of a sample one after the other, and all other values of these indices.
 
         Raises UnreadableError, and what the user's own code would raise.
         """
-        paths, *columns = self._columns.work_out(at)
-        for kind in set(map(type, paths)) - {*PATHS, bytes}:
-            raise UnreadableError(f"opens a {kind.__qualname__}", self._images[0].path)
-        left = iter(columns)
+        columns = self._columns.work_out(at)
+        for opened, paths in zip(self._images, columns, strict=False):
+            for kind in set(map(type, paths)) - {*PATHS, bytes}:
+                raise UnreadableError(f"opens a {kind.__qualname__}", opened.path)
+        paths = [path for of_sample in zip(*columns[: self._views], strict=True) for path in of_sample]
+        left = iter(columns[self._views :])
         values = [list(itertools.islice(left, len(each.values))) for each in self._given]
         for each, numbers in zip(self._given, values, strict=True):
             if each.made is not None:
@@ -248,8 +278,15 @@ class OpenedFiles(Node):
             raise UnreadableError(f"gives paths of which {refused.refusal.why}") from None
 
     def _lowered(self) -> Lowered:
-        """What becomes of an image in mode RGB."""
-        (opened,) = self._images
+        """What becomes of a sample's images, in mode RGB."""
+        first, *others = (self._lowered_image(opened) for opened in self._images)
+        for second in others:
+            target = Target(second, "RGB", together=False, read=self._read)
+            names = (*first.names, *(f"of the second image: {name}" for name in second.names))
+            return replace(first, target=target, names=names)
+        return first
+
+    def _lowered_image(self, opened: _Opened) -> Lowered:
         transforms = [self._own.value(each) for each in opened.transforms]
         whole = transforms[0] if len(transforms) == 1 else None
         if len(transforms) > 1:
@@ -272,8 +309,10 @@ class OpenedFiles(Node):
         if at is None:
             same = files == ours
         else:
-            same = np.array_equal(files.labels, ours.labels[at]) and all(
-                files.name(place) == ours.name(index) for place, index in enumerate(indices)
+            views = np.arange(self._views)
+            known = (at[:, None] * self._views + views).reshape(-1)
+            same = np.array_equal(files.labels, ours.labels[known]) and all(
+                files.name(place) == ours.name(file) for place, file in enumerate(known.tolist())
             )
         return (
             same
@@ -284,6 +323,24 @@ class OpenedFiles(Node):
                 for now, was in zip(values[n], kept, strict=True)
             )
         )
+
+
+def _last_call(own: OwnCode, opened: _Opened) -> int:
+    """When an image has been transformed."""
+    return own.when(opened.calls[-1] if opened.calls else opened.done)
+
+
+def _read(own: OwnCode, images: Sequence[_Opened]) -> Read:
+    """How much of a second image is read before the first one's transforms draw. Raises UnreadableError."""
+    if len(images) == 1:
+        return "decoded"
+    one, other = images
+    if one.calls and other.calls and own.when(one.calls[-1]) < own.when(other.calls[0]):
+        if own.when(other.done) < own.when(one.calls[0]):
+            return "decoded"
+        if own.when(other.begun) > own.when(one.calls[-1]):
+            return "unread"
+    raise UnreadableError("opens and transforms two images in turn", other.done)
 
 
 def _alike(values: Sequence[Any], others: Sequence[Any]) -> bool:

@@ -96,6 +96,10 @@ class OwnCode:
         except (RefusalError, UnreadableError):
             return False
 
+    def when(self, expression: Expression) -> int:
+        """The place of an expression, this very object, in the order in which they are evaluated."""
+        return next(n for n, each in enumerate(self.reading.evaluated) if each is expression)
+
     def means(self, expression: Expression) -> Any:
         """The function, class or other object that an expression stands for, and has to go on standing for."""
         meant = self._meant[expression] = self.value(expression)

@@ -75,7 +75,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PairPart(Part):
-    """Files of images and of targets that are images as well, which share their transforms.
+    """Files of images and of targets that are images as well.
 
     samples  (path, path of the target) tuples
     files    image and target of each sample
@@ -88,9 +88,9 @@ class PairPart(Part):
 
     def open(self, file: int) -> Any:
         path, target = self.path(file), self.lowered.target
-        if file % 2 == 0:
-            return self.load(path)
         assert target is not None
+        if file % 2 == 0 or target.mode == "RGB":
+            return self.load(path)
         from PIL import Image
 
         image = Image.open(path)
@@ -191,9 +191,9 @@ class Images(Samples):
         first = self.parts[0]
         if isinstance(first, PixelPart) or not first.beside:
             return []
-        found = [self._find(row) for row in rows.tolist()]
+        found = [self._find(row * first.views) for row in rows.tolist()]
         return [
-            each.batch(part.beside[number][at] for part, at in found if isinstance(part, Part))
+            each.batch(part.beside[number][at // first.views] for part, at in found if isinstance(part, Part))
             for number, each in enumerate(first.beside)
         ]
 
