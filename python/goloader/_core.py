@@ -53,9 +53,10 @@ class Core:
     text  the plan, as the core was given it
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, lib: _native.Library | None = None) -> None:
+        """`lib`: which library, if not this process's."""
         self.plan = plan
-        self._lib = _native.library()
+        self._lib = lib or _native.library()
         self.text = text = plan.to_json()
         source = _native.Source(
             plan.count,

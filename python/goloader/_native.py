@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 from ctypes import (
     POINTER,
     Structure,
@@ -245,6 +246,30 @@ def library() -> Library:
     loaded = _load()
     if loaded.pid != os.getpid():
         raise ForkedError("this process was forked after goloader was loaded, and Go does not survive a fork")
+    return loaded
+
+
+def own_library() -> Library:
+    """A library whose Go runs in this process: in a forked child a second copy, beside the one that died in the fork.
+
+    What one copy gave, handles above all, means nothing to the other. Raises LibraryError where there can be no copy.
+    """
+    return library() if available() else _copied(os.getpid())
+
+
+@cache
+def _copied(pid: int) -> Library:
+    if os.environ.get("GOLOADER_FORKED_CORE", "1") == "0":
+        raise LibraryError("GOLOADER_FORKED_CORE=0 keeps the core out of forked processes")
+    try:
+        with open(os.memfd_create("libgoloader"), "wb", buffering=0) as copy, LIBRARY.open("rb") as original:
+            shutil.copyfileobj(original, copy, 1 << 20)
+            # Whatever has the inode or the path of a file that is loaded here is taken for it: a parent's, perhaps.
+            loaded = Library(Path(f"/proc/{pid}/fd/{copy.fileno()}"))
+    except (AttributeError, OSError) as error:  # no memfd, no /proc
+        raise LibraryError(f"goloader's core cannot be loaded a second time: {error}") from error
+    if loaded.gl_kernels() is None:
+        raise LibraryError("goloader's core cannot be loaded a second time: it is the one that died in the fork")
     return loaded
 
 

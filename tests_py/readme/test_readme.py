@@ -545,7 +545,7 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     ),
     (
         "other datasets",
-        "a `__getitem__` that looks at pixels itself or opens no image, `IterableDataset`",
+        "a `__getitem__` that opens no image, `IterableDataset`",
         lambda root: iter((Touched(root), Own(), Stream())),
     ),
 ]

@@ -16,7 +16,7 @@ import photos
 
 from goloader.plan import datasets
 from goloader.plan.datasets.own import OwnCode
-from goloader.trace import hooks, record
+from goloader.trace import hooks, record, value
 from goloader.trace.escape import without_stand_ins
 from goloader.trace.fetch import finish
 from goloader.trace.native import CoreNative
@@ -29,6 +29,7 @@ from goloader.trace.workshop import Workshop
 def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Images of a few pixels may take longer with stand-ins; their batches are compared all the same."""
     monkeypatch.setattr(record, "_SLOWER_MAX", 1 << 40)
+    monkeypatch.setattr(value, "_PIXELS_MIN", 0)
 
 
 @pytest.fixture(autouse=True)
@@ -55,24 +56,30 @@ def jpeg(files: list[str]) -> str:
     return files[0]
 
 
-@pytest.fixture
-def traced() -> Any:
-    """Calls a function with stand-ins: traced(function, *arguments) -> what it returns, and what became real."""
+@pytest.fixture(params=[False, True], ids=["alone", "core"])
+def traced(request: pytest.FixtureRequest) -> Any:
+    """Calls a function with stand-ins, without the core and with it: traced(function, *arguments) -> what it returns,
+    and what became real."""
     hooks.hold()
+    held = [CoreNative(Workshop().core(), workers=1)] if request.param else [None]
 
     def run(function: Callable[..., Any], *arguments: Any) -> tuple[Any, list[str]]:
-        session = Session()
+        session = Session(held[0])
         with recording(session):
             value = without_stand_ins(function(*arguments))
-        return value, [what for what, _ in session.reasons]
+        return value, [what for what, _ in (*session.reasons, *session.seen)]
 
     yield run
+    for native in filter(None, held):
+        native.close()
+    held.clear()
     hooks.release()
 
 
 @pytest.fixture
 def run() -> Iterator[Any]:
-    """run(function, *arguments): what that makes with stand-ins, how many images the core made, what became real."""
+    """run(function, *arguments): what that makes with stand-ins, how many images of it the core made at the end, and
+    what others became real for."""
     warnings.filterwarnings("ignore", "The image decoding and encoding")
     hooks.hold()
     held = [CoreNative(Workshop().core(), workers=2)]  # pytest holds what a fixture gives for too long
@@ -81,8 +88,8 @@ def run() -> Iterator[Any]:
         session = Session(held[0])
         with recording(session):
             batch = [function(*arguments)]
-        count = sum(finish(session, batch, held[0].run).values())
-        reasons = [what for what, _ in session.reasons]
+        count = sum((finish(session, batch, held[0].run) - session.made).values())
+        reasons = [what for what, _ in (*session.reasons, *session.seen)]
         session.clear()
         return batch[0], count, reasons
 

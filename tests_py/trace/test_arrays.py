@@ -42,7 +42,7 @@ def traced(function: Callable[[str], Any], path: str, core: bool = True) -> tupl
         hooks.release()
         if native is not None:
             native.close()
-        session.native = None
+        session._native = None
     return held[0], session, sum(leaves.values())
 
 
@@ -262,7 +262,7 @@ def test_where_one_of_a_stack_is_real_the_core_makes_the_others(
     assert not loaded
     got, session, _ = traced(batch, files[0])
     assert difference(want, got) is None
-    assert len(loaded) == 1 and session.reasons
+    assert not loaded and not session.reasons and {what for what, _ in session.seen} > {"Tensor.mean"}
 
 
 Pair = namedtuple("Pair", ["a", "b"])

@@ -94,6 +94,10 @@ REAL: dict[str, tuple[Callable[[str], Any], Callable[[Any], Any]]] = {
     "pickle": (rgb, lambda im: pickle.loads(pickle.dumps(im)).tobytes()),
     "deepcopy": (rgb, lambda im: copy.deepcopy(im).tobytes()),
     "info of a copy": (rgb, lambda im: sorted(im.info)),
+    "info of a crop": (
+        rgb,
+        lambda im: (c := im.crop((1, 2, 20, 22)), c.histogram(), c.info, type(c), c.palette, c.readonly, c.format)[1:],
+    ),
     "attribute": (rgb, lambda im: (setattr(im, "note", 5), im.note)[1]),
     "with": (opened, lambda im: im.__enter__().convert("RGB").tobytes()),
     "P": (rgb, lambda im: im.convert("P").tobytes()),

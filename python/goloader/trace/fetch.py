@@ -14,10 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+
 from . import hooks
 from .array import StandInArray
 from .escape import give_arrays, without_stand_ins
-from .image import StandInImage
+from .image import StandInImage, is_made, prepare
 from .image import become_real as image_becomes_real
 from .native import CoreNative
 from .record import CHECK_SAMPLES, Record, places
@@ -27,7 +29,7 @@ from .session import Session, TroubleError
 from .state import State
 from .switch import recording
 from .tensor import StandInTensor, replace
-from .value import Memory, Value
+from .value import Memory, Value, become_real_together
 from .workshop import Workshop
 
 __all__ = ["Fetcher"]
@@ -162,16 +164,36 @@ class Fetcher:
             self._native = CoreNative(self._workshop.core())
         session = Session(self._native, not self._record.keeps)
         try:
-            with recording(session):
-                held = [self._inner.fetch(indices)]
+            held = self._recorded(session, indices)
             leaves = finish(session, held, self._native.run)
         finally:
             session.clear()
         made.count(self._count(indices), leaves, session)
         return held[0]
 
+    def _recorded(self, session: Session, indices: Any) -> list[Any]:
+        """The batch, in a list that alone holds it, of torch's fetcher with stand-ins."""
+        inner, collate = self._inner, self._inner.collate_fn
+
+        def noting(samples: Any) -> Any:
+            session.collating = True
+            return collate(samples)
+
+        inner.collate_fn = noting
+        try:
+            with recording(session):
+                held = [inner.fetch(indices)]
+        finally:
+            inner.collate_fn = collate
+        if session.failed is not None:
+            raise session.failed
+        return held
+
     def _count(self, indices: Any) -> int:
         return len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
+
+
+_IMAGE = "a PIL image in the batch"
 
 
 def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[Any]] | None) -> Counter[str]:
@@ -181,27 +203,42 @@ def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[
           Nobody else may refer to it
     run   the core; None leaves to others what it would make
     """
+    images: list[Any] = []
     views: list[StandInTensor | StandInArray] = []
     for each in session.living():
         if type(each) is StandInImage:
-            session.became_real("a PIL image in the batch")
-            image_becomes_real(each, "", note=False)
+            images.append(each)
         elif isinstance(each, StandInTensor) or type(each) is StandInArray:
             views.append(each)
+    sizes = {id(view.memory): len(view.memory.value.images) for view in views if view.memory.real is None}
+    prepare(images, "")
+    if run is None:
+        become_real_together([view.memory for view in views if _stays(view)], "")
+    while images:
+        each = images.pop()
+        if is_made(each):
+            session.was_seen(_IMAGE, 1)
+        else:
+            session.became_real(_IMAGE)
+        image_becomes_real(each, "", note=False)
     by_core: list[Memory] = []
     for view in views:
         memory = view.memory
-        if memory.real is None and not memory.value.by_core:
-            session.became_real(f"{memory.value.tail.dtype} in an order that the core does not know")
-            memory.become_real("")
-        elif memory.real is None and run is None and type(view) is StandInArray:
-            session.became_real("an array in the batch")
-            memory.become_real("")
-        elif memory.real is None and not any(memory is other for other in by_core):
+        if memory.real is not None or any(memory is other for other in by_core):
+            continue
+        if not memory.value.by_core:
+            why = f"{memory.value.tail.dtype} in an order that the core does not know"
+        elif run is None and _stays(view):
+            why = "an array in the batch" if type(view) is StandInArray else "a tv_tensor in the batch"
+        else:
             by_core.append(memory)
+            continue
+        session.became_real(why)
+        memory.become_real("")
+        del sizes[id(memory)]
     by_core = [memory for memory in by_core if memory.real is None]
-    sizes = {id(view): len(view.memory.value.images) for view in views if view.memory.real is None}
-    leaves = places(held[0], lambda value: sizes.get(id(value), 0))
+    found = {id(view): sizes.get(id(view.memory), 0) for view in views}
+    leaves = places(held[0], lambda value: found.get(id(value), 0))
     if len(leaves) < len(by_core):
         total = sum(len(memory.value.images) for memory in by_core)
         leaves["elsewhere in the batch"] += max(total - sum(leaves.values()), 1)
@@ -221,6 +258,11 @@ def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[
                 session.arrays = False
                 give_arrays(kept)
     return leaves + session.made
+
+
+def _stays(view: StandInTensor | StandInArray) -> bool:
+    """Whether a worker process makes it: what goes home without memory is a plain tensor there."""
+    return type(view) is StandInArray or view.real_class is not torch.Tensor
 
 
 def _few(indices: Any) -> Any:

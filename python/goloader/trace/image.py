@@ -6,17 +6,18 @@ given it, so that nothing has to be forwarded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PIL import Image
 
 from .. import _steps
 from . import switch
-from .recipe import STEPS_MAX, Recipe, Source
+from .recipe import PILLOW, STEPS_MAX, Recipe, Source
 from .session import Session, TroubleError
+from .value import Value, by_core, bytes_of_image
 
-__all__ = ["StandInImage", "become_real", "is_movable", "is_plain", "stand_in"]
+__all__ = ["StandInImage", "become_real", "is_made", "is_movable", "is_plain", "prepare", "stand_in"]
 
 # What an image that was opened and not decoded yet tells from its header. Asking does not make it real.
 _HEADER_ATTRIBUTES = frozenset(
@@ -328,29 +329,84 @@ def become_real(image: Any, what: str, note: bool = True) -> None:
     state = image.__dict__
     made: Recipe = state["_recipe"]
     session: Session = state["_session"]
-    if note and switch.current() is session:
-        session.became_real(what)
-    if made.before is not None:
-        real = made.hand_over()
-    else:
-        peer = state.get("_peer")
-        if peer is not None:
-            real = peer
-        elif not made.source.closed:
-            real = made.source.open_as_given()
-        elif state["_loaded"]:
-            real = made.source.load()
-        else:
-            raise TroubleError("the file was closed before the image was decoded")
-        if state["_loaded"]:
-            with switch.off():
-                real.load()
+    with session.noting_failure():
+        prepare([image], what)
+        if note and switch.current() is session and not made.is_made:
+            session.became_real(what)
+        real = _real(state)
     if (real.size, real.mode) != (made.size, made.mode):
         raise TroubleError(f"Pillow makes {real.mode} {real.size} where {made.mode} {made.size} was expected")
     adopted = dict(real.__dict__)
     object.__setattr__(image, "__class__", type(real))
     image.__dict__.clear()
     image.__dict__.update(adopted)
+
+
+def _real(state: dict[str, Any]) -> Image.Image:
+    """What a stand-in, of which this is the state, becomes."""
+    made: Recipe = state["_recipe"]
+    if made.before is not None:
+        return made.hand_over()
+    real: Image.Image | None = state.get("_peer")
+    if real is None and not made.source.closed:
+        real = made.source.open_as_given()
+    elif real is None and state["_loaded"]:
+        real = made.source.load()
+    elif real is None:
+        raise TroubleError("the file was closed before the image was decoded")
+    if state["_loaded"]:
+        with switch.off():
+            real.load()
+    return real
+
+
+# Methods of Pillow's that give an image like theirs: of its own class, with the same info, without a palette.
+_LIKE = frozenset(
+    getattr(_base, name) for name in ("convert", "copy", "crop", "point", "resize", "transform", "transpose")
+)
+
+
+def is_made(image: StandInImage) -> bool:
+    """Whether it becomes real as it is."""
+    made: Recipe = image.__dict__["_recipe"]
+    return made.is_made
+
+
+def prepare(images: Sequence[Any], what: str) -> None:
+    """Has the core make images that `what` needs, or what they are made of, as far as that is just what Pillow would
+    make."""
+    found = {id(image): image for image in images if type(image) is StandInImage and not _is_fresh(image)}
+    session: Session | None = next((image.__dict__["_session"] for image in found.values()), None)
+    if session is None or session.native is None:
+        return
+    values: list[Value] = []
+    taken: list[tuple[Recipe, Any]] = []
+    for made in filter(None, (_like_its_file(image.__dict__["_recipe"]) for image in found.values())):
+        value = bytes_of_image(made)
+        info = None if value is None or any(made is other for other, _ in taken) else made.source.info()
+        if value is not None and info is not None:
+            values.append(value)
+            taken.append((made, info))
+    for (made, info), block in zip(taken, by_core(session, values, what), strict=True):
+        if block is not None:
+            real = Image.frombytes(made.mode, made.size, block.numpy())
+            real.info = info
+            made.give(real)
+
+
+def _like_its_file(made: Recipe) -> Recipe | None:
+    """What such methods alone gave, of an image and of those that it is made of."""
+    chain = [made]
+    while chain[-1].before is not None:
+        chain.append(chain[-1].before)
+    if chain[-1].call is not None or made.source.reader != PILLOW:
+        return None
+    found = None
+    for each in reversed(chain[:-1]):
+        if each.call is None or each.call[0] not in _LIKE:
+            break
+        found = each
+    return found
 
 
 def _is_fresh(image: StandInImage) -> bool:

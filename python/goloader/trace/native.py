@@ -5,19 +5,22 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
 from PIL import Image
 
 from .._core import Core, Rejected, Run
+from .._native import own_library
+from ..plan import Refusal, make_recipes
 from . import switch
 from .opencv import OpenCVSource
 from .session import Native, TroubleError
 from .value import Value
 from .wire import FIELDS_MAX, encode, source_of
 
-__all__ = ["CoreNative"]
+__all__ = ["CoreNative", "WorkerNative"]
 
 
 class CoreNative(Native):
@@ -64,6 +67,31 @@ class CoreNative(Native):
     def close(self) -> None:
         """Stops the goroutines; tensors that were handed out stay."""
         self._run.close()
+
+
+class WorkerNative(Native):
+    """A core in a worker process, for what code there looks at: opened when that first happens, with one goroutine.
+
+    It forgets where the parts of files begin: what a worker looks at it rarely looks at again.
+    """
+
+    def __init__(self) -> None:
+        self._core: CoreNative | None = None
+        self._refused = False
+
+    def opened(self) -> bool:
+        """False where this process cannot have a core."""
+        if self._core is None and not self._refused:
+            # Whatever it is, Pillow and torch make it all then.
+            with suppress(Exception), switch.off():
+                plan = make_recipes()
+                self._core = None if isinstance(plan, Refusal) else CoreNative(Core(plan, own_library()), workers=1)
+            self._refused = self._core is None
+        return self._core is not None
+
+    def run(self, values: list[Value]) -> list[torch.Tensor]:
+        assert self._core is not None  # opened says so
+        return self._core.run(values)
 
 
 def _tensor(array: Any, value: Value) -> torch.Tensor:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from PIL import Image
@@ -33,17 +34,19 @@ class Source:
     data    the path, absolute, or the whole file
     opened  what the user gave to Image.open
     stamp   of a path: the file's bytes, and when it was modified, in ns
+    looks   how often the core has made something of it for code that looked at it
 
     reader  whose pixels it has: PILLOW's, OPENCV's or TORCHVISION's
     """
 
     reader = PILLOW
-    __slots__ = ("data", "mode", "opened", "path", "size", "stamp")
+    __slots__ = ("data", "looks", "mode", "opened", "path", "size", "stamp")
 
     def __init__(self, data: bytes, opened: Any, size: Size, mode: str, stamp: tuple[int, int] | None = None) -> None:
         self.data, self.opened, self.size, self.mode = data, opened, size, mode
         self.path = stamp is not None
         self.stamp = stamp or (0, 0)
+        self.looks = 0
 
     @property
     def closed(self) -> bool:
@@ -58,10 +61,24 @@ class Source:
 
     def load(self) -> Image.Image:
         """The image, decoded; what the user gave may be closed meanwhile."""
-        self.verify()
-        with switch.off(), Image.open(self.data if self.path else io.BytesIO(self.data)) as image:
+        with self._opened() as image:
             image.load()
             return image
+
+    def info(self) -> dict[Any, Any] | None:
+        """What images made of it have as their info; None where Pillow's methods may change that on the way."""
+        try:
+            with self._opened() as image:
+                # Other files may say more behind their pixels.
+                return image.info if image.format == "JPEG" else None
+        except OSError:
+            return None
+
+    @contextmanager
+    def _opened(self) -> Iterator[Image.Image]:
+        self.verify()
+        with switch.off(), Image.open(self.data if self.path else io.BytesIO(self.data)) as image:
+            yield image
 
     def verify(self) -> None:
         """Raises TroubleError if the file is not the one that was opened: a user's image would be of that one."""
@@ -122,6 +139,20 @@ class Recipe:
         """The same, of which `make` gives the pixels: an array, for what goes on from there."""
         mode = "L" if self.mode == "P" else self.mode
         return Recipe(self.source, None, (make, ()), self.steps, self.size, mode, self.stored)
+
+    @property
+    def is_made(self) -> bool:
+        """There is such an image already."""
+        return self._image is not None
+
+    @property
+    def is_at_hand(self) -> bool:
+        """The same, of it or of what it is made of."""
+        return self.is_made or (self.before is not None and self.before.is_at_hand)
+
+    def give(self, image: Image.Image) -> None:
+        """The image, made otherwise than by Pillow: it is carry_out's."""
+        self._image = image
 
     def carry_out(self) -> Image.Image:
         """The image, made by Pillow; nobody may change it. Raises what Pillow raises."""

@@ -31,6 +31,8 @@ _ATTEMPTS_MAX = 3
 # Checks one after the other in which stand-ins took longer than eager code, before tracing ends, and samples between.
 _SLOWER_MAX = 3
 _SLOWER_CHECK_EVERY = 64
+# Lines that are kept.
+_REASONS_MAX = 100
 
 
 @dataclass
@@ -45,7 +47,8 @@ class Record:
     batches    recorded so far
     recorded   stand-ins made
     leaves     place in the batch, or what needed them before -> images that the core made for it
-    reasons    (what was done, line) -> how often that made a stand-in real
+    reasons    (what was done, line) -> how often Python made a stand-in real for that
+    seen       the same of what the core made, for Python to go on with
     keeps      arrays outlived their batch, so that there are no stand-ins for any
     steady     no sample has changed what another may be made from
     demand     worker processes that were busy at a time, of the last epoch with any; None if there was none
@@ -70,6 +73,7 @@ class Record:
     crews: tuple[int, int] | None = None
     leaves: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    seen: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def on(self) -> bool:
@@ -78,10 +82,13 @@ class Record:
 
     @property
     def state(self) -> str:
-        """ "native", "partly" or "Python": where the images' pixels come from."""
+        """ "native", "looked at", "partly" or "Python": where the images' pixels come from.
+
+        Those that were looked at come from Go too, and Python went on with some of them.
+        """
         if self.off is not None or not self.leaves:
             return "Python"
-        return "partly" if self.reasons else "native"
+        return "partly" if self.reasons else "looked at" if self.seen else "native"
 
     def tracers(self, workers: int) -> int:
         """How many processes an epoch's workers share: as many as keep them idle for half of the time.
@@ -137,7 +144,7 @@ class Record:
     def count(self, samples: int, leaves: Counter[str], session: Session) -> None:
         """A batch was recorded."""
         self.samples, self.batches, self.recorded = samples, 1, session.recorded
-        self.leaves, self.reasons, self.keeps = leaves, session.reasons, not session.arrays
+        self.leaves, self.reasons, self.seen, self.keeps = leaves, session.reasons, session.seen, not session.arrays
 
     def add(self, made: Record) -> None:
         """A batch, of which `made` says what was recorded, is used."""
@@ -147,9 +154,10 @@ class Record:
         self.due -= made.samples
         self.keeps |= made.keeps
         self.leaves += made.leaves
-        for reason, times in made.reasons.items():
-            if reason in self.reasons or len(self.reasons) < 100:
-                self.reasons[reason] += times
+        for kept, new in ((self.reasons, made.reasons), (self.seen, made.seen)):
+            for reason, times in new.items():
+                if reason in kept or len(kept) < _REASONS_MAX:
+                    kept[reason] += times
         if not self.leaves and self.samples >= _BARREN_SAMPLES:
             first = next(iter(self.reasons), None)
             self.stop("trace", "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel")
@@ -175,10 +183,14 @@ class Record:
             rows.append(Row("trace", "not run yet", "Python", "what Go can do of it shows as it runs"))
         for place, count in self.leaves.items():
             how = "your code ran and said what is to be done to them, which Go did"
-            rows.append(Row("trace", f"{number_of(count, 'image')} in {place}", "Go", how))
+            where = place if place.startswith("for ") else f"in {place}"
+            rows.append(Row("trace", f"{number_of(count, 'image')} {where}", "Go", how))
         for (what, line), count in self.reasons.most_common(8):
             times = f"{number_of(count, 'time')} at {line}"
             rows.append(Row("trace", what, "Python", f"needs the pixels, {times}: Python does this and what follows"))
+        for (what, line), count in self.seen.most_common(8):
+            why = "Go made them, Python does this and what follows"
+            rows.append(Row("trace", what, "Python", f"needs the pixels, {number_of(count, 'time')} at {line}: {why}"))
         if self.crews is not None:
             processes, workers = self.crews
             what = f"{number_of(processes, 'process', 'processes')} for {workers} workers"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,7 +34,11 @@ class TroubleError(RuntimeError):
 
 
 class Native:
-    """Whoever has the core at hand; worker processes have not."""
+    """Whoever has the core at hand."""
+
+    def opened(self) -> bool:
+        """Whether there is a core: it may be opened only now, and that may fail."""
+        return True
 
     def run(self, values: list[Value]) -> list[torch.Tensor]:
         """Blocks of memory that hold these values, made by the core, shaped as they lie in memory."""
@@ -42,16 +48,22 @@ class Native:
 class Session:
     """One batch while it is recorded.
 
-    native    makes stacks real where a collate_fn touches them; None to make them as eager code would
-    arrays    whether there are stand-ins for arrays
-    reasons   (what was done, line of the user's code) -> how often that made a stand-in real
-    made      what was done -> images that native made for that
+    arrays     whether there are stand-ins for arrays
+    collating  the samples are there, and a collate_fn is at work on them
+    reasons    (what was done, line of the user's code) -> how often Python had to make a stand-in real for that
+    seen       the same of what native made
+    made       what was done -> images that native made for that
+    failed     what a stand-in could not become real for; the user's code may have handled it, at another line than
+               without stand-ins
     """
 
     def __init__(self, native: Native | None = None, arrays: bool = True) -> None:
-        self.native, self.arrays = native, arrays
+        """`native` makes real what the user's code touches; None to make it as eager code would."""
+        self._native, self.arrays, self.collating = native, arrays, False
         self.reasons: Counter[tuple[str, str]] = Counter()
+        self.seen: Counter[tuple[str, str]] = Counter()
         self.made: Counter[str] = Counter()
+        self.failed: Exception | None = None
         self.recorded = 0
         self._living: list[Any] = []
         self._prune_at = _PRUNE_MIN
@@ -70,14 +82,28 @@ class Session:
         self._living = [kept[i] for i in range(len(kept)) if sys.getrefcount(kept[i]) > _IDLE]
         return self._living
 
+    @property
+    def native(self) -> Native | None:
+        """The core, where there is one."""
+        return self._native if self._native is not None and self._native.opened() else None
+
     def became_real(self, what: str) -> None:
-        """Notes what made a stand-in real."""
+        """Notes what Python made a stand-in real for."""
         self.reasons[what, user_line()] += 1
 
-    def make(self, native: Native, values: list[Value], what: str) -> list[torch.Tensor]:
-        """Blocks that `what` needs before the batch is complete."""
-        self.made[f"for {what}"] += sum(len(value.images) for value in values)
-        return native.run(values)
+    def was_seen(self, what: str, images: int) -> None:
+        """Notes what the core made so many images for, before the batch was complete."""
+        self.seen[what, user_line()] += 1
+        self.made[f"for {what}"] += images
+
+    @contextmanager
+    def noting_failure(self) -> Iterator[None]:
+        """Within it, a stand-in becomes real."""
+        try:
+            yield
+        except Exception as error:
+            self.failed = error
+            raise
 
     def clear(self) -> None:
         """Forgets all stand-ins."""

@@ -22,11 +22,11 @@ from . import switch
 from .fetch import Fetcher, finish
 from .image import StandInImage
 from .image import become_real as image_becomes_real
+from .native import WorkerNative
 from .record import Record
 from .session import Session
 from .shipment import Letter, Shipment, Work
 from .state import State
-from .switch import recording
 from .tensor import StandInTensor
 from .tensor import become_real as tensor_becomes_real
 
@@ -107,6 +107,7 @@ class _Tracer(Fetcher):
         self._waiting: deque[tuple[int, Any]] = deque()
         self._eager: int | None = None
         self._sessions: list[Session] = []
+        self._core = WorkerNative()
         self._made: Record | None = None
         self._check: tuple[Any, Any] | None = None
 
@@ -178,9 +179,8 @@ class _Tracer(Fetcher):
         return found is not None or self._record.checks == 0
 
     def _record_and_make(self, indices: Any, made: Record) -> Any:
-        session = Session(arrays=not self._record.keeps)
-        with recording(session):
-            held = [self._inner.fetch(indices)]
+        session = Session(self._core, not self._record.keeps)
+        held = self._recorded(session, indices)
         made.count(self._count(indices), finish(session, held, None), session)
         self._sessions.append(session)
         return held[0]

@@ -137,10 +137,10 @@ CASES: dict[str, Case] = {
     "OpenCV + albumentations, light": case(Read, *TRAIN, A.RandomBrightnessContrast(), A.RandomGamma(), A.RGBShift()),
     "OpenCV + albumentations, to grey": case(Read, *TRAIN, A.ToGray(), A.Solarize(), A.Posterize(), A.InvertImg()),
     "OpenCV + albumentations, boxes": Case(boxes),
-    "OpenCV + albumentations, one is Python's": case(Twice, *TRAIN, state="partly"),
+    "OpenCV + albumentations, one is Python's": case(Twice, *TRAIN, state="looked at"),
     "Pillow + albumentations": case(FromPillow, *TRAIN),
     "imdecode + albumentations": case(FromBytes, A.RandomCrop(30, 30), A.ToFloat(p=0)),
     "OpenCV by hand": Case(ByHand),
     "OpenCV, grey": Case(Grey),
-    "OpenCV, edges": Case(Edges, "Python"),
+    "OpenCV, edges": Case(Edges, "looked at"),
 }

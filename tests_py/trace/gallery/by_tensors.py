@@ -67,5 +67,5 @@ CASES: dict[str, Case] = {
     "v2, blurred": case(
         Files, v2.RandomResizedCrop(32), v2.GaussianBlur((3, 7)), v2.ToImage(), v2.GaussianBlur(9, (0.1, 2.0)), *NORM
     ),
-    "v2, colours of tensors": case(Files, v2.ToImage(), v2.ColorJitter(0.4, 0.4), v2.CenterCrop(32), state="Python"),
+    "v2, colours of tensors": case(Files, v2.ToImage(), v2.ColorJitter(0.4, 0.4), v2.CenterCrop(32), state="looked at"),
 }

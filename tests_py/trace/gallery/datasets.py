@@ -1,4 +1,5 @@
-"""Datasets as people write them, each with the state that tracing must reach: native, partly or Python.
+"""Datasets as people write them, each with the state that tracing must reach: native, looked at, partly or
+Python (trace/record.py).
 
 They differ in how they open images, what they do to them, and how samples become a batch. Images are small: what is
 compared is that each batch is torch's, bit for bit.
@@ -648,19 +649,19 @@ CASES: dict[str, Case] = {
     "exif_transpose": Case(lambda root: Exif(root, VAL)),
     "header": Case(lambda root: Described(root, VAL)),
     "detection": Case(Detection, options={"collate_fn": lists}),
-    "detection, padded": Case(Detection, "Python", {"collate_fn": padded}),
+    "detection, padded": Case(Detection, "looked at", {"collate_fn": padded}),
     "collate of one's own": Case(lambda root: Files(root, TRAIN), options={"collate_fn": stacked}),
     "batch of one's own": Case(lambda root: Files(root, TRAIN), options={"collate_fn": Batch}),
-    "collate mixes": Case(lambda root: Files(root, TRAIN), "Python", {"collate_fn": mixed}, alone="partly"),
+    "collate mixes": Case(lambda root: Files(root, TRAIN), "looked at", {"collate_fn": mixed}),
     "named tuples": Case(lambda root: NamedTuples(root, TRAIN)),
     "no batches": Case(lambda root: Files(root, TRAIN), options={"batch_size": None}),
     "no batches, uint8": Case(lambda root: Files(root, T.PILToTensor()), options={"batch_size": None}),
     "__getitems__": Case(lambda root: Batched(root, TRAIN)),
-    "cache": Case(lambda root: Cached(root, VAL), "partly"),
+    "cache": Case(lambda root: Cached(root, VAL), "looked at"),
     "generators of one's own": Case(OwnGenerator),
     "missing and broken files": Case(lambda root: Missing(root, VAL), "partly"),
-    "touches pixels": Case(lambda root: Mean(root, VAL), "partly"),
-    "draws": Case(Drawn, "partly"),
+    "touches pixels": Case(lambda root: Mean(root, VAL), "looked at"),
+    "draws": Case(Drawn, "looked at"),
     "colour jitter": Case(pixels_after(T.ColorJitter(0.4, 0.4, 0.4, 0.1))),
     "SimCLR with colours": Case(
         lambda root: SimClr(
@@ -706,11 +707,11 @@ CASES: dict[str, Case] = {
         )
     ),
     "policies of one's own": Case(Policies),
-    "median filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.MedianFilter(3)))), "Python"),
-    "writes in place": Case(lambda root: InPlace(root, VAL), "Python"),
+    "median filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.MedianFilter(3)))), "looked at"),
+    "writes in place": Case(lambda root: InPlace(root, VAL), "looked at"),
     "random erasing": Case(lambda root: Files(root, T.Compose([VAL, T.RandomErasing(0.1)]))),
     "Cutout": Case(lambda root: Files(root, T.Compose([VAL, Cutout(1, 16)]))),
     "Cutout of arrays": Case(Holes),
-    "PIL images": Case(lambda root: Files(root, T.Resize(20)), "Python", {"collate_fn": images_only}),
+    "PIL images": Case(lambda root: Files(root, T.Resize(20)), "looked at", {"collate_fn": images_only}),
     "text": Case(Text, "Python"),
 }
