@@ -54,4 +54,33 @@ GL_LOOP void gl_blur_loop(const gl_box *box, const uint8_t *src, int32_t n, uint
     }
 }
 
+/* n sums of `side` rows and columns of pixels, the last row first as Pillow has them (src/libImaging/Filter.c).  The rows have
+ * side / 2 pixels more at both ends; weights are [side][side]. */
+GL_LOOP void gl_stencil_loop(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n,
+                             uint8_t *dst) {
+    enum { CHUNK = 64 };
+    for (size_t at = 0; at < n; at += CHUNK) {
+        const int columns = n - at < CHUNK ? (int)(n - at) : CHUNK;
+        float sum[CHUNK], part[CHUNK];
+        for (int x = 0; x < columns; x++)
+            sum[x] = offset + 0.5f;
+        for (int i = 0; i < side; i++) {
+            const uint8_t *from = rows[side - 1 - i] + at - side / 2;
+            const float *weight = weights + i * side;
+            for (int x = 0; x < columns; x++)
+                part[x] = (float)from[x] * weight[0];
+            for (int j = 1; j < side; j++)
+                for (int x = 0; x < columns; x++)
+                    part[x] += (float)from[x + j] * weight[j];
+            for (int x = 0; x < columns; x++)
+                sum[x] += part[x];
+        }
+        for (int x = 0; x < columns; x++) {
+            float value = sum[x] < 0.0f ? 0.0f : sum[x];
+            value = value > 255.0f ? 255.0f : value;
+            dst[at + (size_t)x] = (uint8_t)(int32_t)value;
+        }
+    }
+}
+
 #endif

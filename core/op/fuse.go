@@ -162,6 +162,8 @@ func (f *fuser) add(step recipe.Step) error {
 			return fmt.Errorf("%dx%d weights", step.Width, step.Height)
 		}
 		f.push(Pass{Kind: Convolve, Width: step.Width, Height: step.Height, Weights: *step.Weights})
+	case recipe.Stencil:
+		f.push(Pass{Kind: Stencil, Width: step.Width, Weights: *step.Weights, Factor: step.Factor})
 	case recipe.Affine, recipe.Perspective:
 		kind := Affine
 		if step.Kind == recipe.Perspective {

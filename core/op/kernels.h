@@ -29,6 +29,8 @@ struct gl_kernels {
     void (*smooth)(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
     /* Pillow's RGB to HSV, H + shift, and back, of n pixels. out and rgb do not overlap. */
     void (*hue)(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
+    /* Sums of 3 x 3 or 5 x 5 weighted pixels (gl_stencil_loop in colour_loops.h). */
+    void (*stencil)(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
     gl_blur *blur;
     gl_convolve *convolve;
 };
@@ -39,6 +41,7 @@ void gl_plain_lookup(const uint8_t table[256], const uint8_t *src, size_t n, uin
 void gl_plain_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst);
 void gl_plain_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
 void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
+void gl_plain_stencil(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
 gl_blur gl_plain_blur;
 gl_convolve gl_plain_convolve;
 

@@ -412,6 +412,11 @@ TARGET void gl_avx2_smooth(const uint8_t *above, const uint8_t *src, const uint8
     gl_smooth_loop(above, src, below, n, dst);
 }
 
+TARGET void gl_avx2_stencil(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n,
+                            uint8_t *dst) {
+    gl_stencil_loop(side, weights, offset, rows, n, dst);
+}
+
 TARGET static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst) {
     gl_blur_loop(box, src, n, dst);
 }
@@ -537,6 +542,7 @@ const gl_kernels gl_avx2_kernels = {
     .blend = gl_avx2_blend,
     .smooth = gl_avx2_smooth,
     .hue = hue,
+    .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
 };

@@ -20,6 +20,7 @@
 #endif
 
 void gl_avx2_blend(const uint8_t *from, const uint8_t *to, float factor, size_t n, uint8_t *dst);
+void gl_avx2_stencil(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
 void gl_avx2_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *below, size_t n, uint8_t *dst);
 void gl_avx2_grey(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);
 
@@ -630,6 +631,7 @@ const gl_kernels gl_avx512_kernels = {
     .blend = gl_avx2_blend,
     .smooth = gl_avx2_smooth,
     .hue = hue,
+    .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
 };

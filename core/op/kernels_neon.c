@@ -129,6 +129,7 @@ const gl_kernels gl_neon_kernels = {
     .blend = gl_plain_blend,
     .smooth = gl_plain_smooth,
     .hue = gl_plain_hue,
+    .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
 };

@@ -94,6 +94,11 @@ void gl_plain_smooth(const uint8_t *above, const uint8_t *src, const uint8_t *be
     gl_smooth_loop(above, src, below, n, dst);
 }
 
+void gl_plain_stencil(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n,
+                      uint8_t *dst) {
+    gl_stencil_loop(side, weights, offset, rows, n, dst);
+}
+
 void gl_plain_blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst) {
     gl_blur_loop(box, src, n, dst);
 }
@@ -165,6 +170,7 @@ const gl_kernels gl_plain_kernels = {
     .blend = gl_plain_blend,
     .smooth = gl_plain_smooth,
     .hue = gl_plain_hue,
+    .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
 };

@@ -116,6 +116,7 @@ const (
 	Select       PassKind = C.GL_SELECT       // the Planes planes that Fill names
 	BoxBlur      PassKind = C.GL_BOX_BLUR     // with Radius, Times times
 	Convolve     PassKind = C.GL_CONVOLVE     // with Width x Height weights
+	Stencil      PassKind = C.GL_STENCIL      // with Width x Width weights
 )
 
 // Modes of Grey: whose weights.

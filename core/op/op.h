@@ -19,7 +19,10 @@ enum {
     GL_PIXELS_MAX = INT32_MAX,
     /* Of a box blur: far more than is of use, and sums still fit 32 bits. */
     GL_RADIUS_MAX = 1 << 20,
-    GL_TIMES_MAX = 16
+    GL_TIMES_MAX = 16,
+    /* Rows and columns of a stencil, and weights that cannot make a sum overflow. */
+    GL_STENCIL_MAX = 5,
+    GL_STENCIL_WEIGHT_MAX = 1 << 20
 };
 
 /* Filters: Pillow's by its numbers (Image.Resampling), and those whose arithmetic is another library's. */
@@ -55,7 +58,8 @@ enum {
     GL_TURN = 12,
     GL_SELECT = 13,
     GL_BOX_BLUR = 14,
-    GL_CONVOLVE = 15
+    GL_CONVOLVE = 15,
+    GL_STENCIL = 16
 };
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
 /* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
@@ -96,7 +100,9 @@ enum {
  *   GL_BOX_BLUR  ImageFilter.BoxBlur with radius[0] across and then radius[1] down (0 to GL_RADIUS_MAX), each `times`
  *                times (1 to GL_TIMES_MAX).
  *   GL_CONVOLVE  torchvision's gaussian_blur of bytes, as convolve.h says: width and height are the weights across and
- *                down, weight[0] and weight[1] their float32; the border is mirrored. */
+ *                down, weight[0] and weight[1] their float32; the border is mirrored.
+ *   GL_STENCIL   ImageFilter.Kernel of width x width (3 or 5) weights, row by row in weight[0], and the offset factor; none
+ *                is beyond +-GL_STENCIL_WEIGHT_MAX. */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;

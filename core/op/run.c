@@ -188,6 +188,13 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
                 return "a weight that is not between 0 and 1";
         }
         return NULL;
+    case GL_STENCIL:
+        if (pass->width != 3 && pass->width != GL_STENCIL_MAX)
+            return "a stencil has 3 or 5 rows and columns";
+        for (int32_t i = 0; i < pass->width * pass->width; i++)
+            if (!(pass->weight[0][i] >= -GL_STENCIL_WEIGHT_MAX && pass->weight[0][i] <= GL_STENCIL_WEIGHT_MAX))
+                return "a weight that is too large";
+        return pass->factor >= -GL_STENCIL_WEIGHT_MAX && pass->factor <= GL_STENCIL_WEIGHT_MAX ? NULL : "no offset";
     case GL_TURN:
         if (!is_size(in->height, in->width))
             return "an image on the way is empty or has more than 2^31 - 1 pixels";
@@ -327,6 +334,7 @@ static int begin_pass(turn *t, shape in) {
         [GL_SELECT] = gl_select_begin,
         [GL_BOX_BLUR] = gl_blur_begin,
         [GL_CONVOLVE] = gl_convolve_begin,
+        [GL_STENCIL] = gl_stencil_begin,
     };
     return begin[pass->kind](&t->stage);
 }

@@ -98,6 +98,7 @@ int gl_turn_begin(gl_stage *stage);
 int gl_select_begin(gl_stage *stage);
 int gl_blur_begin(gl_stage *stage);
 int gl_convolve_begin(gl_stage *stage);
+int gl_stencil_begin(gl_stage *stage);
 
 /* gl_stage_rows is the take of a pass that changes each pixel by itself, with gl_rows_begin for its begin. */
 void gl_stage_rows(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);

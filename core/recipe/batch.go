@@ -23,7 +23,8 @@ var ErrWire = errors.New("not a batch of recipes")
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
 //	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number,
-//	                               two radii (float32) and times, weights (2 x TapsMax float32)
+//	                               two radii (float32) and times, weights (2 x TapsMax float32),
+//	                               offset and weights (1 + 5 x 5 float32)
 //	body                           paths, files and tables; the offsets above count from its first byte
 //
 // Numbers without a type are uint32. The images of a field fill its places in the order in which they are listed.
@@ -326,6 +327,8 @@ func parameterBytes(kind Kind) int {
 		return 3 * 4
 	case Convolve:
 		return 2 * TapsMax * 4
+	case Stencil:
+		return (1 + 5*5) * 4
 	case Affine:
 		return 6 * 8
 	case Perspective:
@@ -385,6 +388,11 @@ func (r *reader) steps(count int) []Step {
 				for k := range s.Weights[axis] {
 					s.Weights[axis][k] = math.Float32frombits(more.u32(4 * (axis*TapsMax + k)))
 				}
+			}
+		case Stencil:
+			s.Factor, s.Weights = math.Float32frombits(more.u32(0)), new([2][TapsMax]float32)
+			for k := range 5 * 5 {
+				s.Weights[0][k] = math.Float32frombits(more.u32(4 + 4*k))
 			}
 		case Affine, Perspective:
 			for k := range len(more) / 8 {

@@ -34,10 +34,11 @@ const (
 	Patch                      // the Width x Height rectangle at (Left, Top) becomes what the sample's table Number says
 	BoxBlur                    // Radius[0] across and Radius[1] down, each Times times (ImageFilter.BoxBlur and .GaussianBlur)
 	Convolve                   // Width x Height Weights in float32, over a mirrored border (torchvision's gaussian_blur)
+	Stencil                    // Width x Width (3 or 5) Weights[0], row by row, and the offset Factor (ImageFilter.Kernel)
 )
 
 // Kinds is how many kinds there are.
-const Kinds = int(Convolve) + 1
+const Kinds = int(Stencil) + 1
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -100,13 +101,13 @@ type Step struct {
 	Shift    uint8    // Hue
 
 	Left, Top, Right, Bottom int32 // Crop, Patch: Left, Top; Pad: all four
-	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch; Convolve: how many weights, odd
+	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch; Convolve, Stencil: how many weights, odd
 	Number                   int32 // Patch: of tables; 0 is the whole sample's
 
-	Factor  float32              // Brightness, Contrast, Saturation, Sharpness; finite
+	Factor  float32              // Brightness, Contrast, Saturation, Sharpness, Stencil; finite
 	Radius  [2]float32           // BoxBlur: 0 to RadiusMax
 	Times   uint32               // BoxBlur: 1 to TimesMax
-	Weights *[2][TapsMax]float32 // Convolve: Width of them across, Height down; 0 to 1
+	Weights *[2][TapsMax]float32 // Convolve: Width of them across, Height down; 0 to 1. Stencil
 	Matrix  [8]float64           // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
 	Table   *[3 * 256]byte       // Lookup: a row of 256 for each plane
 }
@@ -116,6 +117,8 @@ const (
 	RadiusMax = 1 << 20
 	TimesMax  = 16
 	TapsMax   = 31
+	// StencilMax is the most that a Stencil's weights and its offset can be.
+	StencilMax = 1 << 20
 )
 
 // Check says what is wrong with numbers of the step that do not depend on the image.
@@ -141,6 +144,18 @@ func (s Step) Check() error {
 		}
 		if s.Times < 1 || s.Times > TimesMax {
 			return fmt.Errorf("a blur that is done %d times", s.Times)
+		}
+	case Stencil:
+		if s.Weights == nil || (s.Width != 3 && s.Width != 5) {
+			return fmt.Errorf("no 3x3 or 5x5 weights")
+		}
+		if !(s.Factor >= -StencilMax && s.Factor <= StencilMax) {
+			return fmt.Errorf("an offset of %v", s.Factor)
+		}
+		for _, w := range s.Weights[0][:s.Width*s.Width] {
+			if !(w >= -StencilMax && w <= StencilMax) {
+				return fmt.Errorf("a weight of %v", w)
+			}
 		}
 	case Convolve:
 		if s.Weights == nil {

@@ -37,6 +37,7 @@ __all__ = [
     "saturation",
     "select",
     "sharpness",
+    "stencil",
     "table_of",
     "transform",
     "transform_of",
@@ -179,6 +180,12 @@ def convolve(across: Sequence[float], down: Sequence[float]) -> bytes:
     return _STEP.pack(21, *(0,) * 11, len(across), len(down)) + struct.pack(f"<{2 * TAPS_MAX}f", *row, *column)
 
 
+def stencil(weights: Sequence[float], offset: float) -> bytes:
+    """ImageFilter.Kernel of 3 x 3 or 5 x 5 weights, row by row."""
+    side = 3 if len(weights) == 9 else 5
+    return _STEP.pack(22, *(0,) * 11, side, side) + struct.pack("<26f", offset, *weights, *(0.0,) * (25 - len(weights)))
+
+
 _HALF_TURN = (flip_horizontal(), flip_vertical())
 # Steps, and whether width and height change places.
 TRANSPOSES: dict[int, tuple[tuple[bytes, ...], bool]] = {
@@ -241,23 +248,55 @@ _RADIUS_MAX = 1 << 20  # core/recipe.RadiusMax
 _ROUNDS_EACH = platform.machine() in ("x86_64", "AMD64")
 
 
+_KERNELS = (
+    ImageFilter.Kernel,
+    ImageFilter.BLUR,
+    ImageFilter.CONTOUR,
+    ImageFilter.DETAIL,
+    ImageFilter.EDGE_ENHANCE,
+    ImageFilter.EDGE_ENHANCE_MORE,
+    ImageFilter.EMBOSS,
+    ImageFilter.FIND_EDGES,
+    ImageFilter.SHARPEN,
+    ImageFilter.SMOOTH,
+    ImageFilter.SMOOTH_MORE,
+)
+_WEIGHT_MAX = 1 << 20  # core/recipe.StencilMax
+
+
 def filter_of(chosen: Any) -> tuple[ImageFilter.Filter, tuple[bytes, ...]] | None:
     """A copy of a filter, which its owner may change, and its steps; None where the core has none or Pillow raises."""
     if chosen is ImageFilter.GaussianBlur:
         chosen = ImageFilter.GaussianBlur()
-    if type(chosen) not in (ImageFilter.BoxBlur, ImageFilter.GaussianBlur):
+    kind = chosen if isinstance(chosen, type) else type(chosen)
+    if kind in _KERNELS and len(arguments := getattr(chosen, "filterargs", ())) == 4:
+        return _kernel_of(*arguments)
+    if kind is chosen or kind not in (ImageFilter.BoxBlur, ImageFilter.GaussianBlur):
         return None
     radius = chosen.radius
     pair = radius if type(radius) is tuple else (radius, radius)
     if len(pair) != 2 or not all(isinstance(each, (int, float)) for each in pair):
         return None
     times = 1
-    if type(chosen) is ImageFilter.GaussianBlur:
+    if kind is ImageFilter.GaussianBlur:
         times = _GAUSSIAN_TIMES
         pair = _gaussian_radius(pair[0]), _gaussian_radius(pair[1])
     if not all(0 <= each <= _RADIUS_MAX for each in pair):
         return None
-    return type(chosen)(radius), () if pair == (0, 0) else (box_blur(pair, times),)
+    return kind(radius), () if pair == (0, 0) else (box_blur(pair, times),)
+
+
+def _kernel_of(size: Any, scale: Any, offset: Any, kernel: Any) -> tuple[ImageFilter.Filter, tuple[bytes, ...]] | None:
+    """As filter_of, for an ImageFilter.Kernel."""
+    numbers = (scale, offset, *kernel) if type(kernel) in (list, tuple) else ()
+    if not _ROUNDS_EACH or size not in ((3, 3), (5, 5)) or len(numbers) != 2 + size[0] * size[1]:
+        return None
+    if not all(type(number) in (int, float) and abs(number) <= _WEIGHT_MAX for number in numbers) or scale == 0:
+        return None
+    weights = (np.array(kernel, np.float32) / np.float32(scale)).tolist()
+    if not all(abs(weight) <= _WEIGHT_MAX for weight in weights):
+        return None
+    return ImageFilter.Kernel(size, tuple(kernel), scale, offset), (stencil(weights, offset),)
 
 
 def _gaussian_radius(sigma: float) -> float:

@@ -97,6 +97,29 @@ func (p picture) blurred(step recipe.Step) picture {
 	return p
 }
 
+// stencilled is ImageFilter.Kernel (src/libImaging/Filter.c).
+func (p picture) stencilled(step recipe.Step) picture {
+	side, margin := int(step.Width), int(step.Width)/2
+	return p.pixelwise(func(plane []byte, x, y int) byte {
+		width, height := int(p.size.Width), int(p.size.Height)
+		if x < margin || y < margin || x >= width-margin || y >= height-margin {
+			return plane[y*width+x]
+		}
+		sum := step.Factor + 0.5
+		for i := range side {
+			part := float32(0)
+			for j := range side {
+				term := float32(float32(plane[(y+margin-i)*width+x+j-margin]) * step.Weights[0][i*side+j])
+				if part += term; j == 0 {
+					part = term
+				}
+			}
+			sum += part
+		}
+		return byte(min(max(sum, 0), 255))
+	})
+}
+
 // convolved adds a tap at a time, row by row, and rounds to float32 after each. Sums of products of bytes and such weights as
 // the tests have are exact in float64.
 func (p picture) convolved(step recipe.Step) picture {

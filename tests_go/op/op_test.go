@@ -127,6 +127,11 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 		case recipe.BoxBlur:
 			s.Radius = [2]float32{[]float32{0, 1, rng.Float32(), 50 * rng.Float32()}[rng.IntN(4)], 60 * rng.Float32()}
 			s.Times = uint32(1 + rng.IntN(4))
+		case recipe.Stencil:
+			s.Width, s.Factor, s.Weights = 3+2*rng.Int32N(2), 20*rng.Float32(), new([2][recipe.TapsMax]float32)
+			for k := range s.Width * s.Width {
+				s.Weights[0][k] = rng.Float32() - 0.4
+			}
 		case recipe.Convolve:
 			s.Width, s.Height = 1+2*rng.Int32N(min(4, w)), 1+2*rng.Int32N(min(4, h))
 			s.Weights = new([2][recipe.TapsMax]float32)

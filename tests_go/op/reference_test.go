@@ -113,6 +113,8 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 		return p.moved(size, step.Fill, func(x, y int32) (int32, int32, bool) { return p.size.Width - 1 - y, x, true })
 	case recipe.BoxBlur:
 		return p.blurred(step)
+	case recipe.Stencil:
+		return p.stencilled(step)
 	case recipe.Convolve:
 		return p.convolved(step)
 	case recipe.Affine, recipe.Perspective:

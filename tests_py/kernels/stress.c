@@ -115,7 +115,7 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_CONVOLVE + 1);
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_STENCIL + 1);
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -134,6 +134,12 @@ static gl_job make_job(gl_store *store) {
                 pass->matrix[1] = pass->matrix[3] = 0;
             pass->width = width = side();
             pass->height = height = side();
+            continue;
+        } else if (pass->kind == GL_STENCIL) {
+            pass->width = pick(0, 2) * 2 + 3;
+            pass->factor = (float)pick(-100, 201);
+            for (int k = 0; k < pass->width * pass->width; k++)
+                pass->weight[0][k] = (float)pick(-1000, 2001) / 5000;
             continue;
         } else if (pass->kind == GL_CONVOLVE) {
             pass->width = 1 + 2 * pick(0, width < 16 ? width : 16);

@@ -1,4 +1,4 @@
-"""Blurs of core/op against Pillow and torchvision: every byte, with every set of kernels."""
+"""Blurs and kernels of core/op against Pillow and torchvision: every byte, with every set of kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 import pytest
-from op_library import BOX_BLUR, CONVOLVE, Bytes, Pass, Worker, identity, noise, planar, side
+from op_library import BOX_BLUR, CONVOLVE, STENCIL, Bytes, Pass, Worker, identity, noise, planar, side
 from PIL import Image, ImageFilter
 
 from goloader._steps import filter_of
@@ -53,10 +53,48 @@ def test_blurs_of_any_radius_equal_pillow(worker: Worker, radius: float) -> None
             check(worker, noise(rng, width, height), kind(radius))
 
 
+KERNELS = (
+    ImageFilter.BLUR,
+    ImageFilter.CONTOUR,
+    ImageFilter.DETAIL,
+    ImageFilter.EDGE_ENHANCE,
+    ImageFilter.EDGE_ENHANCE_MORE,
+    ImageFilter.EMBOSS,
+    ImageFilter.FIND_EDGES,
+    ImageFilter.SHARPEN,
+    ImageFilter.SMOOTH,
+    ImageFilter.SMOOTH_MORE,
+)
+
+
+def kernel(rng: np.random.Generator) -> ImageFilter.Kernel:
+    side = int(rng.choice([3, 5]))
+    weights = rng.uniform(-1, 2, side * side) if rng.random() < 0.5 else rng.integers(-2, 4, side * side)
+    return ImageFilter.Kernel((side, side), weights.tolist(), rng.choice([None, 1.7, -4]), float(rng.uniform(-50, 99)))
+
+
+def test_kernels_equal_pillow(worker: Worker) -> None:
+    rng = np.random.default_rng(3)
+    for i in range(150):
+        chosen = KERNELS[i]() if i < len(KERNELS) else kernel(rng)
+        pixels = picture(rng) if i % 5 else noise(rng, *rng.integers(1, 9, 2).tolist())
+        found = filter_of(chosen)
+        if found is None:
+            pytest.skip("Pillow's compiler may round otherwise here")
+        offset, *weights = struct.unpack("<26f", found[1][0][32:])
+        one = Pass(kind=STENCIL, width=3 if len(chosen.filterargs[3]) == 9 else 5, factor=offset)
+        one.weight[0][:25] = weights
+        got = worker.run(pixels, [one], pixels.shape[1::-1], identity(1 if pixels.ndim == 2 else 3))
+        assert np.array_equal(got, planar(Image.fromarray(pixels).filter(chosen))), (pixels.shape, chosen.filterargs)
+
+
 def test_what_pillow_refuses_is_left_to_it() -> None:
     for radius in (float("nan"), float("inf"), "2", None, (1,), (1, 2, 3), [1, 2], (1, "2"), 1e7):
         assert filter_of(ImageFilter.GaussianBlur(radius)) is None
-    assert filter_of(ImageFilter.MedianFilter(3)) is None
+    for other in (ImageFilter.MedianFilter(3), ImageFilter.MedianFilter, ImageFilter.Kernel, ImageFilter.BoxBlur, None):
+        assert filter_of(other) is None
+    for scale, offset in ((0, 0), (1, float("nan")), (1e-9, 0), (1, 1e9)):
+        assert filter_of(ImageFilter.Kernel((3, 3), [1] * 9, scale, offset)) is None
     changed = ImageFilter.BoxBlur(2)
     changed.radius = -1
     assert filter_of(changed) is None

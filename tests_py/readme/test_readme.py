@@ -184,6 +184,10 @@ def pillow_box(image: Image.Image) -> Image.Image:
     return image.filter(ImageFilter.BoxBlur(2))
 
 
+def sharpened(image: Image.Image) -> Image.Image:
+    return image.filter(ImageFilter.SHARPEN)
+
+
 def tails(root: Path) -> Iterator[data.Dataset[Any]]:
     half = (0.5, 0.5, 0.5)
     for tail in (
@@ -479,10 +483,11 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
     ),
     (
         "blurs",
-        "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights; Pillow's `ImageFilter.GaussianBlur` and `BoxBlur`",
+        "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights; Pillow's `ImageFilter.GaussianBlur`, `BoxBlur` and "
+        "`Kernel`, `SHARPEN`, ...",
         lambda root: (
             image_folder(root, v1.Compose([v1.Resize((20, 20)), step, *TAIL]))
-            for step in (v1.GaussianBlur(31), v2.GaussianBlur(5), pillow_blur, pillow_box)
+            for step in (v1.GaussianBlur(31), v2.GaussianBlur(5), pillow_blur, pillow_box, sharpened)
         ),
     ),
     (

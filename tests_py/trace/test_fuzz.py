@@ -54,6 +54,8 @@ def image_step(r: random.Random, image: Any) -> Any:
             lambda: T.RandomCrop(20, pad_if_needed=True)(image),
             lambda: image.filter(ImageFilter.MedianFilter(3)),
             lambda: image.filter(ImageFilter.GaussianBlur),
+            lambda: image.filter(r.choice([ImageFilter.SHARPEN, ImageFilter.BLUR, ImageFilter.EMBOSS()])),
+            lambda: image.filter(ImageFilter.Kernel((3, 3), [r.uniform(-1, 2) for _ in range(9)], r.choice([None, 2]))),
             lambda: image.filter(ImageFilter.GaussianBlur(r.choice([0, 0.3, 2, -1.5, 40.5, (0, 1.5), (2, 0.1), "2"]))),
             lambda: F.gaussian_blur(image, r.choice([3, [5, 9], [1, 3], [33, 5]]), r.choice([None, 1.5, [0.2, 3.0]])),
             lambda: image.filter(ImageFilter.BoxBlur(r.choice([0, 1, 2.5, 100, (3, 0), [1, 2], -1]))),
