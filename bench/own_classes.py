@@ -57,6 +57,16 @@ class Table(Dataset[Any]):
         return self.transform(image), int(row["label"])
 
 
+class Views(Table):
+    """Two views of each photo, as contrastive learning wants them."""
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index]
+        with Image.open(row["path"]) as file:
+            image = file.convert("RGB")
+        return self.transform(image), self.transform(image)
+
+
 class Mirrored(Table):
     """Does a step of its transform by itself."""
 
@@ -96,6 +106,11 @@ def table(scratch: Path) -> Path:
 @own_case("a csv of photos, train transform", target=3, headline=True, lowered=folder)
 def own_csv(scratch: Path) -> Dataset[Any]:
     return Table(table(scratch), TRAIN)
+
+
+@own_case("the same, two views of each photo", target=3)
+def own_views(scratch: Path) -> Dataset[Any]:
+    return Views(table(scratch), TRAIN)
 
 
 @own_case("the same, flips by itself", target=1.2, headline=True, lowered=folder)

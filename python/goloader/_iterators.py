@@ -55,6 +55,11 @@ class _Task:
     lent: torch.Tensor | None
     mark: Mark
 
+    @property
+    def given(self) -> list[Any]:
+        """The indices of a batch."""
+        return self.indices.tolist() if isinstance(self.indices, np.ndarray) else list(self.indices)
+
     def at(self, position: int) -> Any:
         # A batch may be a set or a dict as well as a list.
         index = next(itertools.islice(self.indices, position, None)) if self.batched else self.indices
@@ -182,7 +187,7 @@ class _NativeIterator(ResumableIterator):
             return self._pin([images[0], int(labels[0])])
         columns: list[Any] = self._plan.columns(tensors)
         if isinstance(self._samples, Images):
-            columns = [*columns, *map(default_collate, self._samples.beside(task.rows))]
+            columns = [*columns, *map(default_collate, self._samples.beside(task.rows, task.given))]
         return self._pin(collated(self._plan.structure, columns))
 
     def _tensors(self, fields: list[NDArray[Any]], lent: torch.Tensor | None) -> list[torch.Tensor]:

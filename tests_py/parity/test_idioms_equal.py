@@ -248,6 +248,23 @@ class Wraps(Base):
         return image, label
 
 
+class WithIndex(Base):
+    def __getitem__(self, index: int) -> Any:
+        path, label = self.samples[index]
+        return self.transform(self.loader(path)), label, index
+
+
+class OnlyIndex(Base):
+    def __getitem__(self, index: int) -> Any:
+        return {"index": index, "image": self.transform(Image.open(self.paths[index]).convert("RGB"))}
+
+
+class ViewsWithIndex(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.paths[index]).convert("RGB")
+        return index, (self.transform(image), self.transform(image))
+
+
 class Held:
     """A transform of one's own that calls another."""
 
@@ -346,6 +363,7 @@ class Masks(Base):
         return TRAIN(image), GREY(mask)
 
 
+GIVE_INDEX = (WithIndex, OnlyIndex, ViewsWithIndex)
 TWO = (Views, ViewsSwapped, ByTwoCrops, Siamese, SiameseInTurn, Masks)
 
 
@@ -363,8 +381,8 @@ def _with_loader(root: Path) -> Any:
 
 IDIOMS = (
     Unpacked, UnpackedRows, LoadsByMethod, LoadsStatically, LoadsByOwnLoader, LoadsByLambda, OpensFile, OpensImage,
-    TransformsWithin, ByLabels, ByRowLabel, ByNameOfColumn, Tensors, Sliced, Unused, Computed, Wraps, CallsObject,
-    Transforms, *TWO, _with_path, _with_name, _with_loader,
+    TransformsWithin, ByLabels, ByRowLabel, ByNameOfColumn, Tensors, Sliced, Unused, Computed, Wraps, WithIndex,
+    OnlyIndex, ViewsWithIndex, CallsObject, Transforms, *TWO, _with_path, _with_name, _with_loader,
 )  # fmt: skip
 
 
@@ -385,12 +403,25 @@ def test_idioms(kind: Any, root: Path, num_workers: int) -> None:
 
 
 @WORKERS
-@pytest.mark.parametrize("kind", [ByLabels, ByRowLabel, Unpacked, Wraps, LoadsByMethod])
+@pytest.mark.parametrize("kind", [ByLabels, ByRowLabel, Unpacked, Wraps, LoadsByMethod, *GIVE_INDEX])
 def test_indices_below_zero_and_out_of_range(kind: Any, root: Path, num_workers: int) -> None:
     for indices in [1, -1, 0], [0, COUNT, 1], [2, -COUNT - 1, 3]:
         check(Program(loader_of(kind(root), batch_size=2, sampler=indices, num_workers=num_workers), epochs=1))
         inside = Subset(kind(root), indices)
-        check(Program(loader_of(inside, batch_size=2, num_workers=num_workers), epochs=1))
+        native = kind not in GIVE_INDEX or min(indices) >= 0
+        check(Program(loader_of(inside, batch_size=2, num_workers=num_workers), epochs=1), native=native)
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", GIVE_INDEX)
+def test_indices_that_are_given(kind: Any, root: Path, num_workers: int) -> None:
+    inner = Subset(Subset(kind(root), [3, 3, 5, 0]), [-1, 2])
+    dataset = ConcatDataset([inner, kind(root), Subset(kind(root), [10])])
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
+    for indices in [-1, 3, 2, -14], [np.int64(3), np.int64(-1)]:
+        check(Program(loader_of(dataset, batch_size=2, sampler=indices, num_workers=num_workers), epochs=1))
+    sampler = [torch.tensor(3), torch.tensor(1), np.int64(3), np.int64(-1), True, False]
+    check(Program(loader_of(kind(root), batch_size=2, sampler=sampler, num_workers=num_workers), epochs=1))
 
 
 @WORKERS

@@ -406,11 +406,6 @@ class Nothings(Base):
         return self.transform(Image.open(self.paths[i]).convert("RGB")), self.target_transform
 
 
-class Indices(Base):
-    def __getitem__(self, i: int) -> Any:
-        return self.transform(Image.open(self.paths[i]).convert("RGB")), i
-
-
 class Lists(Base):
     def __getitem__(self, i: int) -> Any:
         return self.transform(Image.open(self.paths[i]).convert("RGB")), self.boxes[i]
@@ -470,7 +465,7 @@ class Stateful(Base):
 @WORKERS
 @pytest.mark.parametrize(
     "kind",
-    [Touched, Thrice, Same, InTurn, Nothings, Indices, Lists, OddTexts, OddList, OddLabels, ByIndex, Stateful],
+    [Touched, Thrice, Same, InTurn, Nothings, Lists, OddTexts, OddList, OddLabels, ByIndex, Stateful],
     ids=lambda kind: kind.__name__,
 )
 def test_what_does_more_is_not_taken_for_one(kind: Any, root: Path, num_workers: int) -> None:

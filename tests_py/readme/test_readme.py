@@ -532,8 +532,8 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "files of your own",
         "a class that only opens an image, by `Image.open(path).convert(...)` or torchvision's loaders, and transforms "
         "it, or two of them (views of one image, pairs, an image and its mask, each with its own transform); paths, "
-        "labels and other values from lists, dicts, arrays or pandas' tables (read from its bytecode as well, through "
-        "methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it wraps)",
+        "labels and other values from lists, dicts, arrays or pandas' tables, and the index (read from its bytecode, "
+        "through methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it wraps)",
         files_of_your_own,
     ),
     (

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bytecode import Attribute, Call, Closed, Display, Entered, Expression, Mapping, UnreadableError, parts_of
+from ..bytecode import Attribute, Call, Closed, Display, Entered, Expression, Index, Mapping, UnreadableError, parts_of
 from ..collate import collates_plainly
 from ..lowered import Lowered, Read, Target
 from ..paths import Files
@@ -105,7 +105,7 @@ def _loaders() -> list[Any]:
 class _Given:
     """Another value of a sample.
 
-    values  what it is made of
+    values  what it is made of; nothing for the index itself
     batch   what it is in a batch that torch puts together: in the list of a dict's item, or the tuple of a tuple's
     made    how it is made of these, which are numbers; None if the one is given as it is
     """
@@ -116,9 +116,11 @@ class _Given:
 
     def is_label(self, columns: Sequence[Sequence[Any]]) -> bool:
         """True if torch puts these together to an int64 tensor, as it does with labels of type int."""
-        return (self.made is None or self.made.label) and set(map(type, columns[0])) <= _LABELS
+        return bool(columns) and (self.made is None or self.made.label) and set(map(type, columns[0])) <= _LABELS
 
-    def beside(self, columns: Sequence[Sequence[Any]]) -> Beside:
+    def beside(self, columns: Sequence[Sequence[Any]], length: int) -> Beside:
+        if not columns:
+            return Beside(range(length), self.batch, is_index=True)
         if self.made is None:
             return Beside(columns[0], self.batch)
         made = self.made
@@ -166,23 +168,22 @@ class OpenedFiles(Node):
             raise own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
         self._kept = [values[n] for n in self._order]
         self.negatives = self._columns.negatives
-        beside = tuple(self._given[n].beside(values[n]) for n in self._order)
+        beside = tuple(self._given[n].beside(values[n], self.length) for n in self._order)
         numbers = {self._views + n: 2 + place for place, n in enumerate(self._order)}
         if self._label is not None:
             numbers[self._views + self._label] = 1
         self.structure = renumbered(structure, {0: 0, 1: 1} | numbers)
         if beside:
             self.note = f"{self.note}; Python puts {len(beside)} of its values together"
-        pairs = (
-            self._views == 1
-            and self.structure == (0, 1)
-            and set(map(type, values[0][0])) == {int}
-            and self._given[0].made is None
-        )
+        pairs = self.structure == (0, 1) and self._label == 0 and self._is_plain(values)
         kind = Part if self._views == 1 else PairPart
         samples = files if self._views == 1 else list(zip(paths[::2], paths[1::2], strict=True))
         self.part = kind(own.dataset, samples, files, lowered, open_rgb, beside, pairs, own=True)
         self.columns = (Column((self.part,), kind),)
+
+    def _is_plain(self, values: Sequence[Sequence[Sequence[Any]]]) -> bool:
+        """True if the label is given as it is, an int."""
+        return self._given[0].made is None and set(map(type, values[0][0])) == {int}
 
     def _structure(self, given: Expression, batch: type) -> Structure:
         """The structure of a sample: images are fields 0 and 1, as they draw; all others are numbered from there."""
@@ -204,6 +205,10 @@ class OpenedFiles(Node):
                 raise UnreadableError("gives one image twice", given)
             self._images.append(opened)
             return _IMAGE + len(self._images) - 1
+        if isinstance(given, Index):
+            self.gives_index = True
+            self._given.append(_Given((), batch))
+            return len(self._given) - 1
         made = made_of(self._own, given)
         self._given.append(_Given((given,), batch) if made is None else _Given(made.numbers, batch, made))
         return len(self._given) - 1

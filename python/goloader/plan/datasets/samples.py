@@ -28,11 +28,13 @@ class Beside:
     values  of each sample, plain ones
     batch   what torch takes those of a batch from: a list or a tuple, which texts stay in
     make    what the dataset makes of one first; None if it is given as it is
+    is_index  they are what the dataset was given for them
     """
 
     values: Sequence[Any]
     batch: type = tuple
     make: Callable[[Any], Any] | None = None
+    is_index: bool = False
 
     def __getitem__(self, at: int) -> Any:
         return self.values[at] if self.make is None else self.make(self.values[at])
@@ -162,6 +164,7 @@ class Images(Samples):
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
+        self._is_leaf = root in leaves
         (column,) = root.columns
         self.parts: tuple[Part | PixelPart, ...] = column.pieces
         self.index = column.index
@@ -186,14 +189,19 @@ class Images(Samples):
         """True if all samples are (image, label or target image), and labels of type int."""
         return all(isinstance(part, PixelPart) or part.pairs for part in self.parts)
 
-    def beside(self, rows: Indices) -> list[Any]:
-        """What some images have beside image and label: what torch puts together for each further field of a sample."""
+    def beside(self, rows: Indices, indices: Sequence[Any]) -> list[Any]:
+        """What some images have beside image and label: what torch puts together for each further field of a sample.
+
+        indices  as the loader's sampler gave them
+        """
         first = self.parts[0]
         if isinstance(first, PixelPart) or not first.beside:
             return []
         found = [self._find(row * first.views) for row in rows.tolist()]
         return [
-            each.batch(part.beside[number][at // first.views] for part, at in found if isinstance(part, Part))
+            each.batch(indices)
+            if each.is_index and self._is_leaf
+            else each.batch(part.beside[number][at // first.views] for part, at in found if isinstance(part, Part))
             for number, each in enumerate(first.beside)
         ]
 

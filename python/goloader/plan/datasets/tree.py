@@ -50,10 +50,12 @@ class Node:
 
     note       what explain() says of it, if anything
     negatives  an index below 0 means a sample, counted from the end; else it is an error of the dataset's
+    gives_index  a sample tells which index it was asked for by
     """
 
     note = ""
     negatives = True
+    gives_index = False
 
     dataset: Any
     length: int
@@ -97,6 +99,8 @@ class _Subset(Node):
         self.given = copied(dataset.indices)
         at = _integers(dataset, dataset.indices)
         self.length = len(at)
+        if self.inner.gives_index and (at < 0).any():
+            raise RefusalError("source", "Subset", "its dataset gives the indices, of which there are some below 0")
         self.structure = self.inner.structure
         inside = (at >= (-self.inner.length if self.inner.negatives else 0)) & (at < self.inner.length)
         self.at = np.where(inside, np.where(at < 0, at + self.inner.length, at), NOWHERE)
