@@ -20,9 +20,10 @@ static int supported(const gl_kernels *kernels) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (kernels == &gl_avx512_kernels)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
+        return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi") &&
+               __builtin_cpu_supports("avx512vnni");
     if (kernels == &gl_avx2_kernels)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif

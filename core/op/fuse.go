@@ -82,15 +82,16 @@ func copying(s recipe.Size) Pass {
 // resizes says whether a Resample pass has a resize in it: none yet means another may come.
 func (p *Pass) resizes() bool { return p.Width != p.Src.Width || p.Height != p.Src.Height }
 
-// isPointwise says whether the pass changes each pixel by itself.
+// isPointwise says whether the pass changes each pixel by itself. FromHSV does not: it rounds by columns.
 func (p *Pass) isPointwise() bool {
-	return p.Kind == Grey || p.Kind == Lookup || p.Kind == Saturation || p.Kind == Hue || p.Kind == Select
+	return p.Kind == Grey || p.Kind == Lookup || p.Kind == Saturation || p.Kind == Hue || p.Kind == Select ||
+		p.Kind == ToHSV
 }
 
 // colours are the passes that are what a step of the recipe is, but for its numbers.
 var colours = map[recipe.Kind]PassKind{
 	recipe.Contrast: Contrast, recipe.Saturation: Saturation, recipe.Sharpness: Sharpness, recipe.Hue: Hue,
-	recipe.Autocontrast: Autocontrast, recipe.Equalize: Equalize,
+	recipe.Autocontrast: Autocontrast, recipe.Equalize: Equalize, recipe.OpenCVToHSV: ToHSV, recipe.OpenCVFromHSV: FromHSV,
 }
 
 func (f *fuser) add(step recipe.Step) error {
@@ -153,7 +154,8 @@ func (f *fuser) add(step recipe.Step) error {
 	case recipe.Brightness:
 		table := brightness(step.Factor)
 		f.lookup(&table)
-	case recipe.Contrast, recipe.Saturation, recipe.Sharpness, recipe.Hue, recipe.Autocontrast, recipe.Equalize:
+	case recipe.Contrast, recipe.Saturation, recipe.Sharpness, recipe.Hue, recipe.Autocontrast, recipe.Equalize,
+		recipe.OpenCVToHSV, recipe.OpenCVFromHSV:
 		f.push(Pass{Kind: colours[step.Kind], Factor: step.Factor, Shift: int32(step.Shift)})
 	case recipe.BoxBlur:
 		f.push(Pass{Kind: BoxBlur, Radius: step.Radius, Times: int32(step.Times)})
@@ -170,7 +172,7 @@ func (f *fuser) add(step recipe.Step) error {
 			kind = Perspective
 		}
 		f.push(Pass{Kind: kind, Width: out.Width, Height: out.Height, Filter: int32(step.Filter), Matrix: step.Matrix,
-			Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}})
+			Mode: int32(step.Mode), Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}})
 	case recipe.Rotate90:
 		f.push(Pass{Kind: Turn})
 	case recipe.Select:

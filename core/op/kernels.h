@@ -33,6 +33,14 @@ struct gl_kernels {
     void (*stencil)(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
     gl_blur *blur;
     gl_convolve *convolve;
+    gl_warp_along *warp_along;
+    gl_warp_nearest *warp_nearest;
+    gl_warp_pack *warp_pack;
+    gl_warp_unpack *warp_unpack;
+    gl_warp_blend *warp_blend;
+    gl_warp_inside *warp_inside;
+    gl_to_hsv *to_hsv;
+    gl_from_hsv *from_hsv;
 };
 
 void gl_plain_grey(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);
@@ -50,6 +58,14 @@ extern const gl_kernels gl_plain_kernels;
 extern const gl_kernels gl_avx2_kernels, gl_avx512_kernels;
 gl_linear_across gl_avx2_linear_across;
 gl_linear_down gl_avx2_linear_down;
+gl_warp_along gl_avx2_warp_along;
+gl_warp_nearest gl_avx2_warp_nearest;
+gl_warp_pack gl_avx2_warp_pack;
+gl_warp_unpack gl_avx2_warp_unpack;
+gl_warp_blend gl_avx2_warp_blend;
+gl_warp_inside gl_avx2_warp_inside;
+gl_to_hsv gl_avx2_to_hsv;
+gl_from_hsv gl_avx2_from_hsv;
 #elif defined(__aarch64__)
 extern const gl_kernels gl_neon_kernels;
 #endif

@@ -545,6 +545,14 @@ const gl_kernels gl_avx2_kernels = {
     .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
+    .warp_along = gl_avx2_warp_along,
+    .warp_nearest = gl_avx2_warp_nearest,
+    .warp_pack = gl_avx2_warp_pack,
+    .warp_unpack = gl_avx2_warp_unpack,
+    .warp_blend = gl_avx2_warp_blend,
+    .warp_inside = gl_avx2_warp_inside,
+    .to_hsv = gl_avx2_to_hsv,
+    .from_hsv = gl_avx2_from_hsv,
 };
 
 #endif

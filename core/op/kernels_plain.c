@@ -173,4 +173,12 @@ const gl_kernels gl_plain_kernels = {
     .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
+    .warp_along = gl_plain_warp_along,
+    .warp_nearest = gl_plain_warp_nearest,
+    .warp_pack = gl_plain_warp_pack,
+    .warp_unpack = gl_plain_warp_unpack,
+    .warp_blend = gl_plain_warp_blend,
+    .warp_inside = gl_plain_warp_inside,
+    .to_hsv = gl_plain_to_hsv,
+    .from_hsv = gl_plain_from_hsv,
 };

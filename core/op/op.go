@@ -113,6 +113,8 @@ const (
 	Affine       PassKind = C.GL_AFFINE       // transform by Matrix to Width x Height with Filter
 	Perspective  PassKind = C.GL_PERSPECTIVE  // the same with a perspective Matrix
 	Turn         PassKind = C.GL_TURN         // by 90 degrees counter-clockwise; flip
+	ToHSV        PassKind = C.GL_TO_HSV       // RGB to OpenCV's HSV
+	FromHSV      PassKind = C.GL_FROM_HSV     // and back
 	Select       PassKind = C.GL_SELECT       // the Planes planes that Fill names
 	BoxBlur      PassKind = C.GL_BOX_BLUR     // with Radius, Times times
 	Convolve     PassKind = C.GL_CONVOLVE     // with Width x Height weights

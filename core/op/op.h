@@ -59,8 +59,12 @@ enum {
     GL_SELECT = 13,
     GL_BOX_BLUR = 14,
     GL_CONVOLVE = 15,
-    GL_STENCIL = 16
+    GL_STENCIL = 16,
+    GL_TO_HSV = 17,
+    GL_FROM_HSV = 18
 };
+/* Of the matrix of a GL_AFFINE by OpenCV's rules. */
+#define GL_MATRIX_MAX 2147483648.0
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
 /* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
 enum { GL_CONSTANT = 0, GL_EDGE = 1, GL_REFLECT = 2, GL_SYMMETRIC = 3 };
@@ -94,7 +98,9 @@ enum {
  *   GL_AFFINE, GL_PERSPECTIVE
  *                Image.transform to width x height with GL_NEAREST, GL_BILINEAR or GL_BICUBIC as `filter`: matrix is its
  *                data (6 or 8 numbers, finite), which leads from a pixel of the output to one of the input; pixels from
- *                outside are `fill`, a byte a plane.
+ *                outside are `fill`, a byte a plane.  GL_AFFINE with GL_OPENCV_NEAREST or GL_OPENCV_LINEAR is
+ *                cv2.warpAffine by a matrix that is inverted already, of numbers up to GL_MATRIX_MAX; `mode` says what is
+ *                outside, and a plane of the input, in rows of whole GL_ALIGN bytes, has less than 2^31 bytes.
  *   GL_TURN      by 90 degrees counter-clockwise, as Image.transpose(ROTATE_90) does; then flip.
  *   GL_SELECT    `planes` (1 or 3) planes come out: those of the input that `fill` names.
  *   GL_BOX_BLUR  ImageFilter.BoxBlur with radius[0] across and then radius[1] down (0 to GL_RADIUS_MAX), each `times`
@@ -102,7 +108,9 @@ enum {
  *   GL_CONVOLVE  torchvision's gaussian_blur of bytes, as convolve.h says: width and height are the weights across and
  *                down, weight[0] and weight[1] their float32; the border is mirrored.
  *   GL_STENCIL   ImageFilter.Kernel of width x width (3 or 5) weights, row by row in weight[0], and the offset factor; none
- *                is beyond +-GL_STENCIL_WEIGHT_MAX. */
+ *                is beyond +-GL_STENCIL_WEIGHT_MAX.
+ *   GL_TO_HSV, GL_FROM_HSV
+ *                cv2.cvtColor from RGB to HSV, with H in 0 to 179, and back; one plane goes through unchanged. */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;

@@ -65,9 +65,9 @@ gl_worker *gl_worker_open(int32_t pass_order) {
 
 /* The buffers that hold pixels. */
 #define PIXEL_BUFFERS(worker)                                                                                          \
-    {&(worker)->scratch.region, &(worker)->scratch.middle, &(worker)->scratch.maps, &(worker)->strip,                  \
-     &(worker)->images[0],      &(worker)->images[1],      &(worker)->batch}
-enum { PIXEL_BUFFER_COUNT = 7 };
+    {&(worker)->scratch.region, &(worker)->scratch.middle, &(worker)->scratch.maps, &(worker)->scratch.words,          \
+     &(worker)->strip,          &(worker)->images[0],      &(worker)->images[1],    &(worker)->batch}
+enum { PIXEL_BUFFER_COUNT = 8 };
 
 void gl_worker_close(gl_worker *worker) {
     if (worker == NULL)
@@ -131,6 +131,10 @@ static int is_odd_taps(int32_t taps, int32_t n) {
     return taps >= 1 && taps <= GL_TAPS_MAX && taps % 2 == 1 && taps / 2 < n;
 }
 
+static int is_opencv_affine(const gl_pass *pass) {
+    return pass->kind == GL_AFFINE && (pass->filter == GL_OPENCV_NEAREST || pass->filter == GL_OPENCV_LINEAR);
+}
+
 /* What is wrong with a pass over an image of shape *in, or NULL and *in is what comes out. */
 static const char *check_pass(const gl_pass *pass, shape *in) {
     int64_t width = pass->width, height = pass->height;
@@ -167,6 +171,8 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
     case GL_LOOKUP:
     case GL_AUTOCONTRAST:
     case GL_EQUALIZE:
+    case GL_TO_HSV:
+    case GL_FROM_HSV:
         return NULL;
     case GL_CONTRAST:
     case GL_SATURATION:
@@ -202,8 +208,17 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
         return NULL;
     case GL_AFFINE:
     case GL_PERSPECTIVE:
-        if (pass->filter != GL_NEAREST && pass->filter != GL_BILINEAR && pass->filter != GL_BICUBIC)
+        if (is_opencv_affine(pass)) {
+            if (pass->mode < GL_CONSTANT || pass->mode > GL_SYMMETRIC)
+                return "no such border";
+            if (gl_stride(in->width) * (int64_t)in->height >= INT32_MAX)
+                return "an image of 2^31 bytes a plane is transformed";
+            for (int32_t i = 0; i < 6; i++)
+                if (!(fabs(pass->matrix[i]) <= GL_MATRIX_MAX))
+                    return "a matrix of numbers beyond 2^31";
+        } else if (pass->filter != GL_NEAREST && pass->filter != GL_BILINEAR && pass->filter != GL_BICUBIC) {
             return "no such filter";
+        }
         for (int32_t i = 0; i < (pass->kind == GL_AFFINE ? 6 : 8); i++)
             if (!isfinite(pass->matrix[i]))
                 return "a matrix that is not finite";
@@ -335,6 +350,8 @@ static int begin_pass(turn *t, shape in) {
         [GL_BOX_BLUR] = gl_blur_begin,
         [GL_CONVOLVE] = gl_convolve_begin,
         [GL_STENCIL] = gl_stencil_begin,
+        [GL_TO_HSV] = gl_opencv_to_hsv_begin,
+        [GL_FROM_HSV] = gl_opencv_from_hsv_begin,
     };
     return begin[pass->kind](&t->stage);
 }

@@ -44,6 +44,7 @@ typedef struct gl_scratch {
     gl_buffer region; /* input rows, where a pass needs them all at once */
     gl_buffer middle; /* between the two passes of a resize */
     gl_buffer maps;
+    gl_buffer words; /* a pixel each */
 } gl_scratch;
 
 typedef struct gl_stage gl_stage;
@@ -84,6 +85,9 @@ struct gl_stage {
 int gl_resample_begin(gl_stage *stage);
 int gl_opencv_linear_begin(gl_stage *stage);
 int gl_opencv_area_begin(gl_stage *stage);
+int gl_opencv_affine_begin(gl_stage *stage);
+int gl_opencv_to_hsv_begin(gl_stage *stage);
+int gl_opencv_from_hsv_begin(gl_stage *stage);
 int gl_pad_begin(gl_stage *stage);
 int gl_grey_begin(gl_stage *stage);
 int gl_lookup_begin(gl_stage *stage);

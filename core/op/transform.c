@@ -220,6 +220,8 @@ static void whole_transform(gl_stage *stage, const uint8_t *const plane[3], ptrd
 }
 
 int gl_transform_begin(gl_stage *stage) {
+    if (stage->pass->filter == GL_OPENCV_NEAREST || stage->pass->filter == GL_OPENCV_LINEAR)
+        return gl_opencv_affine_begin(stage);
     const size_t width = (size_t)stage->pass->width;
     if (gl_buffer_grow(&stage->scratch->maps, width * (sizeof(ptrdiff_t) + 2 * sizeof(double))) != 0)
         return -1;

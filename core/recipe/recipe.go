@@ -27,7 +27,7 @@ const (
 	Hue                        // add Shift to H of Pillow's HSV, modulo 256
 	Autocontrast               // stretch each channel to 0 ... 255 (ImageOps.autocontrast)
 	Equalize                   // equalize each channel's histogram (ImageOps.equalize)
-	Affine                     // Image.transform to Width x Height by Matrix, with Filter; Fill where nothing comes from
+	Affine                     // Image.transform, or cv2.warpAffine, to Width x Height by Matrix, with Filter; Fill outside
 	Perspective                // the same with a perspective Matrix
 	Rotate90                   // by 90 degrees counter-clockwise (Image.transpose)
 	Select                     // Channels planes (1 or 3): those that Fill names, in that order
@@ -35,10 +35,12 @@ const (
 	BoxBlur                    // Radius[0] across and Radius[1] down, each Times times (ImageFilter.BoxBlur and .GaussianBlur)
 	Convolve                   // Width x Height Weights in float32, over a mirrored border (torchvision's gaussian_blur)
 	Stencil                    // Width x Width (3 or 5) Weights[0], row by row, and the offset Factor (ImageFilter.Kernel)
+	OpenCVToHSV                // RGB to OpenCV's HSV, with H in 0 ... 179
+	OpenCVFromHSV              // and back
 )
 
 // Kinds is how many kinds there are.
-const Kinds = int(Stencil) + 1
+const Kinds = int(OpenCVFromHSV) + 1
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -94,8 +96,8 @@ func (s Size) Pixels() int64 { return int64(s.Width) * int64(s.Height) }
 // Step is one op on a planar 8-bit image with its numbers. Fields a Kind does not name are zero.
 type Step struct {
 	Kind     Kind
-	Filter   Filter   // Resize; Affine and Perspective: Nearest, Bilinear or Bicubic
-	Mode     PadMode  // Pad
+	Filter   Filter   // Resize; Affine and Perspective: Nearest, Bilinear or Bicubic; Affine: OpenCVNearest, OpenCVLinear
+	Mode     PadMode  // Pad; Affine by OpenCV's filters: what is outside
 	Channels uint8    // Grayscale, OpenCVGray, Select: planes that come out, 1 or 3
 	Fill     [3]uint8 // Pad with Constant, Affine, Perspective: a value a plane; Select: a plane's number each
 	Shift    uint8    // Hue
@@ -172,11 +174,18 @@ func (s Step) Check() error {
 			}
 		}
 	case Affine, Perspective:
-		if s.Filter != Nearest && s.Filter != Bilinear && s.Filter != Bicubic {
+		most := math.MaxFloat64
+		switch {
+		case s.Kind == Affine && (s.Filter == OpenCVNearest || s.Filter == OpenCVLinear):
+			if s.Mode > Symmetric {
+				return fmt.Errorf("no border of mode %d", s.Mode)
+			}
+			most = 1 << 31
+		case s.Filter != Nearest && s.Filter != Bilinear && s.Filter != Bicubic:
 			return fmt.Errorf("no transform with filter %d", s.Filter)
 		}
 		for _, v := range s.Matrix {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if !(math.Abs(v) <= most) {
 				return fmt.Errorf("a matrix with %v in it", v)
 			}
 		}

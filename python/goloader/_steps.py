@@ -29,7 +29,10 @@ __all__ = [
     "grayscale",
     "hue",
     "lookup",
+    "opencv_affine",
+    "opencv_from_hsv",
     "opencv_gray",
+    "opencv_to_hsv",
     "pad",
     "patch",
     "resize",
@@ -153,6 +156,24 @@ def transpose() -> tuple[bytes, ...]:
 def opencv_gray(channels: int) -> bytes:
     """OpenCV's luma of RGB, as 1 channel or 3 equal ones."""
     return _STEP.pack(6, 0, 0, channels, *(0,) * 10)
+
+
+def opencv_affine(matrix: Sequence[float], linear: bool, size: Size, mode: str, fill: tuple[int, ...]) -> bytes:
+    """cv2.warpAffine by 6 numbers that lead from output to input; mode and fill as for pad."""
+    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
+    return _STEP.pack(
+        15, 33 if linear else 32, _PAD_MODES[mode], 0, red, green, blue, 0, 0, 0, 0, 0, *size
+    ) + struct.pack("<6d", *matrix)
+
+
+def opencv_to_hsv() -> bytes:
+    """cv2.cvtColor from RGB to HSV."""
+    return _STEP.pack(23, *(0,) * 13)
+
+
+def opencv_from_hsv() -> bytes:
+    """cv2.cvtColor from HSV to RGB."""
+    return _STEP.pack(24, *(0,) * 13)
 
 
 def select(channels: tuple[int, ...]) -> bytes:

@@ -315,3 +315,59 @@ func (p picture) neighbourhood(plane []byte, x, y float64, filter recipe.Filter)
 	}
 	return byte(min(max(cubic(rows, dy), 0), 255))
 }
+
+// byPixel makes each pixel of three planes of the pixel at its place, whose column is x.
+func (p picture) byPixel(becomes func(x int32, pixel [3]byte) [3]byte) picture {
+	if len(p.planes) == 1 {
+		return p
+	}
+	out := blank(p.size, 3)
+	for i := range p.planes[0] {
+		made := becomes(int32(i)%p.size.Width, [3]byte{p.planes[0][i], p.planes[1][i], p.planes[2][i]})
+		for c, v := range made {
+			out.planes[c][i] = v
+		}
+	}
+	return out
+}
+
+// openCVHSV is OpenCV's, with H in half degrees.
+func openCVHSV(_ int32, rgb [3]byte) [3]byte {
+	red, green, blue := int(rgb[0]), int(rgb[1]), int(rgb[2])
+	high := max(red, green, blue)
+	chroma := high - min(red, green, blue)
+	turn := red - green + 4*chroma
+	if high == red {
+		turn = green - blue
+	} else if high == green {
+		turn = blue - red + 2*chroma
+	}
+	if chroma == 0 {
+		return [3]byte{0, 0, byte(high)}
+	}
+	hue := (turn*int(math.RoundToEven(180*4096/(6*float64(chroma)))) + 2048) >> 12
+	if hue < 0 {
+		hue += 180
+	}
+	return [3]byte{byte(hue), byte((chroma*int(math.RoundToEven(255*4096/float64(high))) + 2048) >> 12), byte(high)}
+}
+
+// fromOpenCVHSV is OpenCV's: it cuts off, or rounds in columns behind the last whole vector.
+func fromOpenCVHSV(hsv [3]byte, rounds bool) [3]byte {
+	turn := float32(hsv[0]) * (6.0 / 180.0)
+	s, v := float32(hsv[1])*(1.0/255.0), float32(hsv[2])*(1.0/255.0)
+	part := turn - float32(int(turn))
+	without := func(share float32) float32 { return v * float32(math.FMA(float64(-s), float64(share), 1)) }
+	least, falling, rising := v*(1-s), without(part), without(1-part)
+	colours := [6][3]float32{{v, rising, least}, {falling, v, least}, {least, v, rising},
+		{least, falling, v}, {rising, least, v}, {v, least, falling}}
+	var made [3]byte
+	for c, level := range colours[int(turn)%6] {
+		value := float64(level * 255)
+		if rounds {
+			value = math.RoundToEven(value)
+		}
+		made[c] = byte(value)
+	}
+	return made
+}

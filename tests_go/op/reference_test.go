@@ -117,6 +117,11 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 		return p.stencilled(step)
 	case recipe.Convolve:
 		return p.convolved(step)
+	case recipe.OpenCVToHSV:
+		return p.byPixel(openCVHSV)
+	case recipe.OpenCVFromHSV:
+		cut := p.size.Width - p.size.Width%32
+		return p.byPixel(func(x int32, hsv [3]byte) [3]byte { return fromOpenCVHSV(hsv, x >= cut) })
 	case recipe.Affine, recipe.Perspective:
 		return p.transformed(step)
 	default:

@@ -17,7 +17,7 @@ KERNELS = ("plain", "avx2", "avx512", "neon")
 
 PASSES_MAX, WHY_BYTES, TAPS_MAX = 16, 200, 31
 RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE = range(10)
-AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE, STENCIL = range(10, 17)
+AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE, STENCIL, TO_HSV, FROM_HSV = range(10, 19)
 HORIZONTAL, VERTICAL = 1, 2
 DECODED, BAD_JOB = 0, 101
 RAW_RGB, RAW_GREY = 0, 2
@@ -95,7 +95,9 @@ class Kernels(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_void_p)
         for name in ("name", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put", "linear_across",
-                     "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "stencil", "blur", "convolve")
+                     "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "stencil", "blur", "convolve",
+                     "warp_along", "warp_nearest", "warp_pack", "warp_unpack", "warp_blend", "warp_inside", "to_hsv",
+                     "from_hsv")
     ]  # fmt: skip
 
 

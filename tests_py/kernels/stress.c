@@ -115,7 +115,7 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_STENCIL + 1);
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_FROM_HSV + 1);
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -126,8 +126,9 @@ static gl_job make_job(gl_store *store) {
             pass->mode = pick(0, 2);
             continue;
         } else if (pass->kind == GL_AFFINE || pass->kind == GL_PERSPECTIVE) {
-            static const int32_t filters[] = {GL_NEAREST, GL_BILINEAR, GL_BICUBIC};
-            pass->filter = filters[pick(0, 3)];
+            static const int32_t filters[] = {GL_NEAREST, GL_BILINEAR, GL_BICUBIC, GL_OPENCV_NEAREST, GL_OPENCV_LINEAR};
+            pass->filter = filters[pick(0, pass->kind == GL_AFFINE ? 5 : 3)];
+            pass->mode = pick(0, 4);
             for (int k = 0; k < 8; k++) /* as like to be wild as tame */
                 pass->matrix[k] = (k % 4 == 0) + pick(-1000, 2001) / (pick(0, 4) == 0 ? 1e-3 : 1e3 * (k < 6 ? 1 : 1e3));
             if (pick(0, 3) == 0)

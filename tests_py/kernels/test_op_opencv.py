@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 import pytest
 import torch
 from op_library import (
+    AFFINE,
+    FROM_HSV,
     GREY,
     HORIZONTAL,
     MODES,
     PAD,
+    TO_HSV,
     VERTICAL,
     Bytes,
     Pass,
@@ -150,3 +155,78 @@ def test_pad_equals_opencv(worker: Worker, mode: str) -> None:
         pad = Pass(kind=PAD, left=left, top=top, right=right, bottom=bottom, mode=MODES.index(mode))
         pad.out, pad.fill[:3] = Window(0, 0, *size), fill
         assert np.array_equal(worker.run(pixels, [pad], size, identity()), planar(want)), (w, h, left, top)
+
+
+def every_colour() -> Bytes:
+    """[4096, 4096, 3]: whole vectors of OpenCV's, and nothing left behind them."""
+    values = np.arange(256, dtype=np.uint8)
+    return np.stack(np.meshgrid(values, values, values, indexing="ij"), -1).reshape(4096, 4096, 3)
+
+
+@pytest.mark.parametrize("width", [4096, 16])
+@pytest.mark.parametrize(("kind", "code"), [(TO_HSV, cv2.COLOR_RGB2HSV), (FROM_HSV, cv2.COLOR_HSV2RGB)])
+def test_hsv_equals_opencv_for_every_colour(worker: Worker, kind: int, code: int, width: int) -> None:
+    pixels = every_colour().reshape(-1, width, 3)
+    want = np.asarray(cv2.cvtColor(pixels, code), np.uint8)
+    got = worker.run(pixels, [Pass(kind=kind)], (width, len(pixels)), identity())
+    assert np.array_equal(got, planar(want))
+
+
+def test_hsv_equals_opencv_at_all_widths(worker: Worker) -> None:
+    rng = np.random.default_rng(3)
+    for width in range(1, 140):
+        pixels = noise(rng, width, 5)
+        there = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2HSV), np.uint8)
+        back = np.asarray(cv2.cvtColor(there, cv2.COLOR_HSV2RGB), np.uint8)
+        assert np.array_equal(worker.run(pixels, [Pass(kind=TO_HSV)], (width, 5), identity()), planar(there))
+        passes = [Pass(kind=TO_HSV), Pass(kind=FROM_HSV)]
+        assert np.array_equal(worker.run(pixels, passes, (width, 5), identity()), planar(back))
+
+
+def by_warp_affine(
+    pixels: Bytes, matrix: np.ndarray[Any, Any], size: tuple[int, int], number: int, mode: str, fill: tuple[int, ...]
+) -> Bytes:
+    flags = OPENCV[number] | cv2.WARP_INVERSE_MAP
+    return np.asarray(
+        cv2.warpAffine(pixels, matrix, size, flags=flags, borderMode=BORDERS[mode], borderValue=fill), np.uint8
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("number", [32, 33])
+def test_affine_transforms_equal_opencv(worker: Worker, number: int, mode: str) -> None:
+    rng = np.random.default_rng(number)
+    for turn in range(400):
+        w, h, width, height = (side(rng) for _ in range(4))
+        pixels = noise(rng, w, h)
+        angle, scale = rng.uniform(-3.2, 3.2), rng.uniform(0.2, 3)
+        matrix = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0]]) / scale
+        if turn % 3 == 0:
+            matrix[:, :2] += rng.normal(0, 0.4, (2, 2))
+        elif turn % 5 == 0:
+            matrix[:, :2] = np.eye(2) * rng.choice([1, 0.5, 2])
+        middle = matrix[:, :2] @ [width / 2, height / 2]
+        matrix[:, 2] = [w / 2, h / 2] - middle + rng.normal(0, rng.choice([0, 5, 300]), 2)
+        fill = tuple(int(v) for v in rng.integers(0, 256, 3))
+        if turn % 4 == 0:
+            pixels = np.ascontiguousarray(pixels[..., 0])
+        want = by_warp_affine(pixels, matrix, (width, height), number, mode, fill)
+        warp = Pass(kind=AFFINE, width=width, height=height, filter=number, mode=MODES.index(mode))
+        warp.matrix[:6], warp.fill[:3] = [float(v) for v in matrix.flat], fill
+        got = worker.run(pixels, [warp], (width, height), identity(3 if pixels.ndim == 3 else 1))
+        assert np.array_equal(got, planar(want.reshape(height, width, -1))), (w, h, width, height, matrix.tolist())
+
+
+@pytest.mark.parametrize("number", [32, 33])
+def test_places_far_outside_are_outside(worker: Worker, number: int) -> None:
+    pixels = noise(np.random.default_rng(0), 9, 8)
+    for matrix in (
+        [1e9, 0, 0, 0, 1e9, 0],
+        [1, 0, -2e9, 0, 1, 2e9],
+        [2e9, 2e9, -2e9, -2e9, 2e9, 2e9],
+        [0, 0, 4, 0, 0, 3],
+    ):
+        for mode in range(4):
+            warp = Pass(kind=AFFINE, width=40, height=30, filter=number, mode=mode)
+            warp.matrix[:6] = matrix
+            worker.run(pixels, [warp], (40, 30), identity())

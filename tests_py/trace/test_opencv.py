@@ -148,6 +148,7 @@ def test_files_that_opencv_turns_are_left_to_it(kinds: list[str]) -> None:
 def array_step(r: random.Random, array: Any) -> Any:
     height, width = array.shape[:2]
     codes = [cv2.COLOR_BGR2RGB, cv2.COLOR_RGB2BGR, cv2.COLOR_BGR2GRAY, cv2.COLOR_RGB2GRAY, cv2.COLOR_GRAY2BGR]
+    codes += [cv2.COLOR_RGB2HSV, cv2.COLOR_BGR2HSV, cv2.COLOR_HSV2RGB, cv2.COLOR_HSV2BGR, cv2.COLOR_RGB2LAB]
     borders = [cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT, cv2.BORDER_REFLECT_101, cv2.BORDER_WRAP]
     y, x = r.randrange(height), r.randrange(width)
     size = (r.randint(1, 60), r.randint(1, 60))
@@ -167,6 +168,16 @@ def array_step(r: random.Random, array: Any) -> Any:
             lambda: array[..., ::-1],
             lambda: np.ascontiguousarray(array),
             lambda: cv2.GaussianBlur(array, (3, 3), 0),
+            lambda: cv2.warpAffine(
+                array,
+                np.array(
+                    [[0.9, r.uniform(-1, 1), 3], [r.uniform(-1, 1), 1.1, r.uniform(-9, 9)]], r.choice(["f4", "f8"])
+                ),
+                size,
+                flags=r.choice([0, 1, 1, 17, 2]),
+                borderMode=r.choice(borders),
+                borderValue=r.choice([(), 7, (1, 2, 3)]),
+            ),
             lambda: cv2.transpose(array),
             lambda: cv2.rotate(array, r.randrange(3)),
             lambda: np.rot90(array, r.randrange(-4, 5)),
@@ -240,6 +251,9 @@ TRANSFORMS: dict[str, list[Any]] = {
     "light": [A.RandomBrightnessContrast(p=1), A.RandomGamma(), A.Solarize(), A.Posterize(), A.InvertImg()],
     "each channel": [A.RGBShift(p=1), A.RandomBrightnessContrast(), A.Resize(20, 30)],
     "grey": [A.ToGray(p=1), A.RandomBrightnessContrast(), A.RandomResizedCrop((24, 25))],
+    "affine": [A.Resize(30, 31), A.ShiftScaleRotate(p=1), A.Affine(rotate=30, p=1, border_mode=cv2.BORDER_REFLECT_101)],
+    "rotations": [A.Rotate(p=1, border_mode=cv2.BORDER_REPLICATE), A.SafeRotate(p=1), A.Resize(24, 37)],
+    "hue": [A.HueSaturationValue(p=1), A.RandomResizedCrop((24, 37)), A.ChannelShuffle(), A.HueSaturationValue()],
     "choice": [A.OneOf([A.HorizontalFlip(p=1), A.Resize(33, 34), A.RandomCrop(20, 21)]), A.Resize(16, 16)],
 }
 
@@ -317,6 +331,20 @@ def test_an_opencv_that_is_not_known_records_nothing(jpeg: str, monkeypatch: pyt
     by_name = {front._front.__qualname__: front._front for front in fronts}
     with recording(Session()):
         assert type(by_name["imread"](jpeg)) is np.ndarray
+
+
+def test_an_opencv_that_rounds_otherwise_keeps_its_affine_transforms(
+    run: Any, jpeg: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def turn(path: str) -> Any:
+        array = cv2.cvtColor(cv2.imread(path), cv2.COLOR_RGB2HSV)
+        return tensor(cv2.warpAffine(array, np.array([[0.9, 0.2, 3], [0.1, 1, 0]]), (9, 8)))
+
+    want = turn(jpeg)
+    assert run(turn, jpeg)[1:] == (1, [])
+    monkeypatch.setattr(opencv, "fuses", lambda: False)
+    got, made, reasons = run(turn, jpeg)
+    assert difference(want, got) is None and (made, reasons) == (0, ["cv2.warpAffine"])
 
 
 def test_a_program_without_pillow_is_recorded(tmp_path: Path) -> None:

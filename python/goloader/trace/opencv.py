@@ -19,7 +19,7 @@ from .. import _steps
 from . import header, recipe, switch
 from .recipe import Recipe, Source
 
-__all__ = ["IMREAD_COLOR_RGB", "OpenCVSource", "is_known", "read", "read_file"]
+__all__ = ["IMREAD_COLOR_RGB", "OpenCVSource", "fuses", "inverted", "is_known", "read", "read_file"]
 
 # What OpenCV reads at most, unless its environment says otherwise.
 _SIDE_MAX = 1 << 20
@@ -211,6 +211,33 @@ def is_known() -> bool:
         return resized and grey and crc(_decode(base64.b85decode(_JPEG), _IMREAD_COLOR_BGR)) == _JPEG_CRC
     except cv2.error:
         return False
+
+
+# CRC-32 of HSV to RGB and of an affine transform, of whole vectors and of pixels left behind them, where the processor
+# fuses products and sums.
+_FUSED = (827635228, 2481707648)
+_MATRIX = np.array([[0.9, 0.31, 2.7], [-0.28, 1.1, 3.3]])
+
+
+@cache
+def fuses() -> bool:
+    """Whether the installed OpenCV's pixels are those that the core makes where rounding depends on the processor."""
+    import cv2
+
+    if not is_known() or not cv2.useOptimized():
+        return False
+    picture = _picture(75, 40)
+    made = cv2.cvtColor(picture, cv2.COLOR_HSV2RGB), cv2.warpAffine(picture, _MATRIX, (70, 50))
+    return tuple(zlib.crc32(each.tobytes()) for each in made) == _FUSED
+
+
+def inverted(matrix: list[float]) -> list[float]:
+    """The matrix from output to input, as cv2.warpAffine computes it of one from input to output."""
+    a, b, c, d, e, f = matrix
+    determinant = a * e - b * d
+    scale = 1.0 / determinant if determinant != 0 else 0.0
+    a, b, d, e = e * scale, b * -scale, d * -scale, a * scale
+    return [a, b, -a * c - b * f, d, e, -d * c - e * f]
 
 
 def _picture(width: int, height: int) -> NDArray[np.uint8]:

@@ -135,6 +135,17 @@ CASES: dict[str, Case] = {
     "OpenCV + albumentations, image and mask": case(Segmentation, *TRAIN, A.VerticalFlip()),
     "OpenCV + albumentations, quarter turns": case(Read, *TRAIN, A.RandomRotate90(), A.Transpose(), A.D4()),
     "OpenCV + albumentations, light": case(Read, *TRAIN, A.RandomBrightnessContrast(), A.RandomGamma(), A.RGBShift()),
+    "OpenCV + albumentations, rotation": case(
+        Read, *TRAIN, A.ShiftScaleRotate(), A.Rotate(), A.SafeRotate(), A.Resize(30, 30)
+    ),
+    "OpenCV + albumentations, hue": case(Read, *TRAIN, A.HueSaturationValue(p=0.7), A.ChannelShuffle()),
+    "OpenCV + albumentations, heavy": case(
+        Segmentation,
+        *TRAIN,
+        A.Affine(rotate=(-30, 30), scale=(0.8, 1.2), border_mode=cv2.BORDER_CONSTANT),
+        A.RandomBrightnessContrast(),
+        A.HueSaturationValue(),
+    ),
     "OpenCV + albumentations, to grey": case(Read, *TRAIN, A.ToGray(), A.Solarize(), A.Posterize(), A.InvertImg()),
     "OpenCV + albumentations, boxes": Case(boxes),
     "OpenCV + albumentations, one is Python's": case(Twice, *TRAIN, state="looked at"),

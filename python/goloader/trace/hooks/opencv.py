@@ -23,6 +23,7 @@ from .front import Front
 __all__ = ["fronts", "swaps"]
 
 _SIDE_MAX = 1 << 20
+_WARP_SIDE_MAX, _WARP_REACH = 1 << 15, 1 << 20
 
 # core/recipe.Filter by OpenCV's flag. INTER_NEAREST_EXACT is Pillow's nearest. Others are not the core's.
 _FILTERS = {cv2.INTER_NEAREST: 32, cv2.INTER_LINEAR: 33, cv2.INTER_AREA: 34, cv2.INTER_NEAREST_EXACT: 0}
@@ -44,6 +45,13 @@ _CONVERSIONS = {
     cv2.COLOR_RGB2GRAY: ("RGB", (_steps.opencv_gray(1),), "L"),
     cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, _steps.opencv_gray(1)), "L"),
     cv2.COLOR_GRAY2BGR: ("L", (_steps.grayscale(3),), "RGB"),
+    cv2.COLOR_RGB2HSV: ("RGB", (_steps.opencv_to_hsv(),), "RGB"),
+    cv2.COLOR_BGR2HSV: ("RGB", (_SWAPPED, _steps.opencv_to_hsv()), "RGB"),
+}
+# The same, of an OpenCV that fuses products and sums.
+_FUSED_CONVERSIONS = {
+    cv2.COLOR_HSV2RGB: ("RGB", (_steps.opencv_from_hsv(),), "RGB"),
+    cv2.COLOR_HSV2BGR: ("RGB", (_steps.opencv_from_hsv(), _SWAPPED), "RGB"),
 }
 
 
@@ -62,6 +70,7 @@ def fronts() -> tuple[Front, ...]:
         "transpose": _recorded(_transposed),
         "rotate": _recorded(_rotated),
         "merge": _merged,
+        "warpAffine": _recorded(_warped),
         "LUT": _looked_up,
     }
     if not opencv.is_known():
@@ -172,7 +181,8 @@ def _record(
 
 
 def _converted(size: Any, mode: str, code: int, dst: Any = None, dstCn: int = 0) -> Picture | None:  # noqa: N803
-    before, steps, after = _CONVERSIONS.get(code, ("", (), ""))
+    known = _CONVERSIONS | _FUSED_CONVERSIONS if opencv.fuses() else _CONVERSIONS
+    before, steps, after = known.get(code, ("", (), ""))
     return (steps, size, after) if before == mode and dst is None and dstCn == 0 else None
 
 
@@ -215,6 +225,39 @@ def _transposed(size: Any, mode: str, dst: Any = None) -> Picture | None:
 def _rotated(size: Any, mode: str, rotateCode: int, dst: Any = None) -> Picture | None:  # noqa: N803
     steps, exchanged = _ROTATIONS.get(rotateCode, (None, False))
     return None if steps is None or dst is not None else (steps, size[::-1] if exchanged else size, mode)
+
+
+def _warped(
+    size: Any,
+    mode: str,
+    M: Any,  # noqa: N803
+    dsize: Any,
+    dst: Any = None,
+    flags: int = cv2.INTER_LINEAR,
+    borderMode: int = cv2.BORDER_CONSTANT,  # noqa: N803
+    borderValue: Any = None,  # noqa: N803
+) -> Picture | None:
+    fill, made = _scalar(borderValue), (operator.index(dsize[0]), operator.index(dsize[1]))
+    filtering = flags & ~cv2.WARP_INVERSE_MAP
+    # The core's nearest neighbours are no faster than OpenCV's but for masks.
+    is_mask = filtering == cv2.INTER_NEAREST and mode == "L" and borderMode == cv2.BORDER_CONSTANT
+    if dst is not None or fill is None or borderMode not in _BORDERS or not (filtering == cv2.INTER_LINEAR or is_mask):
+        return None
+    if type(M) is not np.ndarray or M.shape != (2, 3) or M.dtype not in (np.float32, np.float64) or len(dsize) != 2:
+        return None
+    if not opencv.fuses() or not all(0 < side < _WARP_SIDE_MAX for side in (*size, *made)):
+        return None
+    matrix = [float(number) for number in M.flat]
+    if not flags & cv2.WARP_INVERSE_MAP:
+        matrix = opencv.inverted(matrix)
+    # Farther away OpenCV's float32 and whole numbers do as they like.
+    reach = [abs(a) * made[0] + abs(b) * made[1] + abs(c) for a, b, c in (matrix[:3], matrix[3:])]
+    if not max(reach) < _WARP_REACH:
+        return None
+    step = _steps.opencv_affine(
+        matrix, filtering == cv2.INTER_LINEAR, made, _BORDERS[borderMode], fill[:3] if mode == "RGB" else fill[:1]
+    )
+    return (step,), made, mode
 
 
 def _bordered(
