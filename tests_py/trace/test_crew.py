@@ -149,6 +149,23 @@ def test_what_is_left_behind_late_is_found_too(root: Path) -> None:
     assert door.record(loader).steady
 
 
+class Counts(datasets.Files):
+    """Counts in place, in an array and in a tensor, which its samples show late."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, datasets.TRAIN)
+        self.array, self.tensor = np.zeros(1), torch.zeros(1)
+
+    def __getitem__(self, i: int) -> Any:
+        self.array += 1
+        self.tensor += 1
+        return super().__getitem__(i), bool(self.array[0] > 3), bool(self.tensor[0] > 3)
+
+
+def test_what_is_written_in_place_is_found_by_its_own_worker_alone(root: Path) -> None:
+    compare(lambda: Counts(root), num_workers=3, batch_size=2)
+
+
 class Database(datasets.Files):
     """A connection that only its own thread may use."""
 

@@ -5,6 +5,7 @@ Random generators are rng.py's matter.
 
 from __future__ import annotations
 
+import copy
 import operator
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -23,6 +24,8 @@ _DEPTH_MAX = 8
 # Longer containers are tables that were read from a file, hardly a note of what was loaded.
 _ITEMS_MAX = 100_000
 _ITEMS_WALKED = 100
+# Larger arrays and tensors are data, hardly a note of what was loaded.
+_BYTES_MAX = 1 << 12
 _SCALARS = (bool, int, float, str, bytes)
 _MISSING = object()
 _MAPPINGS = (dict, defaultdict, OrderedDict, Counter)
@@ -31,7 +34,7 @@ _DATA = (*_SCALARS, list, tuple, set, deque, dict, np.ndarray, np.generic, torch
 
 
 class State:
-    """Attributes and containers of some objects and what they refer to, as they are now.
+    """Attributes, containers and small arrays of some objects and what they refer to, as they are now.
 
     Only objects of torch's base classes and of the roots' own packages are looked into: what belongs to another library
     (a pool of threads, a database) looks after itself.
@@ -42,6 +45,7 @@ class State:
         self._seen: set[int] = set()
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
+        self._arrays: list[tuple[Any, Any]] = []
         for root in roots:
             self._note(root, 0)
         self._seen.clear()
@@ -62,6 +66,9 @@ class State:
             attributes = vars(value)
             self._attributes.append((attributes, dict(attributes)))
             items = list(attributes.values())
+        elif _is_own_array(value):
+            self._arrays.append((value, copy.copy(value) if kind is np.ndarray else value.detach().clone()))
+            items = ()
         else:
             return
         self._seen.add(id(value))
@@ -88,7 +95,8 @@ class State:
                 before, now = known.get(name), attributes.get(name)
                 if _differs(before, now) and (before is not None or isinstance(now, _DATA)):
                     return False
-        return all(_alike(container, known) for container, known in self._containers)
+        arrays = all(bool((array == known).all()) for array, known in self._arrays)
+        return arrays and all(_alike(container, known) for container, known in self._containers)
 
     def restore(self) -> None:
         """Puts all back, but for what was None or missing: files that are opened at first use stay open."""
@@ -96,6 +104,9 @@ class State:
             for name, value in known.items():
                 if value is not None or name not in attributes:
                     attributes[name] = value
+        for array, known in self._arrays:
+            if not bool((array == known).all()):
+                array[...] = known
         for container, known in self._containers:
             if _alike(container, known):
                 continue
@@ -106,6 +117,17 @@ class State:
                     container[key] = value
             else:
                 (container.update if kind is set else container.extend)(known)
+
+
+def _is_own_array(value: Any) -> bool:
+    """Whether it is a small array or tensor, whose memory is nobody else's."""
+    if type(value) is np.ndarray:
+        return (
+            value.nbytes <= _BYTES_MAX and value.flags.owndata and value.flags.writeable and not value.dtype.hasobject
+        )
+    if type(value) is not torch.Tensor or value.layout != torch.strided or value.device.type != "cpu":
+        return False
+    return value.nbytes <= _BYTES_MAX and not value.requires_grad and not value.is_shared()
 
 
 def _alike(container: Any, known: Any) -> bool:
