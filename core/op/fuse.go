@@ -84,8 +84,15 @@ func (p *Pass) resizes() bool { return p.Width != p.Src.Width || p.Height != p.S
 
 // isPointwise says whether the pass changes each pixel by itself. FromHSV does not: it rounds by columns.
 func (p *Pass) isPointwise() bool {
-	return p.Kind == Grey || p.Kind == Lookup || p.Kind == Saturation || p.Kind == Hue || p.Kind == Select ||
-		p.Kind == ToHSV
+	switch p.Kind {
+	case Grey, Lookup, Saturation, Hue, Select, ToHSV:
+		return true
+	case TorchColour:
+		colour := recipe.Colour(p.Mode)
+		return colour == recipe.TorchGrey || colour == recipe.TorchSaturation || colour == recipe.TorchHue
+	default:
+		return false
+	}
 }
 
 // colours are the passes that are what a step of the recipe is, but for its numbers.
@@ -157,6 +164,12 @@ func (f *fuser) add(step recipe.Step) error {
 	case recipe.Contrast, recipe.Saturation, recipe.Sharpness, recipe.Hue, recipe.Autocontrast, recipe.Equalize,
 		recipe.OpenCVToHSV, recipe.OpenCVFromHSV:
 		f.push(Pass{Kind: colours[step.Kind], Factor: step.Factor, Shift: int32(step.Shift)})
+	case recipe.TorchColour:
+		p := Pass{Kind: TorchColour, Mode: int32(step.Colour), Factor: step.Factor, Rest: step.Rest}
+		if step.Fused {
+			p.Fused = 1
+		}
+		f.push(p)
 	case recipe.BoxBlur:
 		f.push(Pass{Kind: BoxBlur, Radius: step.Radius, Times: int32(step.Times)})
 	case recipe.Convolve:

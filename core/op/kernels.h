@@ -7,9 +7,11 @@
 #include "opencv.h"
 #include "resample.h"
 #include "store.h"
+#include "torch.h"
 
 struct gl_kernels {
     const char *name;
+    const gl_torch *torch;
     gl_pack *pack_horizontal, *pack_vertical;
     gl_horizontal *horizontal;
     gl_vertical *vertical;

@@ -529,6 +529,7 @@ TARGET static void lookup(const uint8_t table[256], const uint8_t *src, size_t n
 
 const gl_kernels gl_avx2_kernels = {
     .name = "avx2",
+    .torch = &gl_avx2_torch,
     .pack_horizontal = pack_horizontal,
     .pack_vertical = pack_vertical,
     .horizontal = horizontal,

@@ -618,6 +618,7 @@ TARGET static void hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uin
 
 const gl_kernels gl_avx512_kernels = {
     .name = "avx512",
+    .torch = &gl_avx2_torch,
     .pack_horizontal = pack_horizontal,
     .pack_vertical = pack_vertical,
     .horizontal = horizontal,

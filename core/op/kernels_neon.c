@@ -116,6 +116,7 @@ static void split(const uint8_t *rgb, size_t n, uint8_t *red, uint8_t *green, ui
 
 const gl_kernels gl_neon_kernels = {
     .name = "neon",
+    .torch = &gl_plain_torch,
     .pack_horizontal = pack,
     .pack_vertical = pack,
     .horizontal = horizontal,

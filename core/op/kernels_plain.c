@@ -157,6 +157,7 @@ void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t 
 
 const gl_kernels gl_plain_kernels = {
     .name = "plain",
+    .torch = &gl_plain_torch,
     .pack_horizontal = gl_plain_pack,
     .pack_vertical = gl_plain_pack,
     .horizontal = gl_plain_horizontal,

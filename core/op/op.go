@@ -119,6 +119,7 @@ const (
 	BoxBlur      PassKind = C.GL_BOX_BLUR     // with Radius, Times times
 	Convolve     PassKind = C.GL_CONVOLVE     // with Width x Height weights
 	Stencil      PassKind = C.GL_STENCIL      // with Width x Width weights
+	TorchColour  PassKind = C.GL_TORCH_COLOUR // Mode (a recipe.Colour) says which, with Factor, Rest and Fused
 )
 
 // Modes of Grey: whose weights.
@@ -154,6 +155,8 @@ type Pass struct {
 	Radius                         [2]float32
 	Times                          int32
 	Weights                        [2][recipe.TapsMax]float32
+	Rest                           float32
+	Fused                          int32
 	Matrix                         [8]float64
 	Table                          [3][256]uint8
 }

@@ -14,6 +14,7 @@
 enum {
     GL_PASSES_MAX = 16,
     GL_PATCHES_MAX = 8,
+    GL_TORCH_MEAN_MAX = (1 << 24) / 255,
     /* Pixels of any image on the way, and of what is between the two passes of a resize.  Pillow refuses far smaller
      * files as bombs, and has no memory for larger images on most machines. */
     GL_PIXELS_MAX = INT32_MAX,
@@ -61,7 +62,8 @@ enum {
     GL_CONVOLVE = 15,
     GL_STENCIL = 16,
     GL_TO_HSV = 17,
-    GL_FROM_HSV = 18
+    GL_FROM_HSV = 18,
+    GL_TORCH_COLOUR = 19
 };
 /* Of the matrix of a GL_AFFINE by OpenCV's rules. */
 #define GL_MATRIX_MAX 2147483648.0
@@ -70,6 +72,15 @@ enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
 enum { GL_CONSTANT = 0, GL_EDGE = 1, GL_REFLECT = 2, GL_SYMMETRIC = 3 };
 /* gl_pass.mode of grey: whose weights. */
 enum { GL_GREY_PILLOW = 0, GL_GREY_OPENCV = 1 };
+/* gl_pass.mode of torch's colours. */
+enum {
+    GL_TORCH_GREY = 0,
+    GL_TORCH_CONTRAST = 1,
+    GL_TORCH_SATURATION = 2,
+    GL_TORCH_SHARPNESS = 3,
+    GL_TORCH_HUE = 4,
+    GL_TORCH_AUTOCONTRAST = 5
+};
 
 /* Which of the two passes of a resize Pillow does first; it depends on Pillow's version and changes the result.
  * w and h are src's, out_w and out_h the whole resize's (gl_pass.width, height), whatever part of it is kept.
@@ -110,7 +121,12 @@ enum {
  *   GL_STENCIL   ImageFilter.Kernel of width x width (3 or 5) weights, row by row in weight[0], and the offset factor; none
  *                is beyond +-GL_STENCIL_WEIGHT_MAX.
  *   GL_TO_HSV, GL_FROM_HSV
- *                cv2.cvtColor from RGB to HSV, with H in 0 to 179, and back; one plane goes through unchanged. */
+ *                cv2.cvtColor from RGB to HSV, with H in 0 to 179, and back; one plane goes through unchanged.
+ *   GL_TORCH_COLOUR
+ *                what torchvision does to a uint8 tensor, by `mode`: GL_TORCH_GREY leaves one plane, blends with `factor`
+ *                and `rest`, the shares of the image and of what it is blended with; GL_TORCH_HUE adds factor, -0.5 to
+ *                0.5.  `fused` says how torch adds (torch.h).  Grey, saturation and hue are of three planes; an image for
+ *                GL_TORCH_CONTRAST has at most GL_TORCH_MEAN_MAX pixels: torch's mean of more is rounded on the way. */
 typedef struct gl_pass {
     int32_t kind;
     gl_window src;
@@ -125,6 +141,8 @@ typedef struct gl_pass {
     float radius[2];
     int32_t times;
     float weight[2][GL_TAPS_MAX];
+    float rest;
+    int32_t fused;
     double matrix[8];
     uint8_t table[3][256];
 } gl_pass;

@@ -180,6 +180,21 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
         return isfinite(pass->factor) ? NULL : "a factor that is not finite";
     case GL_HUE:
         return pass->shift >= 0 && pass->shift <= UINT8_MAX ? NULL : "hue is shifted by 0 to 255";
+    case GL_TORCH_COLOUR:
+        if (pass->mode < GL_TORCH_GREY || pass->mode > GL_TORCH_AUTOCONTRAST)
+            return "no such colour of torch's";
+        if (!isfinite(pass->factor) || !isfinite(pass->rest))
+            return "a factor that is not finite";
+        if (pass->mode == GL_TORCH_HUE && !(pass->factor >= -0.5f && pass->factor <= 0.5f))
+            return "torch shifts hue by -0.5 to 0.5";
+        if ((pass->mode == GL_TORCH_GREY || pass->mode == GL_TORCH_SATURATION || pass->mode == GL_TORCH_HUE) &&
+            in->planes != 3)
+            return "torch's grey, saturation and hue are of three planes";
+        if (pass->mode == GL_TORCH_CONTRAST && (int64_t)in->width * in->height > GL_TORCH_MEAN_MAX)
+            return "an image too large for torch's contrast";
+        if (pass->mode == GL_TORCH_GREY)
+            in->planes = 1;
+        return NULL;
     case GL_BOX_BLUR:
         for (int32_t i = 0; i < 2; i++)
             if (!(pass->radius[i] >= 0 && pass->radius[i] <= GL_RADIUS_MAX))
@@ -352,6 +367,7 @@ static int begin_pass(turn *t, shape in) {
         [GL_STENCIL] = gl_stencil_begin,
         [GL_TO_HSV] = gl_opencv_to_hsv_begin,
         [GL_FROM_HSV] = gl_opencv_from_hsv_begin,
+        [GL_TORCH_COLOUR] = gl_torch_begin,
     };
     return begin[pass->kind](&t->stage);
 }

@@ -100,6 +100,7 @@ int gl_equalize_begin(gl_stage *stage);
 int gl_transform_begin(gl_stage *stage);
 int gl_turn_begin(gl_stage *stage);
 int gl_select_begin(gl_stage *stage);
+int gl_torch_begin(gl_stage *stage);
 int gl_blur_begin(gl_stage *stage);
 int gl_convolve_begin(gl_stage *stage);
 int gl_stencil_begin(gl_stage *stage);

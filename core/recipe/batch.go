@@ -24,7 +24,7 @@ var ErrWire = errors.New("not a batch of recipes")
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
 //	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number,
 //	                               two radii (float32) and times, weights (2 x TapsMax float32),
-//	                               offset and weights (1 + 5 x 5 float32)
+//	                               offset and weights (1 + 5 x 5 float32), factor, rest, colour (uint8) and fused (uint8)
 //	body                           paths, files and tables; the offsets above count from its first byte
 //
 // Numbers without a type are uint32. The images of a field fill its places in the order in which they are listed.
@@ -236,8 +236,11 @@ func (b *Batch) check() error {
 // planesAfter is how many channels steps leave of an image.
 func planesAfter(planes int, steps []Step) int {
 	for _, s := range steps {
-		if s.Kind == Grayscale || s.Kind == OpenCVGray || s.Kind == Select {
+		switch {
+		case s.Kind == Grayscale || s.Kind == OpenCVGray || s.Kind == Select:
 			planes = int(s.Channels)
+		case s.Kind == TorchColour && s.Colour == TorchGrey:
+			planes = 1
 		}
 	}
 	return planes
@@ -323,7 +326,7 @@ func parameterBytes(kind Kind) int {
 		return 3 * 256
 	case Brightness, Contrast, Saturation, Sharpness, Patch:
 		return 4
-	case BoxBlur:
+	case BoxBlur, TorchColour:
 		return 3 * 4
 	case Convolve:
 		return 2 * TapsMax * 4
@@ -379,6 +382,9 @@ func (r *reader) steps(count int) []Step {
 			s.Factor = math.Float32frombits(more.u32(0))
 		case Patch:
 			s.Number = more.i32(0)
+		case TorchColour:
+			s.Factor, s.Rest = math.Float32frombits(more.u32(0)), math.Float32frombits(more.u32(4))
+			s.Colour, s.Fused = Colour(more[8]), more[9] != 0
 		case BoxBlur:
 			s.Radius = [2]float32{math.Float32frombits(more.u32(0)), math.Float32frombits(more.u32(4))}
 			s.Times = more.u32(8)

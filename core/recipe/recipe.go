@@ -37,10 +37,24 @@ const (
 	Stencil                    // Width x Width (3 or 5) Weights[0], row by row, and the offset Factor (ImageFilter.Kernel)
 	OpenCVToHSV                // RGB to OpenCV's HSV, with H in 0 ... 179
 	OpenCVFromHSV              // and back
+	TorchColour                // what torchvision does to the colours of a uint8 tensor: Colour says which
 )
 
 // Kinds is how many kinds there are.
-const Kinds = int(OpenCVFromHSV) + 1
+const Kinds = int(TorchColour) + 1
+
+// Colour is one of torchvision's transforms of a uint8 tensor's colours.
+type Colour uint8
+
+// The colours.
+const (
+	TorchGrey         Colour = iota // luma, to one plane
+	TorchContrast                   // blend with the mean luma, by Factor and Rest
+	TorchSaturation                 // blend with the luma, by Factor and Rest
+	TorchSharpness                  // blend with the smoothed image, by Rest
+	TorchHue                        // add Factor, -0.5 to 0.5
+	TorchAutocontrast               // stretch each channel to 0 ... 255
+)
 
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
@@ -106,7 +120,11 @@ type Step struct {
 	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch; Convolve, Stencil: how many weights, odd
 	Number                   int32 // Patch: of tables; 0 is the whole sample's
 
-	Factor  float32              // Brightness, Contrast, Saturation, Sharpness, Stencil; finite
+	Colour Colour // TorchColour
+	Fused  bool   // TorchColour: torch adds a multiple with one rounding
+
+	Factor  float32              // Brightness, Contrast, Saturation, Sharpness, Stencil, TorchColour; finite
+	Rest    float32              // TorchColour: 1 - Factor, which torch rounds by itself; finite
 	Radius  [2]float32           // BoxBlur: 0 to RadiusMax
 	Times   uint32               // BoxBlur: 1 to TimesMax
 	Weights *[2][TapsMax]float32 // Convolve: Width of them across, Height down; 0 to 1. Stencil
@@ -133,6 +151,15 @@ func (s Step) Check() error {
 	case Brightness, Contrast, Saturation, Sharpness:
 		if f := float64(s.Factor); math.IsNaN(f) || math.IsInf(f, 0) {
 			return fmt.Errorf("a factor of %v", f)
+		}
+	case TorchColour:
+		for _, f := range [2]float32{s.Factor, s.Rest} {
+			if f := float64(f); math.IsNaN(f) || math.IsInf(f, 0) {
+				return fmt.Errorf("a factor of %v", f)
+			}
+		}
+		if s.Colour > TorchAutocontrast || (s.Colour == TorchHue && (s.Factor < -0.5 || s.Factor > 0.5)) {
+			return fmt.Errorf("no colour %d of torch's by %v", s.Colour, s.Factor)
 		}
 	case Patch:
 		if s.Number < 0 {

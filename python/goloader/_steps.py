@@ -42,6 +42,7 @@ __all__ = [
     "sharpness",
     "stencil",
     "table_of",
+    "torch_colour",
     "transform",
     "transform_of",
     "transpose",
@@ -205,6 +206,18 @@ def stencil(weights: Sequence[float], offset: float) -> bytes:
     """ImageFilter.Kernel of 3 x 3 or 5 x 5 weights, row by row."""
     side = 3 if len(weights) == 9 else 5
     return _STEP.pack(22, *(0,) * 11, side, side) + struct.pack("<26f", offset, *weights, *(0.0,) * (25 - len(weights)))
+
+
+_TORCH_COLOURS = ("grey", "contrast", "saturation", "sharpness", "hue", "autocontrast")
+
+
+def torch_colour(name: str, fused: bool, factor: float = 0.0, rest: float = 0.0) -> bytes:
+    """What torchvision does to a uint8 tensor: grey, contrast, saturation, sharpness, hue or autocontrast.
+
+    factor, rest  shares of the image and of what it is blended with; what is added to the hue
+    fused         torch adds a multiple with one rounding
+    """
+    return _STEP.pack(25, *(0,) * 13) + struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
 
 
 _HALF_TURN = (flip_horizontal(), flip_vertical())

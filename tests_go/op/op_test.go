@@ -92,8 +92,9 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 	for i := range steps {
 		w, h := p.size.Width, p.size.Height
 		s := recipe.Step{Kind: recipe.Kind(rng.IntN(recipe.Kinds))}
-		if s.Kind == recipe.Patch {
-			s.Kind = recipe.HorizontalFlip // patches come behind all other steps
+		if s.Kind == recipe.Patch || s.Kind == recipe.TorchColour {
+			// Patches come behind all other steps; torch's colours are compared with torchvision in tests_py/kernels.
+			s.Kind = recipe.HorizontalFlip
 		}
 		switch s.Kind {
 		case recipe.Crop:

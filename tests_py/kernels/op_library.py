@@ -15,9 +15,9 @@ from PIL import Image
 OP = Path(__file__).resolve().parents[2] / "core" / "op"
 KERNELS = ("plain", "avx2", "avx512", "neon")
 
-PASSES_MAX, WHY_BYTES, TAPS_MAX = 16, 200, 31
+PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX = 16, 8, 200, 31
 RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE = range(10)
-AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE, STENCIL, TO_HSV, FROM_HSV = range(10, 19)
+AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE, STENCIL, TO_HSV, FROM_HSV, TORCH_COLOUR = range(10, 20)
 HORIZONTAL, VERTICAL = 1, 2
 DECODED, BAD_JOB = 0, 101
 RAW_RGB, RAW_GREY = 0, 2
@@ -53,6 +53,8 @@ class Pass(ctypes.Structure):
         ("radius", ctypes.c_float * 2),
         ("times", ctypes.c_int32),
         ("weight", (ctypes.c_float * TAPS_MAX) * 2),
+        ("rest", ctypes.c_float),
+        ("fused", ctypes.c_int32),
         ("matrix", ctypes.c_double * 8),
         ("table", (ctypes.c_uint8 * 256) * 3),
     ]
@@ -63,6 +65,7 @@ class Store(ctypes.Structure):
         ("channels", ctypes.c_int32),
         ("itemsize", ctypes.c_int32),
         ("interleaved", ctypes.c_int32),
+        ("tables", ctypes.c_int32),
         ("table", ctypes.c_void_p),
     ]
 
@@ -87,6 +90,8 @@ class Job(ctypes.Structure):
         ("dst_size", ctypes.c_size_t),
         ("store", ctypes.POINTER(Store)),
         ("passes", Pass * PASSES_MAX),
+        ("npatch", ctypes.c_int32),
+        ("patches", (ctypes.c_int32 * 5) * PATCHES_MAX),
         ("why", ctypes.c_char * WHY_BYTES),
     ]
 
@@ -94,10 +99,10 @@ class Job(ctypes.Structure):
 class Kernels(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_void_p)
-        for name in ("name", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put", "linear_across",
-                     "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "stencil", "blur", "convolve",
-                     "warp_along", "warp_nearest", "warp_pack", "warp_unpack", "warp_blend", "warp_inside", "to_hsv",
-                     "from_hsv")
+        for name in ("name", "torch", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put",
+                     "linear_across", "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "stencil",
+                     "blur", "convolve", "warp_along", "warp_nearest", "warp_pack", "warp_unpack", "warp_blend",
+                     "warp_inside", "to_hsv", "from_hsv")
     ]  # fmt: skip
 
 
@@ -135,7 +140,7 @@ class Worker:
     ) -> npt.NDArray[np.generic]:
         """The sample of an image [h, w, 3] or [h, w] through passes that leave size (w, h); table: [channels, 256]."""
         out = np.zeros((table.shape[0], size[1], size[0]), table.dtype)
-        store = Store(table.shape[0], table.itemsize, table=table.ctypes.data)
+        store = Store(table.shape[0], table.itemsize, tables=1, table=table.ctypes.data)
         job = Job(data=image.ctypes.data, size=image.nbytes, width=image.shape[1], height=image.shape[0])
         job.raw = RAW_RGB if image.ndim == 3 else RAW_GREY
         job.npass, job.dst, job.dst_size, job.store = len(passes), out.ctypes.data, out.nbytes, ctypes.pointer(store)

@@ -115,7 +115,7 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_FROM_HSV + 1);
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_TORCH_COLOUR + 1);
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -152,6 +152,16 @@ static gl_job make_job(gl_store *store) {
             const int32_t kept = width;
             width = height;
             height = kept;
+            continue;
+        } else if (pass->kind == GL_TORCH_COLOUR) {
+            const int of_colours = planes == 3, is_small = width * height <= GL_TORCH_MEAN_MAX;
+            pass->mode = of_colours ? pick(GL_TORCH_GREY, GL_TORCH_AUTOCONTRAST + 1) : GL_TORCH_SHARPNESS;
+            if (pass->mode == GL_TORCH_CONTRAST && !is_small)
+                pass->mode = GL_TORCH_AUTOCONTRAST;
+            pass->factor = (float)pick(-500, 1001) / 1000;
+            pass->rest = 1 - pass->factor;
+            pass->fused = pick(0, 2);
+            planes = pass->mode == GL_TORCH_GREY ? 1 : planes;
             continue;
         } else if (pass->kind == GL_SELECT) {
             pass->planes = pick(0, 2) * 2 + 1;

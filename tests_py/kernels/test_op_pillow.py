@@ -188,7 +188,7 @@ def test_every_pixel_is_looked_up_and_nothing_else_is_written(
     for offset in (0, item, 3 * item, 64 - item, 1):
         room = np.full(want.nbytes + 512, 0xA5, np.uint8)
         start = (-room.ctypes.data) % 64 + 64 + offset
-        store = Store(3, item, table=table.ctypes.data)
+        store = Store(3, item, tables=1, table=table.ctypes.data)
         job = Job(data=pixels.ctypes.data, size=pixels.nbytes, width=w, height=h, npass=1)
         job.passes[0] = resample(Window(0, 0, w, h), w, h, 0, flip=HORIZONTAL if offset == item else 0)
         job.dst, job.dst_size, job.store = room.ctypes.data + start, want.nbytes, ctypes.pointer(store)
@@ -222,7 +222,7 @@ def test_a_job_that_contradicts_itself_is_refused_before_anything_is_touched(wor
         [],
     ]
     pixels, out, table = np.zeros((6, 8, 3), np.uint8), np.zeros((3, 6, 8), np.uint8), identity()
-    store = Store(3, 1, table=table.ctypes.data)
+    store = Store(3, 1, tables=1, table=table.ctypes.data)
     for passes in bad:
         job = Job(data=pixels.ctypes.data, size=pixels.nbytes, width=8, height=6, npass=len(passes))
         job.dst, job.dst_size, job.store = out.ctypes.data, out.nbytes, ctypes.pointer(store)

@@ -67,7 +67,15 @@ def step(r: random.Random, x: Any) -> Any:
             lambda: F.to_dtype(x, torch.float32, scale=r.choice([True, False])),
             lambda: F.normalize(x, [0.4] * count, [0.2, 0.3, 0.1][:count]),
             lambda: F.pad(x, [1, 2, 3, 4], fill=r.choice([0, 7])),
-            lambda: F.rgb_to_grayscale(x),
+            lambda: F.rgb_to_grayscale(x, r.choice([1, 1, 3])),
+            lambda: r.choice([F.adjust_contrast, F.adjust_saturation, F.adjust_sharpness, F.adjust_brightness])(
+                x, r.choice([0, 1, 0.3, 1.7, r.uniform(0, 2)])
+            ),
+            lambda: F.adjust_hue(x, r.choice([-0.5, 0.0, 0.1, r.uniform(-0.5, 0.5)])),
+            lambda: r.choice([F.autocontrast, F.equalize, F.invert])(x),
+            lambda: F.posterize(x, r.randint(0, 8)),
+            lambda: F.solarize(x, r.choice([0, 128, 77.5])),
+            lambda: v2.ColorJitter(0.4, 0.4, 0.4, 0.1)(x),
             lambda: v2.ToPureTensor()(x),
             lambda: tv_tensors.Image(x),
             lambda: tv_tensors.wrap(x, like=x) if isinstance(x, tv_tensors.TVTensor) else x,

@@ -26,6 +26,8 @@ __all__ = [
     "pass_order_of",
     "resized",
     "torch_convolves",
+    "torch_fuses",
+    "torch_nearest",
     "torch_resizes",
     "vertical_first",
     "world",
@@ -298,6 +300,32 @@ def torch_convolves() -> bool:
         return zlib.crc32(sums.numpy().tobytes())
 
     return platform.machine() in ("x86_64", "AMD64") and all(crc(*case) == known for *case, known in _CONVOLUTIONS)
+
+
+@cache
+def torch_fuses() -> bool | None:
+    """Whether torch adds a multiple (Tensor.add_ with alpha) with one rounding; None if some of its loops do and others
+    do not."""
+    import torch
+
+    numbers = np.random.default_rng(0)
+    sums, others = (torch.from_numpy(numbers.integers(0, 256, 1 << 12).astype(np.float32)) for _ in range(2))
+    sums.mul_(0.2989)
+    twice = sums.numpy() + others.numpy() * np.float32(0.587)
+    # Products of 8 and 24 bits fit a float64 exactly, and their sums too: no summand is smaller by more than 2^20.
+    once = (sums.numpy().astype(np.float64) + others.numpy().astype(np.float64) * np.float64(np.float32(0.587))).astype(
+        np.float32
+    )
+    found = set()
+    for step in (1, 2, 3):
+        for length in (1, 5, 8, 31, 1000):
+            got = sums[::step][:length].clone().add_(others[::step][:length], alpha=0.587).numpy()
+            found |= {
+                fused
+                for fused, want in ((False, twice), (True, once))
+                if not np.array_equal(got, want[::step][:length])
+            }
+    return None if len(found) != 1 else not found.pop()
 
 
 def _probe_torch() -> bool:

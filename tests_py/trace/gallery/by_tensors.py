@@ -67,5 +67,18 @@ CASES: dict[str, Case] = {
     "v2, blurred": case(
         Files, v2.RandomResizedCrop(32), v2.GaussianBlur((3, 7)), v2.ToImage(), v2.GaussianBlur(9, (0.1, 2.0)), *NORM
     ),
-    "v2, colours of tensors": case(Files, v2.ToImage(), v2.ColorJitter(0.4, 0.4), v2.CenterCrop(32), state="looked at"),
+    "v2, colours of tensors": case(Files, v2.ToImage(), v2.ColorJitter(0.4, 0.4), v2.CenterCrop(32)),
+    "read_image + v2, colours": case(ReadImage, v2.RandomResizedCrop(32), v2.ColorJitter(0.4, 0.4, 0.4, 0.1), *NORM),
+    "v2, random colours of tensors": case(
+        Files,
+        v2.ToImage(),
+        v2.RandomResizedCrop(32),
+        v2.RandomAdjustSharpness(1.7),
+        v2.RandomAutocontrast(),
+        v2.RandomEqualize(),
+        v2.RandomPosterize(3),
+        v2.RandomSolarize(101.5),
+        v2.RandomInvert(),
+        v2.Grayscale(),
+    ),
 }

@@ -1,4 +1,4 @@
-"""torchvision's tensors: files decoded to tensors, tv_tensors.Image and Mask, and v2's resize of uint8 tensors.
+"""torchvision's tensors: files decoded to tensors, tv_tensors.Image and Mask, v2's resize and colours of uint8 tensors.
 
 Crops, flips, conversions and Normalize need no hooks: they call the tensor's own methods.
 """
@@ -16,14 +16,15 @@ from PIL import Image
 from torchvision import tv_tensors
 from torchvision.io import image as io
 from torchvision.transforms.v2 import _misc, _utils
-from torchvision.transforms.v2.functional import _geometry
+from torchvision.transforms.v2.functional import _color, _geometry
 from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from ... import _steps
-from ...plan.probe import torch_nearest, torch_resizes
+from ...plan.probe import torch_fuses, torch_nearest, torch_resizes
 from .. import header, recipe, switch
 from ..array import StandInArray
+from ..layout import Layout
 from ..recipe import STEPS_MAX, Recipe, Source
 from ..session import Session
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
@@ -45,6 +46,14 @@ def swaps() -> tuple[Swap, ...]:
         Swap(_geometry.pad_image, _pad_image),
         Swap(functional_misc._gaussian_blur_image_pil, blur.of_image(functional_misc._get_gaussian_kernel1d)),
         Swap(functional_misc.gaussian_blur_image, _gaussian_blur_image),
+        Swap(_color._rgb_to_grayscale_image, _grey),
+        Swap(_color.adjust_brightness_image, _blended("brightness")),
+        Swap(_color.adjust_contrast_image, _blended("contrast")),
+        Swap(_color.adjust_saturation_image, _blended("saturation")),
+        Swap(_color.adjust_sharpness_image, _blended("sharpness")),
+        Swap(_color.adjust_hue_image, _hue),
+        Swap(_color.autocontrast_image, _by_levels("autocontrast")),
+        Swap(_color.equalize_image, _by_levels("equalize")),
         Swap(tv_tensors.TVTensor._to_tensor, _to_tensor),
         Swap(_misc.ToDtype.transform, _to_dtype),
         Swap(_utils._get_fill, _get_fill),
@@ -318,3 +327,106 @@ def _blurred(original: Any, image: StandInTensor, counts: Any, sigma: Any, sessi
     counts, sigma = blur.kept(counts), blur.kept(sigma)
     made = shown.then(lambda real: original(real, counts, sigma), (), (step,), shown.size, shown.mode)
     return _tensor(made, "chw", session)
+
+
+# ---- colours. Posterize, solarize and invert need no hooks: they change each byte by itself, by numbers that few draw.
+
+_MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
+
+
+def _blended(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
+        def adjust(image: Any, factor: Any) -> Any:
+            if type(factor) in (int, float) and 0 <= factor <= _FACTOR_MAX:
+                made = _coloured(name, original, image, (factor,), float(factor), 1.0 - factor)
+                if made is not None:
+                    return made
+            return original(image, factor)
+
+        return adjust
+
+    return hook
+
+
+_FACTOR_MAX = 1e6
+
+
+def _hue(original: Callable[..., Any]) -> Callable[..., Any]:
+    def adjust_hue_image(image: Any, hue_factor: Any) -> Any:
+        if type(hue_factor) in (int, float) and -0.5 <= hue_factor <= 0.5:
+            made = _coloured("hue", original, image, (hue_factor,), float(hue_factor))
+            if made is not None:
+                return made
+        return original(image, hue_factor)
+
+    return adjust_hue_image
+
+
+def _by_levels(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
+        def spread(image: Any) -> Any:
+            made = _coloured(name, original, image, ())
+            return original(image) if made is None else made
+
+        return spread
+
+    return hook
+
+
+def _grey(original: Callable[..., Any]) -> Callable[..., Any]:
+    def grey(image: Any, num_output_channels: Any, preserve_dtype: Any) -> Any:
+        if num_output_channels == 1 and preserve_dtype is True:
+            made = _coloured("grey", original, image, (num_output_channels, preserve_dtype))
+            if made is not None:
+                return made
+        return original(image, num_output_channels, preserve_dtype)
+
+    return grey
+
+
+def _coloured(
+    name: str, original: Any, image: Any, arguments: tuple[Any, ...], factor: float = 0.0, rest: float = 0.0
+) -> StandInTensor | None:
+    """Records a colour by its name in _steps.torch_colour, or what Pillow does alike; None if it cannot be."""
+    session = switch.current()
+    if session is None or not isinstance(image, StandInTensor):
+        return None
+    shown, fused = bytes_of(image), torch_fuses()
+    if shown is None or fused is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
+        return None
+    if shown.mode != "RGB" and name in ("grey", "saturation", "hue"):
+        return None
+    if name == "contrast" and shown.size[0] * shown.size[1] > _MEAN_MAX:
+        return None
+    left = _order_after(name, original, arguments, image.layout_, 3 if shown.mode == "RGB" else 1)
+    if left is None:
+        return None
+    if name == "equalize":
+        step = _steps.equalize()
+    elif name == "brightness":
+        step = _steps.brightness(factor)
+    else:
+        step = _steps.torch_colour(name, fused, factor, rest)
+    mode = "L" if name == "grey" else shown.mode
+    made = shown.then(lambda real: original(real, *arguments), (), (step,), shown.size, mode)
+    return _tensor(made, left, session)
+
+
+_orders: dict[tuple[str, int, bool, bool], str | None] = {}
+
+
+def _order_after(name: str, original: Any, arguments: tuple[Any, ...], layout: Layout, channels: int) -> str | None:
+    """How what a function makes of a tensor [channels, height, width] lies in memory, if it fills a block."""
+    _, height, width = layout.shape
+    last = channels == 3 and layout.strides[0] == 1
+    whole = layout.strides[1] == (3 * width if last else width) and (last or layout.strides[0] == height * width)
+    key = (name, channels, last, whole)
+    if key not in _orders:
+        small = torch.arange(42 * channels, dtype=torch.uint8).view(channels, 6, 7)
+        if last:
+            small = small.permute(1, 2, 0).contiguous().permute(2, 0, 1)
+        with switch.off():
+            made = original(small if whole else small[:, 1:5, 1:6], *arguments)
+        inner = len(made) * made.shape[2]
+        _orders[key] = "chw" if made.is_contiguous() else "hwc" if made.stride() == (1, inner, len(made)) else None
+    return _orders[key]

@@ -1,0 +1,109 @@
+/* torch.h: the inner loops of what torchvision does to the colours of uint8 tensors (transforms/v2/functional/_color.py),
+ * in float32 and in its order.
+ *
+ * torch adds a multiple (Tensor.add_ with alpha) with one rounding where it was built for processors that can, and with two
+ * elsewhere: `fused` says which.  Loops are compiled for each set of instructions; the compiler must not fuse by itself. */
+#ifndef GOLOADER_TORCH_H
+#define GOLOADER_TORCH_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GL_TORCH_LOOP static inline __attribute__((always_inline))
+
+/* A set of them; nothing behind n is touched. */
+typedef struct gl_torch {
+    /* The luma, cut off. */
+    void (*grey)(const uint8_t *const rgb[3], int fused, size_t n, uint8_t *dst);
+    /* to * factor + from * rest, clipped and cut off; dst may be either. */
+    void (*blend)(const uint8_t *from, const uint8_t *to, float factor, float rest, int fused, size_t n, uint8_t *dst);
+    /* to + (from - to) * rest, clipped and cut off; dst may be either. */
+    void (*sharpen)(const uint8_t *from, const uint8_t *to, float rest, int fused, size_t n, uint8_t *dst);
+    /* Adds to the hue, -0.5 to 0.5. */
+    void (*hue)(float add, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
+} gl_torch;
+
+extern const gl_torch gl_plain_torch;
+#if defined(__x86_64__)
+extern const gl_torch gl_avx2_torch;
+#endif
+
+GL_TORCH_LOOP float gl_torch_add(float sum, float other, float alpha, int fused) {
+    if (fused)
+        return __builtin_fmaf(other, alpha, sum);
+    const float part = other * alpha;
+    return sum + part;
+}
+
+GL_TORCH_LOOP uint8_t gl_torch_byte(float value) {
+    value = value < 0.0f ? 0.0f : value;
+    value = value > 255.0f ? 255.0f : value;
+    return (uint8_t)(int32_t)value;
+}
+
+GL_TORCH_LOOP void gl_torch_grey_loop(const uint8_t *const rgb[3], int fused, size_t n, uint8_t *dst) {
+    const uint8_t *red = rgb[0], *green = rgb[1], *blue = rgb[2];
+    for (size_t i = 0; i < n; i++) {
+        float luma = (float)red[i] * 0.2989f;
+        luma = gl_torch_add(luma, (float)green[i], 0.587f, fused);
+        luma = gl_torch_add(luma, (float)blue[i], 0.114f, fused);
+        dst[i] = (uint8_t)(int32_t)luma;
+    }
+}
+
+GL_TORCH_LOOP void gl_torch_blend_loop(const uint8_t *from, const uint8_t *to, float factor, float rest, int fused,
+                                       size_t n, uint8_t *dst) {
+    for (size_t i = 0; i < n; i++)
+        dst[i] = gl_torch_byte(gl_torch_add((float)to[i] * factor, (float)from[i], rest, fused));
+}
+
+GL_TORCH_LOOP void gl_torch_sharpen_loop(const uint8_t *from, const uint8_t *to, float rest, int fused, size_t n,
+                                         uint8_t *dst) {
+    for (size_t i = 0; i < n; i++)
+        dst[i] = gl_torch_byte(gl_torch_add((float)to[i], (float)(from[i] - to[i]), rest, fused));
+}
+
+GL_TORCH_LOOP float gl_torch_unit(float value) {
+    value = value < 0.0f ? 0.0f : value;
+    return value > 1.0f ? 1.0f : value;
+}
+
+/* Every value is computed whichever is wanted, so that there is nothing to branch for. */
+GL_TORCH_LOOP void gl_torch_hue_loop(float add, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
+    const uint8_t *red = rgb[0], *green = rgb[1], *blue = rgb[2];
+    uint8_t *reds = out[0], *greens = out[1], *blues = out[2];
+    const float share = (float)(1.0 / 255.0), sixth = (float)(1.0 / 6.0), most = (float)(255.0 + 1.0 - 1e-3);
+    for (size_t i = 0; i < n; i++) {
+        const float r = (float)red[i] * share, g = (float)green[i] * share, b = (float)blue[i] * share;
+        const float rg_high = r > g ? r : g, rg_low = r < g ? r : g;
+        const float v = rg_high > b ? rg_high : b, low = rg_low < b ? rg_low : b;
+        const float range = v - low;
+        const float divisor = v == low ? 1.0f : range;
+        const float s = range / (v == low ? 1.0f : v);
+        const float rc = (v - r) / divisor, gc = (v - g) / divisor, bc = (v - b) / divisor;
+        const float of_red = bc - gc, of_green = rc + 2.0f - bc, of_blue = gc + 4.0f - rc;
+        float h = v == r ? of_red : v == g ? of_green : of_blue;
+        h = h * sixth;
+        h = h + 1.0f;
+        h = h >= 1.0f ? h - 1.0f : h;
+        h = h + add;
+        const float below = h + 1.0f, above = h - 1.0f;
+        h = h < 0.0f ? below : h >= 1.0f ? above : h;
+        const float sixths = h * 6.0f;
+        const int32_t sector = (int32_t)sixths;
+        const float f = sixths - (float)sector;
+        const float sf = s * f, unsaturated = 1.0f - s;
+        const float q = gl_torch_unit((1.0f - sf) * v), t = gl_torch_unit((sf + unsaturated) * v);
+        const float p = gl_torch_unit(unsaturated * v);
+        /* sector is 6 where h has been rounded up to 1. */
+        const float to_red = sector == 1 ? q : sector == 2 || sector == 3 ? p : sector == 4 ? t : v;
+        const float to_green = sector == 1 || sector == 2 ? v : sector == 3 ? q : sector == 4 || sector == 5 ? p : t;
+        const float to_blue = sector == 2 ? t : sector == 3 || sector == 4 ? v : sector == 5 ? q : p;
+        reds[i] = (uint8_t)(int32_t)(to_red * most);
+        greens[i] = (uint8_t)(int32_t)(to_green * most);
+        blues[i] = (uint8_t)(int32_t)(to_blue * most);
+    }
+}
+
+#endif
