@@ -114,6 +114,112 @@ def test_a_wrong_draw_is_found_and_ends_tracing(root: Path, workers: int, monkey
         compare(lambda: datasets.Files(root, datasets.TRAIN), num_workers=workers)
 
 
+GENERATOR = np.random.default_rng(1)
+LOADED: list[int] = []
+
+
+class ByGlobal(datasets.Files):
+    def drawn(self) -> Any:
+        return GENERATOR.random()
+
+
+class ByClosure(datasets.Files):
+    def __init__(self, root: Path, transform: Any) -> None:
+        super().__init__(root, transform)
+        generator = random.Random(3)
+        self.drawn = lambda: generator.random()
+
+
+class ByMethod(datasets.Files):
+    def __init__(self, root: Path, transform: Any) -> None:
+        super().__init__(root, transform)
+        self.drawn = np.random.RandomState(4).rand
+
+
+class ByDefault(datasets.Files):
+    def drawn(self, generator: Any = np.random.default_rng(5)) -> Any:  # noqa: B008, people do
+        return generator.random()
+
+
+class ByClass(datasets.Files):
+    generator = torch.Generator()
+
+    def drawn(self) -> Any:
+        return torch.rand(1, generator=self.generator)
+
+
+class ByIterator(datasets.Files):
+    def __init__(self, root: Path, transform: Any) -> None:
+        super().__init__(root, transform)
+        self.numbers = itertools.count()
+
+    def drawn(self) -> Any:
+        return next(self.numbers)
+
+
+class ByGlobalNumber(datasets.Files):
+    def drawn(self) -> Any:
+        global COUNT
+        COUNT = globals().get("COUNT", 0) + 1
+        return COUNT
+
+
+class ByGlobalList(datasets.Files):
+    def drawn(self) -> Any:
+        LOADED.append(1)
+        return len(LOADED)
+
+
+class ByVariable(datasets.Files):
+    def __init__(self, root: Path, transform: Any) -> None:
+        super().__init__(root, transform)
+        count = 0
+
+        def drawn() -> int:
+            nonlocal count
+            count += 1
+            return count
+
+        self.drawn = drawn
+
+
+class ByClassNumber(datasets.Files):
+    count = 0
+
+    def drawn(self) -> Any:
+        type(self).count += 1
+        return self.count
+
+
+DRAWING = [ByGlobal, ByClosure, ByMethod, ByDefault, ByClass, ByIterator]
+COUNTING = [ByGlobalNumber, ByGlobalList, ByVariable, ByClassNumber]
+
+
+@pytest.mark.parametrize("workers", [0, 3])
+@pytest.mark.parametrize("kind", [*DRAWING, *COUNTING])
+def test_whatever_moves_on_with_a_sample_is_put_back_or_left_alone(root: Path, kind: Any, workers: int) -> None:
+    class Drawing(kind):  # type: ignore[misc]
+        def __getitem__(self, i: int) -> Any:
+            return *super().__getitem__(i), self.drawn()
+
+    def epochs(loader: Any) -> list[Any]:
+        globals().pop("COUNT", None)
+        LOADED.clear()
+        ByClassNumber.count = 0
+        if "count" in vars(Drawing):
+            del Drawing.count
+        GENERATOR.bit_generator.state = np.random.default_rng(1).bit_generator.state
+        ByDefault.drawn.__defaults__[0].bit_generator.state = np.random.default_rng(5).bit_generator.state
+        ByClass.generator.manual_seed(7)
+        return [batch for _ in range(3) for batch in loader]
+
+    want = epochs(data.DataLoader(Drawing(root, datasets.VAL), 2, num_workers=workers))
+    loader = goloader.DataLoader(Drawing(root, datasets.VAL), 2, num_workers=workers)
+    assert difference(want, epochs(loader)) is None
+    if kind in (ByIterator, ByGlobalNumber, ByVariable):
+        assert "cannot be loaded again" in str(loader.explain())
+
+
 def test_checks_come_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("goloader.trace.record.CHECK_EVERY", 10)
     checked: list[int] = []

@@ -29,6 +29,7 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     shipment.py  a recorded batch on its way there
     iterator.py  torch's iterator over such processes
     same.py      comparison, for the shadow check
+    reach.py     what a dataset's code may use beside attributes
     rng.py       random generators, saved and put back
     record.py    what is known about a loader's dataset, and what explain() says
 

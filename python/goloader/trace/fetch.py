@@ -47,6 +47,8 @@ class Fetcher:
         self._inner, self._record, self._workshop = inner, record, workshop
         self._generators = Generators(inner.dataset, inner.collate_fn)
         self._native: CoreNative | None = None
+        if record.on and self._generators.passing is not None:
+            record.stop("trace", f"{self._generators.passing}, so that samples cannot be loaded again")
         hooks.hold()
         self._end = weakref.finalize(self, hooks.release)
         self._end.atexit = False

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from functools import partial
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from ..plan.datasets.own import is_of_library
+from .reach import of_class, of_function, variables_set_by
 
 __all__ = ["GENERATORS", "Generators", "same_states"]
 
@@ -16,12 +23,17 @@ GENERATORS = (torch.Generator, np.random.Generator, np.random.RandomState, rando
 # A dataset is looked through no further.
 _OBJECTS_MAX = 5000
 _DEPTH_MAX = 8
+_ITEMS_MAX = 100
 
 
 class Generators:
-    """The generators of this process, and those that are found among a dataset's attributes."""
+    """The generators of this process, and those that a dataset's code finds: in attributes, globals and closures.
+
+    passing  what else it finds that moves on with each sample and cannot be put back; None if there is nothing
+    """
 
     def __init__(self, *roots: Any) -> None:
+        self.passing: str | None = None
         self._own: list[Any] = []
         self._seen: set[int] = set()
         for root in roots:
@@ -31,20 +43,34 @@ class Generators:
     def _find(self, value: Any, depth: int) -> None:
         if depth > _DEPTH_MAX or id(value) in self._seen or len(self._seen) >= _OBJECTS_MAX:
             return
+        self._seen.add(id(value))
+        kind = type(value)
+        items: Iterable[Any] = ()
         if isinstance(value, GENERATORS):
-            self._seen.add(id(value))
             self._own.append(value)
-        elif type(value) in (list, tuple, dict):
-            self._seen.add(id(value))
-            for item in list(value.values() if type(value) is dict else value)[:100]:
-                self._find(item, depth + 1)
-        elif hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor)):
-            self._seen.add(id(value))
-            for item in list(vars(value).values()):
-                self._find(item, depth + 1)
+        elif kind in (list, tuple):
+            items = value[:_ITEMS_MAX]
+        elif kind is dict:
+            items = list(value.values())[:_ITEMS_MAX]
+        elif kind in (MethodType, BuiltinMethodType):
+            items = value.__self__, getattr(value, "__func__", None)
+        elif kind is FunctionType:
+            items = of_function(value)
+            for name in variables_set_by(value):
+                self.passing = f"its code sets {name}, a variable outside of it"
+        elif kind is partial:
+            items = value.func, value.args, value.keywords
+        elif hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor, ModuleType)):
+            items = [*vars(value).values(), *of_class(kind)]
+            if not is_of_library(kind.__module__):
+                for name, each in vars(value).items():
+                    if _is_gone_through(type(each)):
+                        self.passing = f"its {name} is an iterator"
+        for item in items:
+            self._find(item, depth + 1)
 
     def are(self, *roots: Any) -> bool:
-        """Whether these are the generators that are found among the attributes of these objects now."""
+        """Whether these are the generators that are found from these objects now."""
         return list(map(id, self._own)) == list(map(id, Generators(*roots)._own))
 
     def save(self) -> list[Any]:
@@ -58,6 +84,13 @@ class Generators:
         np.random.set_state(states[2])
         for generator, state in zip(self._own, states[3:], strict=True):
             _set_state(generator, state)
+
+
+def _is_gone_through(kind: type) -> bool:
+    """Whether objects of a class are iterators: Python's, a loader's, or the user's. Files and cursors go back."""
+    following = getattr(kind, "__next__", None)
+    known = kind.__module__ in ("builtins", "itertools", "_csv") or issubclass(kind, _BaseDataLoaderIter)
+    return following is not None and (known or (type(following) is FunctionType and not is_of_library(kind.__module__)))
 
 
 def same_states(one: list[Any], other: list[Any]) -> bool:

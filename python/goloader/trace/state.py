@@ -9,12 +9,14 @@ import copy
 import operator
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 
+from .reach import of_function
 from .rng import GENERATORS
 
 __all__ = ["State"]
@@ -34,7 +36,7 @@ _DATA = (*_SCALARS, list, tuple, set, deque, dict, np.ndarray, np.generic, torch
 
 
 class State:
-    """Attributes, containers and small arrays of some objects and what they refer to, as they are now.
+    """Attributes, containers and small arrays of some objects, and of what they, their classes and functions refer to.
 
     Only objects of torch's base classes and of the roots' own packages are looked into: what belongs to another library
     (a pool of threads, a database) looks after itself.
@@ -46,6 +48,7 @@ class State:
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
         self._arrays: list[tuple[Any, Any]] = []
+        self._classes: dict[type, dict[str, Any]] = {}
         for root in roots:
             self._note(root, 0)
         self._seen.clear()
@@ -62,10 +65,12 @@ class State:
             items = list(value.values() if kind in _MAPPINGS else value) if len(value) <= _ITEMS_WALKED else ()
         elif kind is tuple:
             items = value[:_ITEMS_WALKED]
+        elif kind is FunctionType:
+            items = list(of_function(value))
         elif self._owned(value):
             attributes = vars(value)
             self._attributes.append((attributes, dict(attributes)))
-            items = list(attributes.values())
+            items = [*attributes.values(), *self._shared(kind)]
         elif _is_own_array(value):
             self._arrays.append((value, copy.copy(value) if kind is np.ndarray else value.detach().clone()))
             items = ()
@@ -74,6 +79,15 @@ class State:
         self._seen.add(id(value))
         for item in items:
             self._note(item, depth + 1)
+
+    def _shared(self, kind: type) -> list[Any]:
+        """Notes the numbers and texts of the roots' own classes, and gives what else objects of one share."""
+        items: list[Any] = []
+        for base in kind.__mro__:
+            if _package(base) in self._packages and base not in self._classes:
+                self._classes[base] = _plain(base)
+                items.extend(vars(base).values())
+        return items
 
     def _owned(self, value: Any) -> bool:
         if isinstance(value, (type, torch.Tensor)) or type(getattr(value, "__dict__", None)) is not dict:
@@ -95,6 +109,8 @@ class State:
                 before, now = known.get(name), attributes.get(name)
                 if _differs(before, now) and (before is not None or isinstance(now, _DATA)):
                     return False
+        if any(_plain(kind) != known for kind, known in self._classes.items()):
+            return False
         arrays = all(bool((array == known).all()) for array, known in self._arrays)
         return arrays and all(_alike(container, known) for container, known in self._containers)
 
@@ -104,6 +120,13 @@ class State:
             for name, value in known.items():
                 if value is not None or name not in attributes:
                     attributes[name] = value
+        for kind, known in self._classes.items():
+            now = _plain(kind)
+            for name in now.keys() - known.keys():
+                delattr(kind, name)
+            for name, value in known.items():
+                if _differs(now.get(name), value):
+                    setattr(kind, name, value)
         for array, known in self._arrays:
             if not bool((array == known).all()):
                 array[...] = known
@@ -117,6 +140,11 @@ class State:
                     container[key] = value
             else:
                 (container.update if kind is set else container.extend)(known)
+
+
+def _plain(kind: type) -> dict[str, Any]:
+    """The numbers and texts of a class."""
+    return {name: value for name, value in vars(kind).items() if name[:2] != "__" and type(value) in _SCALARS}
 
 
 def _is_own_array(value: Any) -> bool:

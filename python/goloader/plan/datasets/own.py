@@ -28,7 +28,7 @@ from ..refusal import RefusalError
 from ..transforms import is_original
 from .tree import name_of
 
-__all__ = ["OwnCode"]
+__all__ = ["OwnCode", "is_of_library"]
 
 _SCALARS = (type(None), bool, int, float, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
@@ -254,9 +254,14 @@ def _function_of(found: Any) -> Any:
     return found.__func__ if isinstance(found, staticmethod) else found
 
 
-def _is_of_library(function: FunctionType) -> bool:
-    package = str(function.__globals__.get("__name__")).partition(".")[0]
+def is_of_library(module: Any) -> bool:
+    """Whether a module, by its name, is one of a library's."""
+    package = str(module).partition(".")[0]
     return package in _LIBRARIES or package in sys.stdlib_module_names
+
+
+def _is_of_library(function: FunctionType) -> bool:
+    return is_of_library(function.__globals__.get("__name__"))
 
 
 def _is_super(expression: Expression) -> bool:
