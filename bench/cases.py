@@ -130,16 +130,26 @@ def own_class(scratch: Path) -> Dataset[Any]:
     return Own()
 
 
-@row_case("CIFAR10: RandomCrop(32, 4), flip, ToTensor, Normalize", batch_size=256, target=15, headline=True)
-def cifar(scratch: Path) -> Dataset[Any]:
+def cifar_with(scratch: Path, *last: Callable[..., Any]) -> Dataset[Any]:
+    """CIFAR10 with the usual transform, and other steps behind it."""
     dataset: Any = datasets.CIFAR10.__new__(datasets.CIFAR10)  # its files are not downloaded: any pixels take as long
     steps = [T.RandomCrop(32, 4), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize((0.5,) * 3, (0.25,) * 3)]
-    datasets.VisionDataset.__init__(dataset, str(scratch), transform=T.Compose(steps))
+    datasets.VisionDataset.__init__(dataset, str(scratch), transform=T.Compose([*steps, *last]))
     random = np.random.default_rng(0)
     dataset.data = random.integers(0, 256, (20_000, 3, 32, 32), np.uint8).transpose(0, 2, 3, 1)
     dataset.targets = random.integers(0, 10, 20_000).tolist()
     made: Dataset[Any] = dataset
     return made
+
+
+@row_case("CIFAR10: RandomCrop(32, 4), flip, ToTensor, Normalize", batch_size=256, target=15, headline=True)
+def cifar(scratch: Path) -> Dataset[Any]:
+    return cifar_with(scratch)
+
+
+@row_case("the same, RandomErasing", batch_size=256, target=15)
+def cifar_erased(scratch: Path) -> Dataset[Any]:
+    return cifar_with(scratch, T.RandomErasing())
 
 
 class Textures(Dataset[Any]):

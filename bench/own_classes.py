@@ -160,6 +160,14 @@ def own_opencv(scratch: Path) -> Dataset[Any]:
     return ByOpenCV(table(scratch), A.Compose(steps))
 
 
+@own_case("the same, turned, shifted, brightened and coloured by albumentations", target=1.2, same_bits=False)
+def own_kaggle(scratch: Path) -> Dataset[Any]:
+    cv2.setNumThreads(1)
+    drawn = [A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Affine(rotate=(-30, 30), translate_percent=0.1)]
+    colours = [A.RandomBrightnessContrast(), A.HueSaturationValue()]
+    return ByOpenCV(table(scratch), A.Compose([*drawn, *colours, A.Normalize(MEAN, STD), ToTensorV2()]))
+
+
 @own_case("the same by decode_image and v2", target=1.2)
 def own_tensors(scratch: Path) -> Dataset[Any]:
     warnings.filterwarnings("ignore", "The image decoding and encoding")

@@ -232,7 +232,7 @@ def test_what_stays_with_torch(tmp_path: Path) -> None:
 
     others = {
         "files of any mode": with_("Caltech256", transform=CROP),
-        "a loader of its own": with_("Food101", loader=lambda path: pil_loader(path)),
+        "a loader of its own": with_("Food101", loader=lambda path: pil_loader(path).rotate(10)),
         "another label": with_("Imagenette", target_transform=str),
         "both targets": pets(["category", "binary-category"])(tmp_path / "both"),
         "a picture as target": pets("segmentation")(tmp_path / "picture"),
