@@ -23,7 +23,7 @@ import ctypes, faulthandler, subprocess
 from PIL import Image
 from torch.utils.data import Dataset
 from goloader.trace import door, native, value
-value._PIXELS_MIN = 0
+value._FEW = 0
 next(iter(goloader.DataLoader(folder(), batch_size=8)))
 
 class Looking(Dataset):

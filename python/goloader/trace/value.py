@@ -139,7 +139,8 @@ def _others(memory: Memory) -> list[Memory]:
     return [each for each in found if each.value.tail is memory.value.tail and not each.value.outer]
 
 
-# Eager code makes one or two images of fewer pixels as soon as the core, which it takes 0.1 ms to ask.
+# Eager code makes one or two images as soon as the core if a __getitem__ has them decoded and no more, or if they have
+# so few pixels that it takes longer to ask the core, 0.1 ms.
 _FEW = 2
 _PIXELS_MIN = 1 << 15
 # Whoever looks at a file in more forms than these does so sooner where it is decoded once.
@@ -152,7 +153,9 @@ def by_core(session: Session, values: Sequence[Value], what: str) -> list[torch.
     chosen = [at for at, value in enumerate(values) if value.by_core and not any(map(_is_known, value.images))]
     images = [image for at in chosen for image in values[at].images]
     pixels = sum(image.source.size[0] * image.source.size[1] for image in images)
-    native = session.native if len(images) > _FEW or pixels >= _PIXELS_MIN else None
+    more = session.collating or any(image.steps for image in images)
+    gains = len(images) > _FEW or (more and pixels >= _PIXELS_MIN)
+    native = session.native if gains else None
     if native is None:
         return made
     if switch.current() is session:

@@ -148,7 +148,7 @@ CASES: dict[str, Case] = {
     ),
     "OpenCV + albumentations, to grey": case(Read, *TRAIN, A.ToGray(), A.Solarize(), A.Posterize(), A.InvertImg()),
     "OpenCV + albumentations, boxes": Case(boxes),
-    "OpenCV + albumentations, one is Python's": case(Twice, *TRAIN, state="looked at"),
+    "OpenCV + albumentations, one is Python's": case(Twice, *TRAIN, state="partly"),
     "Pillow + albumentations": case(FromPillow, *TRAIN),
     "imdecode + albumentations": case(FromBytes, A.RandomCrop(30, 30), A.ToFloat(p=0)),
     "OpenCV by hand": Case(ByHand),

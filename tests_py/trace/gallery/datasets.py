@@ -660,8 +660,8 @@ CASES: dict[str, Case] = {
     "cache": Case(lambda root: Cached(root, VAL), "looked at"),
     "generators of one's own": Case(OwnGenerator),
     "missing and broken files": Case(lambda root: Missing(root, VAL), "partly"),
-    "touches pixels": Case(lambda root: Mean(root, VAL), "looked at"),
-    "draws": Case(Drawn, "looked at"),
+    "touches pixels": Case(lambda root: Mean(root, VAL), "partly"),
+    "draws": Case(Drawn, "partly"),
     "colour jitter": Case(pixels_after(T.ColorJitter(0.4, 0.4, 0.4, 0.1))),
     "SimCLR with colours": Case(
         lambda root: SimClr(
