@@ -13,7 +13,7 @@ import (
 var ErrWire = errors.New("not a batch of recipes")
 
 // Batch is recipes for a batch: images, each for a place in a field. It is read from its wire form, which is little
-// endian, packed, and what the Python package writes (goloader/trace/wire.py):
+// endian, packed, and what the Python package writes (goloader/doors/recipe/wire.py):
 //
 //	magic                          uint32
 //	fields sources images steps    uint32 each: how many

@@ -29,12 +29,12 @@ def install(*, explain: bool = False) -> None:
     """
     from torch.utils import data
 
-    from . import _doors
     from ._loader import DataLoader
+    from .doors import choice
 
     global _installed
     with _lock:
-        _doors.announcing = explain
+        choice.announcing = explain
         if _installed is None:
             _installed = _Installed(data.DataLoader, DataLoader)
 
@@ -44,9 +44,9 @@ def uninstall() -> None:
     global _installed
     with _lock:
         if _installed is not None:
-            from . import _doors
+            from .doors import choice
 
-            _doors.announcing = False
+            choice.announcing = False
             _installed.undo()
             _installed = None
 

@@ -9,10 +9,12 @@ import torch
 from torch.utils import data
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
-from . import _auto, _cores, _doors, _init_fn
+from . import _auto, _cores
 from ._errors import StateError
-from ._iterators import InlineIterator, PrefetchingIterator
-from .fallback.iterator import without_slots
+from .doors import choice
+from .doors.index import init_fn
+from .doors.index.iterators import InlineIterator, PrefetchingIterator
+from .doors.worker.iterator import without_slots
 from .plan import Explanation, Plan, Refusal
 from .seek_index import SeekIndex
 from .state import book
@@ -115,11 +117,11 @@ class DataLoader(data.DataLoader[T_co]):
         if rng is not None:
             self.rng = rng
         if auto:
-            _auto.choose(self, _doors.decide(self), ahead=prefetch_factor is not None)
+            _auto.choose(self, choice.decide(self), ahead=prefetch_factor is not None)
 
     def explain(self) -> Explanation:
         """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""
-        return _doors.explain(self, ours=type(self)._get_iterator is DataLoader._get_iterator)
+        return choice.explain(self, ours=type(self)._get_iterator is DataLoader._get_iterator)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first
@@ -151,21 +153,21 @@ class DataLoader(data.DataLoader[T_co]):
         return super().__iter__() if resumed is None else resumed
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
-        _doors.announce(self)
-        decision, seeded, resumed = _doors.decide(self), None, book.of(self).resumed
-        if isinstance(decision, Plan) and _init_fn.wanted(self):
-            seeded = _init_fn.ahead(self, decision) if resumed is None else _init_fn.again(self, decision, resumed)
+        choice.announce(self)
+        decision, seeded, resumed = choice.decide(self), None, book.of(self).resumed
+        if isinstance(decision, Plan) and init_fn.wanted(self):
+            seeded = init_fn.ahead(self, decision) if resumed is None else init_fn.again(self, decision, resumed)
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
             if self.num_workers == 0:
-                return _doors.traced(self, FetchingIterator(self))
+                return choice.traced(self, FetchingIterator(self))
             why = without_slots(self)
             if why is not None:
                 if self.rng is not None or resumed is not None:
                     raise StateError(f"worker processes neither go on from a state nor key their draws: {why}")
                 return super()._get_iterator()
             self.check_worker_number_rationality()
-            return _doors.working(self, resumed)
-        core = _doors.core(self, decision)
+            return choice.working(self, resumed)
+        core = choice.core(self, decision)
         if self.num_workers == 0:
             return InlineIterator(self, core)
         self.check_worker_number_rationality()

@@ -22,7 +22,7 @@ DATASET = """
 import ctypes, faulthandler, subprocess
 from PIL import Image
 from torch.utils.data import Dataset
-from goloader.trace import door, native, value
+from goloader.doors.recipe import door, native, value
 value._FEW = 0
 next(iter(goloader.DataLoader(folder(), batch_size=8)))
 

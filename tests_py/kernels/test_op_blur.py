@@ -106,7 +106,7 @@ def test_the_convolution_equals_torchvision(worker: Worker, api: str) -> None:
     functional = pytest.importorskip(f"{api}.functional")
     if not torch_convolves():
         pytest.skip("torch adds in another order here")
-    blur_step = importlib.import_module("goloader.trace.hooks.blur").blur_step
+    blur_step = importlib.import_module("goloader.doors.recipe.hooks.blur").blur_step
     module = "_misc" if api.endswith("v2") else "_functional_tensor"
     package = f"{api}.functional" if api.endswith("v2") else api
     weights = importlib.import_module(f"{package}.{module}")._get_gaussian_kernel1d
@@ -131,7 +131,7 @@ def test_the_convolution_equals_torchvision(worker: Worker, api: str) -> None:
 def test_torch_with_fewer_bits_or_without_onednn_is_left_to_itself() -> None:
     functional = pytest.importorskip("torchvision.transforms._functional_tensor")
     torch = pytest.importorskip("torch")
-    blur_step = importlib.import_module("goloader.trace.hooks.blur").blur_step
+    blur_step = importlib.import_module("goloader.doors.recipe.hooks.blur").blur_step
     arguments = functional._get_gaussian_kernel1d, 5, 1.5, (20, 30), "RGB"
     assert (blur_step(*arguments) is not None) == torch_convolves()
     with torch.autocast("cpu"):

@@ -16,9 +16,10 @@ from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
-from goloader import DataLoader, NumpyLoader, SeekIndex, _doors
+from goloader import DataLoader, NumpyLoader, SeekIndex
 from goloader import transforms as T
-from goloader.trace import door, hooks
+from goloader.doors import choice as _doors
+from goloader.doors.recipe import door, hooks
 
 FILES, CROPS = 24, v2.Compose([v2.RandomResizedCrop(32), v2.PILToTensor()])
 

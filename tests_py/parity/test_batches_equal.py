@@ -139,7 +139,7 @@ def test_memory_lent_by_torch_gets_the_same_batches(
     dataset: ImageFolder, num_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As with pin_memory=True and an accelerator, with plain memory in place of page-locked.
-    from goloader import _iterators
+    from goloader.doors.index import iterators as _iterators
 
     lent = []
 

@@ -18,7 +18,7 @@ from torchvision.transforms import v2
 from twins import Program, loader_of
 
 import goloader
-from goloader import _iterators
+from goloader.doors.index import iterators as _iterators
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)

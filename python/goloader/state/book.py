@@ -11,7 +11,7 @@ from torch.utils.data import DistributedSampler
 
 from .._beside import Beside
 from .._errors import StateError
-from ..fallback.iterator import Seen, without_slots
+from ..doors.worker.iterator import Seen, without_slots
 from ..samplers import NumberedSampler
 from .ledger import Ledger, Record, read, unbegun
 from .order import between, go_between

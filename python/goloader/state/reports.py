@@ -15,8 +15,8 @@ from torch._utils import ExceptionWrapper
 from torch.utils.data._utils import fetch
 from torch.utils.data.dataloader import _DatasetKind
 
-from ..fallback.slots import Slots
-from ..fallback.worker import Board, Worker, dataset_of
+from ..doors.worker.process import Board, Worker, dataset_of
+from ..doors.worker.slots import Slots
 from . import generators
 from .protocol import has_state, restore, saved
 from .seeded import SeededFetcher

@@ -15,9 +15,9 @@ from torch.utils.data import IterDataPipe, _utils
 from torch.utils.data.dataloader import _DatasetKind
 
 from .._errors import StateError
-from ..fallback.iterator import WorkerIterator
-from ..fallback.parcel import Delivered
-from ..fallback.worker import Ask, Greeting
+from ..doors.worker.iterator import WorkerIterator
+from ..doors.worker.parcel import Delivered
+from ..doors.worker.process import Ask, Greeting
 from . import book, generators
 from .iterator import ResumableIterator
 from .ledger import Ledger, Record

@@ -19,19 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..bytecode import (
-    Attribute,
-    Binary,
-    Call,
-    Display,
-    Expression,
-    Index,
-    Item,
-    Part,
-    Text,
-    UnreadableError,
-    parts_of,
-)
+from ..bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Part, Text, UnreadableError, parts_of
 from . import frames
 from .own import OwnCode
 

@@ -1,0 +1,456 @@
+"""The iterators of door 1: batches from the core, in torch's order, with torch's random numbers and errors."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import operator
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch._utils import ExceptionWrapper
+from torch.utils.data import _utils, default_collate
+
+from ..._core import Core, Rejected, Run
+from ..._errors import StackError, StateError
+from ...plan import Plan, Refusal
+from ...plan.datasets import Arrays, Images, fails_ahead
+from ...plan.samplers import Foreign
+from ...plan.structure import collated
+from ...state import book
+from ...state.iterator import ResumableIterator
+from ...state.order import Mark
+from ...state.seeded import SeededFetcher, key, keys
+from .. import choice
+from . import init_fn
+
+if TYPE_CHECKING:
+    from ..._loader import DataLoader
+    from ...state.ledger import Record
+    from .init_fn import Seeded
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A batch under way.
+
+    rows      of the source that the core was given
+    indices   as the sampler gave them
+    batched   they are several
+    complete  the core got all of them; not so if one is not an index of the dataset.  torch's workers then load, and
+              draw for, the samples before it and fail; so do we
+    lent      page-locked memory for it
+    mark      the place in the order behind it
+    """
+
+    rows: NDArray[np.int64]
+    indices: Any
+    batched: bool
+    complete: bool
+    lent: torch.Tensor | None
+    mark: Mark
+
+    @property
+    def given(self) -> list[Any]:
+        """The indices of a batch."""
+        return self.indices.tolist() if isinstance(self.indices, np.ndarray) else list(self.indices)
+
+    def at(self, position: int) -> Any:
+        # A batch may be a set or a dict as well as a list.
+        index = next(itertools.islice(self.indices, position, None)) if self.batched else self.indices
+        return index.item() if isinstance(index, np.generic | np.ndarray) else index
+
+
+class _Lost(Exception):
+    """A batch is lost to an error that torch's users would see."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _NativeIterator(ResumableIterator):
+    """An iterator over batches from the core. torch's base class makes its draws, so they are torch's own."""
+
+    _arrays = True
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        _check_streams(book.of(loader).resumed, loader, core.plan)
+        super().__init__(loader)
+        self._use(core)
+        self._fetcher = (SeededFetcher if self._rng == "sample" else _utils.fetch._MapDatasetFetcher)(
+            self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
+
+    def _use(self, core: Core) -> None:
+        self._plan = core.plan
+        assert core.plan.samples is not None  # make() gives them
+        self._samples = core.plan.samples
+        self._dtypes = [_dtype(name) for name in core.plan.dtypes]
+
+    def __next__(self) -> Any:
+        if torch._C._autograd._profiler_enabled():
+            return super().__next__()
+        # What torch's does, but for the entry in a profile: that takes 12 us, as long as the rest of a small batch.
+        try:
+            batch: Any = self._next_data()
+        except StopIteration:
+            self._ledger.finished = True
+            raise
+        self._num_yielded += 1
+        self._ledger.yielded += 1
+        return batch
+
+    def _next_index(self) -> NDArray[np.int64] | Foreign:
+        batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
+        return batch
+
+    def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
+        mark = self._sampler_iter.mark()
+        rows, indices, complete = self._rows(batch)
+        lent = self._pinned(len(rows))
+        seeds = self._seeds(batch, indices, len(rows)) if self._plan.random and self._rng == "sample" else None
+        try:
+            run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()), seeds)
+        except IndexError:  # as of a Subset that lists a sample which is not there
+            complete, lent = False, None
+            run.submit(rows[:0])
+        return _Task(rows, indices, self._auto_collation, complete, lent, mark)
+
+    def _seeds(self, batch: NDArray[np.int64] | Foreign, indices: Any, count: int) -> NDArray[np.uint64]:
+        """A seed for each of the first `count` samples of a batch."""
+        seed, epoch = self._ledger.rng, self._ledger.epoch
+        assert seed is not None
+        if isinstance(batch, np.ndarray) and batch.size == count:
+            return keys(seed, epoch, batch)
+        first = itertools.islice(indices if self._auto_collation else [indices], count)
+        return np.array([key(seed, epoch, index) for index in first], np.uint64)
+
+    def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any, bool]:
+        """The source's rows of a batch as far as it has indices of the dataset, the batch, and if that is all."""
+        if not isinstance(batch, Foreign):
+            try:
+                return self._plan.resolve(batch.reshape(-1)), batch, True
+            except IndexError:
+                batch = Foreign(batch.tolist())
+        indices = batch.value if self._auto_collation else [batch.value]
+        if isinstance(indices, Iterator):
+            indices = list(indices)
+        if isinstance(self._samples, Arrays):
+            # Nothing is drawn for a sample, and the dataset may know more kinds of indices than ints.
+            return np.empty(0, np.int64), indices if self._auto_collation else indices[0], False
+        rows: list[np.int64] = []
+        complete = False
+        # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
+        with contextlib.suppress(TypeError, IndexError, OverflowError):
+            if not fails_ahead(self._dataset, indices):
+                for index in indices:
+                    rows.append(self._plan.resolve(np.array([operator.index(index)], np.int64))[0])
+                complete = True
+        return np.array(rows, np.int64), indices if self._auto_collation else indices[0], complete
+
+    def _pinned(self, count: int) -> torch.Tensor | None:
+        """Page-locked memory of torch's own allocator for a batch: so torch knows when a copy from it has ended."""
+        if not self._pin_memory or self._plan.shapes is None or count == 0:
+            return None
+        size = 0
+        for dtype, shape in zip(self._dtypes, self._plan.shapes, strict=True):
+            size = _aligned(size) + count * math.prod(shape) * dtype.itemsize
+        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+    def _receive(self, run: Run, task: _Task) -> Any:
+        """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
+        try:
+            fields = run.receive(_Helper(self, task), self._timeout)
+        except Rejected as rejected:
+            if hasattr(rejected.error, "add_note"):  # Python 3.11
+                assert isinstance(self._samples, Images)
+                place = f"sample {task.at(rejected.position)}, {self._samples.name(rejected.row)}"
+                rejected.error.add_note(f"goloader: {place}")
+            raise _Lost(rejected.error) from None
+        except StackError as error:
+            raise _Lost(RuntimeError(*error.args).with_traceback(error.__traceback__)) from None
+        except OSError as error:  # a file of arrays
+            raise _Lost(error) from None
+        if fields is None:
+            return None
+        if not fields or not task.complete:
+            return self._fetch(task)
+        tensors = self._tensors(fields, task.lent)
+        if not self._auto_collation:
+            images, labels = tensors
+            return self._pin([images[0], int(labels[0])])
+        columns: list[Any] = self._plan.columns(tensors)
+        if isinstance(self._samples, Images):
+            columns = [*columns, *map(default_collate, self._samples.beside(task.rows, task.given))]
+        return self._pin(collated(self._plan.structure, columns))
+
+    def _tensors(self, fields: list[NDArray[Any]], lent: torch.Tensor | None) -> list[torch.Tensor]:
+        """The fields of a batch; those in page-locked memory as torch's own allocator knows them."""
+        made: list[torch.Tensor] = []
+        begin = 0
+        for array, dtype in zip(fields, self._dtypes, strict=True):
+            begin = _aligned(begin)  # the core puts each field on a cache line of its own
+            if not array.size:  # numpy has strides of its own for nothing
+                made.append(torch.empty(array.shape, dtype=dtype))
+            elif lent is None or array.flags.owndata:
+                tensor = torch.from_numpy(array)
+                made.append(tensor if tensor.dtype == dtype else tensor.view(dtype))
+            else:
+                made.append(lent[begin : begin + array.nbytes].view(dtype).view(array.shape))
+            begin += array.nbytes
+        return made
+
+    def _fetch(self, task: _Task) -> Any:
+        """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
+        try:
+            with torch.random.fork_rng(devices=()):
+                batch = self._ask_dataset(task.indices)
+        except Exception as error:
+            raise _Lost(error) from None
+        return self._pin(batch)
+
+    def _ask_dataset(self, indices: Any) -> Any:
+        if isinstance(self._fetcher, SeededFetcher):
+            self._fetcher.begin(self._ledger.rng, self._ledger.epoch)
+        return self._fetcher.fetch(indices)
+
+    def _pin(self, batch: Any) -> Any:
+        # What is page-locked already stays where it is.
+        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device) if self._pin_memory else batch
+
+
+class InlineIterator(_NativeIterator):
+    """num_workers=0: a batch is drawn from the process's own generator and made inside next(), by all cores at once."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+        super().__init__(loader, core)
+        if self._timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._loader = loader
+        self._run: Run | None = core.start(workers=0, streams=1, base_seed=0)
+
+    def _next_data(self) -> Any:
+        batch = self._next_index()
+        if self._run is not None and not self._still_fits(batch):
+            self._adapt(self._run)
+        if self._run is None:
+            return self._as_torch(batch)
+        if not self._plan.random or self._rng == "sample":
+            return self._make(self._run, batch)
+        state = torch.get_rng_state()
+        self._run.set_rng(state.data_ptr(), state.numel())
+        try:
+            return self._make(self._run, batch)
+        finally:
+            self._run.get_rng(state.data_ptr(), state.numel())
+            torch.set_rng_state(state)
+
+    def _make(self, run: Run, batch: NDArray[np.int64] | Foreign) -> Any:
+        try:
+            return self._receive(run, self._submit(run, batch))
+        except _Lost as lost:
+            error = lost.error
+        except BaseException:
+            run.reset()  # an interrupted wait leaves its batch behind
+            raise
+        # Raised here, it is told with the errors that led to it where it comes from, and no others.
+        try:
+            raise error
+        finally:
+            del error  # its traceback has this frame
+
+    def _still_fits(self, batch: NDArray[np.int64] | Foreign) -> bool:
+        """False if the user changed the dataset since: without workers torch's loader sees that at once."""
+        indices = batch.reshape(-1) if isinstance(batch, np.ndarray) else np.zeros(0, np.int64)
+        return self._samples.unchanged(self._dataset, indices)
+
+    def _adapt(self, run: Run) -> None:
+        """Goes on with the dataset as it is now."""
+        run.close()
+        self._run = None
+        decision = choice.decide(self._loader)
+        if isinstance(decision, Plan):
+            core = choice.core(self._loader, decision)
+            self._use(core)
+            self._run = core.start(workers=0, streams=1, base_seed=0)
+
+    def _as_torch(self, batch: NDArray[np.int64] | Foreign) -> Any:
+        """What torch's iterator does."""
+        return self._pin(self._ask_dataset(batch.tolist() if isinstance(batch, np.ndarray) else batch.value))
+
+
+class PrefetchingIterator(_NativeIterator):
+    """num_workers>0: batches are made ahead; batch k draws from stream k mod num_workers, as torch's workers do."""
+
+    def __init__(self, loader: DataLoader[Any], core: Core, seeded: Seeded | None = None) -> None:
+        super().__init__(loader, core)
+        self._prefetch_factor: int = loader.prefetch_factor or 0
+        if self._prefetch_factor <= 0:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        if seeded is not None and seeded.base_seed != self._base_seed:
+            # iter() of the sampler has drawn from the generator first.
+            again = init_fn.run(loader, core.plan, int(self._base_seed))
+            if isinstance(again, Refusal):
+                raise RuntimeError(f"{again}, but with the base seed {seeded.base_seed} it did not")
+            seeded = again
+        self._samples.hold()
+        self._run: Run | None = core.start(
+            workers=self._num_workers,
+            streams=self._num_workers,
+            base_seed=int(self._base_seed),
+            seeds=None if seeded is None else seeded.seeds,
+        )
+        self._stream_seeds = None if seeded is None else seeded.seeds
+        if seeded is not None:
+            self._run.resume(0, seeded.drawn)
+        self._tasks: deque[_Task] = deque()
+        self._received = 0
+        # Who looks for torch's processes here finds that there are none.
+        self._workers: list[Any] = []
+        self._reset(loader, first_iter=True)
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        resumed = self._resumed
+        super()._reset(loader, first_iter)
+        if self._run is None:
+            raise RuntimeError("this iterator was closed")
+        # What is under way draws from its streams to the end, as in torch's persistent workers.
+        while self._tasks:
+            with contextlib.suppress(_Lost):  # nobody wants it any more
+                self._receive(self._run, self._tasks[0])
+            self._tasks.popleft()
+        self._run.reset()
+        if self._plan.random and self._rng != "sample":
+            self._ledger.streams, self._ledger.seeds = np.zeros(self._num_workers, np.int64), self._stream_seeds
+        self._received = 0
+        if resumed is not None:
+            streams = resumed.streams if self._ledger.streams is not None else None
+            if streams is None or len(streams) != self._num_workers:
+                streams = np.zeros(self._num_workers, np.int64)
+            self._received = 0 if resumed.order is None else int(resumed.order["batches"])
+            self._run.resume(self._received, streams)
+            if resumed.finished:
+                return  # the next epoch begins with another _reset
+        self._mark(self._sampler_iter.mark())
+        for _ in range(self._prefetch_factor * self._num_workers):
+            self._try_put_index()
+
+    def _try_put_index(self) -> None:
+        try:
+            batch = self._next_index()
+        except StopIteration:
+            return
+        assert self._run is not None
+        self._tasks.append(self._submit(self._run, batch))
+
+    def _next_data(self) -> Any:
+        if not self._tasks or self._run is None:
+            if not self._persistent_workers:
+                self._shutdown_workers()
+            raise StopIteration
+        worker, error = self._received % self._num_workers, None
+        try:
+            batch = self._receive(self._run, self._tasks[0])
+        except _Lost as lost:
+            error = lost.error
+        except BaseException:
+            if self._run.taken > self._received:  # Ctrl-C came with the batch
+                self._advance()
+            raise
+        if error is not None:
+            self._advance()
+            _in_worker(error, worker).reraise()
+        if batch is None:
+            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+        self._advance()
+        return batch
+
+    def _mark(self, mark: Mark) -> None:
+        """Writes down how far this epoch is for its user."""
+        self._ledger.mark = mark
+        if self._ledger.streams is not None and self._run is not None:
+            self._run.position(self._ledger.streams)
+
+    def _advance(self) -> None:
+        self._mark(self._tasks.popleft().mark)
+        self._received += 1
+        self._try_put_index()
+
+    def _shutdown_workers(self) -> None:
+        """torch's name for it: stops the goroutines. Batches handed out stay."""
+        if self._run is not None:
+            self._run.close()
+        self._run = None
+        self._tasks.clear()
+
+
+def _check_streams(resumed: Record | None, loader: DataLoader[Any], plan: Plan) -> None:
+    """Raises StateError if a resumed epoch would need random streams that its state does not have."""
+    if resumed is None or not plan.random or loader.rng == "sample":
+        return
+    if resumed.num_workers == loader.num_workers and (resumed.streams is not None or loader.num_workers == 0):
+        return
+    begun = resumed.order is None or resumed.order["batches"] > 0 or resumed.streams is None or resumed.streams.any()
+    if begun or resumed.seeds is not None or loader.num_workers == 0:
+        raise StateError(
+            f"the state is of an epoch with num_workers={resumed.num_workers}, whose transforms draw from a generator "
+            f"for each worker: it goes on with as many only, not with {loader.num_workers}. With rng='sample' draws do "
+            "not depend on workers"
+        )
+
+
+class _Helper:
+    """Answers the core's questions for one batch."""
+
+    def __init__(self, iterator: _NativeIterator, task: _Task) -> None:
+        self._iterator, self._task = iterator, task
+
+    def pixels(self, row: int) -> tuple[bytes, int, int]:
+        samples = self._iterator._samples
+        assert isinstance(samples, Images)
+        try:
+            image = samples.load(row)
+        except Exception as error:
+            if not samples.is_own(row):
+                raise
+            sample = samples.sample(row)
+            raise self._error_of(self._task.rows.tolist().index(sample)) or error from None
+        return image.tobytes(), image.width, image.height
+
+    def refused(self, position: int, row: int, reason: str) -> Exception:
+        return self._error_of(position) or RuntimeError(
+            f"goloader's core refuses sample {self._task.at(position)}, but the dataset takes it: {reason}"
+        )
+
+    def _error_of(self, position: int) -> Exception | None:
+        """The error that the dataset raises for a sample of the batch; None if it raises none."""
+        try:
+            with torch.random.fork_rng(devices=()):
+                self._iterator._dataset[self._task.at(position)]
+        except Exception as error:
+            return error
+        return None
+
+    def exp(self, x: float) -> float:
+        return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
+
+
+def _in_worker(error: Exception, worker: int) -> ExceptionWrapper:
+    """An error as torch wraps one in a worker."""
+    return ExceptionWrapper((type(error), error, error.__traceback__), f"in DataLoader worker process {worker}")
+
+
+def _dtype(name: str) -> torch.dtype:
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def _aligned(size: int) -> int:
+    return (size + 63) & ~63

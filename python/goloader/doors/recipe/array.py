@@ -1,0 +1,571 @@
+"""The stand-in for a numpy array made of images: a view of a block of memory that nobody has made yet (value.py).
+
+It is no ndarray, though isinstance says so: C code refuses it, or asks for the real array by __array__. Recorded are
+functions of each number by itself, views and copies; at anything else the block is made, and what numpy gives for the
+real array is what the user gets. The object stays what it is: a name for that array.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from . import switch
+from .call import attempt, by_place, note
+from .constant import constant
+from .image import StandInImage, recipe_of
+from .layout import Layout, are_places, dense
+from .mask import record_masked
+from .recipe import STEPS_MAX, Recipe
+from .tensor import over as tensor_over
+from .tensor import tensor_of
+from .value import Memory, Recorded, View, as_array, bytes_of, fill, joined, of_image, record, see, upright, write
+
+__all__ = ["StandInArray", "become_real", "of_pixels", "over", "pixels_of", "record_function", "record_pixels"]
+
+
+class StandInArray:
+    """An array that nobody has made yet; made by over and of_pixels.
+
+    memory  the block that it is a view of
+    layout  how it lies there
+    made    the array for which it is a name, once there is one
+    """
+
+    __slots__ = ("__weakref__", "layout", "made", "memory", "writeable")
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    memory: Memory
+    layout: Layout
+    made: Any
+    writeable: bool
+
+    def __init__(self) -> None:
+        raise TypeError("stand-ins are made by goloader.doors.recipe")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return np.ndarray
+
+    # ---- what needs no numbers
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layout.shape
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        become_real(self, "ndarray.shape = ...").shape = value
+
+    @property
+    def dtype(self) -> Any:
+        return self.memory.value.tail.array_dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.layout.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for length in self.layout.shape:
+            size *= length
+        return size
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(stride * self.itemsize for stride in self.layout.strides)
+
+    def __len__(self) -> int:
+        if not self.layout.shape:
+            raise TypeError("len() of unsized object")
+        return self.layout.shape[0]
+
+    # ---- what is recorded
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        return _viewed(self, Layout.transposed, (), lambda real: real.T, "T")
+
+    def transpose(self, *axes: Any) -> Any:
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return _viewed(self, Layout.transposed, (order,), lambda real: real.transpose(*axes), "transpose")
+
+    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+        return _viewed(self, Layout.swapped, (axis1, axis2), lambda real: real.swapaxes(axis1, axis2), "swapaxes")
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return _viewed(self, _squeezed, (axis,), lambda real: real.squeeze(axis), "squeeze")
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is StandInArray:
+            become_real(self, "ndarray[mask]")
+            key = become_real(key, "ndarray[mask]")
+        elif type(key) is tuple:
+            key = tuple(become_real(each, "ndarray[...]") if type(each) is StandInArray else each for each in key)
+        return _viewed(self, _indexed, (key,), lambda real: real[key], "[...]")
+
+    def copy(self, order: Any = "C") -> Any:
+        made = record_function(("copy", order), np.ndarray.copy, (self,), order=order)
+        return become_real(self, "ndarray.copy").copy(order) if made is None else made
+
+    def __copy__(self) -> Any:
+        return self.copy("K")
+
+    def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
+        options = {"order": order, "casting": casting, "subok": subok, "copy": copy}
+        try:
+            wanted = np.dtype(dtype)
+        except TypeError:
+            wanted = None
+        if copy is True and wanted is not None:
+            made = record_function("astype", np.ndarray.astype, (self, wanted), **options)
+            if made is not None:
+                return made
+        elif copy is False and wanted == self.dtype and order == "K" and subok:
+            return self
+        return become_real(self, f"ndarray.astype({dtype})").astype(dtype, **options)
+
+    def clip(self, *bounds: Any, **options: Any) -> Any:
+        made = _clip(self, *bounds, **options)
+        return become_real(self, "ndarray.clip").clip(*_real(bounds), **_real(options)) if made is None else made
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if type(key) is StandInArray and key.dtype == bool:
+            if isinstance(value, (bool, int, float, np.generic)) and _write("setitem", _put, (self, key, value)):
+                return
+            key = become_real(key, "ndarray[mask] = ...")
+        elif _set_items(self, key, value):
+            return
+        become_real(self, "ndarray[...] = ...")[_real(key)] = _real(value)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "__call__" and ufunc in _UFUNCS:
+            out = options.pop("out", None)
+            if out is None:
+                made = record_function(ufunc, ufunc, inputs, **options)
+                if made is not None:
+                    return made
+            elif not options and len(out) == 1 and out[0] is inputs[0] and _into(ufunc, inputs):
+                return out[0]
+            if out is not None:
+                options["out"] = tuple(map(_real, out))
+        name = f"numpy.{ufunc.__name__}"
+        options = {key: _real(value, name) for key, value in options.items()}
+        return getattr(ufunc, method)(*(_real(value, name) for value in inputs), **options)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        known = _FUNCTIONS.get(function)
+        if known is not None:
+            made = attempt(
+                known, *(by_place(_parameters(function), arguments, options) if options else (arguments, {}))
+            )
+            if made is not None:
+                return made
+        name = f"numpy.{function.__name__}"
+        return function(*_real(arguments, name), **_real(options, name))
+
+    # ---- what needs the numbers
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        real = become_real(self, "ndarray.__array__")
+        return real if dtype is None and copy is None else np.array(real, dtype=dtype, copy=copy)
+
+    def __bytes__(self) -> bytes:
+        return bytes(become_real(self, "bytes"))
+
+    @property
+    def __array_interface__(self) -> Any:
+        return become_real(self, "ndarray.__array_interface__").__array_interface__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__array_"):
+            raise AttributeError(name)
+        return getattr(become_real(self, f"ndarray.{name}"), name)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return become_real(self, "ndarray.__deepcopy__").__deepcopy__(memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return become_real(self, "ndarray.__reduce_ex__").__reduce_ex__(protocol)
+
+
+# What other code asks types for.
+StandInArray.__name__ = StandInArray.__qualname__ = "ndarray"
+StandInArray.__module__ = "numpy"
+
+
+def _operator(name: str, ufunc: Any, reflected: bool) -> Callable[[Any, Any], Any]:
+    def operate(self: Any, other: Any) -> Any:
+        # As numpy's arrays do: who knows better gets the word.
+        if getattr(type(other), "__array_ufunc__", _operator) is None:
+            return NotImplemented
+        if not isinstance(other, (np.ndarray, np.generic, int, float, complex, list, tuple)):
+            return getattr(become_real(self, f"ndarray.{name}"), name)(other)
+        return ufunc(other, self) if reflected else ufunc(self, other)
+
+    return operate
+
+
+def _inplace(name: str, ufunc: Any) -> Callable[[Any, Any], Any]:
+    def operate(self: Any, other: Any) -> Any:
+        if _into(ufunc, (self, other)):
+            return self
+        return getattr(become_real(self, f"ndarray.{name}"), name)(_real(other))
+
+    return operate
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        real = become_real(self, f"ndarray.{name}")
+        return getattr(real, name)(*_real(arguments), **_real(options))
+
+    return method
+
+
+_BINARY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+_COMPARED = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+for _name, _ufunc in _BINARY.items():
+    setattr(StandInArray, f"__{_name}__", _operator(f"__{_name}__", _ufunc, False))
+    setattr(StandInArray, f"__r{_name}__", _operator(f"__r{_name}__", _ufunc, True))
+    setattr(StandInArray, f"__i{_name}__", _inplace(f"__i{_name}__", _ufunc))
+for _name, _ufunc in _COMPARED.items():
+    setattr(StandInArray, f"__{_name}__", _operator(f"__{_name}__", _ufunc, False))
+for _name, _alone in {"neg": np.negative, "abs": np.absolute, "invert": np.invert}.items():
+    setattr(StandInArray, f"__{_name}__", lambda self, ufunc=_alone: ufunc(self))
+for _name in dir(np.ndarray):
+    if _name.startswith("__") and not _name.startswith("__array_") and _name not in {*vars(StandInArray), *dir(object)}:
+        setattr(StandInArray, _name, _forwarded(_name))
+for _name in ("__repr__", "__str__", "__format__", "__sizeof__"):
+    setattr(StandInArray, _name, _forwarded(_name))
+
+# Exact by IEEE 754, so that every loop of numpy's gives the same bits.
+_UFUNCS: set[Any] = {*_BINARY.values(), *_COMPARED.values(), np.negative, np.absolute, np.invert, np.sqrt}
+_UFUNCS |= {np.maximum, np.minimum, np.clip, np.floor, np.ceil, np.rint, np.trunc, np.positive, np.square}
+_UFUNCS |= {np.logical_and, np.logical_or, np.logical_not, np.isfinite, np.isnan}
+
+
+def over(memory: Memory, layout: Layout, writeable: bool = True) -> StandInArray:
+    """A view of a block."""
+    made = object.__new__(StandInArray)
+    made.memory, made.layout, made.made, made.writeable = memory, layout, None, writeable
+    memory.session.register(made)
+    return made
+
+
+def become_real(array: StandInArray, what: str) -> Any:
+    """The real array. Raises what eager code raises."""
+    if array.made is None:
+        array.made = as_array(array.memory.become_real(what), array.layout, array.writeable)
+    return array.made
+
+
+def _real(value: Any, what: str = "numpy") -> Any:
+    """Arguments without stand-ins for arrays."""
+    kind = type(value)
+    if kind is StandInArray:
+        return become_real(value, what)
+    if kind in (list, tuple):
+        return kind(_real(each, what) for each in value)
+    if kind is dict:
+        return {key: _real(each, what) for key, each in value.items()}
+    return value
+
+
+# ---- recording
+
+
+def _is_open(array: Any) -> bool:
+    """A stand-in for which more can be recorded."""
+    return type(array) is StandInArray and array.memory.real is None and switch.current() is not None
+
+
+def _view_of(array: StandInArray) -> View:
+    return array.memory.value, array.layout, True
+
+
+def _viewed(
+    array: StandInArray, change: Callable[..., Layout | None], arguments: Any, real: Callable[[Any], Any], what: str
+) -> Any:
+    if _is_open(array):
+        layout = change(array.layout, *arguments)
+        if layout is not None:
+            return over(array.memory, layout, array.writeable)
+    return real(become_real(array, f"ndarray.{what}"))
+
+
+_note = partial(note, kind=StandInArray, view_of=_view_of, arrays=(np.ndarray, list, tuple))
+
+
+def record_function(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
+    """Records `function(*arguments, **options)`, a function of each number of its arrays by itself; None if it is none.
+
+    name  of the function and all that is not among its arguments; the result is an array or a tensor
+    """
+    noted = _note(function, arguments, options)
+    if noted is not None:
+        return made_of(record((name, *noted.key), noted.run, noted.views, noted.others))
+    if options or switch.current() is None:
+        return None
+    return made_of(record_masked(name, arguments, lambda given: _note(function, given, options)))
+
+
+def made_of(made: Recorded | None) -> Any:
+    """The stand-in for what was recorded in a thread that records."""
+    session = switch.current()
+    if made is None or session is None:
+        return None
+    return over(Memory(made.value, session), made.layout, made.writeable) if made.numpy else tensor_of(made, session)
+
+
+def _write(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
+    """Records a function that writes into its first argument, an array, and returns it; False if it cannot be."""
+    array = arguments[0]
+    if not _is_open(array) or not array.writeable:
+        return False
+    noted = _note(function, arguments, {})
+    written = None if noted is None else write((name, *noted.key), noted.run, noted.views, noted.others)
+    if written is None:
+        return False
+    array.memory.value = written
+    return True
+
+
+def _set_items(array: StandInArray, key: Any, value: Any) -> bool:
+    """Records array[key] = numbers, one or one a channel, of a rectangle; False if it cannot be."""
+    if not _is_open(array) or not array.writeable:
+        return False
+    layout = array.layout.indexed(key, numpy=True)
+    if layout is None:
+        return False
+    if type(value) is StandInArray:  # array[key] *= 2 has written already
+        return value.memory is array.memory and value.layout == layout
+    number = constant(value)
+    written = None if number is None else fill((array.memory.value, layout, True), number)
+    if written is None:
+        return False
+    array.memory.value = written
+    return True
+
+
+def _into(ufunc: Any, inputs: Any) -> bool:
+    """Records ufunc(*inputs, out=inputs[0])."""
+    return type(inputs[0]) is StandInArray and _write(
+        ("into", ufunc), lambda to, *others: ufunc(to, *others, out=to), inputs
+    )
+
+
+def _put(array: Any, mask: Any, value: Any) -> Any:
+    array[mask] = value
+    return array
+
+
+def _of_first(change: Callable[..., Layout | None]) -> Callable[..., Any]:
+    """A numpy function that gives a view of its first argument; it has a layout's method for that."""
+
+    def view(array: Any, *arguments: Any, **options: Any) -> Any:
+        layout = attempt(change, (array.layout, *arguments), options) if _is_open(array) else None
+        return None if layout is None else over(array.memory, layout, array.writeable)
+
+    return view
+
+
+def _flip(layout: Layout, axis: Any = None) -> Layout | None:
+    axes = range(len(layout.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return layout.mirrored(*axes)
+
+
+def _quarter_turns(layout: Layout, k: Any = 1, axes: Any = (0, 1)) -> Layout | None:
+    if (
+        type(k) is not int
+        or type(axes) not in (tuple, list)
+        or len(axes) != 2
+        or not are_places(axes, len(layout.shape))
+    ):
+        return None
+    first, second = axes
+    if k % 4 in (1, 2):
+        turned = layout.mirrored(second)
+        return turned and (turned.swapped(first, second) if k % 4 == 1 else turned.mirrored(first))
+    if k % 4 == 0:
+        return layout
+    turned = layout.swapped(first, second)
+    return turned and turned.mirrored(second)
+
+
+def _side(axis: int) -> Callable[[Layout], Layout | None]:
+    return lambda layout: layout.mirrored(axis) if len(layout.shape) > axis else None
+
+
+def _squeezed(layout: Layout, axis: Any = None) -> Layout | None:
+    if axis is None:
+        return layout.squeezed()
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    found = layout.squeezed(axes)
+    # numpy refuses extents other than 1, and one that is named twice.
+    return found if found is not None and len(found.shape) == len(layout.shape) - len(axes) else None
+
+
+def _indexed(layout: Layout, key: Any) -> Layout | None:
+    found = layout.indexed(key, numpy=True)
+    # An item that is named by integers alone is no array.
+    scalar = found is not None and not found.shape and Ellipsis not in (key if type(key) is tuple else (key,))
+    return None if scalar else found
+
+
+def _rolled(layout: Layout, axis: Any, start: Any = 0) -> Layout | None:
+    ndim = len(layout.shape)
+    if not all(type(each) is int and -ndim <= each <= ndim for each in (axis, start)) or axis == ndim:
+        return None
+    order = list(range(ndim))
+    place, to = axis % ndim, start + ndim if start < 0 else start
+    order.remove(place)
+    order.insert(to - (to > place), place)
+    return layout.transposed(order)
+
+
+def _stack(arrays: Any, axis: Any = 0, out: Any = None) -> Any:
+    if not isinstance(arrays, (list, tuple)) or not arrays or type(axis) is not int or axis != 0 or out is not None:
+        return None
+    # numpy lays a stack out as its parts are.
+    if not all(_is_open(array) and array.layout.is_contiguous for array in arrays):
+        return None
+    return made_of(joined([_view_of(each) for each in arrays], np.stack, new=True))
+
+
+def _where(condition: Any, *values: Any) -> Any:
+    return record_function("where", np.where, (condition, *values)) if len(values) == 2 else None
+
+
+def _clip(*arguments: Any, **options: Any) -> Any:
+    # The fourth is an array to write into.
+    return record_function("clip", np.clip, arguments, **options) if len(arguments) <= 3 else None
+
+
+def _copy(*arguments: Any, **options: Any) -> Any:
+    return record_function("copy", np.copy, arguments, **options)
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """What numpy calls those parameters of a function that are given by place or by keyword."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # a builtin
+        return ()
+    return tuple(name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD)
+
+
+# What numpy gives by way of __array_function__.
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.transpose: _of_first(Layout.transposed),
+    np.swapaxes: _of_first(Layout.swapped),
+    np.moveaxis: _of_first(Layout.moved),
+    np.rollaxis: _of_first(_rolled),
+    np.expand_dims: _of_first(Layout.inserted),
+    np.squeeze: _of_first(_squeezed),
+    np.flip: _of_first(_flip),
+    np.rot90: _of_first(_quarter_turns),
+    np.flipud: _of_first(_side(0)),
+    np.fliplr: _of_first(_side(1)),
+    np.stack: _stack,
+    np.clip: _clip,
+    np.where: _where,
+    np.copy: _copy,
+    np.shape: lambda array: array.shape,
+    np.ndim: lambda array: array.ndim,
+    np.size: lambda array, axis=None: array.size if axis is None else None,
+}
+
+
+# ---- from images, to images, to tensors
+
+
+def of_pixels(image: Recipe, key: Hashable, function: Callable[[Any], Any]) -> Any:
+    """The array [height, width] or [height, width, 3] that `function`, known by `key`, makes of a recipe's image."""
+    return made_of(of_image(image, key, function, "hwc" if image.mode == "RGB" else "hw"))
+
+
+def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], Any]) -> Any:
+    """The same of a stand-in for an image, in a thread that records."""
+    session = switch.current()
+    if session is None or not session.arrays or image.mode not in ("RGB", "L", "P"):
+        return None
+    return of_pixels(recipe_of(image), key, function)
+
+
+def to_tensor(array: StandInArray) -> Any:
+    """torch.from_numpy: a tensor over the same memory; None if torch refuses that."""
+    layout = array.layout
+    if not _is_open(array) or any(stride < 0 for stride in layout.strides):
+        return None
+    return tensor_over(array.memory, layout)
+
+
+def pixels_of(array: StandInArray) -> Recipe | None:
+    """The recipe of an array that shows an image's bytes as they are, rows of pixels as OpenCV and Pillow take them.
+
+    Its carry_out gives the real array, which nobody may change.
+    """
+    if not _is_open(array):
+        return None
+    value, layout = array.memory.value, array.layout
+    as_made = not value.outer and value.axes in ("hwc", "hw") and layout == dense(value.shape)
+    if as_made and value.tail.is_identity and not value.patches:
+        return value.images[0].shown(value.make)
+    seen = see(value, layout, True)
+    seen = seen and bytes_of(seen)
+    if seen is None or seen.outer:
+        return None
+    images, axes, _ = upright(seen.images, seen.pattern.dims, ())
+    if axes != ("hwc" if seen.tail.channels == 3 else "hw"):
+        return None
+    return images[0].shown(lambda: as_array(value.make(), layout))
+
+
+Picture = tuple[tuple[bytes, ...], tuple[int, int], str]  # steps, (width, height), mode
+
+
+def record_pixels(
+    array: StandInArray, function: Callable[[Any], Any], find: Callable[[tuple[int, int], str], Picture | None]
+) -> Any:
+    """Records `function(array)`, which makes a picture of a picture; None if nothing is known of its pixels.
+
+    find  what it makes of one of (width, height) and of mode RGB or L
+    """
+    shown = pixels_of(array)
+    made = None if shown is None else find(shown.size, shown.mode)
+    if shown is None or made is None or len(shown.steps) + len(made[0]) > STEPS_MAX:
+        return None
+    return of_pixels(shown.then(function, (), *made), "OpenCV", np.array)

@@ -1,0 +1,104 @@
+"""Whether a loader takes door 2, and its record, kept from epoch to epoch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import get_worker_info
+
+from ... import plan
+from ..._beside import Beside
+from ...plan.refusal import Refusal
+from ...plan.transforms import is_original
+from ...seek_index import SeekIndex
+from ...state.protocol import has_state
+from ...state.workers import ReportedIterator
+from ..worker.iterator import without_slots
+from . import hooks
+from .record import Record
+from .workshop import Workshop
+
+if TYPE_CHECKING:
+    from ..._loader import DataLoader
+
+__all__ = ["fetcher", "iterator", "record", "refusal", "workshop"]
+
+# What opens images for datasets.
+_OPENERS = ("PIL.Image", "cv2", "torchvision.io.image")
+
+# Kept beside the loaders, so that these pickle and copy as torch's do.
+_records: Beside[DataLoader[Any], Record] = Beside()
+_workshops: Beside[DataLoader[Any], Workshop] = Beside()
+
+
+def refusal(loader: DataLoader[Any]) -> Refusal | None:
+    """Why nothing of this loader may be recorded; None if it may be tried."""
+    if not loader.trace:
+        return Refusal("loader", "trace=False", "the loader was told so")
+    if os.environ.get("GOLOADER_TRACE", "1") == "0":
+        return Refusal("loader", "GOLOADER_TRACE=0", "the environment says so")
+    if loader.num_workers > 0 and not loader.in_order:
+        return Refusal("loader", "in_order=False", "batches that are made elsewhere come in order")
+    if loader.num_workers > 0 and without_slots(loader) is not None:
+        return Refusal("loader", "slots", "batches of worker processes go torch's way")
+    if loader.num_workers > 0 and loader.rng is not None:
+        return Refusal("loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own")
+    if has_state(loader.dataset):
+        return Refusal("source", type(loader.dataset).__qualname__, "it has a state, and samples may change it")
+    if loader._dataset_kind != 0:
+        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset cannot be run again")
+    if get_worker_info() is not None:
+        return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
+    if torch.get_default_device().type != "cpu":
+        return Refusal("loader", "torch.set_default_device", "tensors are made on another device")
+    if not is_original(torch.stack, "torch") and hasattr(torch.stack, "__globals__"):
+        return Refusal("loader", "torch.stack", "it was replaced")
+    if not any(module in sys.modules for module in _OPENERS):
+        return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders")
+    unknown = hooks.unknown_version()
+    if unknown is not None:
+        return unknown
+    made = plan.make_recipes()
+    return made if isinstance(made, Refusal) else None
+
+
+def record(loader: DataLoader[Any]) -> Record:
+    """What is known about a loader's dataset."""
+    known = _records.get(loader)
+    if known is None:
+        known = _records[loader] = Record()
+    return known
+
+
+def workshop(loader: DataLoader[Any]) -> Workshop:
+    """Where a loader's recipes are carried out."""
+    known = _workshops.get(loader)
+    if known is None:
+        known = _workshops[loader] = Workshop()
+    known.seek_index = SeekIndex.of(loader.seek_index)
+    try:
+        known.files = len(loader.dataset)  # type: ignore[arg-type]
+    except Exception:  # a dataset needs no length; a sampler may know it
+        known.files = 0
+    return known
+
+
+def iterator(loader: DataLoader[Any]) -> ReportedIterator:
+    """The iterator of a loader with num_workers > 0 and shared slots."""
+    if not record(loader).on or refusal(loader) is not None:
+        return ReportedIterator(loader)
+    from .iterator import TracingIterator
+
+    return TracingIterator(loader, record(loader), workshop(loader))
+
+
+def fetcher(loader: DataLoader[Any], inner: Any) -> Any:
+    """What fetches batches in place of torch's fetcher: that itself where nothing may be recorded."""
+    if not record(loader).on or refusal(loader) is not None:
+        return inner
+    from .fetch import Fetcher
+
+    return Fetcher(inner, record(loader), workshop(loader))

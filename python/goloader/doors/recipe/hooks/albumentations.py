@@ -1,0 +1,83 @@
+"""albumentations: its functions of pixels that are one thing to the core, and many to OpenCV and numpy.
+
+Its other transforms need no hooks: they call numpy, OpenCV and albucore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from albucore.functions import add_constant
+from albumentations.augmentations.pixel import functional
+
+from .... import _steps
+from .. import opencv, switch
+from ..array import Picture, StandInArray, record_pixels
+from .albucore import by_table
+from .swap import Swap
+
+__all__ = ["swaps"]
+
+
+_RAMP = np.arange(256, dtype=np.uint8)
+
+
+def swaps() -> tuple[Swap, ...]:
+    """What is hooked of albumentations."""
+    return (
+        Swap(functional.invert, partial(by_table, place=1, writes=False)),
+        Swap(functional.channel_shuffle, partial(_recorded, find=_shuffled)),
+        Swap(functional.shift_hsv, partial(_recorded, find=_shifted)),
+        Swap(functional._adjust_hue_torchvision_uint8, partial(_recorded, find=_turned)),
+    )
+
+
+def _recorded(original: Callable[..., Any], find: Callable[..., Picture | None]) -> Callable[..., Any]:
+    """`find` says what a call does to a picture, from (size, mode, *arguments); None if the core has no such."""
+
+    def function(img: Any, *arguments: Any, **options: Any) -> Any:
+        if switch.current() is not None and type(img) is StandInArray and not options:
+            made = record_pixels(
+                img, lambda real: original(real, *arguments), lambda size, mode: find(size, mode, *arguments)
+            )
+            if made is not None:
+                return made
+        return original(img, *arguments, **options)
+
+    return function
+
+
+def _shuffled(size: Any, mode: str, channels_shuffled: Any) -> Picture | None:
+    channels = tuple(map(int, channels_shuffled))
+    return ((_steps.select(channels),), size, mode) if mode == "RGB" and sorted(channels) == [0, 1, 2] else None
+
+
+def _shifted(size: Any, mode: str, hue_shift: Any, sat_shift: Any, val_shift: Any) -> Picture | None:
+    if not (hue_shift or sat_shift or val_shift):
+        return None
+    saturation = _added(sat_shift)
+    saturation[0] = 0  # what is grey stays grey
+    return _in_hsv(size, mode, _hues(hue_shift), saturation, _added(val_shift))
+
+
+def _turned(size: Any, mode: str, factor: Any) -> Picture | None:
+    return _in_hsv(size, mode, _hues(180 * factor), _RAMP, _RAMP)
+
+
+def _hues(shift: Any) -> Any:
+    return np.mod(np.arange(256, dtype=np.int16) + shift, 180).astype(np.uint8) if shift else _RAMP
+
+
+def _added(shift: Any) -> Any:
+    return add_constant(_RAMP[None].copy(), shift, inplace=True)[0] if shift else _RAMP.copy()
+
+
+def _in_hsv(size: Any, mode: str, *tables: Any) -> Picture | None:
+    """Hue, saturation and value by tables."""
+    if mode != "RGB" or not opencv.fuses():
+        return None
+    table = b"".join(table.tobytes() for table in tables)
+    return (_steps.opencv_to_hsv(), _steps.lookup(table), _steps.opencv_from_hsv()), size, mode

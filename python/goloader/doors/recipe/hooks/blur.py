@@ -1,0 +1,74 @@
+"""torchvision's gaussian_blur, v1 and v2: images, and the step for tensors too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .... import _steps
+from ....plan.probe import torch_convolves
+from .. import switch
+from ..image import derive, is_plain
+
+__all__ = ["Weights", "blur_step", "kept", "of_image"]
+
+# Makes the weights of one axis: of their number, sigma, dtype and device.
+Weights = Callable[[int, float, torch.dtype, torch.device], torch.Tensor]
+
+
+def of_image(weights: Weights) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """In front of a gaussian_blur of PIL images."""
+
+    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
+        def gaussian_blur(img: Any, kernel_size: Any, sigma: Any) -> Any:
+            if switch.current() is not None and is_plain(img):
+                step = blur_step(weights, kernel_size, sigma, img.size, img.mode)
+                if step is not None:
+                    return derive(img, original, (kept(kernel_size), kept(sigma)), (step,), img.size, img.mode)
+            return original(img, kernel_size, sigma)
+
+        return gaussian_blur
+
+    return hook
+
+
+def kept(value: Any) -> Any:
+    """An argument, which its owner may change."""
+    return list(value) if isinstance(value, (list, tuple)) else value
+
+
+def blur_step(weights: Weights, kernel_size: Any, sigma: Any, size: tuple[int, int], mode: str) -> bytes | None:
+    """What gaussian_blur does to bytes; None where torchvision raises, or where torch adds in an order of its own."""
+    counts, sigmas = _pair(kernel_size), _pair(sigma)
+    if counts is None or not all(type(n) is int and n % 2 == 1 and 0 < n <= _steps.TAPS_MAX for n in counts):
+        return None
+    if sigma is None:
+        sigmas = (counts[0] * 0.15 + 0.35, counts[1] * 0.15 + 0.35)
+    if sigmas is None or not all(type(each) in (int, float) and each > 0 for each in sigmas):
+        return None
+    if counts[0] // 2 >= size[0] or counts[1] // 2 >= size[1] or (mode == "L" and min(counts) <= 3):
+        return None
+    if not _is_plain_arithmetic() or not torch_convolves():
+        return None
+    with switch.off():
+        cpu = torch.device("cpu")
+        across = weights(counts[0], sigmas[0], torch.float32, cpu).tolist()
+        same = (counts[0], sigmas[0]) == (counts[1], sigmas[1])
+        down = across if same else weights(counts[1], sigmas[1], torch.float32, cpu).tolist()
+    return _steps.convolve(across, down) if all(0 <= weight <= 1 for weight in (*across, *down)) else None
+
+
+def _pair(value: Any) -> tuple[Any, Any] | None:
+    if type(value) in (int, float):
+        return value, value
+    values = tuple(value) if type(value) in (list, tuple) else ()
+    return values if len(values) == 2 else None
+
+
+def _is_plain_arithmetic() -> bool:
+    """Nobody has told torch to do without oneDNN, or that fewer bits will do."""
+    mkldnn: Any = torch.backends.mkldnn
+    fewer = torch.is_autocast_enabled("cpu") or torch.get_float32_matmul_precision() != "highest"
+    return not fewer and mkldnn.enabled and mkldnn.conv.fp32_precision in ("none", "ieee")

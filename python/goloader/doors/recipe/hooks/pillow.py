@@ -1,0 +1,244 @@
+"""Pillow: opening a file, ImageEnhance, and the functions of ImageOps that are more than an image's methods."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from PIL import Image, ImageEnhance, ImageOps
+
+from .... import _steps
+from .. import header, switch
+from ..array import StandInArray, pixels_of
+from ..array import become_real as array_becomes_real
+from ..image import StandInImage, become_real, derive, is_movable, is_plain, opened, stand_in
+from ..recipe import Source
+from .swap import Swap
+
+__all__ = ["from_array", "record_border", "swaps"]
+
+_ORIENTATION = 0x0112
+
+
+def swaps() -> tuple[Swap, ...]:
+    """What is hooked of Pillow."""
+    return (
+        Swap(Image.open, _open),
+        Swap(Image.fromarray, from_array),
+        Swap(Image.frombytes, _of_buffer),
+        Swap(Image.frombuffer, _of_buffer),
+        Swap(ImageOps.expand, _expand),
+        Swap(ImageOps.exif_transpose, _exif_transpose),
+        Swap(ImageOps.autocontrast, _autocontrast),
+        Swap(ImageOps.equalize, _equalize),
+        *(Swap(vars(kind)["__init__"], partial(_enhancer, kind)) for kind in _ENHANCERS),
+        Swap(ImageEnhance._Enhance.enhance, _enhance),
+    )
+
+
+def _open(original: Callable[..., Any]) -> Callable[..., Any]:
+    def open(fp: Any, mode: Any, formats: Any) -> Any:
+        session = switch.current()
+        if session is not None:
+            source = _source(fp) if mode == "r" and formats is None else None
+            if source is not None:
+                return opened(source, session)
+            with switch.off():
+                image = original(fp, mode, formats)
+            session.became_real(f"Image.open of {_kind(fp, image)}")
+            return image
+        return original(fp, mode, formats)
+
+    return open
+
+
+def from_array(original: Callable[..., Any]) -> Callable[..., Any]:
+    """In front of Image.fromarray, and of functions like it."""
+
+    def fromarray(obj: Any, mode: Any) -> Any:
+        if type(obj) is StandInArray:
+            session = switch.current()
+            # Pillow's image of one channel shares the array's memory.
+            made = pixels_of(obj) if session is not None and mode in (None, "RGB") else None
+            if session is not None and made is not None and made.mode == "RGB":
+                return stand_in(made.then(original, (mode,), (), made.size, "RGB"), session)
+            obj = array_becomes_real(obj, "Image.fromarray")
+        return original(obj, mode)
+
+    return fromarray
+
+
+def _of_buffer(original: Callable[..., Any]) -> Callable[..., Any]:
+    def of_buffer(mode: Any, size: Any, data: Any, *decoder: Any) -> Any:
+        if type(data) is StandInArray:
+            data = array_becomes_real(data, f"Image.{original.__name__}")
+        return original(mode, size, data, *decoder)
+
+    return of_buffer
+
+
+def _kind(fp: Any, image: Image.Image) -> str:
+    if isinstance(fp, (str, bytes, os.PathLike, io.BufferedReader, io.BytesIO)):
+        return f"a {image.format} file of mode {image.mode}"
+    return type(fp).__name__
+
+
+def _source(fp: Any) -> Source | None:
+    """What the core can read; None for all else, and for errors: Pillow raises its own."""
+    kind = type(fp)
+    probed: header.Probed | None
+    try:
+        if kind is io.BytesIO:
+            content = fp.getvalue()
+            found = header.probe(content)
+            return None if found is None or _too_large(found[0]) else Source(content, fp, *found)
+        if kind is io.BufferedReader:
+            path = os.fsencode(os.path.abspath(fp.name)) if isinstance(fp.name, (str, bytes)) else b""
+            number = fp.fileno()
+            if not path or not os.path.samestat(os.fstat(number), os.stat(path)):
+                return None
+            probed = header.probe_file(number)
+        elif kind is str or kind is bytes or isinstance(fp, os.PathLike):
+            path = os.fsencode(fp)
+            if not path.startswith(b"/"):
+                path = os.path.abspath(path)
+            probed = header.probe_path(path)
+        else:
+            return None
+    except (OSError, ValueError):
+        return None
+    if probed is None or probed.header is None or _too_large(probed.header[0]):
+        return None
+    return Source(path, fp, *probed.header, probed.stamp)
+
+
+def _too_large(size: tuple[int, int]) -> bool:
+    """Pillow warns of such an image, or raises."""
+    return Image.MAX_IMAGE_PIXELS is not None and size[0] * size[1] > Image.MAX_IMAGE_PIXELS
+
+
+def record_border(
+    image: Any, function: Callable[..., Any], arguments: tuple[Any, ...], sides: Any, mode: str, fill: Any
+) -> StandInImage | None:
+    """Records a border that `function(image, *arguments)` puts around a stand-in; None if the core has no such.
+
+    sides  (left, top, right, bottom), or what ImageOps and torchvision take for it
+    fill   an int or a tuple, as Pillow would get it; used by mode "constant"
+    """
+    if not is_movable(image):
+        return None
+    if type(sides) is int:
+        sides = (sides,) * 4
+    elif isinstance(sides, (tuple, list)) and len(sides) == 2:
+        sides = (*sides, *sides)
+    if not isinstance(sides, (tuple, list)) or len(sides) != 4:
+        return None
+    if not all(type(side) is int and 0 <= side < 1 << 20 for side in sides):
+        return None
+    channels = 3 if image.mode == "RGB" else 1
+    values = fill if isinstance(fill, tuple) else (fill,)
+    if mode != "constant" or values == (0,):
+        values = (0,) * channels
+    if len(values) != channels or not all(type(value) is int and 0 <= value <= 255 for value in values):
+        return None
+    left, top, right, bottom = sides
+    size = image.width + left + right, image.height + top + bottom
+    steps = (_steps.pad(left, top, right, bottom, mode, values),) if any(sides) else ()
+    return derive(image, function, arguments, steps, size, image.mode)
+
+
+def _expand(original: Callable[..., Any]) -> Callable[..., Any]:
+    def expand(image: Any, border: Any, fill: Any) -> Any:
+        if switch.current() is not None and type(image) is StandInImage:
+            sides = border if isinstance(border, (int, tuple)) else None
+            made = record_border(image, original, (border, fill), sides, "constant", fill)
+            if made is not None:
+                return made
+            become_real(image, "ImageOps.expand")
+        return original(image, border, fill)
+
+    return expand
+
+
+def _exif_transpose(original: Callable[..., Any]) -> Callable[..., Any]:
+    def exif_transpose(image: Any, *, in_place: bool) -> Any:
+        if switch.current() is not None and type(image) is StandInImage:
+            if image.__dict__["_recipe"].before is None and image.getexif().get(_ORIENTATION, 1) == 1:
+                made = image.copy()
+                return None if in_place else made
+            become_real(image, "ImageOps.exif_transpose")
+        return original(image, in_place=in_place)
+
+    return exif_transpose
+
+
+def _autocontrast(original: Callable[..., Any]) -> Callable[..., Any]:
+    def autocontrast(image: Any, cutoff: Any, ignore: Any, mask: Any, preserve_tone: Any) -> Any:
+        if switch.current() is not None and is_plain(image):
+            plain = type(cutoff) in (int, float) and not cutoff and ignore is None and mask is None
+            if plain and preserve_tone is False:
+                return derive(image, original, (), (_steps.autocontrast(),), image.size, image.mode)
+        return original(image, cutoff, ignore, mask, preserve_tone)
+
+    return autocontrast
+
+
+def _equalize(original: Callable[..., Any]) -> Callable[..., Any]:
+    def equalize(image: Any, mask: Any) -> Any:
+        if switch.current() is not None and is_plain(image) and mask is None:
+            return derive(image, original, (), (_steps.equalize(),), image.size, image.mode)
+        return original(image, mask)
+
+    return equalize
+
+
+_ENHANCERS: dict[Any, Callable[[float], bytes]] = {
+    ImageEnhance.Brightness: _steps.brightness,
+    ImageEnhance.Contrast: _steps.contrast,
+    ImageEnhance.Color: _steps.saturation,
+    ImageEnhance.Sharpness: _steps.sharpness,
+}
+_FACTOR_MAX = 1e30  # far from what is not finite in float32
+
+
+def _degenerate(image: Any, kind: Any) -> Any:
+    return kind(image).degenerate
+
+
+def _enhanced(image: Any, kind: Any, factor: float) -> Any:
+    return kind(image).enhance(factor)
+
+
+def _enhancer(kind: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+    step = _ENHANCERS[kind]
+
+    def init(self: Any, image: Any) -> None:
+        if switch.current() is not None and type(self) is kind and is_plain(image):
+            self.image = image
+            # What a factor of 0 gives: users may look at it, and those who change it get what they expect.
+            if kind is ImageEnhance.Color and image.mode == "L":
+                self.degenerate = image
+            else:
+                self.degenerate = derive(image, _degenerate, (kind,), (step(0.0),), image.size, image.mode)
+            self.__dict__["_recorded"] = self.degenerate
+            return
+        original(self, image)
+
+    return init
+
+
+def _enhance(original: Callable[..., Any]) -> Callable[..., Any]:
+    def enhance(self: Any, factor: Any) -> Any:
+        image = self.__dict__.get("image")
+        if switch.current() is not None and type(self) in _ENHANCERS and is_plain(image):
+            same = is_plain(self.degenerate, 0) and self.degenerate is self.__dict__.get("_recorded")
+            if same and type(factor) in (int, float) and abs(factor) < _FACTOR_MAX:
+                kind = type(self)
+                steps = (_ENHANCERS[kind](factor),)
+                return derive(image, _enhanced, (kind, factor), steps, image.size, image.mode)
+        return original(self, factor)
+
+    return enhance

@@ -1,0 +1,432 @@
+"""torchvision's tensors: files decoded to tensors, tv_tensors.Image and Mask, v2's resize and colours of uint8 tensors.
+
+Crops, flips, conversions and Normalize need no hooks: they call the tensor's own methods.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torchvision import tv_tensors
+from torchvision.io import image as io
+from torchvision.transforms.v2 import _misc, _utils
+from torchvision.transforms.v2.functional import _color, _geometry
+from torchvision.transforms.v2.functional import _misc as functional_misc
+from torchvision.tv_tensors import _torch_function_helpers as returned
+
+from .... import _steps
+from ....plan.probe import torch_fuses, torch_nearest, torch_resizes
+from .. import header, recipe, switch
+from ..array import StandInArray
+from ..layout import Layout
+from ..recipe import STEPS_MAX, Recipe, Source
+from ..session import Session
+from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
+from ..value import of_image
+from . import blur
+from .swap import Swap
+
+__all__ = ["swaps"]
+
+_FILTERS = {"bilinear": 16, "bicubic": 17, "nearest": 18}  # core/recipe.Filter
+
+
+def swaps() -> tuple[Swap, ...]:
+    """What is hooked of torchvision."""
+    return (
+        Swap(io.read_image, _read_image),
+        Swap(io.decode_image, _decode_image),
+        Swap(_geometry.resize_image, _resize_image),
+        Swap(_geometry.pad_image, _pad_image),
+        Swap(functional_misc._gaussian_blur_image_pil, blur.of_image(functional_misc._get_gaussian_kernel1d)),
+        Swap(functional_misc.gaussian_blur_image, _gaussian_blur_image),
+        Swap(_color._rgb_to_grayscale_image, _grey),
+        Swap(_color.adjust_brightness_image, _blended("brightness")),
+        Swap(_color.adjust_contrast_image, _blended("contrast")),
+        Swap(_color.adjust_saturation_image, _blended("saturation")),
+        Swap(_color.adjust_sharpness_image, _blended("sharpness")),
+        Swap(_color.adjust_hue_image, _hue),
+        Swap(_color.autocontrast_image, _by_levels("autocontrast")),
+        Swap(_color.equalize_image, _by_levels("equalize")),
+        Swap(tv_tensors.TVTensor._to_tensor, _to_tensor),
+        Swap(_misc.ToDtype.transform, _to_dtype),
+        Swap(_utils._get_fill, _get_fill),
+    )
+
+
+# ---- tv_tensors
+
+
+class _StandInTVTensor(StandInTensor):
+    """A tensor of a class of tv_tensors that nobody has made yet."""
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
+    ) -> Any:
+        if returned._must_return_subclass():
+            for each in arguments:
+                if isinstance(each, _StandInTVTensor):
+                    become_real(each, "set_return_type")
+        made = super().__torch_function__(function, types, arguments, options)
+        if type(made) is StandInTensor and function in _KEEPS_CLASS and isinstance(arguments[0], cls):
+            return over(made.memory, made.layout_, cls)
+        return made
+
+    @classmethod
+    def wrap(cls, tensor: Any, like: Any, **options: Any) -> Any:
+        """As tv_tensors have it; `tensor` may have become real."""
+        return tensor.as_subclass(cls.real_class)
+
+
+class StandInTVImage(_StandInTVTensor, tv_tensors.Image):  # type: ignore[misc]
+    """A tv_tensors.Image that nobody has made yet."""
+
+    real_class = tv_tensors.Image
+
+
+class StandInTVMask(_StandInTVTensor, tv_tensors.Mask):  # type: ignore[misc]
+    """A tv_tensors.Mask that nobody has made yet."""
+
+    real_class = tv_tensors.Mask
+
+
+CLASSES.update({kind.real_class: kind for kind in (StandInTVImage, StandInTVMask)})
+_KEEPS_CLASS = returned._FORCE_TORCHFUNCTION_SUBCLASS
+
+
+def _to_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
+    def to_tensor(data: Any, dtype: Any, device: Any, requires_grad: Any) -> Any:
+        if type(data) is StandInArray:
+            data, dtype, device = torch.as_tensor(data, dtype=dtype, device=device), None, None
+        if isinstance(data, StandInTensor) and dtype is None and device is None and not requires_grad:
+            return data
+        return original(data, dtype, device, requires_grad)
+
+    return to_tensor
+
+
+# What v2 finds by an object's exact type.
+
+
+def _to_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
+    def transform(self: Any, inpt: Any, params: Any) -> Any:
+        if isinstance(inpt, StandInTensor) and isinstance(self.dtype, dict) and inpt.real_class in self.dtype:
+            other = copy.copy(self)
+            other.dtype = {**self.dtype, type(inpt): self.dtype[inpt.real_class]}
+            return original(other, inpt, params)
+        return original(self, inpt, params)
+
+    return transform
+
+
+def _get_fill(original: Callable[..., Any]) -> Callable[..., Any]:
+    def get_fill(fill_dict: Any, inpt_type: Any) -> Any:
+        if isinstance(inpt_type, type) and issubclass(inpt_type, StandInTensor):
+            inpt_type = inpt_type.real_class
+        return original(fill_dict, inpt_type)
+
+    return get_fill
+
+
+# ---- files
+
+
+class _TorchvisionSource(Source):
+    """A JPEG file that torchvision decodes to a tensor [channels, height, width].
+
+    decode  what decodes a tensor of its bytes
+    """
+
+    __slots__ = ("decode",)
+    decode: Callable[[torch.Tensor], torch.Tensor]
+    reader = recipe.TORCHVISION
+
+    def load(self) -> Any:
+        self.verify()
+        with switch.off():
+            content = self.data if not self.path else _content(self.data)
+            return self.decode(torch.from_numpy(np.frombuffer(content, np.uint8).copy()))
+
+
+def _content(path: bytes) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _read_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def read_image(path: Any, mode: Any, apply_exif_orientation: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(path, (str, os.PathLike)) and not apply_exif_orientation:
+            made = _decoded(_file(os.fsencode(path)), mode, session)
+            if made is not None:
+                return made
+        return original(path, mode, apply_exif_orientation)
+
+    return read_image
+
+
+def _decode_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def decode_image(input: Any, mode: Any, apply_exif_orientation: Any) -> Any:
+        session = switch.current()
+        if session is None:
+            return original(input, mode, apply_exif_orientation)
+        source = None
+        if apply_exif_orientation:
+            pass
+        elif isinstance(input, (str, os.PathLike)):
+            source = _file(os.fsencode(input))
+        elif type(input) is torch.Tensor and input.dtype == torch.uint8 and input.ndim == 1 and input.is_contiguous():
+            content = input.numpy().tobytes()
+            found = header.probe(content) if content.startswith(header.JPEG) else None
+            source = None if found is None else _TorchvisionSource(content, None, *found)
+        made = _decoded(source, mode, session)
+        if made is not None:
+            return made
+        session.became_real("decode_image of a file that the core leaves to torchvision")
+        return original(input, mode, apply_exif_orientation)
+
+    return decode_image
+
+
+def _file(path: bytes) -> _TorchvisionSource | None:
+    probed = header.probe_path(path)
+    if probed is None or probed.header is None or not probed.head.startswith(header.JPEG):
+        return None
+    return _TorchvisionSource(os.path.abspath(path), None, *probed.header, probed.stamp)
+
+
+def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> StandInTensor | None:
+    try:
+        wanted = io.ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
+    except KeyError:
+        return None
+    if source is None or source.mode not in ("L", "RGB"):
+        return None
+    if wanted is io.ImageReadMode.RGB:
+        source.mode = "RGB"
+    elif wanted is not io.ImageReadMode.UNCHANGED:
+        return None
+    source.decode = lambda content: io.decode_image(content, wanted)
+    return _tensor(Recipe.of(source), "hwc", session)
+
+
+def _tensor(made: Recipe, order: str, session: Session) -> StandInTensor | None:
+    """The tensor of a recipe whose carry_out gives one; `order` says how it lies in memory."""
+    function = _channels_last if order == "hwc" else _contiguous
+    recorded = of_image(made, ("torchvision", order), function, "chw" if made.mode == "RGB" else "_hw")
+    return None if recorded is None else tensor_of(recorded, session)
+
+
+def _channels_last(pixels: Any) -> torch.Tensor:
+    """A tensor [channels, height, width] in the order of an image's bytes, of a PIL image or of such a tensor."""
+    if isinstance(pixels, Image.Image):
+        array = np.array(pixels)
+        return torch.from_numpy(array.reshape(*array.shape[:2], -1)).permute(2, 0, 1)
+    made: torch.Tensor = pixels.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
+    return made.permute(2, 0, 1)
+
+
+def _contiguous(pixels: Any) -> torch.Tensor:
+    """The same, channel by channel."""
+    tensor = _channels_last(pixels) if isinstance(pixels, Image.Image) else pixels
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+# ---- resize, pad and blur
+
+
+def _resize_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def resize_image(image: Any, size: Any, interpolation: Any, max_size: Any, antialias: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(image, StandInTensor):
+            made = _resized(original, image, size, interpolation, max_size, antialias, session)
+            if made is not None:
+                return made
+        return original(image, size, interpolation, max_size, antialias)
+
+    return resize_image
+
+
+def _resized(
+    original: Any, image: StandInTensor, size: Any, interpolation: Any, max_size: Any, antialias: Any, session: Session
+) -> StandInTensor | None:
+    shown = bytes_of(image)
+    mode = getattr(interpolation, "value", interpolation)
+    if shown is None or mode not in _FILTERS:
+        return None
+    if not (torch_nearest() if mode == "nearest" else antialias is True and torch_resizes()):
+        return None
+    height, width = _geometry._compute_resized_output_size((shown.size[1], shown.size[0]), size=size, max_size=max_size)
+    # Which way a tensor with extents of 1 lies is anybody's choice, and torch fails where one pixel comes out.
+    if min(height, width, *shown.size) < 2 or len(shown.steps) >= STEPS_MAX or (width, height) == shown.size:
+        return None
+    steps = (_steps.resize(width, height, _FILTERS[mode]),)
+    made = shown.then(
+        lambda real: original(real, [height, width], interpolation, None, True), (), steps, (width, height), shown.mode
+    )
+    last = image.layout_.strides == (1, 3 * shown.size[0], 3)
+    return _tensor(made, "hwc" if last and shown.mode == "RGB" else "chw", session)
+
+
+def _pad_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def pad_image(image: Any, padding: Any, fill: Any, padding_mode: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(image, StandInTensor):
+            made = _padded(original, image, padding, fill, padding_mode, session)
+            if made is not None:
+                return made
+        return original(image, padding, fill, padding_mode)
+
+    return pad_image
+
+
+def _padded(
+    original: Any, image: StandInTensor, padding: Any, fill: Any, mode: Any, session: Session
+) -> StandInTensor | None:
+    shown = bytes_of(image)
+    value = 0 if fill is None or mode == "edge" else fill
+    if shown is None or len(shown.steps) >= STEPS_MAX or mode not in ("constant", "edge"):
+        return None
+    if type(value) not in (int, float) or value not in range(256) or not isinstance(padding, (int, list, tuple)):
+        return None
+    left, right, top, bottom = _geometry._parse_pad_padding(padding)
+    size = shown.size[0] + left + right, shown.size[1] + top + bottom
+    if min(left, right, top, bottom) < 0 or max(size) >= 1 << 20 or min(*size, *shown.size) < 2:
+        return None
+    steps = (_steps.pad(left, top, right, bottom, mode, (int(value),)),)
+    made = shown.then(lambda real: original(real, padding, fill, mode), (), steps, size, shown.mode)
+    return _tensor(made, "chw", session)  # torch takes no tensor of one image for channels_last here
+
+
+def _gaussian_blur_image(original: Callable[..., Any]) -> Callable[..., Any]:
+    def gaussian_blur_image(image: Any, kernel_size: Any, sigma: Any) -> Any:
+        session = switch.current()
+        if session is not None and isinstance(image, StandInTensor):
+            made = _blurred(original, image, kernel_size, sigma, session)
+            if made is not None:
+                return made
+        return original(image, kernel_size, sigma)
+
+    return gaussian_blur_image
+
+
+def _blurred(original: Any, image: StandInTensor, counts: Any, sigma: Any, session: Session) -> StandInTensor | None:
+    shown = bytes_of(image)
+    if shown is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
+        return None
+    step = blur.blur_step(functional_misc._get_gaussian_kernel1d, counts, sigma, shown.size, shown.mode)
+    if step is None:
+        return None
+    counts, sigma = blur.kept(counts), blur.kept(sigma)
+    made = shown.then(lambda real: original(real, counts, sigma), (), (step,), shown.size, shown.mode)
+    return _tensor(made, "chw", session)
+
+
+# ---- colours. Posterize, solarize and invert need no hooks: they change each byte by itself, by numbers that few draw.
+
+_MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
+
+
+def _blended(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
+        def adjust(image: Any, factor: Any) -> Any:
+            if type(factor) in (int, float) and 0 <= factor <= _FACTOR_MAX:
+                made = _coloured(name, original, image, (factor,), float(factor), 1.0 - factor)
+                if made is not None:
+                    return made
+            return original(image, factor)
+
+        return adjust
+
+    return hook
+
+
+_FACTOR_MAX = 1e6
+
+
+def _hue(original: Callable[..., Any]) -> Callable[..., Any]:
+    def adjust_hue_image(image: Any, hue_factor: Any) -> Any:
+        if type(hue_factor) in (int, float) and -0.5 <= hue_factor <= 0.5:
+            made = _coloured("hue", original, image, (hue_factor,), float(hue_factor))
+            if made is not None:
+                return made
+        return original(image, hue_factor)
+
+    return adjust_hue_image
+
+
+def _by_levels(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
+        def spread(image: Any) -> Any:
+            made = _coloured(name, original, image, ())
+            return original(image) if made is None else made
+
+        return spread
+
+    return hook
+
+
+def _grey(original: Callable[..., Any]) -> Callable[..., Any]:
+    def grey(image: Any, num_output_channels: Any, preserve_dtype: Any) -> Any:
+        if num_output_channels == 1 and preserve_dtype is True:
+            made = _coloured("grey", original, image, (num_output_channels, preserve_dtype))
+            if made is not None:
+                return made
+        return original(image, num_output_channels, preserve_dtype)
+
+    return grey
+
+
+def _coloured(
+    name: str, original: Any, image: Any, arguments: tuple[Any, ...], factor: float = 0.0, rest: float = 0.0
+) -> StandInTensor | None:
+    """Records a colour by its name in _steps.torch_colour, or what Pillow does alike; None if it cannot be."""
+    session = switch.current()
+    if session is None or not isinstance(image, StandInTensor):
+        return None
+    shown, fused = bytes_of(image), torch_fuses()
+    if shown is None or fused is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
+        return None
+    if shown.mode != "RGB" and name in ("grey", "saturation", "hue"):
+        return None
+    if name == "contrast" and shown.size[0] * shown.size[1] > _MEAN_MAX:
+        return None
+    left = _order_after(name, original, arguments, image.layout_, 3 if shown.mode == "RGB" else 1)
+    if left is None:
+        return None
+    if name == "equalize":
+        step = _steps.equalize()
+    elif name == "brightness":
+        step = _steps.brightness(factor)
+    else:
+        step = _steps.torch_colour(name, fused, factor, rest)
+    mode = "L" if name == "grey" else shown.mode
+    made = shown.then(lambda real: original(real, *arguments), (), (step,), shown.size, mode)
+    return _tensor(made, left, session)
+
+
+_orders: dict[tuple[str, int, bool, bool], str | None] = {}
+
+
+def _order_after(name: str, original: Any, arguments: tuple[Any, ...], layout: Layout, channels: int) -> str | None:
+    """How what a function makes of a tensor [channels, height, width] lies in memory, if it fills a block."""
+    _, height, width = layout.shape
+    last = channels == 3 and layout.strides[0] == 1
+    whole = layout.strides[1] == (3 * width if last else width) and (last or layout.strides[0] == height * width)
+    key = (name, channels, last, whole)
+    if key not in _orders:
+        small = torch.arange(42 * channels, dtype=torch.uint8).view(channels, 6, 7)
+        if last:
+            small = small.permute(1, 2, 0).contiguous().permute(2, 0, 1)
+        with switch.off():
+            made = original(small if whole else small[:, 1:5, 1:6], *arguments)
+        inner = len(made) * made.shape[2]
+        _orders[key] = "chw" if made.is_contiguous() else "hwc" if made.stride() == (1, inner, len(made)) else None
+    return _orders[key]

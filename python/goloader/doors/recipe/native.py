@@ -1,0 +1,130 @@
+"""The core, carrying out recipes."""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import torch
+from PIL import Image
+
+from ..._core import Core, Rejected, Run
+from ..._native import own_library
+from ...plan import Refusal, make_recipes
+from . import switch
+from .opencv import OpenCVSource
+from .session import Native, TroubleError
+from .value import Value
+from .wire import FIELDS_MAX, encode, source_of
+
+__all__ = ["CoreNative", "WorkerNative"]
+
+
+class CoreNative(Native):
+    """A run of the core without a source. Raises whatever Pillow raises for a file that the core leaves to it."""
+
+    def __init__(self, core: Core, workers: int = 0) -> None:
+        """Starts as many goroutines as `workers` asks, 0 for one a core."""
+        self._core = core
+        self._run: Run = core.start(workers=workers, streams=1, base_seed=0)
+
+    def run(self, values: list[Value]) -> list[torch.Tensor]:
+        """Blocks that hold these values, shaped as they lie in memory."""
+        messages = deque(encode(values[at : at + FIELDS_MAX]) for at in range(0, len(values), FIELDS_MAX))
+        arrays: list[Any] = []
+        try:
+            for message in messages:
+                self.submit(message)
+            while messages:
+                arrays += self.receive(messages.popleft()) or ()
+        except BaseException:
+            self.reset()
+            raise
+        return [_tensor(array, each) for array, each in zip(arrays, values, strict=True)]
+
+    def submit(self, message: bytes) -> None:
+        """Asks for the arrays of a message in wire form."""
+        self._run.submit_recipes(message)
+
+    def reset(self) -> None:
+        """Forgets messages that were submitted and not received."""
+        self._run.reset()
+
+    def receive(self, message: bytes, timeout: float = 0) -> Sequence[Any] | None:
+        """The arrays of the message that was submitted first; None after `timeout` seconds, if that is not 0."""
+        try:
+            return self._run.receive(_Helper(message), timeout)
+        except Rejected as rejected:
+            raise rejected.error from None
+
+    def stats(self) -> dict[str, int]:
+        """Counters of the core."""
+        return self._core.stats()
+
+    def close(self) -> None:
+        """Stops the goroutines; tensors that were handed out stay."""
+        self._run.close()
+
+
+class WorkerNative(Native):
+    """A core in a worker process, for what code there looks at: opened when that first happens, with one goroutine.
+
+    It forgets where the parts of files begin: what a worker looks at it rarely looks at again.
+    """
+
+    def __init__(self) -> None:
+        self._core: CoreNative | None = None
+        self._refused = False
+
+    def opened(self) -> bool:
+        """False where this process cannot have a core."""
+        if self._core is None and not self._refused:
+            # Whatever it is, Pillow and torch make it all then.
+            with suppress(Exception), switch.off():
+                plan = make_recipes()
+                self._core = None if isinstance(plan, Refusal) else CoreNative(Core(plan, own_library()), workers=1)
+            self._refused = self._core is None
+        return self._core is not None
+
+    def run(self, values: list[Value]) -> list[torch.Tensor]:
+        assert self._core is not None  # opened says so
+        return self._core.run(values)
+
+
+def _tensor(array: Any, value: Value) -> torch.Tensor:
+    tensor = torch.from_numpy(array)
+    dtype = value.tail.dtype
+    return (tensor if tensor.dtype == dtype else tensor.view(dtype)).view(value.shape)
+
+
+class _Helper:
+    """Answers the core's questions about one message."""
+
+    def __init__(self, message: bytes) -> None:
+        self._message = message
+
+    def pixels(self, row: int) -> tuple[bytes, int, int]:
+        source = source_of(self._message, row)
+        if isinstance(source, OpenCVSource):
+            pixels = source.load()
+            if pixels.shape != (source.size[1], source.size[0], 3):
+                raise TroubleError(f"OpenCV reads {pixels.shape} where {source.size} were expected")
+            return pixels.tobytes(), *source.size
+        source.verify()
+        with switch.off(), Image.open(source.data if source.path else io.BytesIO(source.data)) as image:
+            if image.size != source.size:
+                raise TroubleError(f"Pillow opens {image.size} pixels where {source.size} were expected")
+            if source.mode == "P" != image.mode:
+                raise TroubleError(f"Pillow opens an image of mode {image.mode} where P was expected")
+            image.load()
+            made = image if source.mode == "P" else image.convert("RGB")
+        return made.tobytes(), made.width, made.height
+
+    def refused(self, position: int, row: int, reason: str) -> Exception:
+        return RuntimeError(f"goloader's core refuses a recipe: {reason}")
+
+    def exp(self, x: float) -> float:
+        raise AssertionError("recipes draw nothing")

@@ -1,0 +1,9 @@
+"""Door 3: user code runs in torch's own worker processes; its batches come home through slots of shared memory.
+
+iterator.py   torch's iterator over worker processes; keeps slots beside the loader, words the death of a worker
+process.py    what runs in a worker process, around torch's own loop
+collate.py    default_collate's tensors, stacked straight into slots
+parcel.py     a batch under way: a pickle whose large buffers lie in slots
+slots.py      slots, in Python: taken, sent, leased
+budget.py     how much memory slots may take
+"""

@@ -1,0 +1,308 @@
+"""torchvision's tensors by way of decode_image, ToImage and v2: what the core makes is what they make."""
+
+from __future__ import annotations
+
+import copy
+import io
+import os
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch.utils import data
+from torchvision import tv_tensors
+from torchvision.io import ImageReadMode, decode_image, read_file, read_image
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import InterpolationMode
+from torchvision.transforms.v2 import functional as F
+
+import goloader
+from goloader.doors.recipe import door
+from goloader.doors.recipe.same import difference
+
+CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
+
+
+def opened(r: random.Random, path: str) -> Any:
+    """The file as a tensor, in one of the ways that people know."""
+    mode = r.choice([ImageReadMode.UNCHANGED, ImageReadMode.RGB, "RGB", "unchanged", ImageReadMode.GRAY])
+    return r.choice(
+        [
+            lambda: read_image(path, ImageReadMode[mode.upper()] if isinstance(mode, str) else mode),
+            lambda: decode_image(path, mode),
+            lambda: decode_image(read_file(path), mode),
+            lambda: F.to_image(Image.open(path).convert("RGB")),
+            lambda: tv_tensors.Image(Image.open(path).convert("L")),
+            lambda: tv_tensors.Image(decode_image(path, "RGB")),
+            lambda: tv_tensors.Mask(Image.open(path).convert("L")),
+            lambda: tv_tensors.Mask(torch.from_numpy(np.array(Image.open(path).convert("L")))[None]),
+            lambda: tv_tensors.Mask(decode_image(path, "RGB")),
+        ]
+    )()
+
+
+def step(r: random.Random, x: Any) -> Any:
+    height, width = x.shape[-2:]
+    modes = InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.NEAREST, "bilinear"
+    mode = r.choice([InterpolationMode.BILINEAR, *modes])
+    size = [r.randint(1, 40), r.randint(1, 40)]
+    top, left = r.randint(-3, height - 1), r.randint(-3, width - 1)
+    count = x.shape[-3]
+    return r.choice(
+        [
+            lambda: F.resize(x, size, mode),
+            lambda: F.resize(x, size[:1], mode),
+            lambda: F.resize(x, size, r.choice([InterpolationMode.NEAREST, InterpolationMode.LANCZOS])),
+            lambda: F.resize(x, size, antialias=False),
+            lambda: F.resized_crop(x, top, left, *size, [17, 18], mode),
+            lambda: F.crop(x, top, left, *size),
+            lambda: F.center_crop(x, size),
+            lambda: F.horizontal_flip(x),
+            lambda: F.vertical_flip(x),
+            lambda: F.to_dtype(x, torch.float32, scale=r.choice([True, False])),
+            lambda: F.normalize(x, [0.4] * count, [0.2, 0.3, 0.1][:count]),
+            lambda: F.pad(x, [1, 2, 3, 4], fill=r.choice([0, 7])),
+            lambda: F.rgb_to_grayscale(x, r.choice([1, 1, 3])),
+            lambda: r.choice([F.adjust_contrast, F.adjust_saturation, F.adjust_sharpness, F.adjust_brightness])(
+                x, r.choice([0, 1, 0.3, 1.7, r.uniform(0, 2)])
+            ),
+            lambda: F.adjust_hue(x, r.choice([-0.5, 0.0, 0.1, r.uniform(-0.5, 0.5)])),
+            lambda: r.choice([F.autocontrast, F.equalize, F.invert])(x),
+            lambda: F.posterize(x, r.randint(0, 8)),
+            lambda: F.solarize(x, r.choice([0, 128, 77.5])),
+            lambda: v2.ColorJitter(0.4, 0.4, 0.4, 0.1)(x),
+            lambda: v2.ToPureTensor()(x),
+            lambda: tv_tensors.Image(x),
+            lambda: tv_tensors.wrap(x, like=x) if isinstance(x, tv_tensors.TVTensor) else x,
+            lambda: tv_tensors.Mask(x),
+            lambda: x.to(torch.float64),
+            lambda: x.clone(),
+            lambda: x.detach(),
+            lambda: x * 2,
+            lambda: x[..., 1:, 1:],
+            lambda: x.flip(-1),
+            lambda: v2.RandomResizedCrop(r.randint(2, 30))(x),
+            lambda: v2.ToDtype({tv_tensors.Image: torch.float32, "others": None}, scale=True)(x),
+            lambda: v2.ToDtype({tv_tensors.Image: torch.float64, tv_tensors.Mask: torch.int64, "others": None}, True)(
+                x
+            ),
+            lambda: v2.Pad(2, fill={tv_tensors.Mask: 5, "others": 4})(x),
+            lambda: F.pad(
+                x, [r.randint(0, 3) for _ in range(4)], r.choice([None, 3, 2.5]), r.choice(["constant", "edge"])
+            ),
+            lambda: v2.Normalize([0.5], [0.5])(x),
+            lambda: v2.Pad(2, fill={tv_tensors.Image: 3, "others": 4})(x),
+            lambda: copy.deepcopy(x),
+            lambda: pickle.loads(pickle.dumps(x)),
+        ]
+    )()
+
+
+def told(x: Any) -> Any:
+    """What can be asked without looking at a number."""
+    classes = isinstance(x, tv_tensors.Image), isinstance(x, tv_tensors.Mask), isinstance(x, torch.Tensor)
+    strides = [stride for length, stride in zip(x.shape, x.stride(), strict=True) if length > 1]
+    return classes, x.shape, x.dtype, x.ndim, x.device, strides, x.requires_grad
+
+
+def chain(path: str, seed: int) -> Any:
+    """Tensors, a batch of the last, and errors on the way."""
+    r = random.Random(seed)
+    torch.manual_seed(seed)
+    said: list[Any] = []
+    tensors: list[Any] = []
+    try:
+        tensors.append(opened(r, path))
+        for _ in range(r.randint(1, 6)):
+            tensors.append(step(r, tensors[r.randrange(len(tensors))] if r.random() < 0.2 else tensors[-1]))
+            said.append(told(tensors[-1]))
+    except Exception as error:
+        said.append((type(error).__name__, str(error)[:40]))
+    return tensors, [torch.stack([each, each]) for each in tensors], said
+
+
+@pytest.mark.timeout(600)
+def test_random_chains_of_v2_s_functions(run: Any, files: list[str]) -> None:
+    made = real = 0
+    for number in range(CHAINS):
+        path = files[number % len(files)]
+        want = chain(path, number)
+        got, count, reasons = run(chain, path, number)
+        assert difference(want, got) is None, f"chain {number} on {path}"
+        assert [type(each) for each in want[0]] == [type(each) for each in got[0]], f"chain {number}"
+        made += count
+        real += len(reasons)
+    assert made > CHAINS / 2 and real > CHAINS / 4
+
+
+@pytest.mark.parametrize("order", ["as decoded", "contiguous"])
+@pytest.mark.parametrize("mode", ["RGB", "GRAY"])
+def test_resizes_of_any_size_are_torch_s(run: Any, tmp_path: Path, order: str, mode: str) -> None:
+    """Of whole images and of views, in both orders of memory."""
+    rng = random.Random(5)
+    path = str(tmp_path / "1.jpg")
+    for _ in range(60):
+        width, height = rng.randint(1, 90), rng.randint(1, 90)
+        image = Image.effect_noise((width, height), 80).convert("RGB" if mode == "RGB" else "L")
+        image.save(path, quality=95)
+        box = rng.randint(0, height // 2), rng.randint(0, width // 2)
+        size = [rng.randint(1, 120), rng.randint(1, 120)]
+        filters = rng.choice([InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.NEAREST])
+
+        def resized(path: str, box: Any = box, size: Any = size, filters: Any = filters) -> Any:
+            x = decode_image(path)
+            if order == "contiguous":
+                x = x.contiguous()
+            try:
+                made = F.resize(x[:, box[0] :, box[1] :], size, filters)
+            except RuntimeError as error:
+                return str(error)[:40]
+            return made, told(made)
+
+        want = resized(path)
+        assert difference(want, run(resized, path)[0]) is None, (width, height, box, size)
+
+
+def test_types_are_those_of_torchvision(run: Any, jpeg: str) -> None:
+    def types(path: str) -> Any:
+        image = F.to_image(Image.open(path).convert("RGB"))
+        made = [
+            image, image.to(torch.float32), image.clone(), image + 1, image[0], image.flip(-1), F.horizontal_flip(image)
+        ]  # fmt: skip
+        classes = [(isinstance(each, tv_tensors.Image), isinstance(each, torch.Tensor)) for each in made]
+        return made, classes
+
+    want, got = types(jpeg), run(types, jpeg)[0]
+    assert difference(want, got) is None
+    assert [type(each) for each in want[0]] == [type(each) for each in got[0]]
+
+
+def test_a_return_type_that_was_set_is_kept(run: Any, jpeg: str) -> None:
+    def added(path: str) -> Any:
+        with tv_tensors.set_return_type("TVTensor"):
+            return F.to_image(Image.open(path).convert("RGB")) + 1
+
+    want, got = added(jpeg), run(added, jpeg)[0]
+    assert type(want) is type(got) is tv_tensors.Image and torch.equal(want, got)
+
+
+class Pairs(data.Dataset[Any]):
+    """An image and its mask, whose file has a palette or is grey, moved together by v2."""
+
+    def __init__(self, root: Path, opened: Any, transforms: Any) -> None:
+        self.opened, self.transforms = opened, transforms
+        self.paths = [(root / f"{k}.jpg", root / f"{k}.png") for k in range(13)]
+        for k, (image, mask) in enumerate(self.paths):
+            numbers = Image.fromarray(np.random.default_rng(k).integers(0, 22, (30 + k, 50 - k), np.uint8))
+            Image.effect_noise(numbers.size, 90).convert("RGB").save(image)
+            if k % 2:
+                numbers.putpalette(bytes(range(66)))
+            numbers.save(mask)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        image, mask = self.paths[index]
+        return self.transforms(
+            Image.open(image).convert("RGB"), {"mask": self.opened(Image.open(mask)), "label": index}
+        )
+
+
+MASKS = {
+    "of a file": tv_tensors.Mask,
+    "by pil_to_tensor": lambda image: tv_tensors.Mask(F.pil_to_tensor(image)),
+    "by numpy": lambda image: tv_tensors.Mask(torch.from_numpy(np.array(image))),
+    "by numpy, one plane": lambda image: tv_tensors.Mask(np.array(image)[None]),
+    "as classes": lambda image: tv_tensors.Mask(torch.from_numpy(np.array(image)).long()),
+}
+TAIL = [
+    v2.ToDtype({tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None}, scale=True),
+    v2.Normalize([0.4] * 3, [0.2] * 3),
+]
+FILL = {tv_tensors.Mask: 255, "others": 0}
+TOGETHER = {
+    "references": [
+        v2.RandomResize(20, 60),
+        v2.RandomHorizontalFlip(),
+        v2.RandomCrop(40, pad_if_needed=True, fill=FILL),
+        v2.ToImage(),
+        *TAIL,
+    ],
+    "tensors": [
+        v2.ToImage(),
+        v2.RandomResizedCrop(24),
+        v2.RandomVerticalFlip(),
+        v2.Pad(3, padding_mode="edge"),
+        *TAIL,
+        v2.ToPureTensor(),
+    ],
+    "whole": [v2.Resize((30, 33)), v2.Pad(2, fill=FILL), v2.ToImage(), v2.ToDtype(torch.float32)],
+}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("transforms", TOGETHER.values(), ids=TOGETHER)
+@pytest.mark.parametrize("opened", MASKS.values(), ids=MASKS)
+def test_masks_move_with_their_images(opened: Any, transforms: Any, workers: int, tmp_path: Path) -> None:
+    dataset = Pairs(tmp_path, opened, v2.Compose(transforms))
+
+    def epochs(kind: Any) -> tuple[Any, Any]:
+        torch.manual_seed(1)
+        loader = kind(dataset, 4, shuffle=True, num_workers=workers)
+        return [batch for _ in range(2) for batch in loader], loader
+
+    (want, _), (got, loader) = epochs(data.DataLoader), epochs(goloader.DataLoader)
+    assert difference(want, got) is None
+    assert door.record(loader).leaves["batch[1]['mask']"] or opened is MASKS["as classes"], str(loader.explain())
+    assert door.record(loader).leaves["batch[0]"], str(loader.explain())
+
+
+class Photos(data.Dataset[Any]):
+    def __init__(self, paths: list[str], transform: Any) -> None:
+        self.paths, self.transform = paths, transform
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(read_image(self.paths[i], ImageReadMode.RGB))
+
+
+def batches(loader: Any) -> list[Any]:
+    """An epoch, with errors in the place of batches that could not be loaded."""
+    torch.manual_seed(4)
+    iterator, seen = iter(loader), []
+    while True:
+        try:
+            seen.append(next(iterator))
+        except StopIteration:
+            return seen
+        except RuntimeError as error:
+            seen.append(str(error).splitlines()[-1])
+
+
+@pytest.mark.filterwarnings("ignore:The image decoding and encoding")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_damaged_files_are_torchvision_s_matter(tmp_path: Path, workers: int) -> None:
+    paths = []
+    for i in range(40):
+        file = io.BytesIO()
+        Image.effect_noise((60, 50), 90).convert("RGB").save(file, "jpeg")
+        content = bytearray(file.getvalue())
+        if i == 17:  # libjpeg warns, and goes on
+            content[len(content) // 2 : len(content) // 2 + 30] = bytes(30)
+        if i == 22:
+            content = content[:50]
+        paths.append(str(tmp_path / f"{i}.jpg"))
+        Path(paths[-1]).write_bytes(content)
+    transform = v2.Compose([v2.RandomResizedCrop(24), v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)])
+    want = batches(data.DataLoader(Photos(paths, transform), 4, num_workers=workers))
+    loader = goloader.DataLoader(Photos(paths, transform), 4, num_workers=workers)
+    assert difference(want, batches(loader)) is None
+    assert door.record(loader).on and door.record(loader).leaves
