@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "gallery"))
 
 import photos
 
-from goloader.doors.recipe import hooks, record, value
+from goloader.doors.recipe import hooks, record, trial, value
 from goloader.doors.recipe.escape import without_stand_ins
 from goloader.doors.recipe.fetch import finish
 from goloader.doors.recipe.native import CoreNative
@@ -27,8 +27,11 @@ from goloader.plan.datasets.own import OwnCode
 
 @pytest.fixture(autouse=True)
 def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images of a few pixels may take longer with stand-ins; their batches are compared all the same."""
-    monkeypatch.setattr(record, "_SLOWER_MAX", 1 << 40)
+    """Images of a few pixels may take longer with stand-ins; their batches are compared all the same. Trials are
+    waited for, so that it is known which batches are recorded."""
+    monkeypatch.setattr(trial, "_SHARE_MAX", 1e9)
+    monkeypatch.setattr(trial, "_LONGER_MAX", 1e9)
+    monkeypatch.setattr(record, "WAIT_S", 60.0)
     monkeypatch.setattr(value, "_PIXELS_MIN", 0)
 
 

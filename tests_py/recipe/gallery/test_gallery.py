@@ -17,7 +17,6 @@ from torch.utils import data
 
 import goloader
 from goloader.doors.recipe import door, hooks
-from goloader.doors.recipe.record import Record
 from goloader.doors.recipe.same import difference
 from tests_py.pages import require_part
 
@@ -49,10 +48,8 @@ def epochs(loader: Any, count: int) -> tuple[list[Any], Any]:
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
 @pytest.mark.parametrize("name", CASES)
-def test_batches_are_torch_s(root: Path, name: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_torch_s(root: Path, name: str, workers: int) -> None:
     case = CASES[name]
-    # The second epoch's workers share a process, whatever was measured.
-    monkeypatch.setattr(Record, "tracers", lambda record, workers: 1 if record.samples else workers)
     options = {"batch_size": 9, "shuffle": True, "num_workers": workers} | case.options
     count = 2 if workers else 4
     want = epochs(data.DataLoader(case.make(root), **options), count)

@@ -7,6 +7,7 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     switch.py    whether this thread records
     hooks/       the functions behind which stand-ins are made, one library a file, by version
     header.py    size and mode of a file
+    guarded.py   whether code stands in a try, where a file has to be decoded at once
     recipe.py    what was done to an image: Pillow's calls and the core's steps
     image.py     the stand-in for a PIL image
     tail.py      from an image's bytes to numbers, and what is done to these: a table of 256 entries a channel
@@ -22,15 +23,12 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     session.py   one batch while it is recorded
     wire.py      a batch of recipes as bytes
     native.py    the core, carrying them out
-    fetch.py     in front of torch's fetcher: record, make, and begin again where anything is in the way
-    state.py     attributes of a dataset, noted and put back
+    fetch.py     in front of torch's fetcher: record, and make
+    trial.py     a forked child compares samples with stand-ins and without, before anything is recorded
     worker.py    the same in a worker process, which sends recipes home
-    crew.py      several workers in one such process
     shipment.py  a recorded batch on its way there
     iterator.py  torch's iterator over such processes
-    same.py      comparison, for the shadow check
-    reach.py     what a dataset's code may use beside attributes
-    rng.py       random generators, saved and put back
+    same.py      comparison, for trials
     record.py    what is known about a loader's dataset, and what explain() says
 
 Importing this package imports neither torch nor Pillow.

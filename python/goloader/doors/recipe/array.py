@@ -520,7 +520,7 @@ def of_pixels(image: Recipe, key: Hashable, function: Callable[[Any], Any]) -> A
 def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], Any]) -> Any:
     """The same of a stand-in for an image, in a thread that records."""
     session = switch.current()
-    if session is None or not session.arrays or image.mode not in ("RGB", "L", "P"):
+    if session is None or image.mode not in ("RGB", "L", "P"):
         return None
     return of_pixels(recipe_of(image), key, function)
 

@@ -1,180 +1,140 @@
 """Stands in front of torch's fetcher, which calls the dataset and the collate_fn: batches are recorded, then made.
 
-A batch is the same as if it had been fetched without: where anything is in the way (an error of any kind, a file that
-cannot be decoded), the random generators go back to where the batch began and torch's fetcher runs again, alone. So the
-user's own code raises or handles its errors, at its own lines.
+The first batches are made without stand-ins, while a trial in a forked child tells whether recording is right
+(trial.py). Then batches are recorded. The user's code runs once a sample in either case.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
-import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
-from . import hooks
+from . import hooks, trial
 from .array import StandInArray
 from .escape import give_arrays, without_stand_ins
 from .image import StandInImage, is_made, prepare
 from .image import become_real as image_becomes_real
 from .native import CoreNative
-from .record import CHECK_SAMPLES, Record, places
-from .rng import Generators, same_states
-from .same import difference
-from .session import Session, TroubleError
-from .state import State
+from .record import KEPT, Made, Record, places
+from .session import Native, Session, TroubleError
 from .switch import recording
 from .tensor import StandInTensor, replace
 from .value import Memory, Value, become_real_together
 from .workshop import Workshop
 
-__all__ = ["Fetcher"]
+__all__ = ["Fetcher", "finish"]
+
+# What code raises that was given a stand-in where it needs the real thing.
+_TROUBLE = (TypeError, AttributeError, ValueError, RuntimeError, BufferError, SystemError)
 
 
 class Fetcher:
     """Fetches batches in the process that uses them (num_workers=0).
+
+    tries  trials are begun here
 
     inner     torch's fetcher of a map-style dataset
     record    of the loader
     workshop  of the loader; None in a worker process
     """
 
+    tries = True
+
     def __init__(self, inner: Any, record: Record, workshop: Workshop | None) -> None:
         self._inner, self._record, self._workshop = inner, record, workshop
-        self._generators = Generators(inner.dataset, inner.collate_fn)
         self._native: CoreNative | None = None
-        if record.on and self._generators.passing is not None:
-            record.stop("trace", f"{self._generators.passing}, so that samples cannot be loaded again")
-        hooks.hold()
-        self._end = weakref.finalize(self, hooks.release)
-        self._end.atexit = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     def fetch(self, indices: Any) -> Any:
         """The batch of these indices, as torch's fetcher gives it; raises what that raises."""
-        record = self._record
-        if self._inner.auto_collation and hasattr(indices, "__next__"):
-            record.stop("trace", "a batch's indices are an iterator, which cannot be gone through again")
-        if not record.on:
-            self._end()
+        if not self._records(indices):
             return self._inner.fetch(indices)
-        start = self._generators.save()
-        before = State(self._inner.dataset, self._inner.collate_fn) if record.due <= 0 else None
-        made = Record()
+        start = trial.generators()
+        session = Session(self._recorder())
         try:
-            batch = self._record_and_make(indices, made)
-        except Exception as error:
-            trouble: Exception | None = error
+            batch, made = self._record_and_make(session, indices)
+        except _TROUBLE as error:
+            if not session.recorded:
+                raise
+            trouble = error
         else:
-            if before is None or self._passes(indices, start, before, made):
-                self._accept(made)
-                return batch
-            trouble = None
-        self._generators.restore(start)
-        if before is not None:
-            before.restore()
-        return self._inner.fetch(indices) if trouble is None else self._again(indices, trouble)
+            self._record.add(made)
+            if session.kept:
+                self._record.stop(*KEPT)
+            return batch
+        session.clear()
+        return self._again(indices, start, trouble)
 
-    def _again(self, indices: Any, trouble: Exception) -> Any:
-        """The batch without stand-ins, after `trouble` with them."""
+    def _records(self, indices: Any) -> bool:
+        """Whether a batch is to be recorded; begins trials when they are due."""
+        record = self._record
+        if not record.on:
+            return False
+        if self._inner.auto_collation and hasattr(type(indices), "__next__"):
+            record.stop("trace", "a batch's indices are an iterator, which cannot be gone through twice")
+            return False
+        record.hear()
+        if not record.on:
+            return False
+        # The first batch of all is nobody's but the user's.
+        if self.tries and record.due <= 0 and not record.page.running and (record.begun or record.trusted):
+            self._try(indices)
+        record.begun += not record.trusted
+        return record.on and record.trusted
+
+    def _try(self, indices: Any) -> None:
         try:
-            batch = self._inner.fetch(indices)
-        except Exception as error:
-            if type(error) is not type(trouble):
-                self._record.trouble(trouble)
-            raise
-        if isinstance(trouble, OSError):
-            self._record.undecoded(trouble)
+            trial.begin(self._record.page, self, _few(indices) if self._inner.auto_collation else indices)
+        except (OSError, TroubleError) as error:
+            self._record.stop("trace", f"samples cannot be tried apart: {error}")
         else:
-            self._record.trouble(trouble)
+            self._record.hear()
+
+    def _again(self, indices: Any, start: tuple[Any, ...], trouble: Exception) -> Any:
+        """The batch without stand-ins, after `trouble` with them that no trial has seen.
+
+        This is the one case in which the user's code runs again for samples.
+        """
+        trial.put_back(start)
+        batch = self._inner.fetch(indices)  # raises what is the user's own error
+        self._record.stop(
+            type(self._inner.dataset).__qualname__,
+            f"a stand-in was in the way, so that one batch was loaded twice: {type(trouble).__name__}: {trouble}",
+            warn=True,
+        )
         return batch
 
-    def _passes(self, indices: Any, start: list[Any], before: State, made: Record) -> bool:
-        """Whether a batch that was just recorded may be used; `made` says what was.
-
-        Its first samples are run with and without stand-ins, from where the batch began, and a difference ends tracing.
-        Where no stand-in was made there is nothing to compare. State and generators are left as the batch left them.
-        """
-        record = self._record
-        if made.recorded:
-            end, after = self._generators.save(), State(self._inner.dataset, self._inner.collate_fn)
-            self._compare(indices, start, before, made)
-            after.restore()
-            self._generators.restore(end)
-            return record.on and record.due > 0
-        return True
-
-    def _compare(self, indices: Any, start: list[Any], before: State, made: Record) -> None:
-        record = self._record
-
-        def run(fetch: Callable[[Any], Any]) -> tuple[Any, float, list[Any]]:
-            few = _few(indices) if self._inner.auto_collation else indices
-            before.restore()
-            self._generators.restore(start)
-            begun = time.perf_counter()
-            batch = fetch(few)
-            return batch, time.perf_counter() - begun, self._generators.save()
-
-        try:
-            eager, eager_s, stands = run(self._inner.fetch)
-            changed = before.changed()
-            if changed is not None:
-                record.stop("trace", f"the dataset's attribute {changed!r} changes as samples are loaded")
-                return
-            traced, traced_s, stands_traced = run(lambda few: self._record_and_make(few, Record()))
-            found = None if same_states(stands, stands_traced) else "the random generators stand elsewhere"
-            found = found or self._difference(eager, traced)
-            if found is not None:
-                self._make_all()
-            # Where another process compares, this one says before whether there is any sense in it.
-            steady = difference(eager, run(self._inner.fetch)[0]) is None if self._unsure(found) else True
-        except OSError as error:
-            record.undecoded(error)
-            return
-        except Exception as error:  # of a user's type that cannot be compared, of a collate_fn that wants whole batches
-            record.failed(f"samples could not be compared: {type(error).__name__}: {error}")
-            return
-        if not steady:
-            record.stop("trace", "the dataset gives other samples each time, whatever its random state")
-        elif found is None:
-            record.passed(eager_s, traced_s)
-        else:
-            record.differs(self._inner.dataset, found, made.reasons)
-
-    def _make_all(self) -> None:
-        """Raises OSError if a file of the samples cannot be decoded, which eager code may have seen and handled."""
-
-    def _unsure(self, found: str | None) -> bool:
-        return found is not None
-
-    def _accept(self, made: Record) -> None:
-        """The batch that was just recorded is used."""
-        self._record.add(made)
-
-    def _difference(self, eager: Any, traced: Any) -> str | None:
-        return difference(eager, traced)
-
-    def _record_and_make(self, indices: Any, made: Record) -> Any:
+    def _recorder(self) -> Native:
+        """Who makes what the user's code looks at."""
         if self._native is None:
-            assert self._workshop is not None  # only worker processes have none, and record otherwise
+            assert self._workshop is not None  # only worker processes have none, and another recorder
             self._native = CoreNative(self._workshop.core())
-        session = Session(self._native, not self._record.keeps)
+        return self._native
+
+    def _record_and_make(self, session: Session, indices: Any) -> tuple[Any, Made]:
+        assert self._native is not None  # _recorder made it
         try:
-            held = self._recorded(session, indices)
-            leaves = finish(session, held, self._native.run)
+            with hooks.held():
+                held, leaves = self.recorded(session, indices, self._native)
         finally:
             session.clear()
-        made.count(self._count(indices), leaves, session)
-        return held[0]
+        return held[0], Made.of(self._count(indices), leaves, session)
 
-    def _recorded(self, session: Session, indices: Any) -> list[Any]:
-        """The batch, in a list that alone holds it, of torch's fetcher with stand-ins."""
+    def eager(self, indices: Any) -> Any:
+        """A batch of torch's fetcher."""
+        return self._inner.fetch(indices)
+
+    def recorded(self, session: Session, indices: Any, native: Native | None) -> tuple[list[Any], Counter[str]]:
+        """A batch, in a list that alone holds it, that was recorded and then made by `native`; and what finish() says.
+
+        With None what the core makes is left to others.
+        """
         inner, collate = self._inner, self._inner.collate_fn
 
         def noting(samples: Any) -> Any:
@@ -189,7 +149,7 @@ class Fetcher:
             inner.collate_fn = collate
         if session.failed is not None:
             raise session.failed
-        return held
+        return held, finish(session, held, None if native is None else native.run)
 
     def _count(self, indices: Any) -> int:
         return len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
@@ -245,8 +205,14 @@ def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[
         total = sum(len(memory.value.images) for memory in by_core)
         leaves["elsewhere in the batch"] += max(total - sum(leaves.values()), 1)
     if by_core and run is not None:
-        for memory, real in zip(by_core, run([memory.value for memory in by_core]), strict=True):
-            memory.real = real
+        try:
+            reals = run([memory.value for memory in by_core])
+        except Exception:  # a file that is damaged, or was changed: Pillow says so, or makes it
+            for memory in by_core:
+                memory.make()
+        else:
+            for memory, real in zip(by_core, reals, strict=True):
+                memory.real = real
     arrays = any(type(view) is StandInArray for view in views)
     while views:
         view = views.pop()
@@ -257,7 +223,7 @@ def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[
         held[0] = without_stand_ins(held[0])
         for kept in session.living():
             if type(kept) is StandInArray:
-                session.arrays = False
+                session.kept = True
                 give_arrays(kept)
     return leaves + session.made
 
@@ -270,9 +236,9 @@ def _stays(view: StandInTensor | StandInArray) -> bool:
 def _few(indices: Any) -> Any:
     """The first indices of a batch."""
     if isinstance(indices, Mapping):
-        return dict(itertools.islice(indices.items(), CHECK_SAMPLES))
+        return dict(itertools.islice(indices.items(), trial.SAMPLES))
     if isinstance(indices, (list, tuple)):
-        return indices[:CHECK_SAMPLES]
+        return indices[: trial.SAMPLES]
     if isinstance(indices, set):
-        return set(itertools.islice(indices, CHECK_SAMPLES))
+        return set(itertools.islice(indices, trial.SAMPLES))
     raise TroubleError(f"indices are a {type(indices).__name__}")

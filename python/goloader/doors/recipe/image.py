@@ -13,6 +13,7 @@ from PIL import Image
 
 from ... import _steps
 from . import switch
+from .guarded import guarded
 from .recipe import PILLOW, STEPS_MAX, Recipe, Source
 from .session import Session, TroubleError
 from .value import Value, by_core, bytes_of_image
@@ -433,7 +434,18 @@ def _begin(image: StandInImage) -> Recipe | None:
         if made.source.closed:
             raise TroubleError("the file was closed before the image was decoded")
         state["_loaded"] = True
+        if guarded():
+            _decode(made, state["_session"])
     return made
+
+
+def _decode(made: Recipe, session: Session) -> None:
+    """Raises what Pillow raises where it decodes a file, for code that handles that."""
+    value, native = bytes_of_image(made), session.native
+    if value is None or native is None:
+        made.carry_out()
+    else:
+        native.run([value])
 
 
 def _records(made: Recipe, steps: int = 1) -> bool:

@@ -6,22 +6,18 @@ for its own as it is returned.
 
 from __future__ import annotations
 
-import time
-from collections import Counter, deque
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from torch.utils.data import MapDataPipe, _utils
+from torch.utils.data import _utils
 from torch.utils.data._utils import pin_memory
 
 from ...state.workers import ReportedIterator
-from ..worker.iterator import Hire
 from ..worker.parcel import Delivered
-from .crew import Crews
 from .native import CoreNative
 from .record import Record
-from .same import difference
 from .shipment import Arrival
-from .worker import Rewind, TracingWorker
+from .worker import Finish, TracingWorker
 from .workshop import Workshop
 
 if TYPE_CHECKING:
@@ -41,8 +37,8 @@ class TracingIterator(ReportedIterator):
         self._native: CoreNative | None = None
         # Batches that wait for the core, in the order in which it was asked.
         self._asked: deque[Arrival] = deque()
-        # How often each worker was told to begin again.
-        self._generations = [0] * loader.num_workers
+        # Batches that the core could not make, by their numbers, and that their workers are making.
+        self._unfinished: dict[int, Delivered] = {}
         # torch gives a worker no more batches than this before one of them is returned.
         self._ahead_max = (loader.prefetch_factor or 2) + 1
         self._error: Exception | None = None
@@ -51,22 +47,11 @@ class TracingIterator(ReportedIterator):
     def _worker(self) -> TracingWorker:
         return TracingWorker(self._slots, self._owner, self._board, self._every, self._record, self._ahead_max)
 
-    def _hire(self, loader: DataLoader[Any]) -> Hire:
-        processes = self._record.tracers(loader.num_workers)
-        # A worker_init_fn may do anything to its process, and torch has one for a pipe.
-        prepared = loader.worker_init_fn is not None or isinstance(loader.dataset, MapDataPipe)
-        if processes == loader.num_workers or prepared:
-            self._record.crews = None
-            return super()._hire(loader)
-        self._record.crews = processes, loader.num_workers
-        return Crews(self._worker(), loader.num_workers, processes).process
-
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        self._begun, self._busy = time.perf_counter(), 0.0
         if self._native is not None:
             self._native.reset()
         self._asked.clear()
-        self._generations = [0] * len(self._generations)
+        self._unfinished.clear()
         super()._reset(loader, first_iter)
 
     def _try_get_data(self, timeout: float = _utils.MP_STATUS_CHECK_INTERVAL) -> tuple[bool, Any]:
@@ -78,16 +63,8 @@ class TracingIterator(ReportedIterator):
             if not got:
                 return False, None
             task, data = item
-            info = self._task_info.get(task) if type(task) is int else None
-            if info is None:
-                return True, item
             arrival = data.batch if isinstance(data, Delivered) else None
-            letter = arrival.letter if isinstance(arrival, Arrival) else data
-            # An error that arose only as the batch was packed does not say; it arises again.
-            generation = self._generations[info[0]]
-            if getattr(letter, "generation", generation) != generation:
-                continue  # it is being made again
-            if isinstance(arrival, Arrival):
+            if isinstance(arrival, Arrival) and task in self._task_info:
                 self._ask(arrival)
             return True, item
 
@@ -106,37 +83,45 @@ class TracingIterator(ReportedIterator):
             arrival.failed = error
 
     def _process_data(self, data: Any, worker_idx: int) -> Any:
+        task = self._rcvd_idx - 1
+        waiting = self._unfinished.pop(task, None)
+        if waiting is not None:
+            return self._finished(waiting, data, worker_idx)
         if not isinstance(data, Delivered) or not isinstance(data.batch, Arrival):
             return super()._process_data(data, worker_idx)
-        arrival, task = data.batch, self._rcvd_idx - 1
+        arrival = data.batch
         try:
             self._take_arrived()
             while arrival in self._asked and arrival.failed is None:
                 self._receive()
-            firsts = self._wrong(arrival, worker_idx, task)
-            if firsts is None and arrival.messages and self._pin_memory:
-                arrival.batch = pin_memory.pin_memory(arrival.batch, self._pin_memory_device)
         except BaseException:
             # Ctrl-C: the batch is the next one still.
             self._task_info[task] = (worker_idx, data)
             self._rcvd_idx = task
             raise
-        if firsts is not None:
-            self._task_info[task] = (worker_idx, data)
+        if arrival.failed is not None:
+            self._unfinished[task] = data
+            self._task_info[task] = (worker_idx,)
+            self._tasks_outstanding += 1
             self._rcvd_idx = task
-            self._make_again(firsts)
+            self._index_queues[worker_idx].put(Finish(task))
             return self._next_data()  # type: ignore[no-untyped-call]
-        letter = arrival.letter
-        self._busy += letter.work.seconds
-        self._record.demand = self._busy / (time.perf_counter() - self._begun)
-        self._record.steady &= letter.work.steady
-        if letter.made is not None:
-            self._record.add(letter.made)
-            if arrival.check is not None:
-                self._record.compared()
-        if letter.off is not None and self._record.on:
-            self._record.adopt(letter.off, letter.warn)
-        return super()._process_data(Delivered(arrival.batch, data.extra), worker_idx)
+        return self._returned(data, worker_idx)
+
+    def _finished(self, waiting: Delivered, data: Any, worker: int) -> Any:
+        """A batch for which its worker was asked, which has sent what the core could not make, or an error."""
+        if not isinstance(data, Delivered):
+            data.extra = waiting.extra
+            return super()._process_data(data, worker)
+        waiting.batch.fill(data.batch.batch if isinstance(data.batch, Arrival) else data.batch)
+        return self._returned(waiting, worker)
+
+    def _returned(self, data: Delivered, worker: int) -> Any:
+        arrival: Arrival = data.batch
+        if arrival.messages and self._pin_memory:
+            arrival.batch = pin_memory.pin_memory(arrival.batch, self._pin_memory_device)
+        self._record.know(arrival.letter)
+        return super()._process_data(Delivered(arrival.batch, data.extra), worker)
 
     def _take_arrived(self) -> None:
         """Has the core begin with whatever has arrived."""
@@ -181,37 +166,3 @@ class TracingIterator(ReportedIterator):
         for arrival in asked:
             arrival.forget()
             self._ask(arrival)
-
-    def _wrong(self, arrival: Arrival, worker: int, task: int) -> dict[int, int] | None:
-        """None if a batch can be returned; else the batch of each worker from which on all is to be made again."""
-        record = self._record
-        if arrival.failed is not None:
-            if isinstance(arrival.failed, OSError):
-                record.undecoded(arrival.failed)
-            else:
-                record.trouble(arrival.failed)
-            return {worker: task}
-        if arrival.check is None:
-            return None
-        try:
-            found = difference(*arrival.check)
-        except Exception as error:  # of a user's type
-            record.stop("trace", f"samples could not be compared: {type(error).__name__}: {error}")
-        else:
-            if found is None:
-                return None
-            reasons = arrival.letter.made.reasons if arrival.letter.made is not None else Counter[tuple[str, str]]()
-            record.differs(self._dataset, found, reasons)
-        # Nothing that was recorded may be used any more.
-        tasks = sorted(self._task_info.items(), reverse=True)
-        return {info[0]: other for other, info in tasks} | {worker: task}
-
-    def _make_again(self, firsts: dict[int, int]) -> None:
-        """Has workers make a batch without stand-ins, and then all that they have made since."""
-        for worker, first in firsts.items():
-            for task, info in self._task_info.items():
-                if info[0] == worker and task >= first and len(info) == 2:
-                    self._task_info[task] = (worker,)
-                    self._tasks_outstanding += 1
-            self._generations[worker] += 1
-            self._index_queues[worker].put(Rewind(first, self._record.off))

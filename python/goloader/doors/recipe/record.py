@@ -1,83 +1,93 @@
-"""What is known about tracing one loader's dataset: whether it goes on, and what explain() says of it."""
+"""What is known about recording one loader's dataset: whether it goes on, and what explain() says of it."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import warnings
+import weakref
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...plan.explain import Row, number_of
 from ...plan.refusal import Refusal
+from ..sandbox import Page
 from .session import Session
+from .trial import Finding
 
-__all__ = ["CHECK_EVERY", "Record"]
+if TYPE_CHECKING:
+    from .shipment import Letter
 
-# Samples between two shadow checks, and samples of one.
+__all__ = ["CHECK_EVERY", "KEPT", "Made", "Record", "places"]
+
+# Samples between two trials.
 CHECK_EVERY = 4096
-CHECK_SAMPLES = 8
+# How long a batch waits for the answer of a trial. It does not: batches are made without stand-ins meanwhile.
+WAIT_S = 0.0
+
+# Who keeps samples is better off with real ones.
+KEPT = "trace", "its samples are kept for later, so that they have to be made at once"
 
 # A dataset for which nothing was native in as many samples goes on without stand-ins.
 _BARREN_SAMPLES = 64
-# Batches that had to be run again, since a stand-in was in the way, before tracing ends.
-_TROUBLES_MAX = 2
-# Batches that had to be run again since a file could not be decoded, before tracing ends, if it was 1 in as many.
-_DAMAGED_MAX = 8
-_DAMAGED_SHARE = 20
-# Checks that could not be made, before tracing ends.
+# Trials that failed in the user's own code, before recording ends.
 _ATTEMPTS_MAX = 3
-# Checks one after the other in which stand-ins took longer than eager code, before tracing ends, and samples between.
-_SLOWER_MAX = 3
-_SLOWER_CHECK_EVERY = 64
 # Lines that are kept.
 _REASONS_MAX = 100
 
 
 @dataclass
-class Record:
-    """State of tracing for one dataset.
+class Made:
+    """What was recorded.
 
-    off        why nothing is recorded (any more)
-    warn       whether the user is to be warned of that
-    remote     this is a worker process: the main process does it
-    due        samples until the next check
-    samples    recorded so far
-    batches    recorded so far
-    recorded   stand-ins made
-    leaves     place in the batch, or what needed them before -> images that the core made for it
-    reasons    (what was done, line) -> how often Python made a stand-in real for that
-    seen       the same of what the core made, for Python to go on with
-    keeps      arrays outlived their batch, so that there are no stand-ins for any
-    steady     no sample has changed what another may be made from
-    demand     worker processes that were busy at a time, of the last epoch with any; None if there was none
-    crews      (processes, workers) of the last epoch whose workers shared processes; None if there was none
+    samples   of batches that were used
+    batches   these
+    recorded  stand-ins made
+    leaves    place in the batch, or what needed them before -> images that the core made for it
+    reasons   (what was done, line) -> how often Python made a stand-in real for that
+    seen      the same of what the core made, for Python to go on with
     """
 
-    off: Refusal | None = None
-    warn: bool = False
-    remote: bool = False
-    due: int = 0
     samples: int = 0
     batches: int = 0
     recorded: int = 0
-    troubles: int = 0
-    damaged: int = 0
-    attempts: int = 0
-    checks: int = 0
-    slower: int = 0
-    keeps: bool = False
-    steady: bool = True
-    demand: float | None = None
-    crews: tuple[int, int] | None = None
     leaves: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     seen: Counter[tuple[str, str]] = field(default_factory=Counter)
 
+    @classmethod
+    def of(cls, samples: int, leaves: Counter[str], session: Session) -> Made:
+        """A batch of so many samples, whose session has ended."""
+        return cls(samples, 1, session.recorded, leaves, session.reasons, session.seen)
+
+
+@dataclass
+class Record(Made):
+    """State of recording for one dataset.
+
+    page     where trials answer
+    off      why nothing is recorded (any more)
+    warn     whether the user is to be warned of that
+    remote   this is a worker process: the main process does it
+    trusted  a trial has shown that recorded samples are the same
+    begun    batches that were made without stand-ins while nothing was known
+    due      samples until the next trial
+    """
+
+    page: Page = field(default_factory=Page)
+    off: Refusal | None = None
+    warn: bool = False
+    remote: bool = False
+    trusted: bool = False
+    begun: int = 0
+    due: int = 0
+    attempts: int = 0
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, self.page.close)
+
     @property
     def on(self) -> bool:
-        """True while batches are to be recorded."""
+        """True while batches are to be recorded, or may be later."""
         return self.off is None
 
     @property
@@ -90,22 +100,33 @@ class Record:
             return "Python"
         return "partly" if self.reasons else "looked at" if self.seen else "native"
 
-    def tracers(self, workers: int) -> int:
-        """How many processes an epoch's workers share: as many as keep them idle for half of the time.
-
-        Each has one to itself while nothing was measured, while Python makes pixels, and where samples leave something
-        behind, which other workers must not find.
-        """
-        if self.demand is None or self.state != "native" or not self.steady:
-            return workers
-        return min(workers, max(1, math.ceil(2 * self.demand)))
+    def hear(self) -> None:
+        """Takes the answer of a trial, if there is one."""
+        try:
+            finding: Finding | None = self.page.take(WAIT_S)
+        except LookupError as error:
+            finding = Finding(Refusal("source", "trace", f"samples could not be tried apart: {error}"))
+        if finding is None:
+            return
+        if finding.off is not None:
+            self.reasons.update(dict(finding.reasons))
+            self.seen.update(dict(finding.seen))
+            self.adopt(finding.off, finding.warn)
+        elif finding.failed:
+            self.attempts += 1
+            if self.attempts >= _ATTEMPTS_MAX:
+                self.stop("trace", "its own code raised errors whenever samples were tried")
+        else:
+            self.trusted, self.due = True, CHECK_EVERY
 
     def stop(self, what: str, why: str, warn: bool = False) -> None:
-        """Ends tracing of this dataset."""
+        """Ends recording of this dataset."""
         self.adopt(Refusal("source", what, why), warn)
 
     def adopt(self, off: Refusal, warn: bool) -> None:
-        """Ends tracing of this dataset for a reason that may come from another process, which leaves warning to us."""
+        """Ends recording of this dataset. The reason may come from another process, which leaves it to us to warn."""
+        if self.off is not None:
+            return
         self.off, self.warn = off, warn
         if warn and not self.remote:
             warnings.warn(
@@ -115,44 +136,24 @@ class Record:
                 stacklevel=2,
             )
 
-    def differs(self, dataset: Any, found: str, reasons: Counter[tuple[str, str]]) -> None:
-        """A shadow check found a difference; `reasons` are the batch's."""
-        lines = ", ".join(f"{what} at {line}" for what, line in itertools.islice(reasons, 3))
-        self.stop(type(dataset).__qualname__, f"{found} when traced ({lines or 'all native'})", warn=True)
+    def know(self, letter: Letter) -> None:
+        """Takes what a worker process says with a batch that is about to be used."""
+        self.hear()
+        if letter.made is not None:
+            self.add(letter.made)
+        elif not self.trusted:
+            self.begun += 1
+        if letter.off is not None:
+            self.adopt(letter.off, letter.warn)
+        elif letter.trusted and not self.trusted:
+            self.trusted, self.due = True, CHECK_EVERY
 
-    def passed(self, eager_s: float, traced_s: float) -> None:
-        """A shadow check found no difference, and took so long in each way."""
-        self.attempts = 0
-        self.checks += 1
-        self.slower = self.slower + 1 if traced_s > eager_s else 0
-        self.due = _SLOWER_CHECK_EVERY if self.slower else CHECK_EVERY
-        if self.slower >= _SLOWER_MAX:
-            took = f"{traced_s * 1e3:.1f} ms with stand-ins, {eager_s * 1e3:.1f} ms without"
-            self.stop("trace", f"it gains nothing: samples took {took}")
-
-    def compared(self) -> None:
-        """Another process made a shadow check, and this one found no difference."""
-        self.checks += 1
-        self.due = CHECK_EVERY
-
-    def failed(self, why: str) -> None:
-        """A shadow check could not be made."""
-        self.attempts += 1
-        if self.attempts >= _ATTEMPTS_MAX:
-            self.stop("trace", why)
-
-    def count(self, samples: int, leaves: Counter[str], session: Session) -> None:
-        """A batch was recorded."""
-        self.samples, self.batches, self.recorded = samples, 1, session.recorded
-        self.leaves, self.reasons, self.seen, self.keeps = leaves, session.reasons, session.seen, not session.arrays
-
-    def add(self, made: Record) -> None:
-        """A batch, of which `made` says what was recorded, is used."""
+    def add(self, made: Made) -> None:
+        """A batch was recorded, and is used."""
         self.samples += made.samples
         self.batches += made.batches
         self.recorded += made.recorded
         self.due -= made.samples
-        self.keeps |= made.keeps
         self.leaves += made.leaves
         for kept, new in ((self.reasons, made.reasons), (self.seen, made.seen)):
             for reason, times in new.items():
@@ -161,18 +162,6 @@ class Record:
         if not self.leaves and self.samples >= _BARREN_SAMPLES:
             first = next(iter(self.reasons), None)
             self.stop("trace", "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel")
-
-    def trouble(self, error: BaseException) -> None:
-        """A batch had to be run again since a stand-in was in the way."""
-        self.troubles += 1
-        if self.troubles >= _TROUBLES_MAX:
-            self.stop("trace", f"a stand-in was in the way: {type(error).__name__}: {error}")
-
-    def undecoded(self, error: OSError) -> None:
-        """A batch had to be run again since a file could not be decoded, which may be the dataset's own matter."""
-        self.damaged += 1
-        if self.damaged >= _DAMAGED_MAX and self.damaged * _DAMAGED_SHARE > self.batches:
-            self.stop("trace", f"too many files cannot be decoded: {error}")
 
     def rows(self) -> list[Row]:
         """What explain() says."""
@@ -191,10 +180,6 @@ class Record:
         for (what, line), count in self.seen.most_common(8):
             why = "Go made them, Python does this and what follows"
             rows.append(Row("trace", what, "Python", f"needs the pixels, {number_of(count, 'time')} at {line}: {why}"))
-        if self.crews is not None:
-            processes, workers = self.crews
-            what = f"{number_of(processes, 'process', 'processes')} for {workers} workers"
-            rows.append(Row("trace", what, "Python", "to run your code, no more were kept busy"))
         if self.off is not None:
             rows.append(Row("trace", "from here on", "Python", f"it runs as torch runs it: {self.off.why}"))
         return rows

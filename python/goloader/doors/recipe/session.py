@@ -48,7 +48,7 @@ class Native:
 class Session:
     """One batch while it is recorded.
 
-    arrays     whether there are stand-ins for arrays
+    kept       a stand-in for an array outlives its batch
     collating  the samples are there, and a collate_fn is at work on them
     reasons    (what was done, line of the user's code) -> how often Python had to make a stand-in real for that
     seen       the same of what native made
@@ -57,9 +57,9 @@ class Session:
                without stand-ins
     """
 
-    def __init__(self, native: Native | None = None, arrays: bool = True) -> None:
+    def __init__(self, native: Native | None = None) -> None:
         """`native` makes real what the user's code touches; None to make it as eager code would."""
-        self._native, self.arrays, self.collating = native, arrays, False
+        self._native, self.kept, self.collating = native, False, False
         self.reasons: Counter[tuple[str, str]] = Counter()
         self.seen: Counter[tuple[str, str]] = Counter()
         self.made: Counter[str] = Counter()

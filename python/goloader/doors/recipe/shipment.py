@@ -7,7 +7,7 @@ the batch is opened, these are listed in the order in which they were packed, an
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -16,52 +16,42 @@ from torch.utils.data._utils import pin_memory
 from ...plan.refusal import Refusal
 from . import switch
 from .layout import Layout
-from .record import Record
+from .record import Made
 from .value import Memory
 from .wire import FIELDS_MAX, encode
 
-__all__ = ["Arrival", "Letter", "Recipes", "Shipment", "Work"]
+__all__ = ["Arrival", "Letter", "Recipes", "Shipment"]
 
 
-class Work(NamedTuple):
-    """What a batch took in its worker.
-
-    seconds  that the worker was busy with it
-    steady   samples have left nothing behind that others may be made from
-    """
-
-    seconds: float
-    steady: bool
-
-
-class Letter:
+class Letter(NamedTuple):
     """What a worker sends along with a batch.
 
-    generation  how often the worker had begun again
-    made        what was recorded of the batch; None if it was made without stand-ins
-    off         why nothing is recorded by this worker any more
-    warn        whether the user is to be warned of that
-    work        what it took
+    made     what was recorded of the batch; None if it was made without stand-ins
+    trusted  trials have shown that recorded samples are the same
+    off      why nothing is recorded by this worker any more
+    warn     whether the user is to be warned of that
     """
 
-    def __init__(self, generation: int, made: Record | None, off: Refusal | None, warn: bool, work: Work) -> None:
-        self.generation, self.made, self.off, self.warn, self.work = generation, made, off, warn, work
+    made: Made | None
+    trusted: bool
+    off: Refusal | None
+    warn: bool
 
 
 class Shipment:
     """A batch as a worker packs it; it is an Arrival where it is opened.
 
-    check  its first samples without and with stand-ins, which must be the same; None for most
+    recipes  of its stand-ins, once it is packed
     """
 
-    def __init__(self, letter: Letter, batch: Any, check: tuple[Any, Any] | None) -> None:
-        self._letter, self._batch, self._check = letter, batch, check
-        self._recipes = Recipes()
+    def __init__(self, letter: Letter, batch: Any) -> None:
+        self._letter, self._batch = letter, batch
+        self.recipes = Recipes()
 
     def __reduce__(self) -> tuple[Callable[..., Arrival], tuple[Any, ...]]:
         # Pickled in this order: stand-ins first, and then what was noted of them.
-        switch.pack(self._recipes)
-        return Arrival, (self._batch, self._check, self._letter, self._recipes)
+        switch.pack(self.recipes)
+        return Arrival, (self._batch, self._letter, self.recipes)
 
 
 class Recipes:
@@ -78,6 +68,13 @@ class Recipes:
             self._memories.append(memory)
         return _empty, (number, memory.value.tail.dtype, *layout)
 
+    def made(self) -> list[torch.Tensor]:
+        """The blocks, made as eager code does, in the core's layout. Raises what Pillow raises."""
+        for memory in self._memories:
+            if memory.real is None:
+                memory.make()
+        return [_as_tensor(memory.real) for memory in self._memories]
+
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         switch.pack(None)
         fields = [memory.value for memory in self._memories]
@@ -87,16 +84,15 @@ class Recipes:
 class Arrival:
     """A batch that arrived.
 
-    batch      with empty tensors in it until fill()
-    check      as a Shipment's
+    batch      with empty tensors in it until receive() has them all
     letter     from its worker
     messages   for the core, in wire form
     submitted, received  how many of them the core was given, and has answered
     failed     why the core could not make them
     """
 
-    def __init__(self, batch: Any, check: tuple[Any, Any] | None, letter: Letter, messages: list[bytes]) -> None:
-        self.batch, self.check, self.letter, self.messages = batch, check, letter, messages
+    def __init__(self, batch: Any, letter: Letter, messages: list[bytes]) -> None:
+        self.batch, self.letter, self.messages = batch, letter, messages
         self.submitted = self.received = 0
         self.failed: Exception | None = None
         self._arrays: list[Any] = []
@@ -117,10 +113,12 @@ class Arrival:
         """The arrays of the next message; with the last ones the batch is whole."""
         self._arrays += arrays
         self.received += 1
-        if self.received < len(self.messages):
-            return
-        for number, array in enumerate(self._arrays):
-            made = torch.from_numpy(array)
+        if self.received == len(self.messages):
+            self.fill([torch.from_numpy(array) for array in self._arrays])
+
+    def fill(self, blocks: Sequence[torch.Tensor]) -> None:
+        """Gives the tensors of the batch their memory; the core has bytes for dtypes that numpy does not have."""
+        for number, made in enumerate(blocks):
             for tensor, layout in self._views[number]:
                 if made.dtype != tensor.dtype:
                     made = made.view(tensor.dtype)
@@ -148,3 +146,7 @@ def _empty(
 
 def _as_it_is(value: Any) -> Any:
     return value
+
+
+def _as_tensor(real: Any) -> torch.Tensor:
+    return real if isinstance(real, torch.Tensor) else torch.from_numpy(real)

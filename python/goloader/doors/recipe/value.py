@@ -108,13 +108,18 @@ class Memory:
         if self.real is None:
             become_real_together([self, *_others(self)] if self.session.collating else [self], what)
         if self.real is None:
-            session, value = self.session, self.value
+            session = self.session
             if switch.current() is session:
                 session.became_real(what)
-            with switch.off(), session.noting_failure():
-                self.real = value.make()
-                _check(self.real, value)
+            with session.noting_failure():
+                self.make()
         return self.real
+
+    def make(self) -> None:
+        """Makes it as eager code does. Raises what that raises."""
+        with switch.off():
+            self.real = self.value.make()
+            _check(self.real, self.value)
 
 
 def become_real_together(memories: Sequence[Memory], what: str) -> None:

@@ -12,6 +12,9 @@ from typing import Any
 import torch
 from torch.utils.data._utils import collate
 
+# Whether this process is a trial's, which takes no memory that others share.
+apart = False
+
 Empty = Callable[[tuple[int, ...], torch.dtype], torch.Tensor | None]
 
 
@@ -24,7 +27,8 @@ def install(empty: Empty) -> None:
     def collate_tensor_fn(batch: Sequence[torch.Tensor], *, collate_fn_map: Any = None) -> torch.Tensor:
         if _alike(batch):
             first = batch[0]
-            out = empty((len(batch), *first.shape), first.dtype)
+            shape = (len(batch), *first.shape)
+            out = torch.empty(shape, dtype=first.dtype, device="cpu") if apart else empty(shape, first.dtype)
             if out is not None:
                 return torch.stack(tuple(batch), 0, out=out)
         collated: torch.Tensor = original(batch, collate_fn_map=collate_fn_map)

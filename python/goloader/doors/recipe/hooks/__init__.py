@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
@@ -18,7 +20,7 @@ from .. import switch
 from .front import Front
 from .swap import Swap
 
-__all__ = ["hold", "release", "unknown_version"]
+__all__ = ["held", "hold", "release", "unknown_version"]
 
 
 @dataclass(frozen=True)
@@ -117,3 +119,13 @@ def release() -> None:
             while _installed:
                 _installed.pop().undo()
             switch.fronts.clear()
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Within it, the hooks are installed."""
+    hold()
+    try:
+        yield
+    finally:
+        release()

@@ -1,0 +1,134 @@
+"""Trial of a plan: a forked child makes a few samples by the core and by the dataset itself, and compares them.
+
+Once in a process for each kind of plan: dataset, transforms, and the libraries' versions. Go makes the batches meanwhile.
+Where samples differ, the user is warned, and later epochs run as torch's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.utils.data import _utils
+
+from ..._core import Core
+from ..._native import own_library
+from ...plan import Plan, Refusal
+from .. import sandbox
+from ..recipe.same import difference
+
+if TYPE_CHECKING:
+    from ..._loader import DataLoader
+
+__all__ = ["begin", "hear", "refused"]
+
+_SAMPLES = 4
+_SEED = 20260701
+
+# What is known of plans: why one is not to be used; None for one that is right, or is being tried.
+_known: dict[str, Refusal | None] = {}
+# Trials that have not been heard.
+_running: dict[str, sandbox.Page] = {}
+
+_LIBRARIES = ("torch", "torchvision", "PIL", "numpy", "cv2", "albumentations")
+
+
+def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
+    """Why a plan is not to be used, as a trial found."""
+    hear()
+    return _known.get(_key(loader, plan)) if any(_known.values()) else None
+
+
+def begin(loader: DataLoader[Any], plan: Plan) -> None:
+    """Begins a trial of a plan, if there is anything to try, and no plan of its kind was tried before."""
+    if plan.kind == "array" or loader.rng is not None or plan.length == 0 or sandbox.here():
+        return
+    key = _key(loader, plan)
+    if key in _known:
+        return
+    _known[key] = None
+    page = sandbox.Page()
+    try:
+        sandbox.begin(page, lambda: _tried(loader, plan))
+    except OSError:  # no process can be forked
+        return
+    _running[key] = page
+    weakref.finalize(page, page.close)
+
+
+def hear() -> None:
+    """Takes the answers of trials that have ended."""
+    for key, page in list(_running.items()):
+        try:
+            found = page.take()
+        except LookupError:
+            found = ""
+        if found is None:
+            continue
+        del _running[key]
+        if found:
+            kind, text = found
+            _known[key] = Refusal("source", kind, f"{text} when Go makes it")
+            warnings.warn(
+                f"goloader: {kind}: {text} when Go makes it. It runs as torch's from the next epoch on. Please report "
+                f"this, with {_versions()}.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _key(loader: DataLoader[Any], plan: Plan) -> str:
+    """Names the kind of a plan: neither its files nor its length matter."""
+    whole = json.loads(plan.to_json())
+    for part in whole["parts"]:
+        del part["count"]
+    kind = type(loader.dataset)
+    code = getattr(vars(kind).get("__getitem__"), "__code__", None)
+    named = [kind.__module__, kind.__qualname__, "" if code is None else code.co_code.hex(), _versions()]
+    return hashlib.sha256(json.dumps([named, whole["parts"], whole["output"], whole["source"]["kind"]]).encode()).hexdigest()
+
+
+def _versions() -> str:
+    modules = ((name, sys.modules.get(name)) for name in _LIBRARIES)
+    return ", ".join(f"{name} {getattr(module, '__version__', '?')}" for name, module in modules if module is not None)
+
+
+def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
+    """What differs, and in what; "" for nothing, and where the dataset itself fails."""
+    length = plan.length
+    indices = sorted({round(place * (length - 1) / (_SAMPLES - 1)) for place in range(_SAMPLES)})
+    try:
+        theirs, ours = sandbox.run_apart(lambda: _eager(loader, indices), lambda: _native(loader, plan, indices))
+        found = None if torch.equal(theirs[1], ours[1]) else "torch's generator stands elsewhere"
+        found = found or difference(theirs[0], ours[0])
+    except Exception:  # a file that cannot be read, a class that cannot be pickled
+        return ""
+    return (type(loader.dataset).__qualname__, found) if found else ""
+
+
+def _eager(loader: DataLoader[Any], indices: list[int]) -> tuple[Any, torch.Tensor]:
+    with sandbox.restrict():
+        torch.manual_seed(_SEED)
+        arguments = loader._auto_collation, loader.collate_fn, loader.drop_last
+        fetcher = _utils.fetch._MapDatasetFetcher(loader.dataset, *arguments)  # type: ignore[no-untyped-call]
+        asked = indices if loader._auto_collation else indices[0]
+        return fetcher.fetch(asked), torch.get_rng_state()  # type: ignore[no-untyped-call]
+
+
+def _native(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[Any, torch.Tensor]:
+    from .iterators import InlineIterator
+
+    core = Core(plan, own_library())
+    loader.__dict__["timeout"] = 0
+    iterator = InlineIterator(loader, core)
+    iterator._pin_memory = False
+    with sandbox.restrict():
+        torch.manual_seed(_SEED)
+        asked = np.array(indices if loader._auto_collation else indices[0], np.int64)
+        return iterator.batch(asked), torch.get_rng_state()

@@ -1,0 +1,203 @@
+"""Trial of recording: a forked child loads samples with stand-ins and without, and tells whether they are the same.
+
+The child has the state that this process has: the dataset, and all random generators, wherever they are. So the user's
+code runs once a sample in this process, as with torch, and whatever it leaves behind is what it leaves with torch.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ...plan.refusal import Refusal
+from .. import sandbox
+from ..worker import collate
+from . import hooks
+from .native import WorkerNative
+from .same import difference
+from .session import Session
+
+if TYPE_CHECKING:
+    from .fetch import Fetcher
+
+__all__ = ["Finding", "begin", "generators", "put_back"]
+
+# Samples of a trial.
+SAMPLES = 8
+# Recording has to take less than this share of the CPU time of eager code to go on, and not much longer by the clock.
+_SHARE_MAX = 1.0
+_LONGER_MAX = 3.0
+# Reasons that are told.
+_REASONS_MAX = 20
+
+
+class Finding(NamedTuple):
+    """What a trial found.
+
+    off      why nothing may be recorded; None if it may
+    warn     whether the user is to be warned of that
+    failed   the user's own code failed, so that nothing was found out
+    reasons  as a Session's
+    seen     as a Session's
+    """
+
+    off: Refusal | None
+    warn: bool = False
+    failed: bool = False
+    reasons: Sequence[tuple[tuple[str, str], int]] = ()
+    seen: Sequence[tuple[tuple[str, str], int]] = ()
+
+
+class _Half(NamedTuple):
+    """What one of both ways gave.
+
+    batch    pickled
+    states   where torch's, Python's and numpy's generators stand
+    seconds  of CPU time, and by the clock
+    error    what the user's code raised, as text
+    outside  what it tried to change outside of its process
+    """
+
+    batch: bytes
+    states: tuple[Any, ...]
+    seconds: tuple[float, float]
+    error: str | None
+    outside: str | None
+
+
+class _Recorded(NamedTuple):
+    """What the other way noted, as a Session's; `kept` if stand-ins outlived their batch."""
+
+    half: _Half
+    images: int
+    kept: bool
+    reasons: Counter[tuple[str, str]]
+    seen: Counter[tuple[str, str]]
+
+
+def generators() -> tuple[Any, ...]:
+    """Where torch's, Python's and numpy's generators of this process stand."""
+    return torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)
+
+
+def put_back(states: tuple[Any, ...]) -> None:
+    """Puts them back to there."""
+    torch.set_rng_state(states[0])
+    random.setstate(states[1])
+    np.random.set_state(states[2])
+
+
+def begin(page: sandbox.Page, fetcher: Fetcher, indices: Any) -> None:
+    """Begins a trial of the samples of these indices. Raises OSError where nothing can be forked."""
+    sandbox.begin(page, lambda: _judge(fetcher, indices))
+
+
+def _judge(fetcher: Fetcher, indices: Any) -> Finding:
+    collate.apart = True
+    try:
+        eager, recorded = sandbox.run_apart(lambda: _eager(fetcher, indices), lambda: _recorded(fetcher, indices))
+        return _found(eager, recorded, fetcher, indices)
+    except Exception as error:
+        return Finding(_refusal(f"samples could not be tried apart: {type(error).__name__}: {error}"))
+
+
+def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) -> Finding:
+    reasons, seen = recorded.reasons.most_common(_REASONS_MAX), recorded.seen.most_common(_REASONS_MAX)
+
+    def off(why: str) -> Finding:
+        return Finding(_refusal(why), reasons=reasons, seen=seen)
+
+    traced = recorded.half
+    outside = eager.outside or traced.outside
+    if outside is not None:
+        return off(f"its code {outside}, which a trial must not")
+    if eager.error is not None:
+        return Finding(None, failed=True)
+    if traced.error is not None:
+        return off(f"a stand-in was in the way: {traced.error}")
+    if recorded.images == 0:
+        first = next(iter(recorded.reasons), None)
+        return off("it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel")
+    found = _difference(eager, traced)
+    if found is not None:
+        [again] = sandbox.run_apart(lambda: _eager(fetcher, indices))
+        if again.error is not None or _difference(eager, again) is not None:
+            return off("the dataset gives other samples each time, whatever its random state")
+        lines = ", ".join(f"{what} at {line}" for what, line in list(recorded.reasons)[:3])
+        what = type(fetcher.dataset).__qualname__
+        refusal = Refusal("source", what, f"{found} when traced ({lines or 'all native'})")
+        return Finding(refusal, warn=True, reasons=reasons, seen=seen)
+    if recorded.kept:
+        return off("its samples are kept for later, so that they have to be made at once")
+    for share, one, other in zip((_SHARE_MAX, _LONGER_MAX), traced.seconds, eager.seconds, strict=True):
+        if one > other * share:
+            return off(
+                f"it gains nothing: samples took {one * 1e3:.1f} ms with stand-ins, {other * 1e3:.1f} ms without"
+            )
+    return Finding(None, reasons=reasons, seen=seen)
+
+
+def _refusal(why: str) -> Refusal:
+    return Refusal("source", "trace", why)
+
+
+def _difference(eager: _Half, other: _Half) -> str | None:
+    if not _same(eager.states, other.states):
+        return "the random generators stand elsewhere"
+    return difference(pickle.loads(eager.batch), pickle.loads(other.batch))
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _eager(fetcher: Fetcher, indices: Any) -> _Half:
+    with sandbox.restrict():
+        return _timed(lambda: [fetcher.eager(indices)])
+
+
+def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
+    native = WorkerNative()
+    native.opened()  # its library is a file to be written
+    with hooks.held(), sandbox.restrict():
+        session, images = Session(native), Counter[str]()
+
+        def run() -> list[Any]:
+            held, leaves = fetcher.recorded(session, indices, native)
+            images.update(leaves)
+            return held
+
+        half = _timed(run)
+        kept = bool(session.living())
+        if half.error is None:
+            # What is made but once is made now.
+            half = half._replace(seconds=_timed(lambda: fetcher.recorded(Session(native), indices, native)[0]).seconds)
+        return _Recorded(half, sum(images.values()), kept, session.reasons, session.seen)
+
+
+def _timed(run: Callable[[], list[Any]]) -> _Half:
+    """`run` gives a list that alone holds a batch."""
+    begun = time.process_time(), time.perf_counter()
+    try:
+        held = run()
+    except Exception as error:
+        return _Half(b"", (), (0.0, 0.0), f"{type(error).__name__}: {error}", sandbox.touched())
+    seconds = time.process_time() - begun[0], time.perf_counter() - begun[1]
+    states = generators()
+    content = pickle.dumps(held.pop(), pickle.HIGHEST_PROTOCOL)
+    return _Half(content, states, seconds, None, sandbox.touched())

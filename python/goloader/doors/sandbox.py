@@ -1,0 +1,392 @@
+"""A forked child in which the user's code may run once more without anybody noticing.
+
+The child has the state of this process as it was at the fork: the dataset, what it has counted and cached, and every
+random generator, wherever they are. So nothing has to be looked for, and nothing is put back: the child ends.
+
+What the child does stays in the child. Its files have positions of their own, its standard streams lead nowhere, shared
+memory can only be read, and it cannot write files, connect, or start programs. Code that tries is told of.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import pickle
+import random
+import re
+import resource
+import select
+import signal
+import stat
+import struct
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any
+
+__all__ = ["Page", "begin", "here", "restrict", "run_apart", "touched"]
+
+# What is written in a page: how many answers there were, the process that works on the next one (0 for none), when it
+# began, and the length of the last answer.
+_HEAD = struct.Struct("qqdq")
+_PAGE_BYTES = 1 << 15
+
+# A child ends after this long, whatever its code waits for.
+LIMIT_S = 30
+# The training loop comes first.
+_NICENESS = 10
+
+_MAX_FDS = 1 << 16
+_STDERR = 2
+
+# What this process, a child of begin(), was kept from doing.
+_touched: list[str] = []
+_here = False
+
+
+def here() -> bool:
+    """Whether this process is such a child."""
+    return _here
+
+
+def touched() -> str | None:
+    """What the code that ran here tried to do outside of this process, first of all."""
+    return _touched[0] if _touched else None
+
+
+class Page:
+    """What children answer, in memory that processes share: whoever began one may be gone when its answer comes.
+
+    A page goes to worker processes by fork. As a pickle it arrives as a page of the worker's own.
+    """
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _PAGE_BYTES)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self._owner, self._seen, self._child = os.getpid(), 0, 0
+
+    def __reduce__(self) -> tuple[type[Page], tuple[()]]:
+        return Page, ()
+
+    @property
+    def own(self) -> bool:
+        """Whether this process made the page."""
+        return self._owner == os.getpid()
+
+    @property
+    def running(self) -> bool:
+        """Whether a child is at work."""
+        return bool(self._read()[1])
+
+    def begin(self, child: int) -> None:
+        """A child of this process is at work; or is about to be, with a number of -1."""
+        self._child = child
+        count, _, begun, length = self._read()
+        _HEAD.pack_into(self._memory, 0, count, child, begun if child > 0 else time.monotonic(), length)
+
+    def take(self, wait_s: float = 0) -> Any:
+        """The last answer, if this process has not had it; else None. Raises LookupError where a child gave none.
+
+        wait_s  how long to wait for a child that is at work
+        """
+        deadline = time.monotonic() + wait_s
+        while True:
+            count, child, begun, length = self._read()
+            if count > self._seen:
+                self._seen = count
+                self._reap(0)
+                return pickle.loads(self._memory[_HEAD.size : _HEAD.size + length])
+            if child and self._is_over(child, begun) and self._read()[0] == count:
+                _HEAD.pack_into(self._memory, 0, count, 0, 0.0, length)
+                raise LookupError("the process that tried it did not end as it should have")
+            if not child or time.monotonic() >= deadline:
+                return None
+            time.sleep(0.002)
+
+    def answer(self, value: Any) -> None:
+        """In a child: what take() gives."""
+        content = pickle.dumps(value)
+        self._memory[_HEAD.size : _HEAD.size + len(content)] = content
+        _HEAD.pack_into(self._memory, 0, self._read()[0] + 1, 0, 0.0, len(content))
+
+    def close(self) -> None:
+        """Ends a child that is at work; for the process that made the page."""
+        child = self._read()[1]
+        if self.own and child > 0:
+            with suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+            self._reap(0)
+
+    def _read(self) -> tuple[int, int, float, int]:
+        count, child, begun, length = _HEAD.unpack_from(self._memory)
+        return count, child, begun, length
+
+    def _reap(self, options: int) -> bool:
+        """Whether there is no child of this process any more."""
+        with suppress(OSError):
+            if self._child > 0 and os.waitpid(self._child, options)[0] == 0:
+                return False
+        self._child = 0
+        return True
+
+    def _is_over(self, child: int, begun: float) -> bool:
+        if self._child > 0:
+            return self._reap(os.WNOHANG)
+        if time.monotonic() - begun > LIMIT_S + 1:
+            return True
+        try:
+            os.kill(child, 0) if child > 0 else None
+        except OSError:
+            return True
+        return False
+
+
+def begin(page: Page, work: Callable[[], Any]) -> None:
+    """Forks a child that answers with what `work` gives, which must not raise. Raises OSError if that is not to be."""
+    ready, told = os.pipe()
+    positions = any(fd > _STDERR and _is_regular(fd) for fd in _open_files())
+    page.begin(-1)
+    child = _fork()
+    if child == 0:
+        try:
+            os.close(ready)
+            _isolate(page, told)
+            page.answer(work())
+        finally:
+            os._exit(0)
+    os.close(told)
+    if child < 0:
+        os.close(ready)
+        page.begin(0)
+        raise OSError("no process could be forked")
+    # It may have answered already.
+    if page.running:
+        page.begin(child)
+    if positions:
+        # Until it has positions of its own in files that both have open.
+        select.select([ready], [], [], LIMIT_S)
+    os.close(ready)
+
+
+class Apart:
+    """One half of what begin() runs: a process of its own, which gives what a function returns."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._fd, write = os.pipe()
+        child = _fork()
+        if child == 0:
+            try:
+                os.close(self._fd)
+                _die_with_parent()
+                content = pickle.dumps(_outcome(function))
+                with open(write, "wb") as file:
+                    file.write(content)
+            finally:
+                os._exit(0)
+        os.close(write)
+        if child < 0:
+            os.close(self._fd)
+            raise OSError("no process could be forked")
+
+    def result(self) -> Any:
+        """What the function returned. Raises what it raised, or EOFError where its process died."""
+        with open(self._fd, "rb") as file:
+            content = file.read()
+        if not content:
+            raise EOFError("the process that ran it died")
+        value, error = pickle.loads(content)
+        if error is not None:
+            raise error
+        return value
+
+
+def run_apart(*functions: Callable[[], Any]) -> list[Any]:
+    """What functions give, each in a process of its own, side by side."""
+    return [each.result() for each in [Apart(function) for function in functions]]
+
+
+def _outcome(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    try:
+        value = function()
+        pickle.dumps(value)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            return None, RuntimeError(f"{type(error).__name__}: {error}")
+        return None, error
+    return value, None
+
+
+def _fork() -> int:
+    """os.fork, without its warning of threads: what runs in the child does without them. -1 where there is none."""
+    if not hasattr(os, "fork"):
+        return -1
+    drawn = random.getstate()
+    # In place: a change that the module is told of would have all warnings come again that came before.
+    warnings.filters.insert(0, _THREADS)  # type: ignore[attr-defined]
+    try:
+        child = os.fork()
+    except OSError:
+        return -1
+    finally:
+        warnings.filters.remove(_THREADS)  # type: ignore[attr-defined]
+    if child == 0:
+        random.setstate(drawn)  # Python seeds its generator anew in a child
+    return child
+
+
+# Python's filter for its warning of a fork beside threads.
+_THREADS = ("ignore", re.compile(".*multi-threaded, use of fork"), DeprecationWarning, None, 0)
+
+
+@cache
+def _libc() -> Any:
+    """The C library, whose functions are called with the GIL held."""
+    return ctypes.PyDLL(None)
+
+
+# Isolation
+
+
+def _isolate(page: Page, told: int) -> None:
+    global _here
+    _here = True
+    for fd in _open_files():
+        if fd != told:
+            _own(fd)
+    os.close(told)  # what follows is nobody's matter but ours
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LIMIT_S)
+    with suppress(OSError):
+        os.nice(_NICENESS)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _read_only(page)
+    _one_thread()
+
+
+def _one_thread() -> None:
+    """Pools of threads did not come along in the fork."""
+    torch, cv2 = sys.modules.get("torch"), sys.modules.get("cv2")
+    with suppress(Exception):
+        if torch is not None:
+            torch.set_num_threads(1)
+    with suppress(Exception):
+        if cv2 is not None:
+            cv2.setNumThreads(0)
+
+
+def _open_files() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        return list(range(min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _MAX_FDS)))
+
+
+def _is_regular(fd: int) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(fd).st_mode)
+    except OSError:
+        return False
+
+
+def _own(fd: int) -> None:
+    """Gives a regular file a position of its own, to read only. All else leads nowhere."""
+    try:
+        regular = _is_regular(fd)
+        own = os.open(f"/proc/self/fd/{fd}" if regular else os.devnull, os.O_RDONLY if regular else os.O_RDWR)
+    except OSError:
+        with suppress(OSError):
+            os.close(fd)
+        return
+    if regular:
+        with suppress(OSError):
+            os.lseek(own, os.lseek(fd, 0, os.SEEK_CUR), os.SEEK_SET)
+    os.dup2(own, fd)
+    os.close(own)
+
+
+def _read_only(page: Page) -> None:
+    """Makes all memory that other processes share readable only: who writes there ends, and that is told of."""
+    for first, last in _shared():
+        if not first <= page.address < last:
+            _libc().mprotect(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.PROT_READ)
+
+
+def _shared() -> Iterator[tuple[int, int]]:
+    """Where memory is that is shared and can be written; not that of devices."""
+    with open("/proc/self/maps") as maps:
+        lines = maps.read().splitlines()
+    for line in lines:
+        place, how, _, _, _, *path = line.split(maxsplit=5)
+        device = bool(path) and path[0].startswith("/dev/") and not path[0].startswith(("/dev/shm/", "/dev/zero"))
+        if how[1] == "w" and how[3] == "s" and not device:
+            first, last = place.split("-")
+            yield int(first, 16), int(last, 16)
+
+
+def _die_with_parent() -> None:
+    parent = os.getppid()
+    _libc().prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+# What reaches outside of a process, by the names of Python's audit events.
+_OUTSIDE = frozenset(
+    (
+        *("os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link", "os.mkdir"),
+        *("os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system", "os.truncate"),
+        *("os.utime", "socket.bind", "socket.connect", "socket.sendmsg", "socket.sendto", "subprocess.Popen"),
+    )
+)
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open":
+        path, mode, flags = arguments
+        writes = flags & _WRITES if isinstance(flags, int) else isinstance(mode, str) and set(mode) & set("wax+")
+        if not writes or path == os.devnull or isinstance(path, int):  # a file that is open already
+            return
+        what = f"opens {path!r} to write"
+    elif event in _OUTSIDE:
+        what = f"calls {event}"
+    else:
+        return
+    _touched.append(what)
+    raise PermissionError(f"goloader: this is a trial run, which {what}")
+
+
+@contextmanager
+def restrict() -> Iterator[None]:
+    """Within it, nothing outside of this process can be changed, as far as the system lets us. In a child only."""
+    _forbid_writing()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    sys.addaudithook(_audit)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+# Landlock: the system calls' numbers, and all ways to change a file system that its first version knows.
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446
+_CHANGES = 0b1_1111_1111_0010
+
+
+def _forbid_writing() -> None:
+    """Keeps code in C from changing files too, where the kernel has Landlock."""
+    libc = _libc()
+    attributes = ctypes.c_uint64(_CHANGES)
+    ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(8), ctypes.c_uint32(0))
+    if ruleset < 0:
+        return
+    if libc.prctl(38, 1, 0, 0, 0) == 0:  # PR_SET_NO_NEW_PRIVS
+        libc.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    os.close(ruleset)
