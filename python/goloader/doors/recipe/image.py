@@ -435,17 +435,23 @@ def _begin(image: StandInImage) -> Recipe | None:
             raise TroubleError("the file was closed before the image was decoded")
         state["_loaded"] = True
         if guarded():
-            _decode(made, state["_session"])
+            _decode(image, made)
     return made
 
 
-def _decode(made: Recipe, session: Session) -> None:
+def _decode(image: StandInImage, made: Recipe) -> None:
     """Raises what Pillow raises where it decodes a file, for code that handles that."""
-    value, native = bytes_of_image(made), session.native
-    if value is None or native is None:
-        made.carry_out()
-    else:
-        native.run([value])
+    state = image.__dict__
+    value, native = bytes_of_image(made), state["_session"].native
+    try:
+        if value is None or native is None:
+            made.carry_out()
+        else:
+            native.run([value])
+    except Exception:
+        state["_loaded"] = False
+        become_real(image, "", note=False)  # as Pillow leaves it
+        raise
 
 
 def _records(made: Recipe, steps: int = 1) -> bool:
