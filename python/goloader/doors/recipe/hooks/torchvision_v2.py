@@ -398,7 +398,7 @@ def _coloured(
     shown, fused = bytes_of(image), value("torch.add")
     if shown is None or fused is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
         return None
-    if not holds(f"torchvision.tensor.{name}"):
+    if torch.get_default_dtype() != torch.float32 or not holds(f"torchvision.tensor.{name}"):
         return None
     if shown.mode != "RGB" and name in ("grey", "saturation", "hue"):
         return None
