@@ -339,7 +339,8 @@ def _noted(mode: str, size: tuple[int, int]) -> Any:
     class Noted(Image.Image):
         def __init__(self, size: tuple[int, int], made: bytes) -> None:
             super().__init__()
-            self._mode, self._size, self.steps = mode, size, made
+            self._size, self.steps = size, made
+            self.__dict__.update(_mode=mode, mode=mode)  # the latter is Pillow's up to 10.0
 
         def copy(self) -> Any:
             return self
