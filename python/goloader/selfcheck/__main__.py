@@ -16,7 +16,7 @@ from .behaviour import digest
 
 def main() -> None:
     for module in ("PIL.Image", "torch", "torchvision.transforms.v2", "torchvision.io", "cv2"):
-        with suppress(ImportError):
+        with suppress(Exception):  # whatever is wrong with it, it is not there
             import_module(module)
     print(*map(libraries.version, libraries.NAMES), sep=", ")
     for name in names():
