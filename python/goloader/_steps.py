@@ -29,6 +29,7 @@ __all__ = [
     "grayscale",
     "hue",
     "lookup",
+    "needs",
     "opencv_affine",
     "opencv_from_hsv",
     "opencv_gray",
@@ -55,6 +56,37 @@ _NUMBER_MAX = 1e30  # of a matrix: far from what is not finite
 # A core/recipe.Step in wire form: kind, filter, mode, channels, fill, shift, left, top, right, bottom, width, height.
 # Behind it comes what some kinds have more.
 _STEP = struct.Struct("<4B4B6i")
+
+
+# Bytes that kinds have more.
+_MORE = {7: 768, 8: 4, 9: 4, 10: 4, 11: 4, 15: 48, 16: 64, 19: 4, 20: 12, 21: 248, 22: 104, 25: 12}
+# Behaviours of other libraries (goloader.selfcheck) that a step stands for, by its kind; or by its kind and filter.
+_NEEDS: dict[Any, str] = {
+    0: "pillow.crop", 2: "pillow.transpose", 3: "pillow.transpose", 4: "pillow.expand", 5: "pillow.luma",
+    6: "opencv.grey", 8: "pillow.brightness", 9: "pillow.contrast pillow.luma", 10: "pillow.saturation",
+    11: "pillow.sharpness", 12: "pillow.hue", 13: "pillow.autocontrast", 14: "pillow.equalize",
+    17: "pillow.transpose", 20: "pillow.blur", 21: "torch.convolve", 22: "pillow.kernel", 23: "opencv.to_hsv",
+    24: "opencv.from_hsv",
+    (1, 0): "pillow.resize.nearest", (1, 1): "pillow.resize.lanczos", (1, 2): "pillow.resize.bilinear",
+    (1, 3): "pillow.resize.bicubic", (1, 4): "pillow.resize.box", (1, 5): "pillow.resize.hamming",
+    (1, 16): "torchvision.resize.bilinear", (1, 17): "torchvision.resize.bicubic", (1, 18): "torch.resize.nearest",
+    (1, 32): "opencv.resize.nearest", (1, 33): "opencv.resize.linear", (1, 34): "opencv.resize.area",
+    (15, 0): "pillow.affine.nearest", (15, 2): "pillow.affine.bilinear", (15, 3): "pillow.affine.bicubic",
+    (15, 32): "opencv.warp.nearest", (15, 33): "opencv.warp.linear",
+    (16, 0): "pillow.perspective.nearest", (16, 2): "pillow.perspective.bilinear",
+    (16, 3): "pillow.perspective.bicubic",
+}  # fmt: skip
+
+
+def needs(steps: bytes) -> tuple[str, ...]:
+    """The behaviours that steps, one behind the other, stand for."""
+    found: list[str] = []
+    at = 0
+    while at < len(steps):
+        kind, filtering = steps[at], steps[at + 1]
+        found += (_NEEDS.get(kind) or _NEEDS.get((kind, filtering), "")).split()
+        at += _STEP.size + _MORE.get(kind, 0)
+    return tuple(found)
 
 
 def crop(left: int, top: int, width: int, height: int) -> bytes:

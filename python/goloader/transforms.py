@@ -63,6 +63,10 @@ class Geometry:
         """The step as the core's plan has it."""
         raise NotImplementedError
 
+    def needs(self) -> tuple[str, ...]:
+        """The behaviours (goloader.selfcheck) of the libraries in whose place the core takes the step."""
+        return ()
+
     def size_after(self, size: Size | None) -> Size | None:
         """(height, width) after the step for an image of `size`; None while it depends on the image."""
         return size
@@ -110,6 +114,9 @@ class Resize(Geometry):
             "filter": self.interpolation,
         }
 
+    def needs(self) -> tuple[str, ...]:
+        return (_resize_of(self.interpolation),)
+
     def size_after(self, size: Size | None) -> Size | None:
         wanted = self._size
         if len(wanted) == 2:
@@ -149,6 +156,9 @@ class CenterCrop(Geometry):
 
     def to_plan(self) -> dict[str, Any]:
         return {"op": "center_crop", "size": list(_pair(self.size))}
+
+    def needs(self) -> tuple[str, ...]:
+        return "pillow.crop", "pillow.expand"
 
     def size_after(self, size: Size | None) -> Size | None:
         return _pair(self.size)
@@ -196,6 +206,9 @@ class RandomCrop(Geometry):
             "padding_mode": self.padding_mode,
             "api": self.api,
         }
+
+    def needs(self) -> tuple[str, ...]:
+        return "torch.randint", "pillow.crop", "pillow.expand"
 
     def size_after(self, size: Size | None) -> Size | None:
         return _pair(self.size)
@@ -258,6 +271,9 @@ class RandomResizedCrop(Geometry):
             "api": self.api,
         }
 
+    def needs(self) -> tuple[str, ...]:
+        return "torch.uniform", "torch.randint", "pillow.crop", _resize_of(self.interpolation)
+
     def size_after(self, size: Size | None) -> Size | None:
         return _pair(self.size)
 
@@ -276,6 +292,9 @@ class _RandomFlip(Geometry):
 
     def to_plan(self) -> dict[str, Any]:
         return {"op": self.op, "p": self.p}
+
+    def needs(self) -> tuple[str, ...]:
+        return "torch.rand", "pillow.transpose"
 
 
 @dataclass(frozen=True)
@@ -321,6 +340,9 @@ class Pad(Geometry):
             "padding_mode": self.padding_mode,
         }
 
+    def needs(self) -> tuple[str, ...]:
+        return ("pillow.expand",)
+
     def size_after(self, size: Size | None) -> Size | None:
         if size is None:
             return None
@@ -341,6 +363,9 @@ class Grayscale(Geometry):
 
     def to_plan(self) -> dict[str, Any]:
         return {"op": "grayscale", "channels": self.num_output_channels}
+
+    def needs(self) -> tuple[str, ...]:
+        return ("pillow.luma",)
 
     def channels_after(self, channels: int) -> int:
         return self.num_output_channels
@@ -420,6 +445,14 @@ def filter_name(value: str | int) -> str:
     if name is None or name not in (*FILTERS.values(), *TENSOR_FILTERS, TORCH_NEAREST):
         raise ValueError(f"interpolation should be one of {', '.join(FILTERS.values())}, but got {value!r}")
     return name
+
+
+def _resize_of(filter: str | int) -> str:
+    """The behaviour of a resize by the filter of that name."""
+    name = str(filter)
+    if name == TORCH_NEAREST:
+        return "torch.resize.nearest"
+    return f"torchvision.resize.{name[6:]}" if name in TENSOR_FILTERS else f"pillow.resize.{name}"
 
 
 def _bounds(value: Sequence[float], name: str, least: float, most: float) -> tuple[float, float]:

@@ -11,8 +11,8 @@ import pytest
 from op_library import BOX_BLUR, CONVOLVE, STENCIL, Bytes, Pass, Worker, identity, noise, planar, side
 from PIL import Image, ImageFilter
 
+from goloader import selfcheck
 from goloader._steps import filter_of
-from goloader.plan.probe import torch_convolves
 
 
 def blurring(chosen: ImageFilter.Filter) -> list[Pass]:
@@ -102,9 +102,9 @@ def test_what_pillow_refuses_is_left_to_it() -> None:
 
 @pytest.mark.parametrize("api", ["torchvision.transforms", "torchvision.transforms.v2"])
 def test_the_convolution_equals_torchvision(worker: Worker, api: str) -> None:
-    """Where torch_convolves() says that torch adds as core/op does."""
+    """Where selfcheck says that torch adds as core/op does."""
     functional = pytest.importorskip(f"{api}.functional")
-    if not torch_convolves():
+    if not selfcheck.holds("torch.convolve"):
         pytest.skip("torch adds in another order here")
     blur_step = importlib.import_module("goloader.doors.recipe.hooks.blur").blur_step
     module = "_misc" if api.endswith("v2") else "_functional_tensor"
@@ -133,7 +133,7 @@ def test_torch_with_fewer_bits_or_without_onednn_is_left_to_itself() -> None:
     torch = pytest.importorskip("torch")
     blur_step = importlib.import_module("goloader.doors.recipe.hooks.blur").blur_step
     arguments = functional._get_gaussian_kernel1d, 5, 1.5, (20, 30), "RGB"
-    assert (blur_step(*arguments) is not None) == torch_convolves()
+    assert (blur_step(*arguments) is not None) == selfcheck.holds("torch.convolve")
     with torch.autocast("cpu"):
         assert blur_step(*arguments) is None
     with torch.backends.mkldnn.flags(enabled=False):

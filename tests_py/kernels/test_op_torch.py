@@ -11,14 +11,14 @@ import torch
 from op_library import TORCH_COLOUR, Pass, Worker, identity, noise, side
 from torchvision.transforms.v2 import functional as F
 
-from goloader.plan.probe import torch_fuses
+from goloader import selfcheck
 
 GREY, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST = range(6)
 FACTORS = (0.0, 1.0, 0.3, 0.5, 1 / 3, 1.9, 2.0, 25.0, 1e-9, float(np.nextafter(np.float32(1), 2)))
 
 
 def check(worker: Worker, pixels: Any, mode: int, function: Callable[..., Any], factor: float | None = None) -> None:
-    one = Pass(kind=TORCH_COLOUR, mode=mode, fused=bool(torch_fuses()))
+    one = Pass(kind=TORCH_COLOUR, mode=mode, fused=selfcheck.value("torch.add"))
     if factor is not None:
         one.factor, one.rest = factor, 1.0 - factor
     image = torch.from_numpy(pixels.reshape(*pixels.shape[:2], -1)).permute(2, 0, 1).contiguous()
@@ -33,7 +33,7 @@ def all_colours() -> Any:
 
 
 def test_torch_adds_in_a_known_way() -> None:
-    assert torch_fuses() is not None
+    assert selfcheck.holds("torch.add")
 
 
 @pytest.mark.parametrize("mode", [CONTRAST, SATURATION, SHARPNESS])

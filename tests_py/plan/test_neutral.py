@@ -26,10 +26,11 @@ def test_nothing_of_torch_is_imported() -> None:
     code = """
 import sys
 import goloader.plan, goloader.transforms as G
-from goloader.plan import make_arrays, probe
+from goloader.plan import make_arrays, make_folder
+from goloader.plan.paths import Files
 import numpy as np
 make_arrays([np.zeros(3)]).to_json()
-probe.world(torch=False)
+make_folder("photos", Files.of([]), [G.RandomResizedCrop(3), G.ToArray()]).to_json()
 assert not {"torch", "torchvision"} & sys.modules.keys()
 """
     source = Path(sys.modules["goloader.plan"].__file__ or "").parents[2]

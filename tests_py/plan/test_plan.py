@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL
 import pytest
 import torch
 import torchvision.transforms as T
@@ -15,9 +16,11 @@ from interpret import run
 from PIL import Image
 from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, Subset, default_collate, default_convert
 from torch.utils.data._utils import collate
-from torchvision.datasets import ImageFolder
+from torchvision.datasets import MNIST, ImageFolder
 from torchvision.transforms import v2
 
+from goloader import selfcheck
+from goloader import transforms as G
 from goloader.plan import Explanation, Plan, Refusal, Row, explain, make, make_arrays, make_folder
 from goloader.plan.paths import Files
 from goloader.plan.samplers import index_batches
@@ -84,7 +87,7 @@ def test_the_json_is_the_schemas(photos: Path) -> None:
     assert parsed["source"] == {"kind": "folder"}
     assert parsed["output"] == {"dtype": "float32", "channels": 3}
     assert set(parsed["rng"]) == {"fma", "correctly_rounded_exp"}
-    assert parsed["pillow"] == {"pass_order": plan.world.pass_order, "max_pixels": Image.MAX_IMAGE_PIXELS}  # type: ignore[union-attr]
+    assert parsed["pillow"] == {"pass_order": plan.rules.pass_order, "max_pixels": Image.MAX_IMAGE_PIXELS}  # type: ignore[union-attr]
     (part,) = parsed["parts"]
     assert part["count"] == 23
     assert [step["op"] for step in part["transforms"]] == ["random_resized_crop", "random_horizontal_flip"]
@@ -196,15 +199,28 @@ def test_patched_collate_functions_are_refused(photos: Path, name: str, monkeypa
     assert refused(loader).stage == "collate"
 
 
-def test_a_world_that_is_not_known_keeps_everything_with_torch(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from goloader.plan import probe
+def test_what_behaves_otherwise_keeps_only_what_needs_it_with_torch(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(selfcheck._found, "pillow.resize.bilinear", None)
+    resized = refused(DataLoader(folder(photos, T.Resize((20, 30))), 2))
+    assert (resized.what, resized.why) == (f"Pillow {PIL.__version__}", "its bilinear resize is not the one known")
+    planned(DataLoader(folder(photos, T.Resize((20, 30), T.InterpolationMode.NEAREST)), 2))
+    planned(DataLoader(folder(photos, T.RandomCrop(20), T.RandomHorizontalFlip()), 2))
+    with pytest.raises(RuntimeError, match="bilinear resize"):
+        make_folder(photos, Files.of([]), [G.Resize(20)])
+    make_folder(photos, Files.of([]), [G.CenterCrop(20)])
 
-    monkeypatch.setattr(
-        probe, "world", lambda **_: Refusal("transform", "Pillow 99", "its resize is not the one known")
-    )
-    assert refused(DataLoader(folder(photos), 2)).what == "Pillow 99"
-    with pytest.raises(RuntimeError, match="Pillow 99"):
+
+def test_a_decoder_that_behaves_otherwise_keeps_files_with_torch(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(selfcheck._found, "pillow.decode.jpeg", None)
+    assert refused(DataLoader(folder(photos), 2)).why == "its JPEG decoder is not the one known"
+    with pytest.raises(RuntimeError, match="JPEG decoder"):
         make_folder(photos, Files.of([]))
+    pictures = MNIST.__new__(MNIST)
+    pictures.data, pictures.targets = torch.zeros(3, 28, 28, dtype=torch.uint8), torch.arange(3)
+    pictures.transform, pictures.target_transform = T.ToTensor(), None
+    planned(DataLoader(pictures, 2))
 
 
 def test_unchanged(photos: Path) -> None:

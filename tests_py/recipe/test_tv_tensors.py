@@ -24,6 +24,7 @@ from torchvision.transforms.v2 import functional as F
 import goloader
 from goloader.doors.recipe import door
 from goloader.doors.recipe.same import difference
+from goloader.selfcheck import holds
 
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
 
@@ -189,6 +190,22 @@ def test_a_return_type_that_was_set_is_kept(run: Any, jpeg: str) -> None:
 
     want, got = added(jpeg), run(added, jpeg)[0]
     assert type(want) is type(got) is tv_tensors.Image and torch.equal(want, got)
+
+
+def test_colours_of_another_default_dtype_are_torch_s(run: Any, jpeg: str) -> None:
+    """Bytes times a factor are of the default dtype."""
+
+    def coloured(path: str) -> Any:
+        torch.set_default_dtype(torch.float64)
+        try:
+            image = F.to_image(Image.open(path).convert("RGB"))
+            return [F.adjust_saturation(image, n / 7) + 0 for n in range(12)]
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    assert holds("torchvision.tensor.saturation")
+    want, got = coloured(jpeg), run(coloured, jpeg)[0]
+    assert all(torch.equal(one, other) for one, other in zip(want, got, strict=True))
 
 
 class Pairs(data.Dataset[Any]):

@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -23,9 +24,9 @@ from .. import transforms as T
 from ..arrays import FileArray
 from ..arrays.mapped import file_of
 from ..seek_index import SeekIndex
-from . import probe
 from .explain import Explanation, Row, number_of
 from .lowered import Lowered, lower_neutral
+from .needs import DECODERS, RESIZES, Rules, check_pillow_plugins, max_pixels, require, rules, steps_of
 from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED
@@ -80,7 +81,7 @@ class Plan:
     kind: Literal["folder", "pairs", "pixels", "array", "recipe"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
-    world: probe.World | None
+    rules: Rules | None
     rows: tuple[Row, ...]
     files: Files | None = None
     pixels: tuple[Pixels, ...] = ()
@@ -154,11 +155,11 @@ class Plan:
         if self.kind == "array":
             source["fields"] = [field.to_plan() for field in self.fields]
         else:
-            assert self.world is not None  # images have one
-            pillow = {"pass_order": self.world.pass_order, "max_pixels": probe.max_pixels()}
+            assert self.rules is not None  # images have some
+            pillow = {"pass_order": self.rules.pass_order, "max_pixels": max_pixels()}
             if self.kind != "recipe":
                 output = {"dtype": self.dtype, "channels": self.channels}
-                rng = {"fma": self.world.fma, "correctly_rounded_exp": self.world.correctly_rounded_exp}
+                rng = {"fma": self.rules.fma, "correctly_rounded_exp": self.rules.correctly_rounded_exp}
             if self.kind in ("folder", "pairs", "recipe") and self.seek_index is not None:
                 seek_index = self.seek_index.to_plan()
             if self.kind == "recipe":
@@ -195,7 +196,7 @@ class Plan:
         return (
             self.samples is not None
             and _check_loader(loader) == self.collation
-            and (self.world is None or probe.check_pillow_plugins() is None)
+            and (self.rules is None or check_pillow_plugins() is None)
             and self.batched == loader._auto_collation
             and self.seek_index == _seek_index(loader)
             and self.samples.unchanged(loader.dataset)
@@ -208,7 +209,7 @@ class Plan:
         return (
             self.samples is not None
             and self.samples.unchanged(loader.dataset)
-            and (self.world is None or probe.check_pillow_plugins() is None)
+            and (self.rules is None or check_pillow_plugins() is None)
             and collate.of(loader) == self.collation
         )
 
@@ -243,7 +244,7 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | 
         kind="array",
         length=samples.length,
         parts=((samples.length, None),),
-        world=None,
+        rules=None,
         rows=_rows(loader, samples, collation, [_arrays_row(loader, samples)]),
         fields=fields,
         collation=collation,
@@ -254,10 +255,7 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | 
 
 
 def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | Refusal:
-    world = probe.world()
-    if isinstance(world, Refusal):
-        return world
-    refusal = probe.check_pillow_plugins()
+    refusal = check_pillow_plugins()
     if refusal is not None:
         return refusal
     whole = [part.lowered for part in samples.parts]
@@ -278,13 +276,17 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
             # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
             if not lowered.contiguous or lowered.channels == 1:
                 return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
+    try:
+        found = _rules(whole, in_files=not samples.in_memory)
+    except RefusalError as refused:
+        return refused.refusal
     return Plan(
         kind="pairs" if targets else "pixels" if samples.in_memory else "folder",
         length=samples.length,
         parts=tuple((len(part), part.lowered) for part in samples.parts),
         pixels=samples.pixels,
         labels=samples.labels,
-        world=world,
+        rules=found,
         rows=_rows(
             loader,
             samples,
@@ -306,6 +308,16 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
         seek_index=_seek_index(loader),
         collation=collation,
     )
+
+
+def _rules(parts: Sequence[Lowered], *, in_files: bool, torch: bool = True) -> Rules:
+    """The variants that hold here of what the parts need. Raises RefusalError if something else holds."""
+    names = steps_of(parts)
+    if not torch:
+        names = [name for name in names if name.startswith("pillow.")]
+    require("source", *(DECODERS if in_files else ()))
+    require("transform", *names)
+    return rules(names, torch=torch)
 
 
 def _common_size(parts: Sequence[Lowered]) -> T.Size | None:
@@ -351,15 +363,17 @@ def make_folder(
     Without transforms images are [3, h, w] uint8.
     """
     lowered = lower_neutral(transforms)
-    world = probe.world(torch=False)
-    match world:
-        case Refusal():
-            raise RuntimeError(str(world))
+    with suppress(ImportError):
+        import PIL.Image  # noqa: F401 - whose pixels these are to be
+    try:
+        found = _rules([lowered], in_files=True, torch=False)
+    except RefusalError as refused:
+        raise RuntimeError(str(refused)) from None
     return Plan(
         kind="folder",
         length=len(files),
         parts=((len(files), lowered),),
-        world=world,
+        rules=found,
         rows=(
             _source_row(f"{number_of(len(files), 'file')} in {os.fspath(root)}", 1.0 - files.native_share()),
             *_seek_rows(seek_index),
@@ -409,7 +423,7 @@ def make_arrays(
         kind="array",
         length=count,
         parts=((count, None),),
-        world=None,
+        rules=None,
         rows=(Row("source", what, "Go"),),
         fields=tuple(
             Field(dtypes[name], array.shape[1:], (Array.of(array),), views=(View((number,)),))
@@ -425,14 +439,16 @@ def make_recipes(named_files: int = 0, seek_index: SeekIndex | None = None) -> P
 
     What is remembered of `named_files` files is not kept between runs: their paths come and go with the batches.
     """
-    world = probe.world()
-    if isinstance(world, Refusal):
-        return world
-    return probe.check_pillow_plugins() or Plan(
+    try:
+        require("source", *DECODERS)
+        found = rules(RESIZES)
+    except RefusalError as refused:
+        return refused.refusal
+    return check_pillow_plugins() or Plan(
         kind="recipe",
         length=0,
         parts=(),
-        world=world,
+        rules=found,
         rows=(),
         seek_index=None if seek_index is None else replace(seek_index, path=None),
         named_files=named_files,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,6 +31,9 @@ class Steps(T.Geometry):
     def to_plan(self) -> dict[str, Any]:
         return {"op": "steps", "steps": _text(self.wire)}
 
+    def needs(self) -> tuple[str, ...]:
+        return _needs((self.wire,))
+
 
 @dataclass(frozen=True)
 class RandomApply(T.Geometry):
@@ -46,6 +49,9 @@ class RandomApply(T.Geometry):
 
     def to_plan(self) -> dict[str, Any]:
         return {"op": "random_apply", "p": self.p, "transforms": [step.to_plan() for step in self.steps]}
+
+    def needs(self) -> tuple[str, ...]:
+        return "torch.rand", *(name for step in self.steps for name in step.needs())
 
     def size_after(self, size: T.Size | None) -> T.Size | None:
         applied = size
@@ -71,6 +77,11 @@ class ColorJitter(T.Geometry):
     def to_plan(self) -> dict[str, Any]:
         ranges = {name: getattr(self, name) for name in ("brightness", "contrast", "saturation", "hue")}
         return {"op": "color_jitter"} | {name: drawn and list(drawn) for name, drawn in ranges.items()}
+
+    def needs(self) -> tuple[str, ...]:
+        names = ("brightness", "contrast", "saturation", "hue")
+        used = (f"pillow.{name}" for name in names if getattr(self, name) is not None)
+        return "torch.randperm", "torch.uniform", "pillow.luma", *used
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,10 @@ class Augment(T.Geometry):
         ]
         return {"op": "augment", "rounds": self.rounds, "choices": choices, "api": self.api}
 
+    def needs(self) -> tuple[str, ...]:
+        steps = (steps for each in self.choices for steps in (*each.up, *each.down))
+        return "torch.rand", "torch.randint", *_needs(steps)
+
 
 @dataclass(frozen=True)
 class PolicyStep:
@@ -128,6 +143,14 @@ class AutoAugment(T.Geometry):
             for policy in self.policies
         ]
         return {"op": "auto_augment", "policies": policies, "api": self.api}
+
+    def needs(self) -> tuple[str, ...]:
+        steps = (steps for policy in self.policies for half in policy for steps in (half.up, half.down))
+        return "torch.rand", "torch.randint", *_needs(steps)
+
+
+def _needs(wires: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(sorted({name for wire in wires for name in _steps().needs(wire)}))
 
 
 def _text(wire: bytes) -> str:
@@ -316,7 +339,8 @@ def _noted(mode: str, size: tuple[int, int]) -> Any:
     class Noted(Image.Image):
         def __init__(self, size: tuple[int, int], made: bytes) -> None:
             super().__init__()
-            self._mode, self._size, self.steps = mode, size, made
+            self._size, self.steps = size, made
+            self.__dict__.update(_mode=mode, mode=mode)  # the latter is Pillow's up to 10.0
 
         def copy(self) -> Any:
             return self

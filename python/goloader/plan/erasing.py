@@ -43,6 +43,9 @@ class RandomErasing(T.Geometry):
             "table": self.table,
         }
 
+    def needs(self) -> tuple[str, ...]:
+        return "torch.rand", "torch.uniform", "torch.randint"
+
 
 class Filled:
     """What RandomErasing makes of pixels that it erases: a function of a tensor [channels, height, width]."""

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from .. import transforms as T
 from .lowered import Lowered, Target
-from .probe import torch_nearest
 from .refusal import Refusal, RefusalError
 from .tables import Table, as_pil, run_tail
 from .transforms import Form, Lowering, fill_of, lower, read
@@ -90,10 +89,6 @@ class _TargetForm(Form):
             raise RefusalError("transform", type(step).__name__, f"what it makes of a {self.kind} target is not known")
         if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
             # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
-            if self.kind == "Mask" and not torch_nearest():
-                raise RefusalError(
-                    "transform", f"torch {torch.__version__}", "its nearest neighbour is not the one known"
-                )
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
         return step
 

@@ -24,7 +24,7 @@ import torch
 from .. import transforms as T
 from . import augments, erasing
 from .lowered import Lowered, walk
-from .probe import torch_resizes
+from .needs import require_class
 from .refusal import Refusal, RefusalError
 from .tables import Table, run_tail
 
@@ -130,6 +130,8 @@ def _lower(transform: Any, form: Form) -> Lowered:
         form.check(each, kind in geometry)
         if kind in nothing:
             continue
+        if kind in geometry or kind in augmenting or kind in erasers:
+            require_class(each)
         if not settled and kind not in settling:
             why = "images come in the mode of their file; Grayscale or v2.RGB in front would settle it"
             raise RefusalError("transform", name, why)
@@ -350,7 +352,7 @@ def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) 
         # torch fails where one pixel comes out.
         alike = each.antialias is True and 1 not in T.edges(each.size or 2, "size", counts=(1, 2))
         number = f"torch_{step.interpolation}"
-        if alike and number in T.TENSOR_FILTERS and torch_resizes():
+        if alike and number in T.TENSOR_FILTERS:
             return replace(step, interpolation=number)
     raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images")
 
@@ -478,6 +480,8 @@ def _random_apply(chance: Any, each: Any, channels: int, size: T.Size | None) ->
         kind = type(child)
         if kind in nothing:
             continue
+        if kind in geometry or kind in augmenting:
+            require_class(child)
         if kind in geometry:
             step = read(geometry[kind], child, left)
             if step is not None:

@@ -6,16 +6,13 @@ for files that it turns by their EXIF orientation, for CMYK, and for what it tak
 
 from __future__ import annotations
 
-import base64
 import os
-import zlib
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _steps
+from ...selfcheck import holds
 from . import header, recipe, switch
 from .recipe import Recipe, Source
 
@@ -165,70 +162,16 @@ def _is_exif_upright(tiff: bytes) -> bool:
     return all(number(at, 2) != _ORIENTATION or number(at + 8, 2) == 1 for at in range(first + 2, end, 12))
 
 
-# Whether the installed OpenCV is the one that the core was compared with: the CRC-32 of what it makes of a picture and
-# of a JPEG file. Its resizes differ between versions and with what it was built with, its decoder with its libjpeg.
-
-# (width, height) before and after, flag of the interpolation, CRC-32.
-_RESIZES = (
-    ((31, 23), (17, 19), 1, 2557060531),
-    ((9, 7), (30, 22), 1, 3113202751),
-    ((24, 16), (12, 8), 1, 1392839353),
-    ((31, 23), (17, 19), 3, 2645818327),
-    ((24, 18), (8, 6), 3, 2290718261),
-    ((9, 20), (14, 11), 3, 4059272484),
-    ((31, 23), (17, 40), 0, 3673579139),
-)
-_GREYS = ((6, 3892423063), (7, 4233826401))
-# 27 x 21, 4:2:0, base 85.
-_JPEG = (
-    "|JeWF01!$>Nk#wx0RR9200961|JwjV02B@n5)Ta&5)cv>6%-gAG9exu93DL^E+jHZKuk+VKt@GST61DhRc%&9Mr4R(ZFhTtf`Lw8jhBplmUD"
-    "iAeE-`3Lje^R7akfOJ0T%Ed{ahKe0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0=}F01*fP6#yFp0U`hb5"
-    "di}c0sq7R7XSbQ0RR910000000000000031O@-Z03{Fr0RsaA0|fv80000000003009C75n&P`F$EJ8LV}T@(f`B%7XbhR0RR91000000000"
-    "0000C91_S@Z03Hzl0s;a80{{R300000000010ssR95fULHF=7AO01N{G00I#M5dc2`#t<;A5OAI_VN@{TG|J531*YxAh)Sj&$>61VZ^J8NO9"
-    "pN(leS&2*g79$O79w(kQ`F0D<eZ8GmE&>zpB=?v6LZb>MY4re!-LY3Le0%>PSwrSXk+4L``RB(H-CB{{TpVs-*^hEbZ@q)FBWmN4%>JwJa*F"
-    "5qw1d*#"
-)
-_JPEG_CRC = 1896930346
-
-
-@cache
 def is_known() -> bool:
-    """Whether the installed OpenCV's pixels are those that the core makes."""
-    import cv2
-
-    if cv2.__version__.split(".")[:2] != ["5", "0"]:
-        return False
-
-    def crc(made: Any) -> int:
-        return zlib.crc32(made.tobytes())
-
-    try:
-        resized = all(
-            crc(cv2.resize(_picture(*before), after, interpolation=flag)) == known
-            for before, after, flag, known in _RESIZES
-        )
-        grey = all(crc(cv2.cvtColor(_picture(31, 23), code)) == known for code, known in _GREYS)
-        return resized and grey and crc(_decode(base64.b85decode(_JPEG), _IMREAD_COLOR_BGR)) == _JPEG_CRC
-    except cv2.error:
-        return False
+    """Whether the installed OpenCV decodes files as the core does."""
+    return holds("opencv.decode.jpeg", "opencv.decode.png")
 
 
-# CRC-32 of HSV to RGB and of an affine transform, of whole vectors and of pixels left behind them, where the processor
-# fuses products and sums.
-_FUSED = (827635228, 2481707648)
-_MATRIX = np.array([[0.9, 0.31, 2.7], [-0.28, 1.1, 3.3]])
-
-
-@cache
 def fuses() -> bool:
-    """Whether the installed OpenCV's pixels are those that the core makes where rounding depends on the processor."""
+    """Whether OpenCV uses the processor as it did when its behaviours were tried: users may tell it not to."""
     import cv2
 
-    if not is_known() or not cv2.useOptimized():
-        return False
-    picture = _picture(75, 40)
-    made = cv2.cvtColor(picture, cv2.COLOR_HSV2RGB), cv2.warpAffine(picture, _MATRIX, (70, 50))
-    return tuple(zlib.crc32(each.tobytes()) for each in made) == _FUSED
+    return bool(cv2.useOptimized())
 
 
 def inverted(matrix: list[float]) -> list[float]:
@@ -238,10 +181,3 @@ def inverted(matrix: list[float]) -> list[float]:
     scale = 1.0 / determinant if determinant != 0 else 0.0
     a, b, d, e = e * scale, b * -scale, d * -scale, a * scale
     return [a, b, -a * c - b * f, d, e, -d * c - e * f]
-
-
-def _picture(width: int, height: int) -> NDArray[np.uint8]:
-    """[height, width, 3], of all values."""
-    numbers = np.arange(height * width * 3, dtype=np.uint32)
-    picture: NDArray[np.uint8] = ((numbers * numbers * np.uint32(2654435761) >> 15) % 256).astype(np.uint8)
-    return picture.reshape(height, width, 3)

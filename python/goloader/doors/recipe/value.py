@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from ... import _steps
+from ...selfcheck import holds
 from . import switch
 from .constant import Constant
 from .layout import Layout, dense
@@ -387,13 +388,24 @@ def of_image(image: Recipe, key: Hashable, function: Callable[[Any], Any], dims:
     key   names the function and its arguments
     dims  extents of the result, as in tail.Pattern
     """
-    made = first(key, function, dims, image.mode)
+    made = first(key, function, dims, image.mode) if all(map(_step_holds, image.steps)) else None
     if made is None:
         return None
     value = Value((image,), (), made.tail, made.order, lambda: function(image.carry_out()))
     lengths = {"h": image.size[1], "w": image.size[0], "c": made.tail.channels, "_": 1}
     layout = _layout_of(made, tuple(lengths[letter] for letter in dims), dims)
     return Recorded(value, layout, made.numpy, made.writeable)
+
+
+def _step_holds(step: bytes) -> bool:
+    """Whether the libraries do here what the core does in a step."""
+    return _hold(_steps.needs(step))
+
+
+@lru_cache(maxsize=64)
+def _hold(names: tuple[str, ...]) -> bool:
+    with switch.off():
+        return holds(*names)
 
 
 def _layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:

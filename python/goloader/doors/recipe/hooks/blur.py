@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .... import _steps
-from ....plan.probe import torch_convolves
+from ....selfcheck import holds
 from .. import switch
 from ..image import derive, is_plain
 
@@ -50,7 +50,7 @@ def blur_step(weights: Weights, kernel_size: Any, sigma: Any, size: tuple[int, i
         return None
     if counts[0] // 2 >= size[0] or counts[1] // 2 >= size[1] or (mode == "L" and min(counts) <= 3):
         return None
-    if not _is_plain_arithmetic() or not torch_convolves():
+    if not _is_plain_arithmetic() or not holds("torch.convolve"):
         return None
     with switch.off():
         cpu = torch.device("cpu")

@@ -21,7 +21,7 @@ from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from .... import _steps
-from ....plan.probe import torch_fuses, torch_nearest, torch_resizes
+from ....selfcheck import holds, value
 from .. import header, recipe, switch
 from ..array import StandInArray
 from ..layout import Layout
@@ -207,7 +207,7 @@ def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> 
         wanted = io.ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
     except KeyError:
         return None
-    if source is None or source.mode not in ("L", "RGB"):
+    if source is None or source.mode not in ("L", "RGB") or not holds("torchvision.decode.jpeg"):
         return None
     if wanted is io.ImageReadMode.RGB:
         source.mode = "RGB"
@@ -261,7 +261,11 @@ def _resized(
     mode = getattr(interpolation, "value", interpolation)
     if shown is None or mode not in _FILTERS:
         return None
-    if not (torch_nearest() if mode == "nearest" else antialias is True and torch_resizes()):
+    if mode == "nearest":
+        known = holds("torch.resize.nearest")
+    else:
+        known = antialias is True and holds(f"torchvision.resize.{mode}")
+    if not known:
         return None
     height, width = _geometry._compute_resized_output_size((shown.size[1], shown.size[0]), size=size, max_size=max_size)
     # Which way a tensor with extents of 1 lies is anybody's choice, and torch fails where one pixel comes out.
@@ -391,8 +395,10 @@ def _coloured(
     session = switch.current()
     if session is None or not isinstance(image, StandInTensor):
         return None
-    shown, fused = bytes_of(image), torch_fuses()
+    shown, fused = bytes_of(image), value("torch.add")
     if shown is None or fused is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
+        return None
+    if torch.get_default_dtype() != torch.float32 or not holds(f"torchvision.tensor.{name}"):
         return None
     if shown.mode != "RGB" and name in ("grey", "saturation", "hue"):
         return None

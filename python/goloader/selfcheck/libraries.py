@@ -1,0 +1,103 @@
+"""What a result depends on besides the tables: the library's files, the processor, and settings that choose kernels."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["NAMES", "stamp", "version"]
+
+# How people call them, by the first part of a behaviour's name.
+NAMES = {"pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV"}
+_MODULES = {"pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2"}
+_ABOUT_PROCESSORS = ("flags", "Features", "model")  # lines of /proc/cpuinfo
+# Settings by which users choose other kernels.
+_SETTINGS = ("ATEN_", "DNNL_", "MKL_", "ONEDNN_", "OPENCV_")
+
+
+def version(library: str) -> str:
+    """Its name and version, for a person."""
+    return f"{NAMES[library]} {getattr(sys.modules.get(_MODULES[library]), '__version__', '')}".rstrip()
+
+
+def stamp(library: str) -> str:
+    """What remembered results of an imported library are kept under; another one where anything differs."""
+    return f"{library} {_tables():08x} {_processor():08x} {_stamp(library)}"
+
+
+@cache
+def _stamp(library: str) -> str:
+    folder = os.path.dirname(_file(library))
+    files = sorted(set(_files(library, folder)))
+    about = ((path, *_about(path)) for path in files)
+    # torchvision's transforms call the other two.
+    rest = "".join(f" {_stamp(each)}" for each in ("torch", "pillow") if library == "torchvision" and _is_there(each))
+    return f"{folder} {zlib.crc32(repr(list(about)).encode()):08x}{rest}"
+
+
+def _is_there(library: str) -> bool:
+    return _MODULES[library] in sys.modules
+
+
+def _file(library: str) -> str:
+    return str(sys.modules[_MODULES[library]].__file__)
+
+
+def _files(library: str, folder: str) -> Iterator[str]:
+    yield _file(library)
+    if library == "pillow":
+        yield str(getattr(sys.modules.get("PIL._imaging"), "__file__", ""))
+        yield from _decoders(os.path.dirname(folder))
+    elif library == "torch":
+        yield from (os.path.join(folder, *part) for part in (("version.py",), ("lib", "libtorch_cpu.so")))
+    elif library == "torchvision":
+        yield os.path.join(folder, "version.py")
+        yield from map(str, Path(folder).glob("*.so"))
+        yield from map(str, Path(folder, "transforms").glob("**/*.py"))
+    else:
+        yield from map(str, Path(folder).glob("*.so"))
+
+
+def _decoders(packages: str) -> Iterator[str]:
+    """The system's libraries that Pillow decodes with, if it did not bring its own: they are replaced without it."""
+    try:
+        with open("/proc/self/maps") as maps:
+            paths = {line.rpartition(" ")[2].strip() for line in maps if "libjpeg" in line or "libz" in line}
+    except OSError:
+        return
+    yield from (path for path in paths if not path.startswith(packages))
+
+
+def _about(path: str) -> tuple[Any, ...]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns
+
+
+@cache
+def _tables() -> int:
+    """Digest of the tables: other tables, other answers."""
+    crc = 0
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        crc = zlib.crc32(path.read_bytes(), crc)
+    return crc
+
+
+@cache
+def _processor() -> int:
+    try:
+        with open("/proc/cpuinfo") as file:
+            lines = [
+                line for line in file.read(1 << 14).splitlines() if line.startswith(("flags", "Features", "model"))
+            ]
+    except OSError:
+        lines = []
+    settings = sorted(item for item in os.environ.items() if item[0].startswith(_SETTINGS))
+    return zlib.crc32(repr((sorted(set(lines)), settings, os.uname().machine)).encode())

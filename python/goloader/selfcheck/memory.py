@@ -1,0 +1,58 @@
+"""Results kept on disk: one small JSON file, replaced whole.
+
+Nothing here raises: what cannot be read is tried again, what cannot be written is tried again next time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["load", "store"]
+
+_STAMPS_MAX = 32
+_BYTES_MAX = 1 << 20
+
+
+def _folder() -> str:
+    chosen = os.environ.get("GOLOADER_CACHE")
+    if chosen:
+        return chosen
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "goloader")
+
+
+def _read(path: str) -> dict[str, dict[str, Any]]:
+    with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
+        kept = json.loads(file.read(_BYTES_MAX))
+        if isinstance(kept, dict):
+            return {stamp: found for stamp, found in kept.items() if isinstance(found, dict)}
+    return {}
+
+
+def load(stamp: str) -> dict[str, Any]:
+    """What was found under a stamp; nobody says that it makes sense."""
+    return _read(os.path.join(_folder(), "selfcheck.json")).get(stamp, {})
+
+
+def store(stamp: str, found: dict[str, Any]) -> None:
+    """Keeps more results under a stamp. The stamps that were written longest ago are forgotten."""
+    folder = _folder()
+    if not os.path.isabs(folder):
+        return
+    path = os.path.join(folder, "selfcheck.json")
+    kept = _read(path)
+    kept[stamp] = kept.pop(stamp, {}) | found
+    newest = dict(list(kept.items())[-_STAMPS_MAX:])
+    with suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        number, temporary = tempfile.mkstemp(dir=folder, prefix="selfcheck-")
+        try:
+            with os.fdopen(number, "w") as file:
+                json.dump(newest, file)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)

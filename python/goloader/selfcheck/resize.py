@@ -1,0 +1,100 @@
+"""Pillow's resize, plainly written: every filter, and the orders in which its two passes may come."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ORDERS", "resized", "vertical_first"]
+
+# core/plan.PassOrder, newest first: of Pillow from 13.0, from 12.2, and before.
+ORDERS = ("shrink_first", "tall_first", "horizontal_first")
+
+
+def vertical_first(order: str, size: tuple[int, int], out: tuple[int, int]) -> bool:
+    """Whether the vertical pass comes first; sizes are (width, height)."""
+    (width, height), (out_width, out_height) = size, out
+    if order == "tall_first":
+        return height > 100 * width and out_height < height
+    if order == "shrink_first":
+        return height > out_height and height - out_height > 2 * (width - out_width)
+    return False
+
+
+def resized(pixels: NDArray[np.uint8], out: tuple[int, int], number: int, *, vertical: bool) -> NDArray[np.uint8]:
+    """Pillow's resize of [height, width, ...] to (width, height) by filter `number`, plainly written.
+
+    Source: Pillow, src/libImaging/Resample.c.
+    """
+    first, second = (0, 1) if vertical else (1, 0)
+    for axis in (first, second):
+        length = out[0] if axis == 1 else out[1]
+        if pixels.shape[axis] != length:
+            weights = _weights(pixels.shape[axis], length, number)
+            moved = np.moveaxis(pixels.astype(np.int64), axis, 0)
+            summed = (np.tensordot(weights, moved, axes=1) + (1 << 21)) >> 22
+            pixels = np.moveaxis(np.clip(summed, 0, 255).astype(np.uint8), 0, axis)
+    return pixels
+
+
+def _weights(length: int, out: int, number: int) -> NDArray[np.int64]:
+    """[out, length]: fixed-point weights, 22 bits of fraction."""
+    scale = length / out
+    stretch = max(scale, 1.0)
+    kernel, reach = _KERNELS[number]
+    support = reach * stretch
+    table = np.zeros((out, length), np.int64)
+    for place in range(out):
+        centre = (place + 0.5) * scale
+        low = max(int(centre - support + 0.5), 0)
+        high = min(int(centre + support + 0.5), length)
+        taps = [kernel((x - centre + 0.5) * (1.0 / stretch)) for x in range(low, high)]
+        total = 0.0
+        for tap in taps:
+            total += tap
+        for x, tap in enumerate(taps, low):
+            share = tap / total if total else tap
+            table[place, x] = int(share * (1 << 22) + (0.5 if share >= 0 else -0.5))
+    return table
+
+
+def _box(x: float) -> float:
+    return 1.0 if -0.5 < x <= 0.5 else 0.0
+
+
+def _bilinear(x: float) -> float:
+    return max(1.0 - abs(x), 0.0)
+
+
+# Pillow's are float constants of C: 0.54f and 0.46f.
+_HAMMING_A, _HAMMING_B = float(np.float32(0.54)), float(np.float32(0.46))
+
+
+def _hamming(x: float) -> float:
+    x = abs(x)
+    if x == 0.0:
+        return 1.0
+    if x >= 1.0:
+        return 0.0
+    x *= math.pi
+    return math.sin(x) / x * (_HAMMING_A + _HAMMING_B * math.cos(x))
+
+
+def _bicubic(x: float) -> float:
+    a, x = -0.5, abs(x)
+    if x < 1.0:
+        return ((a + 2.0) * x - (a + 3.0)) * x * x + 1
+    return (((x - 5) * x + 8) * x - 4) * a if x < 2.0 else 0.0
+
+
+def _lanczos(x: float) -> float:
+    return _sinc(x) * _sinc(x / 3) if -3.0 <= x < 3.0 else 0.0
+
+
+def _sinc(x: float) -> float:
+    return math.sin(x * math.pi) / (x * math.pi) if x else 1.0
+
+
+_KERNELS = {1: (_lanczos, 3.0), 2: (_bilinear, 1.0), 3: (_bicubic, 2.0), 4: (_box, 0.5), 5: (_hamming, 1.0)}

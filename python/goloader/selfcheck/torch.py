@@ -1,0 +1,162 @@
+"""torch's behaviours: what its generator draws, and what its kernels make of pixels."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .behaviour import Behaviour, golden, picture
+
+__all__ = ["BEHAVIOURS"]
+
+_MODULE = "torch"
+
+# The first words of a Mersenne Twister (MT19937) seeded with 5489, its authors' default seed.
+_SEED = 5489
+WORDS = (3499211612, 581869302, 3890346734, 3586334585, 545404204, 4161255391, 3922919429, 949333985)
+_SHARES = [(word & 0xFFFFFF) * 2.0**-24 for word in WORDS]
+_STATE_BYTES = 5056
+
+
+def _seeded() -> Any:
+    import torch
+
+    return torch.Generator().manual_seed(_SEED)
+
+
+# ---- draws
+
+
+def _generator() -> bool:
+    return bool(_seeded().get_state().numel() == _STATE_BYTES)
+
+
+def _rand() -> bool:
+    import torch
+
+    return bool(torch.rand(len(WORDS), dtype=torch.float32, generator=_seeded(), device="cpu").tolist() == _SHARES)
+
+
+def _randint() -> bool:
+    import torch
+
+    generator = _seeded()
+    return [int(torch.randint(0, 1000, (1,), generator=generator, device="cpu")) for _ in WORDS] == [
+        word % 1000 for word in WORDS
+    ]
+
+
+def _random() -> bool:
+    import torch
+
+    made = torch.empty((), dtype=torch.int64, device="cpu").random_(generator=_seeded())
+    return int(made) == (WORDS[0] << 32 | WORDS[1]) % 2**63
+
+
+def _permutations() -> Iterator[Any]:
+    import torch
+
+    generator = _seeded()
+    for length in (4, 4, 4, 1, 19, 300):
+        yield torch.randperm(length, generator=generator, device="cpu").tolist()
+
+
+def _uniform() -> bool | None:
+    """Whether uniform_ rounds once, not twice."""
+    import torch
+
+    generator = _seeded()
+    low, high = np.float32(0.08), np.float32(1.0)
+    empty = [torch.empty(1, dtype=torch.float32, device="cpu") for _ in WORDS]
+    got = np.array([each.uniform_(0.08, 1.0, generator=generator).item() for each in empty], np.float32)
+    shares = np.array(_SHARES, np.float32)
+    twice = shares * (high - low) + low
+    # 48 bits of product and the sum fit a float64 closely enough: none of these lies near the middle of two float32.
+    once = (shares.astype(np.float64) * np.float64(high - low) + np.float64(low)).astype(np.float32)
+    return True if np.array_equal(got, once) else False if np.array_equal(got, twice) else None
+
+
+# ---- arithmetic
+
+
+def _fuses() -> bool | None:
+    """Whether Tensor.add_ with alpha rounds once, not twice; None if some of its loops do and others do not."""
+    import torch
+
+    numbers = np.random.default_rng(0)
+    sums, others = (torch.from_numpy(numbers.integers(0, 256, 1 << 12).astype(np.float32)) for _ in range(2))
+    sums.mul_(0.2989)
+    twice = sums.numpy() + others.numpy() * np.float32(0.587)
+    # Products of 8 and 24 bits fit a float64 exactly, and their sums too: no summand is smaller by more than 2^20.
+    once = (sums.numpy().astype(np.float64) + others.numpy().astype(np.float64) * np.float64(np.float32(0.587))).astype(
+        np.float32
+    )
+    found = set()
+    for step in (1, 2, 3):
+        for length in (1, 5, 8, 31, 1000):
+            got = sums[::step][:length].clone().add_(others[::step][:length], alpha=0.587).numpy()
+            found |= {
+                fused
+                for fused, want in ((False, twice), (True, once))
+                if not np.array_equal(got, want[::step][:length])
+            }
+    return None if len(found) != 1 else not found.pop()
+
+
+def _nearest() -> bool:
+    """Whether the nearest neighbour is rounded as core/op/resample_axis.c does."""
+    import torch
+
+    for length, out in ((7, 3), (100, 61), (61, 100), (641, 480), (33, 32), (5, 5), (1000, 7)):
+        row = torch.arange(length, dtype=torch.float32, device="cpu").view(1, 1, 1, length)
+        got = torch.nn.functional.interpolate(row, size=[1, out], mode="nearest").view(-1).numpy()
+        scale = np.float32(length) / np.float32(out)
+        want = np.minimum(np.floor(np.arange(out, dtype=np.float32) * scale), length - 1)
+        if not np.array_equal(got, want):
+            return False
+    return True
+
+
+# Channels, height, width, weights down and across.
+_CONVOLUTIONS = (
+    (3, 20, 19, 3, 3),
+    (3, 33, 40, 9, 9),
+    (3, 40, 70, 23, 23),
+    (3, 18, 31, 1, 5),
+    (1, 33, 40, 9, 9),
+    (1, 30, 41, 5, 23),
+)
+
+
+def _convolved() -> Iterator[Any]:
+    """oneDNN's sums are core/op/convolve.h's where the processor has a fused multiply-add: those of RGB, and those of
+    one channel with more than 3 weights each way. On other processors than x86-64 its ways have not been looked at.
+    """
+    import torch
+
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return
+    for channels, height, width, down, across in _CONVOLUTIONS:
+        values = picture(width, height, channels).astype(np.float32)
+        weights = np.arange(1, down * across + 1, dtype=np.float32) * np.float32(0.618034) % np.float32(1.0)
+        yield torch.nn.functional.conv2d(
+            torch.from_numpy(values.reshape(1, channels, height, width)),
+            torch.from_numpy(weights.reshape(1, 1, down, across)).expand(channels, 1, down, across),
+            groups=channels,
+        )
+
+
+BEHAVIOURS = {
+    "torch.generator": Behaviour(_MODULE, "generator's state", _generator),
+    "torch.rand": Behaviour(_MODULE, "rand", _rand),
+    "torch.randint": Behaviour(_MODULE, "randint", _randint),
+    "torch.random": Behaviour(_MODULE, "random_", _random),
+    "torch.randperm": golden(_MODULE, "randperm", _permutations, 1378374720),
+    "torch.uniform": Behaviour(_MODULE, "uniform_", _uniform, (True, False)),
+    "torch.add": Behaviour(_MODULE, "sum with a multiple", _fuses, (True, False)),
+    "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),
+    "torch.convolve": golden(_MODULE, "convolution of channels by themselves", _convolved, 2846933998),
+}

@@ -1,0 +1,237 @@
+"""torchvision's behaviours: what its transforms draw, in which order, and what they do with it.
+
+Each is run whole, by torchvision's own code, on small images; it draws from a generator of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .behaviour import Behaviour, golden, picture
+from .pillow import CMYK, JPEG, files_of
+
+__all__ = ["BEHAVIOURS"]
+
+_MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
+_TIMES = 4
+_SEED = 13
+
+
+def _drawing_apart() -> Any:
+    """A context in which this thread draws from a generator of its own, float32 on the CPU."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    generator = torch.Generator().manual_seed(_SEED)
+    drawing = {torch.rand, torch.randint, torch.randperm, torch.Tensor.uniform_, torch.Tensor.random_}
+    floats = {torch.rand, torch.empty, torch.tensor}
+
+    class Apart(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            options = dict(kwargs or {})
+            if func in drawing:
+                options["generator"] = generator
+            if func in (torch.rand, torch.empty):
+                options.setdefault("dtype", torch.float32)
+            if func in floats | {torch.randint, torch.randperm}:
+                options.setdefault("device", "cpu")
+            return func(*args, **options)
+
+    return Apart()
+
+
+def _run(api: str, make: Callable[[Any], list[Any]], channels: tuple[int, ...], tensor: bool) -> Iterator[Any]:
+    """What transforms make of images of two sizes, again and again."""
+    import torch
+    from PIL import Image
+
+    transforms = make(sys.modules[_MODULES[api]])
+    with _drawing_apart():
+        for transform in transforms:
+            for count in channels:
+                for size in ((29, 17), (14, 31)):
+                    pixels = picture(*size, count) // 2 + 40  # as contrast is to be gained
+                    image: Any = Image.frombytes("RGB" if count == 3 else "L", size, pixels.tobytes())
+                    if tensor:
+                        image = torch.from_numpy(pixels.reshape(*pixels.shape[:2], -1)).permute(2, 0, 1).contiguous()
+                    yield from (transform(image) for _ in range(_TIMES))
+
+
+def _nearest() -> Any:
+    from torchvision.transforms import InterpolationMode
+
+    return InterpolationMode.NEAREST
+
+
+def _jittered(api: str) -> Iterator[Any]:
+    """What is drawn, and in which order it is done; the factors to four digits, as torch may round once or twice."""
+    from PIL import Image
+
+    module = sys.modules[_MODULES[api]]
+    image = Image.frombytes("RGB", (29, 17), picture(29, 17).tobytes())
+    drawn = module.ColorJitter(0.4, 0.3, 0.2, 0.1)
+    fixed = module.ColorJitter((0.5, 0.5), (1.25, 1.25), (1.75, 1.75), (0.125, 0.125))
+    with _drawing_apart():
+        for _ in range(_TIMES):
+            made = (
+                drawn.get_params(drawn.brightness, drawn.contrast, drawn.saturation, drawn.hue)
+                if api == "v1"
+                else drawn.make_params([]).values()
+            )
+            order, *factors = made
+            yield order.tolist(), [round(factor * 1e4) for factor in factors]
+            yield fixed(image)
+
+
+# How each class that goloader knows is made to be tried.
+_CLASSES: dict[str, Callable[[Any], list[Any]]] = {
+    "Resize": lambda m: [m.Resize(7, _nearest()), m.Resize((9, 5), _nearest()), m.Resize(11, _nearest(), max_size=17)],
+    "CenterCrop": lambda m: [m.CenterCrop(12), m.CenterCrop((15, 20))],
+    "RandomCrop": lambda m: [
+        m.RandomCrop(12),
+        m.RandomCrop((17, 14)),
+        m.RandomCrop(16, padding=(1, 2, 3, 4), fill=7),
+        m.RandomCrop((20, 26), pad_if_needed=True, padding_mode="reflect"),
+    ],
+    "RandomResizedCrop": lambda m: [
+        m.RandomResizedCrop((8, 6), interpolation=_nearest()),
+        m.RandomResizedCrop(9, scale=(0.9, 2.0), ratio=(0.2, 5.0), interpolation=_nearest()),
+    ],
+    "RandomHorizontalFlip": lambda m: [m.RandomHorizontalFlip(), m.RandomHorizontalFlip(0.3)],
+    "RandomVerticalFlip": lambda m: [m.RandomVerticalFlip(), m.RandomVerticalFlip(0.3)],
+    "Pad": lambda m: [
+        m.Pad((1, 2, 3, 4), fill=7),
+        *(m.Pad((4, 3), padding_mode=mode) for mode in ("edge", "reflect", "symmetric")),
+    ],
+    "Grayscale": lambda m: [m.Grayscale(1), m.Grayscale(3)],
+    "RGB": lambda m: [m.RGB()],
+    "RandomGrayscale": lambda m: [m.RandomGrayscale(0.4)],
+    "RandomInvert": lambda m: [m.RandomInvert()],
+    "RandomPosterize": lambda m: [m.RandomPosterize(3)],
+    "RandomSolarize": lambda m: [m.RandomSolarize(100)],
+    "RandomAutocontrast": lambda m: [m.RandomAutocontrast()],
+    "RandomEqualize": lambda m: [m.RandomEqualize()],
+    "RandomAdjustSharpness": lambda m: [m.RandomAdjustSharpness(1.7)],
+    "RandomApply": lambda m: [m.RandomApply([m.RandomHorizontalFlip(), m.CenterCrop(9)], 0.6)],
+    "RandAugment": lambda m: [m.RandAugment(), m.RandAugment(5, 4)],
+    "TrivialAugmentWide": lambda m: [m.TrivialAugmentWide()] * 4,
+    "AutoAugment": lambda m: [m.AutoAugment()] * 4,
+    "RandomErasing": lambda m: [m.RandomErasing(0.7, value=200), m.RandomErasing(1, (0.3, 0.9), (0.2, 6), value=3)],
+}
+
+
+def _class(api: str, name: str, known: int) -> Behaviour:
+    what = f"{api} {name}"
+    if name == "ColorJitter":
+        return golden(_MODULES[api], what, partial(_jittered, api), known)
+    channels = (3, 1) if name in ("Pad", "Grayscale") else (3,)
+    make = partial(_run, api, _CLASSES[name], channels, name == "RandomErasing")
+    return golden(_MODULES[api], what, make, known)
+
+
+# ---- tensors
+
+# (width, height) before and after.
+_RESIZES = (((31, 23), (17, 19)), ((9, 7), (30, 22)), ((40, 11), (12, 40)))
+
+
+def _resized(mode: str) -> Iterator[Any]:
+    """Of uint8 tensors; another arithmetic where torch has no kernels of bytes."""
+    import torch
+    from torchvision.transforms import InterpolationMode
+    from torchvision.transforms.v2.functional import resize_image
+
+    for size, out in _RESIZES:
+        image = torch.from_numpy(picture(*size).reshape(3, size[1], size[0]))
+        yield resize_image(image, [out[1], out[0]], InterpolationMode(mode))
+
+
+def _coloured(name: str, *arguments: Any) -> Iterator[Any]:
+    import torch
+    from torchvision.transforms.v2 import functional
+
+    for count in (3, 1) if name not in ("rgb_to_grayscale", "adjust_saturation", "adjust_hue") else (3,):
+        image = torch.from_numpy((picture(29, 17, count) // 2 + 40).reshape(17, 29, count)).permute(2, 0, 1)
+        for each in (image, image.contiguous()):
+            yield getattr(functional, f"{name}_image")(each, *arguments).contiguous()
+
+
+def _decoded() -> Iterator[Any]:
+    import torch
+    from torchvision.io import ImageReadMode, decode_image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that decode_image is going to move
+        for number, file in enumerate(files_of(JPEG)):
+            content = torch.from_numpy(np.frombuffer(file, np.uint8).copy())
+            if number != CMYK:  # torchvision has colours of its own for it
+                yield decode_image(content, ImageReadMode.RGB)
+
+
+# Digests, of v1 and of v2.
+_DIGESTS = {
+    "Resize": (787385193, 787385193),
+    "CenterCrop": (2954940778, 2954940778),
+    "RandomCrop": (3904449091, 3959435257),
+    "RandomResizedCrop": (126272633, 126272633),
+    "RandomHorizontalFlip": (1898257100, 1898257100),
+    "RandomVerticalFlip": (3648046276, 3648046276),
+    "Pad": (3916419735, 3916419735),
+    "Grayscale": (786921476, 786921476),
+    "ColorJitter": (610424239, 610424239),
+    "RandomGrayscale": (1513241609, 1513241609),
+    "RandomInvert": (3168908058, 3168908058),
+    "RandomPosterize": (3566594127, 3566594127),
+    "RandomSolarize": (921371574, 921371574),
+    "RandomAutocontrast": (4168439292, 4168439292),
+    "RandomEqualize": (141195135, 141195135),
+    "RandomAdjustSharpness": (3874909012, 3874909012),
+    "RandomApply": (2250948398, 2250948398),
+    "RandAugment": (2238636524, 2006562035),
+    "TrivialAugmentWide": (3701426068, 502224525),
+    "AutoAugment": (3208413807, 852625364),
+    "RandomErasing": (544030849, 544030849),
+}
+# Name, function, its other arguments, and digests: of saturation that where torch adds a multiple with one rounding,
+# and that where it does with two.
+_COLOURS: tuple[tuple[str, str, tuple[float, ...], tuple[int, ...]], ...] = (
+    ("grey", "rgb_to_grayscale", (), (2538162406,)),
+    ("brightness", "adjust_brightness", (1.3,), (3024754097,)),
+    ("contrast", "adjust_contrast", (0.7,), (1208630442,)),
+    ("saturation", "adjust_saturation", (1.6,), (87415478, 1293675585)),
+    ("sharpness", "adjust_sharpness", (1.7,), (78515719,)),
+    ("hue", "adjust_hue", (0.21,), (3194704050,)),
+    ("autocontrast", "autocontrast", (), (3849903402,)),
+    ("equalize", "equalize", (), (459471178,)),
+)
+
+_V2 = _MODULES["v2"]
+BEHAVIOURS = {
+    **{
+        f"torchvision.{api}.{name}": _class(api, name, known)
+        for name, digests in _DIGESTS.items()
+        for api, known in zip(("v1", "v2"), digests, strict=True)
+    },
+    "torchvision.v2.RGB": _class("v2", "RGB", 1558891956),
+    "torchvision.resize.bilinear": golden(
+        _V2, "bilinear resize of uint8 tensors", partial(_resized, "bilinear"), 2608211929
+    ),
+    "torchvision.resize.bicubic": golden(
+        _V2, "bicubic resize of uint8 tensors", partial(_resized, "bicubic"), 1141833800
+    ),
+    "torchvision.decode.jpeg": golden("torchvision.io", "JPEG decoder", _decoded, 3057533651),
+    **{
+        f"torchvision.tensor.{name}": golden(
+            _V2, f"{function} of uint8 tensors", partial(_coloured, function, *arguments), *known
+        )
+        for name, function, arguments, known in _COLOURS
+    },
+}
