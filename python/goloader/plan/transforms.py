@@ -24,7 +24,7 @@ import torch
 
 from .. import transforms as T
 from . import augments, erasing
-from .look import in_class, name_of
+from .look import has, in_class, name_of
 from .lowered import Lowered, walk
 from .probe import torch_resizes
 from .refusal import Refusal, RefusalError
@@ -223,7 +223,7 @@ def _check_intact(transform: Any) -> None:
     kind = type(transform)
     if str(in_class(kind, "__module__")).partition(".")[0] not in ("torch", "torchvision"):
         return
-    hidden = [name for name in getattr(transform, "__dict__", {}) if in_class(kind, name) is not None]
+    hidden = [name for name in getattr(transform, "__dict__", {}) if has(kind, name)]
     if hidden:
         raise RefusalError("transform", _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}")
     if isinstance(transform, torch.nn.Module):
