@@ -209,7 +209,7 @@ def alone(text: str, root: Path, *options: str, **environment: str) -> tuple[Out
         ]
         made = []
         for process in processes:
-            out, err = process.communicate(timeout=_SECONDS)
+            out, err = process.communicate(timeout=2 * _SECONDS)
             made.append(Outcome(out, err.replace(place, ""), process.returncode))
         return made[0], made[1]
 

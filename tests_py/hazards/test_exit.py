@@ -34,7 +34,7 @@ _ENDS = {
 }
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("end", _ENDS)
 def test_an_exit_is_as_quiet_as_torch_s(root: Path, end: str) -> None:
     theirs, ours = alone(_PROGRAM + _ENDS[end], root, "-X", "dev", "-W", "ignore")
