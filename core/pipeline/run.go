@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/source"
 )
 
 // spanMax is the most images a worker takes at a time: the JPEG decoder, which takes images by turns, wants about this many,
@@ -27,6 +28,9 @@ type Options struct {
 	Seeds    []uint64 // ... or with Seeds[w], where a worker was seeded anew; nil or one a stream
 	Span     int      // most images a worker takes at a time; 0: by batch size and workers
 	Poison   bool     // overwrite returned slots
+
+	HoldDirectory bool // relative paths begin at the working directory of this moment, not at that of their reading
+	CallerDraws   bool // stream 0 only draws inside LoadRNG, which AskDraw asks for
 
 	ReadAhead  int  // bytes of files that are read ahead from a slow source, about; 0: readAheadMax
 	SlowSource bool // take the source for slow whatever it does, for tests
@@ -64,7 +68,9 @@ type Run struct {
 	loader  *Loader
 	options Options
 	events  int // eventfd: readable when Next has news
-	group   sync.WaitGroup
+	// directory is where relative paths begin.
+	directory source.Directory
+	group     sync.WaitGroup
 
 	mu       sync.Mutex
 	work     sync.Cond // workers wait here for spans
@@ -74,6 +80,7 @@ type Run struct {
 	streams  []stream
 	sequence int64
 	readers  readers
+	drawing  bool // inside LoadRNG
 	started  bool // workers serve
 	closed   bool
 	broken   error // workers could not be started: every batch fails with this
@@ -99,6 +106,9 @@ func (l *Loader) Start(o Options) (*Run, error) {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
 	r := &Run{loader: l, options: o, events: events}
+	if o.HoldDirectory {
+		r.directory = source.HoldDirectory()
+	}
 	r.work.L, r.quiet.L = &r.mu, &r.mu
 	r.streams = make([]stream, o.Streams)
 	for w := range r.streams {
@@ -108,6 +118,7 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	if l.closed {
 		l.mu.Unlock()
 		_ = unix.Close(events)
+		r.directory.Close()
 		return nil, ErrClosed
 	}
 	l.runs++
@@ -239,6 +250,9 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		return Idle, Lease{}, Ask{}, nil
 	}
 	b := r.batches[0]
+	if r.waitsToDraw(b) {
+		return Asked, Lease{}, Ask{Kind: AskDraw, Sequence: b.sequence}, nil
+	}
 	if b.busy > 0 {
 		return Empty, Lease{}, Ask{}, nil
 	}
@@ -338,6 +352,7 @@ func (r *Run) Close() error {
 	}
 	r.batches, r.unused = nil, nil
 	_ = unix.Close(r.events)
+	r.directory.Close()
 	r.loader.saveSeek(false)
 	r.loader.mu.Lock()
 	r.loader.runs--
@@ -352,6 +367,7 @@ func (r *Run) announce() {
 		r.work.Broadcast()
 	}
 	news := len(r.batches) > 0 && r.batches[0].busy == 0 && (r.batches[0].stall.Kind != 0 || r.batches[0].complete())
+	news = news || (len(r.batches) > 0 && r.waitsToDraw(r.batches[0]))
 	for i := range r.streams {
 		news = news || r.streams[i].needsExp
 	}

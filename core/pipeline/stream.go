@@ -22,6 +22,9 @@ type stream struct {
 
 // advance makes all draws of a stream that can be made.
 func (r *Run) advance(st *stream) {
+	if r.options.CallerDraws && !r.drawing {
+		return
+	}
 	for _, b := range r.batches {
 		if b.stream == st && !b.lost && !r.draw(b) {
 			return
@@ -37,8 +40,11 @@ func (r *Run) draw(b *batch) bool {
 	if b.stall.Kind != 0 || b.held || b.stream.needsExp {
 		return false
 	}
-	if b.drawn == 0 && b.seeds == nil {
-		b.before = b.stream.mt
+	if b.drawn == 0 {
+		b.marks = b.marks[:0]
+	}
+	if b.seeds == nil && (b.drawn == 0 || r.options.CallerDraws) {
+		b.marks = append(b.marks, mark{b.drawn, b.stream.mt})
 	}
 	for b.drawn < len(b.samples) {
 		s := &b.samples[b.drawn]
@@ -145,9 +151,13 @@ func (r *Run) takeBack(b *batch, n int) error {
 		return nil
 	}
 	r.loader.Stats.Rewinds.Add(1)
-	st.mt = b.before
+	last := len(b.marks) - 1
+	for b.marks[last].sample > n {
+		last--
+	}
+	st.mt = b.marks[last].mt
 	steps := b.steps[:0:0]
-	for i := range n {
+	for i := b.marks[last].sample; i < n; i++ {
 		var err error
 		if steps, _, err = r.loader.drawImage(b, i, steps[:0]); err != nil {
 			return fmt.Errorf("drawing sample %d again: %w", b.samples[i].index, err)
@@ -214,12 +224,30 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 	return nil
 }
 
-// LoadRNG puts torch's CPU generator state into stream 0. No batch may be outstanding.
+// waitsToDraw reports whether LoadRNG would let a batch draw.
+func (r *Run) waitsToDraw(b *batch) bool {
+	return r.options.CallerDraws && !b.lost && !b.held && b.stall.Kind == 0 && !b.stream.needsExp &&
+		b.drawn < len(b.samples) && b.spanOf(b.drawn).phase > reading
+}
+
+// LoadRNG puts torch's CPU generator state into stream 0. No batch may be outstanding; or, in a run whose caller draws,
+// what can be drawn is drawn then and there.
 func (r *Run) LoadRNG(state []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return ErrClosed
+	}
+	if r.options.CallerDraws {
+		if err := r.streams[0].mt.LoadTorch(state); err != nil {
+			return err
+		}
+		r.drawing = true
+		r.advance(&r.streams[0])
+		r.drawing = false
+		r.work.Broadcast()
+		r.announce()
+		return nil
 	}
 	if len(r.batches) > 0 {
 		return fmt.Errorf("%d batches are outstanding: %w", len(r.batches), ErrState)

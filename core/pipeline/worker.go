@@ -66,6 +66,7 @@ func (w *worker) read(b *batch, sp *span) error {
 	defer stats.Since(&l.Stats.ReadNs, time.Now())
 	if sp.buffer == nil {
 		sp.buffer = l.takeBuffer()
+		sp.buffer.Directory = w.run.directory
 	}
 	if b.recipes != nil {
 		return w.readSources(b, sp)

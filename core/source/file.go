@@ -2,19 +2,50 @@ package source
 
 import (
 	"fmt"
-	"math"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
+
+// Directory is where relative paths begin. Its zero value is the process's working directory of the moment.
+type Directory struct {
+	fd   int
+	held bool
+}
+
+// HoldDirectory holds on to the process's working directory, wherever the process goes. One that must not be opened, in
+// which no relative path leads anywhere, gives ErrUnreadable for each. To be closed.
+func HoldDirectory() Directory {
+	fd, err := unix.Open(".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		fd = -1 // openat says EBADF
+	}
+	return Directory{fd, true}
+}
+
+func (d Directory) at() int {
+	if d.held {
+		return d.fd
+	}
+	return unix.AT_FDCWD
+}
+
+// Close lets go of a directory.
+func (d Directory) Close() {
+	if d.held && d.fd >= 0 {
+		_ = unix.Close(d.fd)
+	}
+}
 
 // fileMax bounds one sample. A larger file is left to Pillow, which may well read it in pieces.
 const fileMax = 1 << 30
 
 // ReadFile appends a whole file to buf: open, fstat, read and close, and nothing on the Go heap. path ends in NUL, as
-// the kernel wants it. Anything that is not a regular file is refused before it is read, since a pipe or a device could
+// the kernel wants it; a relative one begins at buf.Directory. Anything that is not a regular file is refused before it is read, since a pipe or a device could
 // block for ever.
 func ReadFile(path []byte, buf *Buffer) (Stamp, error) {
-	fd, errno := open(&path[0])
+	fd, errno := open(buf.Directory, &path[0])
 	if errno != 0 {
 		return Stamp{}, unreadable(path, errno)
 	}
@@ -67,10 +98,9 @@ func unreadable(path []byte, err error) error {
 
 // open is openat without the copy of the path that package syscall makes. O_NONBLOCK keeps a named pipe from waiting
 // for its writer.
-func open(path *byte) (int, syscall.Errno) {
-	const atFDCWD = math.MaxUint64 - 99 // AT_FDCWD is -100
+func open(directory Directory, path *byte) (int, syscall.Errno) {
 	for {
-		fd, _, errno := syscall.Syscall6(syscall.SYS_OPENAT, atFDCWD, uintptr(unsafe.Pointer(path)),
+		fd, _, errno := syscall.Syscall6(syscall.SYS_OPENAT, uintptr(directory.at()), uintptr(unsafe.Pointer(path)),
 			syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0, 0, 0)
 		if errno != syscall.EINTR {
 			return int(fd), errno

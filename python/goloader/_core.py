@@ -7,8 +7,9 @@ import os
 import time
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int32, c_int64
+from itertools import repeat, tee
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,10 +74,20 @@ class Core:
         """True if this core is that plan, Pillow's settings of this moment included."""
         return self.plan is plan and self.text == plan.to_json()
 
-    def start(self, *, workers: int, streams: int, base_seed: int = 0, seeds: NDArray[np.uint64] | None = None) -> Run:
+    def start(
+        self,
+        *,
+        workers: int,
+        streams: int,
+        base_seed: int = 0,
+        seeds: NDArray[np.uint64] | None = None,
+        hold_directory: bool = False,
+        caller_draws: bool = False,
+    ) -> Run:
         """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core.
 
-        Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64.
+        Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64. With `caller_draws` the one stream
+        draws when receive() asks for it. With `hold_directory` relative paths begin at the working directory of now.
         """
         allowed = _cores.allowed()
         options = _native.RunOptions(
@@ -85,6 +96,8 @@ class Core:
             base_seed=base_seed,
             poison=os.environ.get("GOLOADER_POISON", "") not in ("", "0"),
             seeds=None if seeds is None else seeds.ctypes.data,
+            hold_directory=hold_directory,
+            caller_draws=caller_draws,
         )
         return Run(self, self._lib, self._handle, options)
 
@@ -132,8 +145,12 @@ class Run:
         """Asks for one more batch of a plan without a source, in wire form (core/recipe/batch.go)."""
         self._check(self._lib.gl_submit_recipes(self._handle, message, len(message), byref(self._error)))
 
-    def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
+    def receive(
+        self, helper: Helper, timeout: float = 0, draw: Callable[[Run], None] | None = None
+    ) -> list[NDArray[Any]] | None:
         """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.
+
+        draw  goes on with draws(), if start() was told that the caller draws
 
         Raises LookupError if no batch was submitted, Rejected for a sample in error, and StackError if samples differ
         in shape; the next call then goes on with the next batch.
@@ -147,7 +164,10 @@ class Run:
                 return _lease.arrays(self._lib, self._batch)
             if status == _native.IDLE:
                 raise LookupError("no batch is outstanding")
-            if status == _native.ASK:
+            if status == _native.ASK and self._ask.kind == _native.ASK_DRAW:
+                assert draw is not None
+                draw(self)
+            elif status == _native.ASK:
                 self._answer(helper, self._ask)
             elif not self._wait(deadline):
                 return None
@@ -188,9 +208,23 @@ class Run:
         self._batch.sequence = ask.sequence
         raise Rejected(error, position, row)
 
-    def set_rng(self, state: int, size: int) -> None:
-        """Puts torch's CPU generator state, `size` bytes at address `state`, into stream 0."""
-        self._check(self._lib.gl_rng_set(self._handle, state, size, byref(self._error)))
+    def draws(self, states: Iterator[int], size: int) -> Iterator[tuple[int, int]]:
+        """Draws what can be drawn from each of torch's CPU generators with a state at these addresses, in place.
+
+        The statuses it gives are for check(). Nothing that next() of it does is bytecode.
+        """
+        rest = repeat(size), repeat(byref(self._error))
+        before, after = tee(states)
+        return zip(
+            map(self._lib.gl_rng_set, repeat(self._handle), before, *rest),
+            map(self._lib.gl_rng_get, repeat(self._handle), after, *rest),
+            strict=False,
+        )
+
+    def check(self, *statuses: int) -> None:
+        """Raises what a status of draws() says."""
+        for status in statuses:
+            self._check(status)
 
     def get_rng(self, state: int, size: int) -> None:
         """Writes stream 0 into torch's CPU generator state."""

@@ -29,11 +29,11 @@ from typing import Any
 
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 
-ABI_MAJOR = 4
+ABI_MAJOR = 5
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE = 0, 1, 2, 3
-ASK_PIXELS, ASK_SAMPLE, ASK_EXP = 1, 2, 3
+ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_DRAW = 1, 2, 3, 4
 
 
 class Error(Structure):
@@ -125,6 +125,8 @@ class RunOptions(Structure):
         ("run_length", c_int32),
         ("poison", c_int32),
         ("seeds", c_void_p),
+        ("hold_directory", c_int32),
+        ("caller_draws", c_int32),
     ]
 
 

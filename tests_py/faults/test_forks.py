@@ -1,4 +1,4 @@
-"""In a forked child the core does not run: an old iterator says so, a new one is torch's, and nothing hangs."""
+"""In a forked child the core does not run: an old iterator with workers says so, others go on as torch's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_child_gets_an_error_from_old_iterators_and_torch_s_from_new_ones(scri
     child = os.fork()
     if child == 0:
         attempt(lambda: next(old))
-        attempt(lambda: next(inline))
+        attempt(lambda: len(next(inline)))
         attempt(lambda: next(arrays))
         attempt(lambda: iter(loader))
         attempt(lambda: next(iter(numbers)))
@@ -49,8 +49,8 @@ def test_a_child_gets_an_error_from_old_iterators_and_torch_s_from_new_ones(scri
     assert float(kept[0][0].numpy().sum(dtype='float64')) == total
     print(len(list(old)), len(list(inline)), len(list(arrays)), len(list(loader)))
     """
-    errors = "ForkedError\n" * 5
-    assert script(text) == errors + "True\n3\n3\n3\nFalse\nTrue\n" + "2 2 2 3\n"
+    answers = "ForkedError\n2\n" + "ForkedError\n" * 3
+    assert script(text) == answers + "True\n3\n3\n3\nFalse\nTrue\n" + "2 2 2 3\n"
 
 
 def test_a_child_of_a_process_that_never_used_the_core_may_use_it(script: Script) -> None:

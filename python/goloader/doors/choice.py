@@ -45,7 +45,10 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     known = _plans.get(loader)
     if known is not None and known.unchanged(loader):
         return known
-    decision = plan.make(loader)
+    try:
+        decision: Plan | Refusal = plan.make(loader)
+    except Exception as error:  # no code of a user's ends a program by being looked at
+        decision = Refusal("loader", type(loader).__name__, f"{type(error).__name__} while it was looked at: {error}")
     if isinstance(decision, Plan):
         _plans[loader] = decision
     else:

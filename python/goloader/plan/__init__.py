@@ -24,6 +24,7 @@ from .. import transforms as T
 from ..arrays import FileArray
 from ..arrays.mapped import file_of
 from ..seek_index import SeekIndex
+from . import look
 from .explain import Explanation, Row, number_of
 from .lowered import Lowered, lower_neutral
 from .needs import DECODERS, RESIZES, Rules, check_pillow_plugins, max_pixels, require, rules, steps_of
@@ -336,12 +337,12 @@ def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
     from . import samplers
 
     sampler, _ = samplers.describe(loader) if loader._dataset_kind == 0 else ("none", "")
-    transform = getattr(loader.dataset, "transform", None)
+    transform = look.attribute(loader.dataset, "transform")
     what = {
-        "source": type(loader.dataset).__name__,
-        "transform": type(transform).__name__ if transform is not None else "none",
+        "source": look.name_of(loader.dataset),
+        "transform": look.name_of(type(transform)) if transform is not None else "none",
         "sampler": sampler,
-        "collate": getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__qualname__),
+        "collate": look.name_of(loader.collate_fn),
     }
     rows = [Row(stage, text, "Python", "the loader runs as torch's") for stage, text in what.items()]
     because = Row(plan.stage, plan.what, "Python", plan.why)
@@ -467,7 +468,7 @@ def _check_loader(loader: Any) -> Collation | Refusal:
 
     from . import collate
 
-    if loader._dataset_kind != 0 or isinstance(loader.dataset, IterableDataset):
+    if loader._dataset_kind != 0 or look.is_a(loader.dataset, IterableDataset):
         return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code")
     if loader.worker_init_fn is not None and loader.num_workers > 0 and not _forks(loader):
         return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker")

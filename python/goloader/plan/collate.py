@@ -13,6 +13,7 @@ from torch.utils.data._utils import collate
 
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
+from .look import name_of
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
 from .rows import Array, Field, View
@@ -101,7 +102,7 @@ def of(loader: Any) -> Collation | Refusal:
     if batched and type(given) in (Pad, Jagged, Pack):
         made = _own(given)
     elif given is not want:
-        text = getattr(given, "__qualname__", type(given).__qualname__)
+        text = name_of(given)
         return Refusal("collate", text, f"only torch's {name} and goloader.collate's Pad, Jagged and Pack are known")
     helpers = (want, collate.default_collate, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn)
     if not all(is_original(function, "torch") for function in helpers):

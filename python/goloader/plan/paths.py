@@ -105,6 +105,10 @@ class Files(Sequence[tuple[str, int]]):
         """The path of a file as the kernel has it; row is not negative."""
         return self.paths[self.offsets[row] : self.offsets[row + 1] - 1].tobytes()
 
+    def relative(self) -> bool:
+        """True if one of the paths depends on the working directory."""
+        return bool((self.paths[self.offsets[:-1]] != ord("/")).any())
+
     def native_share(self, index: NDArray[np.int64] | None = None) -> float:
         """Share of samples whose file has a decoder in the core, by its extension; `index` is the samples' files."""
         native = np.zeros(len(self), np.bool_)

@@ -30,6 +30,7 @@ from torch.utils.data import (
 
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from ..state import samplers as stateful
+from .look import is_a, name_of
 from .transforms import is_original
 
 __all__ = ["Foreign", "Indices", "as_arrays", "describe", "index_batches", "known"]
@@ -100,11 +101,11 @@ def as_arrays(batches: Iterator[Any], *, batched: bool) -> Iterator[Indices | Fo
 def describe(loader: Any) -> tuple[str, str]:
     """For explain(): which sampler, and whether its indices travel as arrays or as Python ints."""
     sampler = loader._index_sampler
-    names = [type(sampler).__name__]
+    names = [name_of(sampler)]
     if type(sampler) in (BatchSampler, stateful.BatchSampler):
         sampler = sampler.sampler
-        names.append(type(sampler).__name__)
-    if isinstance(sampler, NumberedSampler):
+        names.append(name_of(sampler))
+    if is_a(sampler, NumberedSampler):
         return " over ".join(names), "its draws are made in Go"
     known = _known(sampler) is not None
     return " over ".join(names), "torch's draws, as arrays" if known else "its own code, an int at a time"
@@ -337,7 +338,7 @@ def _array(tensor: torch.Tensor) -> Indices:
 
 def _many(batch: Any) -> Indices | Foreign:
     """A batch of indices as an array, if dataset[i] for its items surely is dataset[int(i)]."""
-    if isinstance(batch, torch.Tensor):
+    if is_a(batch, torch.Tensor):
         if batch.ndim == 1 and batch.dtype == torch.int64 and len(batch):
             return _array(batch.detach()).copy()
     elif type(batch) is np.ndarray:
@@ -363,6 +364,4 @@ def _single(index: Any) -> Indices | Foreign:
 
 
 def _is_index(value: Any) -> bool:
-    return type(value) in _INTEGERS or (
-        isinstance(value, torch.Tensor) and value.ndim == 0 and value.dtype == torch.int64
-    )
+    return type(value) in _INTEGERS or (is_a(value, torch.Tensor) and value.ndim == 0 and value.dtype == torch.int64)

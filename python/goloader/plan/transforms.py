@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import torch
 
 from .. import transforms as T
 from . import augments, erasing
+from .look import has, in_class, name_of
 from .lowered import Lowered, walk
 from .needs import require_class
 from .refusal import Refusal, RefusalError
@@ -221,9 +223,9 @@ def _flat(transform: Any) -> Iterator[Any]:
 def _check_intact(transform: Any) -> None:
     """Raise RefusalError unless calling `transform` does just what its class, if we know it, was written to do."""
     kind = type(transform)
-    if kind.__module__.partition(".")[0] not in ("torch", "torchvision"):
+    if str(in_class(kind, "__module__")).partition(".")[0] not in ("torch", "torchvision"):
         return
-    hidden = [name for name in getattr(transform, "__dict__", {}) if hasattr(kind, name)]
+    hidden = [name for name in getattr(transform, "__dict__", {}) if has(kind, name)]
     if hidden:
         raise RefusalError("transform", _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}")
     if isinstance(transform, torch.nn.Module):
@@ -239,9 +241,14 @@ def _check_intact(transform: Any) -> None:
         if _has_global_hooks():
             raise RefusalError("transform", _name(transform), "hooks for all modules are registered with torch.nn")
     for name in _METHODS:
-        method = getattr(kind, name, None)
-        if hasattr(method, "__globals__") and not is_original(method, "torch", "torchvision"):
+        method = in_class(kind, name)
+        if type(method) is FunctionType and not is_original(method, "torch", "torchvision"):
             raise RefusalError("transform", _name(transform), f"{kind.__name__}.{name} was replaced")
+
+
+def _is_of_library(transform: Any) -> bool:
+    """True for an object of a class of torch's, torchvision's or ours."""
+    return str(in_class(type(transform), "__module__")).partition(".")[0] in ("torch", "torchvision", "goloader")
 
 
 def _has_global_hooks() -> bool:
@@ -658,7 +665,9 @@ def _path(kind: type) -> str:
 
 
 def _name(transform: Any) -> str:
-    """One line for a person: the repr, cut to fit."""
+    """One line for a person: the repr, cut to fit; of a class of the user's its name."""
+    if not _is_of_library(transform):
+        return name_of(transform)
     try:
         text = " ".join(repr(transform).split())
     except Exception:  # a broken repr is no reason to fail

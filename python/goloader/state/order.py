@@ -27,6 +27,7 @@ from torch.utils.data.dataloader import _InfiniteConstantSampler
 
 from .._errors import StateError
 from ..plan import samplers
+from ..plan.look import attribute, is_a
 from ..plan.transforms import is_original
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from . import generators
@@ -93,7 +94,7 @@ class Order(Iterator[Any]):
         self._sampler: Any = inner
         self._known = samplers.known(loader) is not None
         # Its draws go on from any of them: no other generator and nothing that was left out matters.
-        self._numbered = self._known and isinstance(inner, NumberedSampler)
+        self._numbered = self._known and is_a(inner, NumberedSampler)
         self._names = _DRAWS.get(type(inner), generators.PROCESS)
         if type(inner) in _DRAWS and getattr(inner, "generator", None) is not None:
             self._names = ()
@@ -151,7 +152,7 @@ class Order(Iterator[Any]):
         state: dict[str, Any] = {"sampler": _name(self._sampler), "batches": mark.batches}
         if type(self._sampler) in _SHUFFLES:
             state["samples"] = len(self._sampler)
-        if isinstance(self._sampler, _OF_EPOCHS):
+        if is_a(self._sampler, *_OF_EPOCHS):
             state["epoch"] = self._sampler.epoch
         if mark.own is not None:
             return state | mark.own
@@ -219,7 +220,7 @@ class Order(Iterator[Any]):
             raise StateError(
                 f"the state has generators of {_listed(begun)}, the loader has generators of {_listed(self.generators)}"
             )
-        if isinstance(self._sampler, _InfiniteConstantSampler):
+        if is_a(self._sampler, _InfiniteConstantSampler):
             batches = 0
         with generators.untouched(self._names):
             # Samplers draw when iter() is called, or when the first batch is wanted.
@@ -264,13 +265,13 @@ class Order(Iterator[Any]):
 def own_generators(loader: Any) -> dict[str, torch.Generator]:
     """The generators that a loader and its samplers were given."""
     index_sampler = loader._index_sampler
-    holders = {"loader": loader, "batch_sampler": index_sampler, "sampler": getattr(index_sampler, "sampler", None)}
-    if not isinstance(index_sampler, BatchSampler):
+    holders = {"loader": loader, "batch_sampler": index_sampler, "sampler": attribute(index_sampler, "sampler")}
+    if not is_a(index_sampler, BatchSampler):
         holders["sampler"] = index_sampler
     found: dict[str, torch.Generator] = {}
     for name, holder in holders.items():
-        generator = getattr(holder, "generator", None)
-        if isinstance(generator, torch.Generator) and all(generator is not other for other in found.values()):
+        generator = attribute(holder, "generator")
+        if is_a(generator, torch.Generator) and all(generator is not other for other in found.values()):
             found[name] = generator
     return found
 
@@ -284,17 +285,17 @@ def _between(own: Mapping[str, torch.Generator], index_sampler: Any) -> dict[str
     return {
         "generators": _texts({name: generator.get_state() for name, generator in own.items()}),
         "index_sampler": _saved_between(index_sampler),
-        "sampler": _saved_between(getattr(index_sampler, "sampler", None)),
+        "sampler": _saved_between(attribute(index_sampler, "sampler")),
     }
 
 
 def _saved_between(sampler: Any) -> Any:
     # Their own state would say that nothing is left of the epoch, of the next one too.
-    return {"epoch": sampler.epoch} if isinstance(sampler, _OF_EPOCHS) else saved(sampler)
+    return {"epoch": sampler.epoch} if is_a(sampler, *_OF_EPOCHS) else saved(sampler)
 
 
 def _restore_between(sampler: Any, state: Any) -> None:
-    if isinstance(sampler, _OF_EPOCHS) and state is not None:
+    if is_a(sampler, *_OF_EPOCHS) and state is not None:
         sampler.set_epoch(state["epoch"])
     else:
         restore(sampler, state)
@@ -308,7 +309,7 @@ def go_between(loader: Any, state: Mapping[str, Any]) -> None:
     for name, generator in own.items():
         generator.set_state(states[name])
     _restore_between(loader._index_sampler, state["index_sampler"])
-    _restore_between(getattr(loader._index_sampler, "sampler", None), state["sampler"])
+    _restore_between(attribute(loader._index_sampler, "sampler"), state["sampler"])
 
 
 def _as_given(batch: Any) -> Any:

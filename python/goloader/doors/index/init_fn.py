@@ -14,6 +14,7 @@ It takes what torch takes to start its workers, and no more: the processes end b
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
 import sys
 from collections.abc import Sequence
@@ -156,10 +157,12 @@ def _work(answer: Connection, loader: DataLoader[Any], plan: Plan, base_seed: in
 
 
 def _settings(plan: Plan) -> tuple[Any, ...]:
-    """What decides on samples beside the dataset's objects: what is in their memory, and Pillow's settings."""
+    """What decides on samples beside the dataset's objects: their memory, Pillow's settings, the working directory."""
     file: Any = sys.modules.get("PIL.ImageFile")
     contents = None if plan.samples is None else plan.samples.versions()
-    return plan.to_json(), contents, getattr(file, "LOAD_TRUNCATED_IMAGES", None)
+    moved = plan.files is not None and plan.files.relative()
+    here = os.stat(".")[1:3] if moved else None  # inode and device
+    return plan.to_json(), contents, getattr(file, "LOAD_TRUNCATED_IMAGES", None), here
 
 
 def _position() -> tuple[int, int] | None:

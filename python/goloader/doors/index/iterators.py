@@ -7,8 +7,9 @@ import itertools
 import math
 import operator
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils, default_collate
 
+from ... import _native
 from ..._core import Core, Rejected, Run
 from ..._errors import StackError, StateError
 from ...plan import Plan, Refusal
@@ -29,11 +31,16 @@ from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
 from .. import choice
 from . import init_fn
+from .directory import Directory
 
 if TYPE_CHECKING:
     from ..._loader import DataLoader
     from ...state.ledger import Record
     from .init_fn import Seeded
+
+
+# Of a generator of torch's for the CPU.
+_STATE_BYTES = torch.default_generator.get_state().numel()
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,11 @@ class _Task:
     complete: bool
     lent: torch.Tensor | None
     mark: Mark
+
+    @property
+    def asked(self) -> Any:
+        """What torch's loader would ask the dataset for."""
+        return self.indices.tolist() if isinstance(self.indices, np.ndarray) else self.indices
 
     @property
     def given(self) -> list[Any]:
@@ -79,6 +91,10 @@ class _NativeIterator(ResumableIterator):
     """An iterator over batches from the core. torch's base class makes its draws, so they are torch's own."""
 
     _arrays = True
+    # Where relative paths begin while Python loads something; where the process is.
+    _directory: AbstractContextManager[None] = contextlib.nullcontext()
+    # Answers a run that has to draw from a generator of the caller's.
+    _draw: Callable[[Run], None] | None = None
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
         _check_streams(book.of(loader).resumed, loader, core.plan)
@@ -111,17 +127,16 @@ class _NativeIterator(ResumableIterator):
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
         return batch
 
-    def _submit(self, run: Run, batch: NDArray[np.int64] | Foreign) -> _Task:
+    def _task(self, batch: NDArray[np.int64] | Foreign) -> _Task:
         mark = self._sampler_iter.mark()
         rows, indices, complete = self._rows(batch)
-        lent = self._pinned(len(rows))
-        seeds = self._seeds(batch, indices, len(rows)) if self._plan.random and self._rng == "sample" else None
-        try:
-            run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()), seeds)
-        except IndexError:  # as of a Subset that lists a sample which is not there
-            complete, lent = False, None
-            run.submit(rows[:0])
-        return _Task(rows, indices, self._auto_collation, complete, lent, mark)
+        return _Task(rows, indices, self._auto_collation, complete, self._pinned(len(rows)), mark)
+
+    def _submit(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign) -> None:
+        """Raises IndexError, as of a Subset that lists a sample which is not there."""
+        rows, lent = task.rows, task.lent
+        seeds = self._seeds(batch, task.indices, len(rows)) if self._plan.random and self._rng == "sample" else None
+        run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()), seeds)
 
     def _seeds(self, batch: NDArray[np.int64] | Foreign, indices: Any, count: int) -> NDArray[np.uint64]:
         """A seed for each of the first `count` samples of a batch."""
@@ -167,7 +182,7 @@ class _NativeIterator(ResumableIterator):
     def _receive(self, run: Run, task: _Task) -> Any:
         """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
         try:
-            fields = run.receive(_Helper(self, task), self._timeout)
+            fields = run.receive(_Helper(self, task), self._timeout, self._draw)
         except Rejected as rejected:
             if hasattr(rejected.error, "add_note"):  # Python 3.11
                 assert isinstance(self._samples, Images)
@@ -210,8 +225,11 @@ class _NativeIterator(ResumableIterator):
     def _fetch(self, task: _Task) -> Any:
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
         try:
-            with torch.random.fork_rng(devices=()):
-                batch = self._ask_dataset(task.indices)
+            if not self._samples.unchanged(self._dataset):
+                # torch's workers would ask the dataset that they were begun with.
+                raise self._samples.missing(task.given if self._auto_collation else [task.at(0)])
+            with self._directory, torch.random.fork_rng(devices=()):
+                batch = self._ask_dataset(task.asked)
         except Exception as error:
             raise _Lost(error) from None
         return self._pin(batch)
@@ -234,29 +252,58 @@ class InlineIterator(_NativeIterator):
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._loader = loader
-        self._run: Run | None = core.start(workers=0, streams=1, base_seed=0)
+        self._run: Run | None = self._start(core)
+        # Where the core's draws left torch's generator last.
+        self._drawn: torch.Tensor | None = None
+
+    def _start(self, core: Core) -> Run:
+        return core.start(workers=0, streams=1, caller_draws=core.plan.random and self._rng != "sample")
 
     def _next_data(self) -> Any:
         batch = self._next_index()
+        if not _native.available():  # in a forked child: the generator stands where torch would go on from
+            self._run = None
         if self._run is not None and not self._still_fits(batch):
             self._adapt(self._run)
         if self._run is None:
-            return self._as_torch(batch)
-        if not self._plan.random or self._rng == "sample":
-            return self._make(self._run, batch)
-        state = torch.get_rng_state()
-        self._run.set_rng(state.data_ptr(), state.numel())
+            return self._as_torch(batch.tolist() if isinstance(batch, np.ndarray) else batch.value)
+        task = self._task(batch)
+        if not task.complete or not len(task.rows):
+            return self._as_torch(task.asked)
         try:
-            return self._make(self._run, batch)
-        finally:
-            self._run.get_rng(state.data_ptr(), state.numel())
-            torch.set_rng_state(state)
+            self._submit(self._run, task, batch)
+        except IndexError:
+            return self._as_torch(task.asked)
+        return self._make(self._run, task)
 
-    def _make(self, run: Run, batch: NDArray[np.int64] | Foreign) -> Any:
+    def _draw(self, run: Run) -> None:
+        """Lets the core draw from torch's generator, where it stands now: other threads may draw from it, too.
+
+        From its get_state to its set_state no bytecode runs, so Python lets no other thread in.
+        """
+        self._take_back(run)
+        states = itertools.tee(map(torch.Generator.get_state, (torch.default_generator,)), 3)
+        drawn = run.draws(map(torch.Tensor.data_ptr, states[0]), _STATE_BYTES)
+        after = map(torch.Generator.set_state, (torch.default_generator,), states[2])
+        statuses, self._drawn, _ = next(zip(drawn, states[1], after, strict=False))
+        run.check(*statuses)
+
+    def _take_back(self, run: Run) -> None:
+        """Gives torch's generator the numbers back that the core took back, if no other thread has drawn since."""
+        if self._drawn is None:
+            return
+        stands = torch.empty_like(self._drawn)
+        run.get_rng(stands.data_ptr(), stands.numel())
+        if not torch.equal(stands, self._drawn) and torch.equal(torch.get_rng_state(), self._drawn):
+            torch.set_rng_state(stands)
+            self._drawn = stands
+
+    def _make(self, run: Run, task: _Task) -> Any:
         try:
-            return self._receive(run, self._submit(run, batch))
+            return self._receive(run, task)
         except _Lost as lost:
             error = lost.error
+            self._take_back(run)
         except BaseException:
             run.reset()  # an interrupted wait leaves its batch behind
             raise
@@ -279,11 +326,11 @@ class InlineIterator(_NativeIterator):
         if isinstance(decision, Plan):
             core = choice.core(self._loader, decision)
             self._use(core)
-            self._run = core.start(workers=0, streams=1, base_seed=0)
+            self._run = self._start(core)
 
-    def _as_torch(self, batch: NDArray[np.int64] | Foreign) -> Any:
+    def _as_torch(self, indices: Any) -> Any:
         """What torch's iterator does."""
-        return self._pin(self._ask_dataset(batch.tolist() if isinstance(batch, np.ndarray) else batch.value))
+        return self._pin(self._ask_dataset(indices))
 
 
 class PrefetchingIterator(_NativeIterator):
@@ -301,11 +348,13 @@ class PrefetchingIterator(_NativeIterator):
                 raise RuntimeError(f"{again}, but with the base seed {seeded.base_seed} it did not")
             seeded = again
         self._samples.hold()
+        self._directory = Directory()
         self._run: Run | None = core.start(
             workers=self._num_workers,
             streams=self._num_workers,
             base_seed=int(self._base_seed),
             seeds=None if seeded is None else seeded.seeds,
+            hold_directory=True,
         )
         self._stream_seeds = None if seeded is None else seeded.seeds
         if seeded is not None:
@@ -348,7 +397,13 @@ class PrefetchingIterator(_NativeIterator):
         except StopIteration:
             return
         assert self._run is not None
-        self._tasks.append(self._submit(self._run, batch))
+        task = self._task(batch)
+        try:
+            self._submit(self._run, task, batch)
+        except IndexError:
+            task = replace(task, complete=False, lent=None)
+            self._run.submit(task.rows[:0])
+        self._tasks.append(task)
 
     def _next_data(self) -> Any:
         if not self._tasks or self._run is None:
@@ -415,24 +470,31 @@ class _Helper:
     def pixels(self, row: int) -> tuple[bytes, int, int]:
         samples = self._iterator._samples
         assert isinstance(samples, Images)
-        try:
-            image = samples.load(row)
-        except Exception as error:
-            if not samples.is_own(row):
-                raise
-            sample = samples.sample(row)
-            raise self._error_of(self._task.rows.tolist().index(sample)) or error from None
-        return image.tobytes(), image.width, image.height
+        with self._iterator._directory:
+            try:
+                image = samples.load(row)
+            except Exception as error:
+                if not samples.is_own(row):
+                    raise
+                sample = samples.sample(row)
+                # What opens no image draws nothing, if it is the first that a sample opens.
+                drawn = samples.parts[0].views > 1
+                raise self._error_of(self._task.rows.tolist().index(sample), drawn) or error from None
+            return image.tobytes(), image.width, image.height
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
-        return self._error_of(position) or RuntimeError(
+        return self._error_of(position, drawn=True) or RuntimeError(
             f"goloader's core refuses sample {self._task.at(position)}, but the dataset takes it: {reason}"
         )
 
-    def _error_of(self, position: int) -> Exception | None:
-        """The error that the dataset raises for a sample of the batch; None if it raises none."""
+    def _error_of(self, position: int, drawn: bool) -> Exception | None:
+        """The error that the dataset raises for a sample of the batch; None if it raises none.
+
+        drawn  it may have drawn by then, which is not to be seen: the core has drawn for it
+        """
+        guard = torch.random.fork_rng(devices=()) if drawn else contextlib.nullcontext()
         try:
-            with torch.random.fork_rng(devices=()):
+            with self._iterator._directory, guard:
                 self._iterator._dataset[self._task.at(position)]
         except Exception as error:
             return error

@@ -7,41 +7,45 @@ while it has leases opens a pipe that the child inherits: the pipe says when the
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import weakref
 
 
 class Guard:
     """The children of one fork, or of several in a row."""
 
     def __init__(self) -> None:
-        self._pid = os.getpid()
         self.open = True
-        try:
-            self._read, self._write = os.pipe()
-        except OSError:  # no descriptors left: these children count as alive for ever
-            self._read = self._write = -1
+        # To read from, and to write to until part().
+        self._ends: list[int] = []
+        # Without descriptors left these children count as alive for ever.
+        with contextlib.suppress(OSError):
+            self._ends += os.pipe()
+        # Not a __del__: that would run when modules are torn down at exit, without those it needs.
+        weakref.finalize(self, _close, os.getpid(), self._ends).atexit = False
 
     def part(self) -> None:
         """No more children: from now on the pipe has an end that only they hold."""
-        if self.open and self._write >= 0:
-            os.close(self._write)
+        if self.open and self._ends:
+            os.close(self._ends.pop())
         self.open = False
 
     def gone(self) -> bool:
         """True if none of the children is left."""
-        if self._read < 0:
+        if not self._ends:
             return False
         self.part()
         poll = select.poll()
-        poll.register(self._read, 0)
+        poll.register(self._ends[0], 0)
         return bool(poll.poll(0))
 
-    def __del__(self) -> None:
-        # In a child the pipe stays open: that is what it is for.
-        if os.getpid() == self._pid and self._read >= 0:
-            self.part()
-            os.close(self._read)
+
+def _close(pid: int, ends: list[int]) -> None:
+    if os.getpid() == pid:  # in a child the pipe stays open: that is what it is for
+        for end in ends:
+            os.close(end)
 
 
 _guard: Guard | None = None

@@ -24,6 +24,7 @@ from typing import Any
 from torch.utils.data import Subset, TensorDataset
 
 from ...arrays import ArrayDataset, TokenDataset
+from ..look import is_a
 from ..refusal import Refusal, RefusalError
 from . import arrays, files, pairs, pictures, tokens
 from .gather import Gather
@@ -65,11 +66,11 @@ def lower(dataset: Any) -> Samples | Refusal:
 
 
 def _leaf(dataset: Any) -> Node:
-    if isinstance(dataset, TensorDataset):
+    if is_a(dataset, TensorDataset):
         return Tensors(dataset)
-    if isinstance(dataset, ArrayDataset):
+    if is_a(dataset, ArrayDataset):
         return arrays.Rows(dataset)
-    if isinstance(dataset, TokenDataset):
+    if is_a(dataset, TokenDataset):
         return tokens.Tokens(dataset)
     of_pairs = pairs.kind_of(dataset)
     if of_pairs is not None:

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from ..bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Part, Text, UnreadableError, parts_of
+from ..look import is_a
 from . import frames
 from .own import OwnCode
 
@@ -257,7 +258,7 @@ def _items(container: Any, at: Sequence[int]) -> list[Any]:
         return frames.items(container, at)
     if frames.is_frame(container):
         raise UnreadableError("gives a row of a table")
-    if isinstance(container, torch.Tensor):
+    if is_a(container, torch.Tensor):
         if container.dtype != torch.int64:
             raise UnreadableError(f"takes numbers of {container.dtype}")
         return list(map(TensorItem, container[torch.tensor(list(at), dtype=torch.int64)].tolist()))

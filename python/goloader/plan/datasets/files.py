@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from ...transforms import Grayscale
+from .. import look
 from ..lowered import Lowered
 from ..paths import Files
 from ..refusal import Refusal, RefusalError
@@ -189,19 +190,18 @@ class ImageFiles(Node):
     def _opener(self) -> Callable[[Any], Any]:
         """What opens a file, as the dataset does, but for the mode, which is RGB."""
         dataset, kind = self.dataset, self._kind
-        loader: Callable[[Any], Any] | None = getattr(dataset, kind.loader) if kind.loader else None
+        loader: Any = getattr(dataset, kind.loader) if kind.loader else None
         if loader is None and kind.mode:
             return open_rgb
         folder = sys.modules["torchvision.datasets.folder"]
-        if loader is None or loader not in (folder.default_loader, folder.pil_loader):
-            raise RefusalError(
-                "source", name_of(dataset), f"its loader, {_callable_name(loader)}, is not torchvision's"
-            )
+        if not any(loader is each for each in (folder.default_loader, folder.pil_loader)):
+            raise RefusalError("source", name_of(dataset), f"its loader, {look.name_of(loader)}, is not torchvision's")
         if loader is folder.default_loader:
             backend = sys.modules["torchvision"].get_image_backend()
             if backend != "PIL":
                 raise RefusalError("source", name_of(dataset), f"torchvision's image backend is {backend}")
-        return loader
+        known: Callable[[Any], Any] = loader
+        return known
 
     def _lowered(self) -> Lowered:
         """What becomes of an image in mode RGB."""
@@ -274,7 +274,3 @@ def _samples(dataset: Any, kind: Kind) -> Sequence[tuple[Any, int]]:
         if not issubclass(kind_of_path, str | bytes | os.PathLike):
             raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}")
     return samples
-
-
-def _callable_name(function: Any) -> str:
-    return str(getattr(function, "__qualname__", type(function).__qualname__))

@@ -21,6 +21,7 @@ import torch
 from ...arrays.mapped import file_of
 from ..bytecode import Attribute, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ..collate import collates_plainly
+from ..look import is_a, name_of
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from ..structure import Structure
@@ -113,8 +114,8 @@ class Gather(Node):
 
 def _why_not_called(value: Any, row: Row) -> str:
     """Why the calls of a row fail, warn, or give other numbers; empty if they do not."""
-    kind = "tensor" if isinstance(value, torch.Tensor) else "array"
-    if not isinstance(value, torch.Tensor | np.ndarray):
+    kind = "tensor" if is_a(value, torch.Tensor) else "array"
+    if not is_a(value, torch.Tensor, np.ndarray):
         kind = "number"
     warns = kind == "array" and not value.flags.writeable
     if kind == "array" and value.ndim == 1:
@@ -138,7 +139,7 @@ def _why_not_called(value: Any, row: Row) -> str:
 
 def _piece(own: OwnCode, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequences:
     value = own.value(row.place)
-    if isinstance(value, torch.Tensor):
+    if is_a(value, torch.Tensor):
         if why := _why_not_called(value, row):
             raise own.refusal(f"its {row} is {why}")
         try:
@@ -148,7 +149,7 @@ def _piece(own: OwnCode, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequence
     if type(value) in (np.ndarray, np.memmap):
         why = _why_not_array(value)
     elif type(value) in (list, tuple):
-        if value and isinstance(value[0], torch.Tensor | np.ndarray):
+        if value and is_a(value[0], torch.Tensor, np.ndarray):
             why = "a list of which it calls more than rows" if row.calls else ""
             why = why or why_not_sequences(value) or _why_not_mapped(value) or _why_not_numpy(value[0])
             if not why:
@@ -156,7 +157,7 @@ def _piece(own: OwnCode, row: Row) -> Tensor | _NumpyArray | _Numbers | Sequence
         else:
             why = _why_not_numbers(value)
     else:
-        why = f"a {type(value).__qualname__}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
+        why = f"a {name_of(value)}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
     if why := why or _why_not_called(value, row):
         raise own.refusal(f"its {row} is {why}")
     tensors = any(call in _FUNCTIONS for call in row.calls)
@@ -284,11 +285,11 @@ def _why_not_mapped(arrays: Any) -> str:
     """Arrays over memory that may not be there when it is read; empty if there is none."""
     seen: set[int] = set()
     for base in arrays:
-        while base is not None and id(base) not in seen and not isinstance(base, torch.Tensor):
+        while base is not None and id(base) not in seen and not is_a(base, torch.Tensor):
             seen.add(id(base))
-            if isinstance(base, mmap.mmap | np.memmap):
+            if is_a(base, mmap.mmap, np.memmap):
                 return "mapped from a file, which may shrink while it is read"
-            base = base.base if isinstance(base, np.ndarray) else getattr(base, "obj", None)
+            base = base.base if is_a(base, np.ndarray) else base.obj if type(base) is memoryview else None
     return ""
 
 

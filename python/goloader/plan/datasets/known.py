@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from .. import look
+
 __all__ = ["Known", "nearest", "why_not"]
 
 
@@ -32,8 +34,12 @@ K = TypeVar("K", bound=Known)
 def nearest(dataset: Any, kinds: Sequence[K]) -> K | None:
     """Which of these classes `dataset` is of; the one nearest to its own."""
     # Only torchvision's own classes are looked up: that is done at each epoch.
-    parents = [parent for parent in type(dataset).__mro__ if parent.__module__.startswith("torchvision.datasets.")]
+    parents = [parent for parent in look.parents(type(dataset)) if _module(parent).startswith("torchvision.datasets.")]
     return next((kind for parent in parents for kind in kinds if parent is kind.base), None)
+
+
+def _module(kind: type) -> str:
+    return str(look.in_classes((kind,), "__module__"))
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,9 @@ def _made_by(
         if not (dtype is None or dtype is torch.int64 or (type(dtype) is torch.dtype and dtype.is_floating_point)):
             return None
         return _of_numbers(value, lambda numbers: torch.tensor(numbers, dtype=dtype), dtype, torch.int64)
-    if called in _DTYPES and not rest and isinstance(value, Display):
-        return _of_numbers(value, called, _DTYPES[called], torch.int64)
+    of_kind = next((dtype for kind, dtype in _DTYPES.items() if called is kind), None)
+    if of_kind is not None and not rest and isinstance(value, Display):
+        return _of_numbers(value, called, of_kind, torch.int64)
     if called is np.array and len(rest) == len(options) and {*options} <= {"dtype"}:
         kind = own.means(options["dtype"]) if options else None
         if kind is None or kind in _ARRAY_DTYPES:

@@ -24,6 +24,8 @@ from ..bytecode import (
     UnreadableError,
     read,
 )
+from ..look import in_class, in_classes, is_a, parents
+from ..look import name_of as look_name
 from ..refusal import RefusalError
 from ..transforms import is_original
 from .tree import name_of
@@ -146,7 +148,7 @@ class OwnCode:
         except UnreadableError:
             return None
         function = _function_of(found)
-        if isinstance(expression, Attribute) != isinstance(found, property) or type(function) is not FunctionType:
+        if isinstance(expression, Attribute) != (type(found) is property) or type(function) is not FunctionType:
             return None
         self._read.setdefault((called, of_item), _Read(function))
         return Callee(function, name, (*first, *arguments), options)
@@ -167,20 +169,20 @@ class OwnCode:
             if _is_super(owner):
                 assert isinstance(owner, Call)
                 kind, instance = map(self.value, owner.arguments)
-                mro = type(instance).__mro__
+                mro = parents(type(instance))
                 if self.value(owner.function) is super and kind in mro and _is_plain(instance):
-                    return _in_classes(mro[mro.index(kind) + 1 :], called.name), (owner.arguments[1],)
+                    return in_classes(mro[mro.index(kind) + 1 :], called.name), (owner.arguments[1],)
                 return None, ()
             whole = self.value(owner)
-            if of_item and (not isinstance(whole, Dataset) or not _is_plain(whole)):
+            if of_item and (not is_a(whole, Dataset) or not _is_plain(whole)):
                 return None, ()
             if of_item or (_is_plain(whole) and called.name not in vars(whole)):
-                found = _in_class(type(whole), called.name)
-                return found, () if isinstance(found, staticmethod) else (owner,)
+                found = in_class(type(whole), called.name)
+                return found, () if type(found) is staticmethod else (owner,)
         function = self.value(called)
         if type(function) is FunctionType:
             return (None, ()) if _is_of_library(function) else (function, ())
-        call = _in_class(type(function), "__call__")  # of a class of the user's
+        call = in_class(type(function), "__call__")  # of a class of the user's
         if type(call) is FunctionType and not _is_of_library(call) and _is_plain(function):
             return call, (called,)
         return None, ()
@@ -201,7 +203,7 @@ class OwnCode:
                 if self.value(function) is torch.is_tensor:
                     return False
             case Call(function=function, arguments=(Index(), kinds)):
-                if self.value(function) is isinstance and self.value(kinds) in _NO_INDEX:
+                if self.value(function) is isinstance and any(self.value(kinds) is kind for kind in _NO_INDEX):
                     return False
             case Binary(operator="is" | "is not" as operator, left=left, right=right):
                 return (self.value(left) is self.value(right)) is (operator == "is")
@@ -221,11 +223,11 @@ class OwnCode:
 def _truth(value: Any) -> bool | None:
     """bool(value); None if code of others would have to say."""
     kind = type(value)
-    if kind in (*_SCALARS, *_CONTAINERS):
+    if any(kind is known for known in (*_SCALARS, *_CONTAINERS)):
         return bool(value)
-    if isinstance(value, torch.nn.Module) and is_original(getattr(kind, "__len__", is_original), "torch", "goloader"):
+    if is_a(value, torch.nn.Module) and is_original(in_class(kind, "__len__") or is_original, "torch", "goloader"):
         return bool(value)
-    if _in_class(kind, "__bool__") is None and _in_class(kind, "__len__") is None:
+    if in_class(kind, "__bool__") is None and in_class(kind, "__len__") is None:
         return True
     return None
 
@@ -249,9 +251,9 @@ class _Read:
 
 def _function_of(found: Any) -> Any:
     """What is in a property, or in a method that takes no object."""
-    if isinstance(found, property):
+    if type(found) is property:
         return found.fget
-    return found.__func__ if isinstance(found, staticmethod) else found
+    return found.__func__ if type(found) is staticmethod else found
 
 
 def is_of_library(module: Any) -> bool:
@@ -292,16 +294,16 @@ def _attribute(owner: Any, name: str, expression: Expression) -> Any:
     if type(owner) is ModuleType and name in vars(owner):
         return vars(owner)[name]
     if type(owner) is type:
-        found = _in_class(owner, name)
-        if found is not None and (type(found) is FunctionType or not hasattr(type(found), "__get__")):
+        found = in_class(owner, name)
+        if found is not None and (type(found) is FunctionType or not in_class(type(found), "__get__")):
             return found
     elif _is_plain(owner):
-        shared = _in_class(type(owner), name)
-        if hasattr(type(shared), "__set__") or hasattr(type(shared), "__delete__"):
+        shared = in_class(type(owner), name)
+        if in_class(type(shared), "__set__") or in_class(type(shared), "__delete__"):
             raise UnreadableError(f"uses its {name}, which is computed", expression)
         if name in vars(owner):
             return vars(owner)[name]
-        if shared is not None and not hasattr(type(shared), "__get__"):
+        if shared is not None and in_class(type(shared), "__get__") is None:
             return shared
         raise UnreadableError(f"uses {name}, and it has no attribute {name} of its own", expression)
     raise UnreadableError(f"uses {expression}", expression)
@@ -309,28 +311,20 @@ def _attribute(owner: Any, name: str, expression: Expression) -> Any:
 
 def refusal(dataset: Any, why: str) -> RefusalError:
     """Why a class of the user's own is not lowered."""
-    kind = type(dataset)
     return RefusalError(
-        "source", name_of(dataset), f"goloader does not know {kind.__module__}.{kind.__qualname__}: {why}"
+        "source",
+        name_of(dataset),
+        f"goloader does not know {in_class(type(dataset), '__module__')}.{look_name(dataset)}: {why}",
     )
-
-
-def _in_class(kind: type, name: str) -> Any:
-    """What a class, or a base of it, has by that name; None for nothing. Runs no descriptor."""
-    return _in_classes(kind.__mro__, name)
-
-
-def _in_classes(kinds: tuple[type, ...], name: str) -> Any:
-    return next((vars(base)[name] for base in kinds if name in vars(base)), None)
 
 
 def _is_plain(owner: Any) -> bool:
     """True if attributes of an object are looked up as usual."""
     kind = type(owner)
     return (
-        _in_class(kind, "__getattribute__") in _LOOKUPS
-        and _in_class(kind, "__getattr__") in (None, _in_class(Dataset, "__getattr__"))
-        and type(_in_class(kind, "__dict__")) in (GetSetDescriptorType, MemberDescriptorType)
+        in_class(kind, "__getattribute__") in _LOOKUPS
+        and in_class(kind, "__getattr__") in (None, in_class(Dataset, "__getattr__"))
+        and type(in_class(kind, "__dict__")) in (GetSetDescriptorType, MemberDescriptorType)
         and type(vars(owner)) is dict
     )
 
@@ -338,11 +332,11 @@ def _is_plain(owner: Any) -> bool:
 def _getitem(dataset: Any) -> FunctionType:
     """The function that `dataset[index]` calls. Raises RefusalError unless attributes of it are looked up as usual."""
     kind = type(dataset)
-    function = _in_class(kind, "__getitem__")
+    function = in_class(kind, "__getitem__")
     if type(function) is not FunctionType:
         raise refusal(dataset, f"its __getitem__ is a {type(function).__name__}, not a plain function")
     if not _is_plain(dataset):
         raise refusal(dataset, "its class has a way of its own to look attributes up")
-    if _in_class(kind, "__getitems__") is not None or "__getitems__" in vars(dataset):
+    if in_class(kind, "__getitems__") is not None or "__getitems__" in vars(dataset):
         raise refusal(dataset, "it has __getitems__")
     return function

@@ -133,6 +133,13 @@ class Samples:
                 raise IndexError(f"index out of range for a dataset of {self.length}")
         return indices
 
+    def missing(self, indices: Sequence[Any]) -> IndexError:
+        """What the dataset, as it was lowered, raises for a batch with an index that it does not have."""
+        outside = (i for i in indices if type(i) is int and not -self.length <= i < self.length)
+        if self.kinds != ("TensorDataset",):
+            return IndexError("list index out of range")
+        return IndexError(f"index {next(outside, None)} is out of bounds for dimension 0 with size {self.length}")
+
     def hold(self) -> None:
         """Keeps memory from being moved by resize_() while workers read it, as a dataset shared with processes is."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch.utils.data import TensorDataset
 
+from ..look import has
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from .tree import Column, Indices, Node, check_class
@@ -92,7 +93,7 @@ class Tensors(Node):
         self.columns = tuple(Column((tensor,), tensor.spec) for tensor in self.tensors)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset or dataset.tensors is not self.given or hasattr(dataset, "__getitems__"):
+        if dataset is not self.dataset or dataset.tensors is not self.given or has(dataset, "__getitems__"):
             return False
         if at is None:
             try:

@@ -8,9 +8,9 @@ still the one that was lowered.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PosixPath
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data.dataset import StackDataset
 
+from .. import look
+from ..look import has, in_class, is_a
 from ..refusal import RefusalError
 from ..structure import Structure, count, shifted
 from ..transforms import is_original
@@ -253,14 +255,14 @@ def check_class(dataset: Any, base: type, package: str, attributes: Sequence[str
             raise RefusalError("source", name, f"its class overrides {method}")
         if method in vars(dataset):
             raise RefusalError("source", name, f"it has a {method} of its own")
-    if hasattr(dataset, "__getitems__"):
-        raise RefusalError("source", name, "it has __getitems__")
     if kind.__getattribute__ is not object.__getattribute__ or (
         getattr(kind, "__getattr__", None) is not getattr(torch.utils.data.Dataset, "__getattr__", None)
     ):
         raise RefusalError("source", name, "its class overrides attribute access")
+    if has(dataset, "__getitems__"):
+        raise RefusalError("source", name, "it has __getitems__")
     for attribute in attributes:
-        if attribute not in vars(dataset) or hasattr(type(getattr(kind, attribute, None)), "__set__"):
+        if attribute not in vars(dataset) or in_class(type(in_class(kind, attribute)), "__set__"):
             raise RefusalError("source", name, f"its {attribute} is computed")
 
 
@@ -283,7 +285,7 @@ def _integers(dataset: Any, indices: Any) -> Indices:
     """A Subset's indices as int64; refused where indexing with them may mean something else than with ints."""
     name = name_of(dataset)
     kinds: set[Any]
-    if isinstance(indices, torch.Tensor) and indices.ndim == 1 and indices.device.type == "cpu":
+    if is_a(indices, torch.Tensor) and indices.ndim == 1 and indices.device.type == "cpu":
         kinds = {indices.dtype}
         values: Any = indices.numpy() if kinds <= {torch.int32, torch.int64} else None
     elif type(indices) is np.ndarray and indices.ndim == 1:
@@ -312,9 +314,9 @@ def _kind_name(kind: Any) -> str:
 
 def copied(indices: Any) -> Any:
     """What `equal` compares with later; a range cannot change."""
-    if isinstance(indices, torch.Tensor):
+    if is_a(indices, torch.Tensor):
         return indices.clone()
-    return indices.copy() if isinstance(indices, list | np.ndarray) else indices
+    return indices.copy() if is_a(indices, list, np.ndarray) else indices
 
 
 def equal(indices: Any, given: Any) -> bool:
@@ -335,6 +337,5 @@ def equal_at(indices: Any, given: Any, at: Indices) -> bool:
 
 
 def name_of(dataset: Any) -> str:
-    root = getattr(dataset, "root", None)
-    kind = type(dataset).__qualname__
-    return f"{kind}({root!r})" if isinstance(root, str | os.PathLike) else kind
+    root, kind = look.attribute(dataset, "root"), look.name_of(dataset)
+    return f"{kind}({root!r})" if type(root) in (str, PosixPath) else kind

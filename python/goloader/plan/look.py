@@ -1,0 +1,59 @@
+"""Looking at objects of the user's: none of their code runs, whatever they are.
+
+hasattr(), getattr(), isinstance() and == ask an object, and it may count, raise, import a library or wait: a lazy
+module, a proxy, a Mock, a property, a metaclass. What is found here is found in the object's class and in its dict.
+"""
+
+from __future__ import annotations
+
+import inspect
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+__all__ = ["attribute", "has", "in_class", "in_classes", "is_a", "name_of", "parents"]
+
+_NOTHING = object()
+
+# As type itself has them: a metaclass may give others.
+_mro = vars(type)["__mro__"].__get__
+_dict = vars(type)["__dict__"].__get__
+_qualname = vars(type)["__qualname__"].__get__
+
+
+def is_a(thing: object, *kinds: type) -> bool:
+    """isinstance(), by what the object is, and not by what its `__class__` says."""
+    return any(kind in kinds for kind in parents(type(thing)))
+
+
+def parents(kind: type) -> tuple[type, ...]:
+    """A class and those it is derived from."""
+    found: tuple[type, ...] = _mro(kind)
+    return found
+
+
+def in_class(kind: type, name: str) -> Any:
+    """What a class, or a base of it, has by that name; None for nothing. Runs no descriptor."""
+    return in_classes(parents(kind), name)
+
+
+def in_classes(kinds: tuple[type, ...], name: str) -> Any:
+    """The same of several classes, in this order."""
+    return next((found[name] for found in map(_dict, kinds) if name in found), None)
+
+
+def has(thing: object, name: str) -> bool:
+    """True if an object or its class has something by that name, `__getattr__` left aside."""
+    return inspect.getattr_static(thing, name, _NOTHING) is not _NOTHING
+
+
+def attribute(thing: object, name: str, default: Any = None) -> Any:
+    """An attribute that is kept as it is, in the object or its class; the default for any that would be computed."""
+    found = inspect.getattr_static(thing, name, _NOTHING)
+    return default if found is _NOTHING or in_class(type(found), "__get__") is not None else found
+
+
+def name_of(thing: object) -> str:
+    """What to call a function, or an object of a class of its own."""
+    if type(thing) in (FunctionType, BuiltinFunctionType, MethodType, type):
+        return str(thing.__qualname__)  # type: ignore[attr-defined]
+    return str(_qualname(type(thing)))
