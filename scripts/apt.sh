@@ -56,11 +56,13 @@ apt_source() { # FOLDER RELEASE [--download-only] PACKAGE ...
 apt_root() { # FOLDER ARCHITECTURE PACKAGE ...
     folder=$1 architecture=$2
     shift 2
-    mkdir -p "$folder/root"
+    rm -rf "$folder/unpacked"
+    mkdir -p "$folder/unpacked"
     set -- -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o Dir::State::status=/dev/null "$@"
     apt_aside "$folder" deb "" -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" update
     apt_aside "$folder" deb "" install -y --no-install-recommends --download-only "$@" >/dev/null
     for package in "$folder"/apt/cache/archives/*.deb; do
-        dpkg-deb -x "$package" "$folder/root"
+        dpkg-deb -x "$package" "$folder/unpacked"
     done
+    mv "$folder/unpacked" "$folder/root"
 }

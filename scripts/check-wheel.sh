@@ -19,12 +19,14 @@ case $wheel in
 *_aarch64.whl)
     command -v qemu-aarch64 >/dev/null || apt_install qemu-user
     system=$PWD/build/aarch64
-    [ -x "$system/root/usr/bin/python3" ] || apt_root "$system" arm64 python3
-    emulated() { env -i PATH=/nowhere HOME="$scratch" PYTHONPATH="$scratch/site" "$(command -v qemu-aarch64)" -L "$system/root" "$system/root/usr/bin/python3" "$@"; }
-    version=$(emulated -c 'import sys; print(*sys.version_info[:2], sep=".")')
+    [ -d "$system/root" ] || apt_root "$system" arm64 python3 libstdc++6 # which numpy's wheel does not bring
+    qemu=$(command -v qemu-aarch64)
+    run() {
+        env -i PATH=/nowhere HOME="$scratch" PYTHONPATH="$scratch/site" "$qemu" -L "$system/root" "$system/root/usr/bin/python3" "$@"
+    }
+    version=$(run -c 'import sys; print(*sys.version_info[:2], sep=".")')
     python3 -m pip install -q --target "$scratch/site" --only-binary=:all: --implementation cp --python-version "$version" \
         --platform manylinux_2_17_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 "$wheel" pillow
-    run() { emulated "$@"; }
     ;;
 *)
     echo "no way to run $wheel on $(uname -m)" >&2
