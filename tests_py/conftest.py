@@ -25,8 +25,8 @@ from goloader import _native
 # There are tests with more workers than this machine may have cores.
 _TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
 
-# Of a test with more variants than these the others are slow.
-_QUICK_VARIANTS = 3
+# Of a test's variants the first two are quick, and one more for every twenty; the others are slow.
+_QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 2, 20
 
 # Why a test may be skipped though --forbid-skips is given: what a machine or a version is, not what could be installed.
 _GOOD_REASONS = re.compile(
@@ -43,12 +43,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow all but a few variants of a test: always the same ones, from anywhere in its list."""
+    """Marks as slow all but a few variants of a test: always the same ones, from all over its list."""
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         variants[item.nodeid.partition("[")[0]].append(item)
     for same in variants.values():
-        for item in sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))[_QUICK_VARIANTS:]:
+        quick = _QUICK_VARIANTS + len(same) // _VARIANTS_A_QUICK_ONE
+        for item in sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))[quick:]:
             item.add_marker(pytest.mark.slow)
 
 
