@@ -8,10 +8,13 @@ GO_SOURCES := $(shell find core capi -name '*.go' -o -name '*.c' -o -name '*.h')
 LIBRARY := python/goloader/lib/libgoloader.so
 FUZZ_TIME ?= 15s
 ROUNDS ?= 3
+# Processes that share the Python tests, and what else pytest is told.
+TEST_JOBS ?= 2
+PYTEST ?=
 
 .PHONY: help
 help: ## List the targets.
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 # A stamp for each set of extras, so that a second `make test` starts at once.
 .venv/%.stamp: pyproject.toml setup.py scripts/setup.sh
@@ -26,7 +29,10 @@ $(LIBRARY): $(GO_SOURCES) | .venv/test-lint.stamp
 build: $(LIBRARY) ## Build the core into python/goloader/lib.
 
 .PHONY: test
-test: lint test-go test-py ## Run every test: lint and types, Go with -race and vet, pytest.
+test: lint test-go test-py ## Run lint and types, Go's tests with -race and vet, pytest but for what is slow: within 10 minutes.
+
+.PHONY: test-all
+test-all: test test-slow ## Run every test.
 
 .PHONY: test-go
 test-go: .venv/test-lint.stamp ## Run the Go tests with the race detector.
@@ -34,8 +40,14 @@ test-go: .venv/test-lint.stamp ## Run the Go tests with the race detector.
 	go test -race ./core/... ./capi/... ./tests_go/...
 
 .PHONY: test-py
-test-py: build ## Run the Python tests.
-	$(PYTHON) -m pytest
+test-py: build ## Run the Python tests that are not slow (PYTEST='-k crop', TEST_JOBS=2).
+	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "not slow and not alone" $(PYTEST)
+	$(PYTHON) -m pytest -m "not slow and alone" $(PYTEST) || [ $$? = 5 ] # none of these is selected
+
+.PHONY: test-slow
+test-slow: build ## Run the Python tests that are slow.
+	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "slow and not alone" $(PYTEST)
+	$(PYTHON) -m pytest -m "slow and alone" $(PYTEST) || [ $$? = 5 ] # none of these is selected
 
 .PHONY: test-arm64
 test-arm64: build ## Compare NEON kernels with plain ones under qemu (gcc-aarch64-linux-gnu, qemu-user).
@@ -81,10 +93,12 @@ bench-jpeg: .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside li
 	$(PYTHON) -m bench.jpeg
 
 .PHONY: wheel
-wheel: .venv/wheel.stamp ## Make a manylinux wheel with libjpeg-turbo and libdeflate inside, in dist/.
-	rm -rf build/wheel && mkdir -p build/wheel dist
-	$(PYTHON) -m pip wheel -q --no-deps -w build/wheel .
-	$(PYTHON) -m auditwheel repair -w dist build/wheel/goloader-*.whl
+wheel: .venv/wheel.stamp ## Make the sdist, and of it wheels for x86-64 and aarch64, in dist/.
+	scripts/wheels.sh
+
+.PHONY: check-wheel
+check-wheel: ## Install and try each wheel of dist/, aarch64's under qemu.
+	for wheel in dist/*.whl; do scripts/check-wheel.sh "$$wheel" || exit 1; done
 
 .PHONY: clean
 clean: ## Remove what was built.

@@ -32,7 +32,7 @@ def build_library(target: Path) -> None:
     if not compiler:
         sys.exit("goloader: no C compiler: install gcc (Debian: apt-get install gcc libc6-dev)")
     for header, package in HEADERS.items():
-        if not compiles(compiler, f"#include <stddef.h>\n#include <stdio.h>\n#include <{header}>\n"):
+        if not preprocesses(compiler, f"#include <stddef.h>\n#include <stdio.h>\n#include <{header}>\n"):
             sys.exit(f"goloader: {header} not found: install {package}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -45,9 +45,9 @@ def build_library(target: Path) -> None:
         staged.replace(target)
 
 
-def compiles(compiler: str, source: str) -> bool:
-    """True if the C compiler accepts a source text."""
-    command = [*compiler.split(), "-x", "c", "-fsyntax-only", "-"]
+def preprocesses(compiler: str, source: str) -> bool:
+    """True if the C compiler finds all headers of a source text."""
+    command = [*compiler.split(), "-x", "c", "-E", "-"]
     return subprocess.run(command, input=source.encode(), capture_output=True, check=False).returncode == 0
 
 

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "goloader.h"
@@ -280,7 +282,8 @@ gl_status gl_slots_create(int64_t bytes_max, int32_t *out_fd, void **out, gl_err
         errno = EFBIG;
         return fail(err, GL_MEMORY, "a file of slots");
     }
-    int fd = memfd_create("goloader-slots", MFD_CLOEXEC);
+    /* The system call itself: glibc has a function for it since 2.27, and wheels are for 2.17. */
+    int fd = (int)syscall(SYS_memfd_create, "goloader-slots", MFD_CLOEXEC);
     if (fd < 0)
         return fail(err, GL_MEMORY, "memfd_create");
     if (ftruncate(fd, file_bytes) < 0) {

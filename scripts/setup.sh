@@ -5,6 +5,7 @@
 #   scripts/setup.sh [EXTRA ...]    extras of pyproject.toml: test frameworks lint demo bench wheel
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/apt.sh
 
 # Headers of libjpeg-turbo and libdeflate, and a C compiler.
 missing() {
@@ -14,17 +15,8 @@ missing() {
     return 1
 }
 if missing; then
-    packages="gcc libc6-dev libjpeg62-turbo-dev libdeflate-dev"
-    command -v apt-get >/dev/null 2>&1 || {
-        echo "goloader: install a C compiler and the headers of libjpeg-turbo and libdeflate, then run this again" >&2
-        exit 1
-    }
-    sudo=""
-    [ "$(id -u)" = 0 ] || sudo="sudo"
-    $sudo apt-get update -qq
     # Ubuntu names libjpeg-turbo's package otherwise.
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $packages >/dev/null ||
-        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq gcc libc6-dev libjpeg-turbo8-dev libdeflate-dev >/dev/null
+    apt_install gcc libc6-dev libjpeg62-turbo-dev libdeflate-dev || apt_install gcc libc6-dev libjpeg-turbo8-dev libdeflate-dev
 fi
 
 [ -x .venv/bin/python ] || python3 -m venv .venv

@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import time
 import warnings
+import zlib
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -22,7 +25,32 @@ from goloader import _native
 # There are tests with more workers than this machine may have cores.
 _TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
 
+# Of a test's variants the first two are quick, and one more for every twenty; the others are slow.
+_QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 2, 20
+
+# Why a test may be skipped though --forbid-skips is given: what a machine or a version is, not what could be installed.
+_GOOD_REASONS = re.compile(
+    "this processor has no|the test above has them|there is an accelerator|no CUDA|there is one core"
+    "|no Python .* here|of Python 3.11|came with Python 3.11|no O_DIRECT"
+    "|may round otherwise here|adds in another order here"
+)
+
 _passed = pytest.StashKey[bool]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--forbid-skips", action="store_true", help="fail where a test is skipped that could run")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as slow all but a few variants of a test: always the same ones, from all over its list."""
+    variants: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        variants[item.nodeid.partition("[")[0]].append(item)
+    for same in variants.values():
+        quick = _QUICK_VARIANTS + len(same) // _VARIANTS_A_QUICK_ONE
+        for item in sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))[quick:]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -32,7 +60,26 @@ def pytest_runtest_makereport(
     report = yield
     if call.when == "call":
         item.stash[_passed] = report.passed
+    if not hasattr(report, "wasxfail"):
+        _forbid_skip(item.config, report)
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _forbid_skip(collector.config, report)
+    return report
+
+
+def _forbid_skip(config: pytest.Config, report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Makes a failure of a skip for which there is no good reason."""
+    if report.skipped and config.getoption("--forbid-skips"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not _GOOD_REASONS.search(reason):
+            report.outcome, report.longrepr = "failed", f"{report.nodeid} is skipped: {reason}"
 
 
 def live() -> dict[str, int]:

@@ -146,6 +146,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_loaders_are_ours_in_every_process_that_the_script_starts(tmp_path: Path) -> None:
     (tmp_path / "family.py").write_text(FAMILY)
     (tmp_path / "child.py").write_text("from family import kind\n")

@@ -358,6 +358,7 @@ class TestSameAsTorchvision:
         SKIPS,
         st.lists(st.tuples(st.integers(1, 4000), st.integers(1, 4000)), min_size=10, max_size=10),
     )
+    @pytest.mark.slow
     def test_numbers(self, drawdump: Drawdump, case: Case, seed: int, skip: int, sizes: list[Size]) -> None:
         reply = drawdump.draw(case.to_plan(len(sizes)), started(seed, skip), sizes)
         for size, drawn in zip(sizes, reply["draws"], strict=True):

@@ -57,6 +57,7 @@ def test_a_forked_worker_s_pixels_come_from_a_core_of_its_own(script: Script) ->
     assert run(script, text) == "looked at\n"
 
 
+@pytest.mark.slow
 def test_without_a_core_of_its_own_a_worker_decodes_in_python(script: Script) -> None:
     text = """
     each = loader()
@@ -69,6 +70,7 @@ def test_without_a_core_of_its_own_a_worker_decodes_in_python(script: Script) ->
     assert run(script, missing + dedent(text)) == "Python\n"
 
 
+@pytest.mark.slow
 def test_what_a_worker_forks_has_neither_core_and_may_have_a_third(script: Script) -> None:
     text = """
     def deed(index):
@@ -87,6 +89,7 @@ def test_what_a_worker_forks_has_neither_core_and_may_have_a_third(script: Scrip
     assert run(script, text) == "[12]\n"
 
 
+@pytest.mark.slow
 def test_workers_keep_no_more_threads_and_files_from_epoch_to_epoch(script: Script) -> None:
     text = """
     def deed(index):
@@ -101,6 +104,7 @@ def test_workers_keep_no_more_threads_and_files_from_epoch_to_epoch(script: Scri
     assert run(script, text) == "end\n"
 
 
+@pytest.mark.slow
 def test_faulthandler_and_go_share_a_worker(script: Script) -> None:
     text = """
     def deed(index):
@@ -111,6 +115,7 @@ def test_faulthandler_and_go_share_a_worker(script: Script) -> None:
     assert run(script, text) == "{True}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["ctypes.string_at(0)", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)"])
 def test_a_worker_that_dies_with_a_core_is_told_of(script: Script, how: str) -> None:
     text = f"""
@@ -130,6 +135,7 @@ def test_a_worker_that_dies_with_a_core_is_told_of(script: Script, how: str) -> 
     assert run(script, text) == "DataLoader worker True\n" * 2 + "6\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_workers_with_a_core(script: Script) -> None:
     text = """
     each = iter(loader(lambda index: time.sleep(0.01) or os.getpid()))

@@ -53,6 +53,7 @@ def test_a_child_gets_an_error_from_old_iterators_and_torch_s_from_new_ones(scri
     assert script(text) == answers + "True\n3\n3\n3\nFalse\nTrue\n" + "2 2 2 3\n"
 
 
+@pytest.mark.slow
 def test_a_child_of_a_process_that_never_used_the_core_may_use_it(script: Script) -> None:
     text = """
     child = os.fork()
@@ -66,6 +67,7 @@ def test_a_child_of_a_process_that_never_used_the_core_may_use_it(script: Script
     assert script(text) == "True 3\n"
 
 
+@pytest.mark.slow
 def test_torch_s_own_workers_beside_a_busy_loader(script: Script) -> None:
     text = """
     from torch.utils.data import DataLoader
@@ -91,6 +93,7 @@ def test_torch_s_own_workers_beside_a_busy_loader(script: Script) -> None:
     assert script(text) == "end\n"
 
 
+@pytest.mark.slow
 def test_ours_inside_torch_s_worker_is_torch_s(script: Script) -> None:
     text = """
     from torch.utils.data import DataLoader, Dataset

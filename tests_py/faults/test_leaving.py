@@ -18,7 +18,7 @@ import goloader
 from goloader import _lease, _native
 
 # A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.timeout(90), pytest.mark.alone]
 
 Script = Callable[..., str]
 
@@ -28,6 +28,7 @@ WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 EARLY_BREAKS = int(os.environ.get("GOLOADER_EARLY_BREAKS", "2000"))
 
 
+@pytest.mark.slow
 def test_thousands_of_early_breaks_do_not_grow(dataset: ImageFolder) -> None:
     process = psutil.Process()
     loaders = [
@@ -140,6 +141,7 @@ def test_an_interrupt_as_a_batch_arrives_loses_that_batch_only(
 # In a process of its own
 
 
+@pytest.mark.slow
 def test_exit_with_running_loaders_says_nothing(script: Script) -> None:
     text = """
     dataset = folder()
@@ -189,6 +191,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 @WORKERS
 def test_ctrl_c_is_heard_while_a_batch_is_made_and_the_loader_goes_on(
     script: Script, large: Path, num_workers: int
@@ -235,6 +238,7 @@ def test_a_signal_handler_of_the_user_runs_while_a_batch_is_waited_for(script: S
     assert script(text, str(large)) == "True 12\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_faulthandler_beside_us(script: Script, when: str) -> None:
     # A thread of Python asks for the tracebacks, as faulthandler's watchdog (dump_traceback_later) looks at frames that

@@ -80,6 +80,7 @@ def test_what_is_accepted_decodes_in_libjpeg_to_the_same(compare: Path, files: l
 
 
 @pytest.mark.parametrize("kernels", SETS)
+@pytest.mark.slow
 def test_images_by_turns_end_as_if_alone(turns: Path, files: list[str], kernels: str) -> None:
     environment = {**os.environ, "GOLOADER_KERNELS": kernels}
     command = [str(turns), str(len(kernels)), "1000", *files]

@@ -60,6 +60,7 @@ def test_torch_is_imported_by_those_who_use_it() -> None:
     assert run(code.format("goloader.Subset")) == "True"
 
 
+@pytest.mark.slow
 def test_type_checkers_see_them(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api", reason="mypy is not installed")
     program = tmp_path / "program.py"

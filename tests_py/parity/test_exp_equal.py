@@ -52,6 +52,7 @@ def test_crops_of_which_some_hang_on_torch_s_exp(
     assert asked
 
 
+@pytest.mark.slow
 def test_crops_over_many_draws(make: Make) -> None:
     crop = T.RandomResizedCrop(4, interpolation=T.InterpolationMode.NEAREST)
     equal_over(make(photos.plain(8), T.Compose([crop, T.PILToTensor()])), 0, 21_000)

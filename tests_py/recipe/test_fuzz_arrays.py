@@ -221,6 +221,7 @@ def chain(path: str, seed: int) -> Any:
     return values, said
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_random_chains_of_arrays(files: list[str]) -> None:
     real = made = 0

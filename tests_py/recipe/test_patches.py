@@ -206,6 +206,7 @@ def chain(path: str, seed: int) -> Any:
     return held, said
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_random_chains(files: list[str], run: Any) -> None:
     made = real = 0

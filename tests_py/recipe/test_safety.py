@@ -597,6 +597,7 @@ def test_a_worker_that_is_spawned(root: Path) -> None:
     assert door.record(loader).state == "native"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_a_worker_that_is_no_fork_looks_at_pixels_of_the_core(root: Path, method: str) -> None:

@@ -127,6 +127,7 @@ def chain(path: str, seed: int) -> Any:
     return tensors, [torch.stack([each, each]) for each in tensors], said
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_random_chains_of_v2_s_functions(run: Any, files: list[str]) -> None:
     made = real = 0

@@ -1,35 +1,30 @@
 """PyTorch's test file for its loader, from Debian's source package and adapted to newer releases of torch; torchdata's
-for its StatefulDataLoader, from its repository.
+for its StatefulDataLoader, from a copy of its repository.
 
-The files are theirs and stay out of this repository: they live in build/conformance, which git ignores.
+The files are theirs and stay out of this repository: what is fetched lives in build/conformance, which git ignores.
+Where a copy of a repository is at hand, it is named by a variable of the environment and nothing is fetched:
+
+    GOLOADER_PYTORCH=FOLDER      of PyTorch 2.6
+    GOLOADER_TORCHDATA=FOLDER    of torchdata 0.11
 """
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
+import subprocess
 import tarfile
-import urllib.request
-from collections.abc import Sequence
 from pathlib import Path
 
-# Debian's source package pytorch 2.6.0+dfsg-7: the last release that is packaged, and all of the file that Debian's
-# mirrors keep. The sum is that of its .dsc.
+_ROOT = Path(__file__).parents[2]
+# The last release that Debian packages, and the release of Debian that has it.
+_PACKAGE, _DEBIAN = "pytorch=2.6.0+dfsg-7", "trixie"
 _ARCHIVE = "pytorch_2.6.0+dfsg.orig.tar.xz"
-_SHA256 = "099a9601bc40d67656e75735c44abedb0fbe92d08817852ab7472eebb7e6ddff"
-_MIRRORS = (
-    "http://deb.debian.org/debian/pool/main/p/pytorch/",
-    "http://ftp.debian.org/debian/pool/main/p/pytorch/",
-    "https://snapshot.debian.org/archive/debian/20250601T000000Z/pool/main/p/pytorch/",
-)
 _MEMBER = "test/test_dataloader.py"
 
-# torchdata's of release 0.11 (the tests of its internals, and of what needs more packages, left out), by their sums.
-_TORCHDATA = "https://raw.githubusercontent.com/meta-pytorch/data/088e43477c1c750c26ea6c1466b708c45cc8ba30/test/stateful_dataloader/"
-_TORCHDATA_FILES = {
-    "test_state_dict.py": "8bdc8e83cb30e184ea8a024b8b5932643fb50607f7eca9373da6ec8cb4d495d7",
-    "test_sampler.py": "b61db594c45ac861b5d3cb741e9606a9d6175aa5f2318dcd3a700bebc81bb255",
-}
+# The tests of torchdata's internals, and of what needs more packages, are left out.
+_TORCHDATA = "test/stateful_dataloader"
+_TORCHDATA_FILES = ("test_state_dict.py", "test_sampler.py")
 
 # WorkerInfo is a frozen dataclass since, whose errors are AttributeError and TypeError with texts of their own.
 _ALLOWANCES = (
@@ -41,50 +36,46 @@ _ALLOWANCES = (
 )
 
 
+class Unavailable(Exception):
+    """A suite's files cannot be had here; the text says why, and what would help."""
+
+
 def test_file(folder: Path) -> Path:
-    """The file in `folder`, fetched if it is not there. Raises OSError if no mirror has it, ValueError for another."""
+    """PyTorch's, adapted, in `folder`. Raises Unavailable, or ValueError if it is not the file that is known."""
+    folder.mkdir(parents=True, exist_ok=True)
+    given = os.environ.get("GOLOADER_PYTORCH")
+    text = _given(given, _MEMBER).read_text() if given else _extract(_archive(folder))
     path = folder / "test_dataloader.py"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        archive = folder / _ARCHIVE
-        if not archive.exists() or _sum(archive) != _SHA256:
-            _fetch(archive, [mirror + _ARCHIVE for mirror in _MIRRORS], _SHA256)
-        text = _adapt(_extract(archive))
-        partial = path.with_suffix(".partial")
-        partial.write_text(text)
-        partial.rename(path)
+    path.write_text(_adapt(text))
     return path
 
 
-def stateful_files(folder: Path) -> list[Path]:
-    """torchdata's, in a folder of their own. Raises OSError for one that cannot be had."""
-    folder = folder / "torchdata"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, sha256 in _TORCHDATA_FILES.items():
-        file = folder / name
-        if not file.exists() or _sum(file) != sha256:
-            _fetch(file, [_TORCHDATA + name], sha256)
-    return [folder / name for name in _TORCHDATA_FILES]
+def stateful_files() -> list[Path]:
+    """torchdata's. Raises Unavailable."""
+    given = os.environ.get("GOLOADER_TORCHDATA")
+    if not given:
+        raise Unavailable("no package holds them: clone torchdata 0.11 and name its folder, GOLOADER_TORCHDATA=FOLDER")
+    return [_given(given, f"{_TORCHDATA}/{name}") for name in _TORCHDATA_FILES]
 
 
-def _fetch(file: Path, urls: Sequence[str], sha256: str) -> None:
-    failures = []
-    for url in urls:
-        try:
-            with urllib.request.urlopen(url, timeout=60) as answer:
-                file.write_bytes(answer.read())
-        except OSError as error:
-            failures.append(f"{url}: {error}")
-            continue
-        if (found := _sum(file)) == sha256:
-            return
-        failures.append(f"{url}: SHA-256 is {found}, not {sha256}")
-        file.unlink()
-    raise OSError(f"{file.name} cannot be had:\n" + "\n".join(failures))
+def _given(folder: str, name: str) -> Path:
+    path = Path(folder).resolve() / name
+    if not path.exists():
+        raise Unavailable(f"there is no {path}")
+    return path
 
 
-def _sum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _archive(folder: Path) -> Path:
+    """The source package's, fetched by apt, which checks its signature."""
+    archive = folder / _ARCHIVE
+    if not archive.exists():
+        script = '. scripts/apt.sh; apt_source "$1" "$2" --download-only "$3"'
+        command = ["sh", "-ec", script, "sh", str(folder.resolve()), _DEBIAN, _PACKAGE]
+        run = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True)
+        if run.returncode or not archive.exists():
+            said = (run.stdout + run.stderr).strip()
+            raise Unavailable(f"apt does not bring {_PACKAGE} (or name a copy, GOLOADER_PYTORCH=FOLDER):\n{said}")
+    return archive
 
 
 def _extract(archive: Path) -> str:

@@ -18,7 +18,7 @@ from torch.utils import data
 
 import goloader
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]
 
 Script = Callable[..., str]
 

@@ -53,6 +53,7 @@ REFUSE = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_files_too_short_for_slots(script: Script, method: str) -> None:
     said = script(f"{EPOCH}{LIMITS}\n    limit(100_000); epoch({method!r})")
