@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data._utils import worker as torch_worker
 
+from ...adapters.torch import dataset_of
 from ..worker import collate
-from ..worker.process import dataset_of
 from .rng import Generators
 from .state import State
 

@@ -105,24 +105,24 @@ class TracingIterator(ReportedIterator):
         except Exception as error:
             arrival.failed = error
 
-    def _process_data(self, data: Any, worker_idx: int) -> Any:
+    def _accept(self, data: Any, worker: int) -> Any:
         if not isinstance(data, Delivered) or not isinstance(data.batch, Arrival):
-            return super()._process_data(data, worker_idx)
+            return super()._accept(data, worker)
         arrival, task = data.batch, self._rcvd_idx - 1
         try:
             self._take_arrived()
             while arrival in self._asked and arrival.failed is None:
                 self._receive()
-            firsts = self._wrong(arrival, worker_idx, task)
+            firsts = self._wrong(arrival, worker, task)
             if firsts is None and arrival.messages and self._pin_memory:
                 arrival.batch = pin_memory.pin_memory(arrival.batch, self._pin_memory_device)
         except BaseException:
             # Ctrl-C: the batch is the next one still.
-            self._task_info[task] = (worker_idx, data)
+            self._task_info[task] = (worker, data)
             self._rcvd_idx = task
             raise
         if firsts is not None:
-            self._task_info[task] = (worker_idx, data)
+            self._task_info[task] = (worker, data)
             self._rcvd_idx = task
             self._make_again(firsts)
             return self._next_data()  # type: ignore[no-untyped-call]
@@ -136,7 +136,7 @@ class TracingIterator(ReportedIterator):
                 self._record.compared()
         if letter.off is not None and self._record.on:
             self._record.adopt(letter.off, letter.warn)
-        return super()._process_data(Delivered(arrival.batch, data.extra), worker_idx)
+        return super()._accept(Delivered(arrival.batch, data.extra), worker)
 
     def _take_arrived(self) -> None:
         """Has the core begin with whatever has arrived."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.utils.data._utils import collate
+
+from ...adapters.torch import collate
 
 Empty = Callable[[tuple[int, ...], torch.dtype], torch.Tensor | None]
 
