@@ -53,6 +53,10 @@ test-slow: build ## Run the Python tests that are slow.
 test-arm64: build ## Compare NEON kernels with plain ones under qemu (gcc-aarch64-linux-gnu, qemu-user).
 	$(PYTHON) -m pytest -rs -k arm64 tests_py/kernels_jpeg_own/test_own_sets.py
 
+.PHONY: test-matrix
+test-matrix: .venv/matrix.stamp wheel ## Run tests_py/matrix with many sets of versions, an environment each (ROWS="oldest middle newest").
+	$(PYTHON) -m scripts.matrix $(ROWS)
+
 .PHONY: lint
 lint: .venv/test-lint.stamp ## Check formatting, style and types.
 	@test -z "$$(gofmt -l core capi tests_go)" || { gofmt -d core capi tests_go; exit 1; }

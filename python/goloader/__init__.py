@@ -138,7 +138,10 @@ def __getattr__(name: str) -> Any:
     if name == "transforms":
         return import_module(".transforms", __name__)
     if name in _HOME:
-        return getattr(import_module(_HOME[name], __name__), name)
+        try:
+            return getattr(import_module(_HOME[name], __name__), name)
+        except AttributeError as error:  # `from goloader import` would say no more than that there is no such name
+            raise ImportError(f"goloader.{name} cannot be imported: {error}") from error
     if name in __all__ or _newly_in_torch(name):
         from torch.utils import data
 

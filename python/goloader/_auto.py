@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch.utils.data import get_worker_info
-from torch.utils.data._utils import worker
-from torch.utils.data.dataloader import _DatasetKind
 
 from ._beside import Beside
+from .adapters.python import fork_unwarned
+from .adapters.torch import DatasetKind, worker
 from .plan import Refusal, Row
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _choice(loader: DataLoader[Any], decision: object, *, zero: bool) -> tuple[i
         return cores, one_a_core
     if zero and (get_worker_info() is not None or multiprocessing.current_process().daemon):
         return 0, "this process is a worker itself, and may have none"
-    iterable = loader._dataset_kind == _DatasetKind.Iterable
+    iterable = loader._dataset_kind == DatasetKind.Iterable
     if not zero and not (iterable and loader.worker_init_fn is None):
         return cores, one_a_core
     trial = _try(loader)
@@ -106,7 +106,7 @@ def _choice(loader: DataLoader[Any], decision: object, *, zero: bool) -> tuple[i
 
 
 def _epoch(loader: DataLoader[Any], trial: Trial) -> float | None:
-    if loader._dataset_kind == _DatasetKind.Iterable:
+    if loader._dataset_kind == DatasetKind.Iterable:
         return None  # len() of such a loader is remembered, and warned of later
     try:
         return len(loader) * trial.seconds
@@ -122,7 +122,8 @@ def _try(loader: DataLoader[Any]) -> Trial | None:
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe(duplex=False)
     child = fork.Process(target=_report, args=(theirs, loader), daemon=True)
-    child.start()
+    with fork_unwarned():
+        child.start()
     theirs.close()
     try:
         if not ours.poll(_PATIENCE_S):
@@ -152,7 +153,7 @@ def _run(loader: DataLoader[Any]) -> Trial:
     asked = _watch(get_worker_info)
     batches = list(itertools.islice(iter(loader._index_sampler), _BATCHES))
     before = _states()
-    fetcher = _DatasetKind.create_fetcher(
+    fetcher = DatasetKind.create_fetcher(
         loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
     )
     seconds = []

@@ -11,6 +11,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
 from . import _auto, _cores
 from ._errors import StateError
+from .adapters.torch import in_order_argument
 from .doors import choice
 from .doors.index import init_fn
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
@@ -55,6 +56,7 @@ class DataLoader(data.DataLoader[T_co]):
     seek_index: bool | SeekIndex = True
     trace: bool = True
     rng: Literal["sample"] | None = None
+    in_order: bool = True
 
     # How often, in batches, worker processes tell the state of a dataset that has one, and whether iter() waits until
     # they are ready: of more use to a StatefulDataLoader than to somebody who may never ask for a state.
@@ -103,7 +105,7 @@ class DataLoader(data.DataLoader[T_co]):
             prefetch_factor=prefetch_factor,
             persistent_workers=persistent_workers,
             pin_memory_device=pin_memory_device,
-            in_order=in_order,
+            **in_order_argument(in_order),
         )
         SeekIndex.of(seek_index)  # raises now what would else be raised by the first epoch
         if seek_index is not True:

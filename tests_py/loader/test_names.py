@@ -54,6 +54,21 @@ def test_without_torch_the_rest_works_and_its_names_say_what_is_missing() -> Non
     assert run(code).split() == ["False", "NumpyLoader", "True", "torch", "torch"]
 
 
+def test_an_import_that_fails_within_says_why() -> None:
+    """`from package import name` hides an AttributeError: it says only that there is no such name."""
+    code = """if True:
+        import sys, types
+        import goloader
+        sys.modules["goloader._loader"] = types.ModuleType("goloader._loader")  # it lacks what is asked for
+        try:
+            from goloader import DataLoader
+        except ImportError as error:
+            print(type(error.__cause__).__name__, error)
+    """
+    told = "goloader.DataLoader cannot be imported: module 'goloader._loader' has no attribute 'DataLoader'"
+    assert run(code) == f"AttributeError {told}"
+
+
 def test_torch_is_imported_by_those_who_use_it() -> None:
     code = "import sys, goloader; dir(goloader); {}; print('torch' in sys.modules)"
     assert run(code.format("goloader.NumpyLoader")) == "False"

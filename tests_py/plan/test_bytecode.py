@@ -184,7 +184,7 @@ print(json.dumps(answers))
 """
 
 
-@pytest.mark.parametrize("version", ["here", "3.10", "3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("version", ["here", "3.10", "3.11", "3.12", "3.13", "3.14"])
 def test_what_is_understood(version: str) -> None:
     interpreter = sys.executable if version == "here" else shutil.which(f"python{version}")
     if interpreter is None or subprocess.run([interpreter, "-c", ""], capture_output=True).returncode != 0:

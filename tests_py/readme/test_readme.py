@@ -525,7 +525,7 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "rows of your own",
         "a class that only takes rows: `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
         "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 "
-        "to 3.13)",
+        "to 3.14)",
         rows,
     ),
     (

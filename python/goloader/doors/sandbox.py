@@ -14,7 +14,6 @@ import mmap
 import os
 import pickle
 import random
-import re
 import resource
 import select
 import signal
@@ -22,11 +21,12 @@ import stat
 import struct
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
+
+from ..adapters.python import fork_unwarned
 
 __all__ = ["Page", "begin", "here", "restrict", "run_apart", "touched"]
 
@@ -227,21 +227,14 @@ def _fork() -> int:
     if not hasattr(os, "fork"):
         return -1
     drawn = random.getstate()
-    # In place: a change that the module is told of would have all warnings come again that came before.
-    warnings.filters.insert(0, _THREADS)  # type: ignore[attr-defined]
     try:
-        child = os.fork()
+        with fork_unwarned(always=True):
+            child = os.fork()
     except OSError:
         return -1
-    finally:
-        warnings.filters.remove(_THREADS)  # type: ignore[attr-defined]
     if child == 0:
         random.setstate(drawn)  # Python seeds its generator anew in a child
     return child
-
-
-# Python's filter for its warning of a fork beside threads.
-_THREADS = ("ignore", re.compile(".*multi-threaded, use of fork"), DeprecationWarning, None, 0)
 
 
 @cache

@@ -15,7 +15,7 @@ code a call, a property or a subscript runs, if that is to be read as well: `cal
 (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
 Anything else (a loop, a handler of exceptions, a store to an attribute or an item, an instruction that is not in the
-table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.13, where the
+table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the
 tests of this module ran; in any other Python nothing is understood.
 """
 
@@ -54,7 +54,7 @@ __all__ = [
     "read",
 ]
 
-_VERSIONS = range(10, 14)  # of Python 3
+_VERSIONS = range(10, 15)  # of Python 3
 
 # Functions that are read through within functions.
 _DEPTH_MAX = 12
@@ -180,6 +180,13 @@ class Closed(Expression):
 @dataclass(frozen=True)
 class _Exit(Expression):
     """What the end of `with manager` calls."""
+
+    manager: Expression
+
+
+@dataclass(frozen=True)
+class _Enter(Expression):
+    """What the beginning of `with manager` calls, where that is an instruction of its own."""
 
     manager: Expression
 
@@ -469,6 +476,9 @@ class _Machine:
         function, *arguments = self.pop(count + 1)
         if function == _None and self.stack and isinstance(self.stack[-1], _Exit):
             function = self.stack.pop()  # some versions count one of its three arguments as part of it
+        if isinstance(function, _Enter):
+            self.push(Entered(function.manager))
+            return
         if isinstance(function, _Exit):
             self._leave(function.manager)
             self.stack.append(_None)
@@ -508,6 +518,9 @@ _None = Constant(None, type(None))
 def _constant(value: Any) -> Expression:
     if type(value) is tuple:
         return Display(tuple, tuple(map(_constant, value)))
+    if type(value) is slice:
+        ends = (value.start, value.stop, *(() if value.step is None else (value.step,)))
+        return Display(slice, tuple(map(_constant, ends)))
     return Constant(value, type(value))
 
 
@@ -598,6 +611,17 @@ def _before_with(machine: _Machine, instruction: dis.Instruction) -> None:
     machine.push(Entered(manager))
 
 
+def _load_special(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A manager's __exit__, with the place that its `self` has on the stack, or its __enter__, which is called next."""
+    manager = machine.stack.pop()
+    if instruction.argrepr == "__exit__":
+        machine.stack += [_Exit(manager), _None]
+    elif instruction.argrepr == "__enter__":
+        machine.stack.append(_Enter(manager))
+    else:
+        raise UnreadableError(f"uses {instruction.argrepr}")
+
+
 def _unpack_sequence(machine: _Machine, instruction: dis.Instruction) -> None:
     owner, count = machine.stack.pop(), instruction.argval
     if isinstance(owner, Display):
@@ -624,7 +648,10 @@ def _binary_subscr(machine: _Machine, instruction: dis.Instruction) -> None:
 
 
 def _binary_op(machine: _Machine, instruction: dis.Instruction) -> None:
-    _binary(machine, instruction.argrepr)
+    if instruction.argrepr == "[]":
+        _binary_subscr(machine, instruction)
+    else:
+        _binary(machine, instruction.argrepr)
 
 
 def _binary(machine: _Machine, operator: str) -> None:
@@ -816,13 +843,18 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "LOAD_CONST": _load_const,
     "LOAD_DEREF": _load_deref,
     "LOAD_FAST": _load_fast,
+    "LOAD_FAST_BORROW": _load_fast,
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _load_fast,
     "LOAD_FAST_CHECK": _load_fast,
     "LOAD_FAST_LOAD_FAST": _load_fast,
     "LOAD_GLOBAL": _load_name,
     "LOAD_METHOD": _load_attr,
+    "LOAD_SMALL_INT": _load_const,
+    "LOAD_SPECIAL": _load_special,
     "LOAD_SUPER_ATTR": _load_super_attr,
     "MAKE_CELL": _nothing,
     "NOP": _nothing,
+    "NOT_TAKEN": _nothing,
     "POP_BLOCK": _nothing,
     "POP_TOP": _pop_top,
     "PRECALL": _nothing,

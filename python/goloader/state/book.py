@@ -17,9 +17,8 @@ from .ledger import Ledger, Record, read, unbegun
 from .order import between, go_between
 
 if TYPE_CHECKING:
-    from torch.utils.data.dataloader import _BaseDataLoaderIter
-
     from .._loader import DataLoader
+    from ..adapters.torch import BaseIterator
 
 
 @dataclass
@@ -38,7 +37,7 @@ class Book:
     seed: int | None = None
     loaded: Record | None = None
     resumed: Record | None = None
-    waiting: _BaseDataLoaderIter | None = None
+    waiting: BaseIterator | None = None
     ledger: Ledger | None = field(default=None, repr=False)
 
     def __reduce__(self) -> Any:
@@ -107,7 +106,7 @@ def load_state_dict(loader: DataLoader[Any], state: dict[str, Any]) -> None:
             sampler.set_epoch(record.order["epoch"])
 
 
-def resumed(loader: DataLoader[Any]) -> _BaseDataLoaderIter | None:
+def resumed(loader: DataLoader[Any]) -> BaseIterator | None:
     """An iterator that stands where a loaded state, or a state_dict() before, wants it; None if a new one will do."""
     book = of(loader)
     if book.waiting is not None:
@@ -117,7 +116,7 @@ def resumed(loader: DataLoader[Any]) -> _BaseDataLoaderIter | None:
     if record is None:
         return None
     persistent = loader.persistent_workers and loader.num_workers > 0
-    iterator: _BaseDataLoaderIter | None = None
+    iterator: BaseIterator | None = None
     if not record.finished or persistent or record.own.get("dataset_state") is not None:
         book.resumed = record
         try:

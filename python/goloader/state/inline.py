@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 from torch.utils.data import IterDataPipe
-from torch.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
 from torch.utils.data.graph_settings import apply_random_seed
 
 from .._errors import StateError
+from ..adapters.torch import PROFILED_INLINE, DatasetKind, InlineIterator
 from .iterator import ResumableIterator
 from .ledger import Ledger, Record
 from .protocol import REPLAYED, has_state, restore, saved
@@ -54,7 +54,7 @@ class InlineLedger(Ledger):
         }
 
 
-class FetchingIterator(_SingleProcessDataLoaderIter, ResumableIterator):
+class FetchingIterator(InlineIterator, ResumableIterator):
     """torch's iterator for num_workers=0, its batches and errors, with a state."""
 
     _record: Record | None
@@ -62,7 +62,7 @@ class FetchingIterator(_SingleProcessDataLoaderIter, ResumableIterator):
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         # The name under which torch's profiler shows it.
-        self._profile_name = f"enumerate(DataLoader)#{_SingleProcessDataLoaderIter.__name__}.__next__"
+        self._profile_name = PROFILED_INLINE
         ledger = self._ledger
         if loader.rng == "sample":
             self._dataset_fetcher = SeededFetcher(
@@ -70,7 +70,7 @@ class FetchingIterator(_SingleProcessDataLoaderIter, ResumableIterator):
             )
             self._dataset_fetcher.begin(ledger.rng, ledger.epoch)
         assert isinstance(ledger, InlineLedger)
-        ledger.iterable = self._dataset_kind == _DatasetKind.Iterable
+        ledger.iterable = self._dataset_kind == DatasetKind.Iterable
         if has_state(self._dataset) or has_state(getattr(self._dataset_fetcher, "dataset_iter", None)):
             ledger.fetcher = self._dataset_fetcher
         ledger.shared_seed, ledger.length_called = self._shared_seed, self._IterableDataset_len_called
@@ -98,7 +98,7 @@ class FetchingIterator(_SingleProcessDataLoaderIter, ResumableIterator):
             self._dataset = apply_random_seed(self._dataset, torch.Generator().manual_seed(self._shared_seed))
 
     def _restore_iterator(self, loader: Any, record: Record, own: Any) -> None:
-        if self._dataset_kind != _DatasetKind.Iterable:
+        if self._dataset_kind != DatasetKind.Iterable:
             return
         fetcher, state = self._dataset_fetcher, own.get("fetcher_state") or {}
         if has_state(self._dataset) or has_state(fetcher.dataset_iter):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
-from torch.utils.data.dataloader import _BaseDataLoaderIter
-
+from ..adapters.torch import BaseIterator
 from . import book, generators
 from .ledger import Ledger, Record
 from .order import Order, Sampling, own_generators
@@ -32,7 +31,7 @@ class Orders:
         return len(self._sampling._index_sampler)
 
 
-class ResumableIterator(_BaseDataLoaderIter):
+class ResumableIterator(BaseIterator):
     """Goes behind torch's iterators in a class's bases: their constructors and _reset then begin epochs with a ledger.
 
     It must not hold the loader, which holds the iterator of persistent workers, nor its book: worker processes end when

@@ -11,11 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from torch._utils import ExceptionWrapper
-from torch.utils.data._utils import fetch
-from torch.utils.data.dataloader import _DatasetKind
-
-from ..doors.worker.process import Board, Worker, dataset_of
+from ..adapters.torch import DatasetKind, ExceptionWrapper, dataset_of, fetch
+from ..doors.worker.process import Board, Worker
 from ..doors.worker.slots import Slots
 from . import generators
 from .protocol import has_state, restore, saved
@@ -72,7 +69,7 @@ class ReportingWorker(Worker):
 
     def began(self, arguments: dict[str, Any]) -> None:
         self._number, self._workers = arguments["worker_id"], arguments["num_workers"]
-        self._iterable = arguments["dataset_kind"] == _DatasetKind.Iterable
+        self._iterable = arguments["dataset_kind"] == DatasetKind.Iterable
         self._batch = -1
         self._failed: ExceptionWrapper | None = None
         self._watch: generators.Watch | None = None

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
+from ..adapters.torch import MapFetcher
 from . import generators
 
 
@@ -57,7 +57,7 @@ def seed_all(key: int) -> None:
     np.random.seed(key % 2**32)
 
 
-class SeededFetcher(_MapDatasetFetcher):
+class SeededFetcher(MapFetcher):
     """torch's fetcher for map-style datasets, with every sample seeded. The process's generators stay as they were.
 
     The dataset is asked for one sample at a time, also if it has __getitems__.

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from torch._utils import ExceptionWrapper
-from torch.utils.data import IterDataPipe, _utils
-from torch.utils.data.dataloader import _DatasetKind
+from torch.utils.data import IterDataPipe
 
 from .._errors import StateError
+from ..adapters.torch import POLL_S, DatasetKind, ExceptionWrapper
 from ..doors.worker.iterator import WorkerIterator
 from ..doors.worker.parcel import Delivered
 from ..doors.worker.process import Ask, Greeting
@@ -112,7 +111,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
     def __init__(self, loader: Any) -> None:
         book.of(loader)  # torch's constructor sees a stand-in for the loader
         resumed = book.of(loader).resumed
-        iterable = loader._dataset_kind == _DatasetKind.Iterable
+        iterable = loader._dataset_kind == DatasetKind.Iterable
         self._every: int | None = loader.snapshot_every_n_steps
         if not iterable and not has_state(loader.dataset):
             self._every = 1  # an index is all that it takes
@@ -212,17 +211,17 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
         while mark.batches in self._passed:
             index = super()._next_index()  # type: ignore[no-untyped-call]
             mark = self._sampler_iter.mark()
-        if self._dataset_kind == _DatasetKind.Map:
+        if self._dataset_kind == DatasetKind.Map:
             self._marks[self._send_idx] = mark
         if self._keyed:
             assert self._ledger.rng is not None
             return Keyed(index, self._ledger.rng, self._ledger.epoch)
         return index
 
-    def _process_data(self, data: Any, worker_idx: int) -> Any:
+    def _accept(self, data: Any, worker: int) -> Any:
         if self._dropping and isinstance(data, ExceptionWrapper):
             data = _dropped(data)
-        return super()._process_data(data, worker_idx)
+        return super()._accept(data, worker)
 
     def _delivered(self, worker: int, extra: Said | None) -> None:
         batch, report = (self._rcvd_idx - 1, None) if extra is None else extra
@@ -238,7 +237,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
     def _place(self, batch: int) -> Mark:
         """The place in the order up to which all is delivered, now that a batch is."""
         mark = self._ledger.snapshot.mark
-        if self._dataset_kind == _DatasetKind.Iterable:
+        if self._dataset_kind == DatasetKind.Iterable:
             return mark  # an iterable dataset has no order but its own
         if self._in_order:
             return self._marks.pop(batch)
@@ -291,13 +290,13 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
 
         Persistent workers that were not asked after the last batch of an epoch are asked now.
         """
-        ask = self._ledger.finished and self._every != 1 and self._dataset_kind == _DatasetKind.Map
+        ask = self._ledger.finished and self._every != 1 and self._dataset_kind == DatasetKind.Map
         if ask and not self._shutdown:
             self._greeted_by.clear()
             for queue in self._index_queues:
                 queue.put(Ask())
         while len(self._greeted_by) < self._num_workers and not self._shutdown:
-            got, item = super()._take(_utils.MP_STATUS_CHECK_INTERVAL)
+            got, item = super()._take(POLL_S)
             if not got:
                 continue
             if isinstance(item[0], Greeting):

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data._utils import worker
 
 from ..._beside import Beside
+from ...adapters.python import fork_unwarned
+from ...adapters.torch import worker
 from ...plan import Plan, Refusal
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def run(loader: DataLoader[Any], plan: Plan, base_seed: int) -> Seeded | Refusal
         for number in range(loader.num_workers):
             ours, theirs = fork.Pipe(duplex=False)
             process = fork.Process(target=_work, args=(theirs, loader, plan, base_seed, number), daemon=True)
-            process.start()
+            with fork_unwarned():
+                process.start()
             theirs.close()
             processes.append(process)
             answers.append(ours)

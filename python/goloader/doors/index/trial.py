@@ -91,7 +91,9 @@ def _key(loader: DataLoader[Any], plan: Plan) -> str:
     kind = type(loader.dataset)
     code = getattr(vars(kind).get("__getitem__"), "__code__", None)
     named = [kind.__module__, kind.__qualname__, "" if code is None else code.co_code.hex(), _versions()]
-    return hashlib.sha256(json.dumps([named, whole["parts"], whole["output"], whole["source"]["kind"]]).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([named, whole["parts"], whole["output"], whole["source"]["kind"]]).encode()
+    ).hexdigest()
 
 
 def _versions() -> str:

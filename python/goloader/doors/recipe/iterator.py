@@ -82,13 +82,13 @@ class TracingIterator(ReportedIterator):
         except Exception as error:
             arrival.failed = error
 
-    def _process_data(self, data: Any, worker_idx: int) -> Any:
+    def _accept(self, data: Any, worker: int) -> Any:
         task = self._rcvd_idx - 1
         waiting = self._unfinished.pop(task, None)
         if waiting is not None:
-            return self._finished(waiting, data, worker_idx)
+            return self._finished(waiting, data, worker)
         if not isinstance(data, Delivered) or not isinstance(data.batch, Arrival):
-            return super()._process_data(data, worker_idx)
+            return super()._accept(data, worker)
         arrival = data.batch
         try:
             self._take_arrived()
@@ -96,23 +96,23 @@ class TracingIterator(ReportedIterator):
                 self._receive()
         except BaseException:
             # Ctrl-C: the batch is the next one still.
-            self._task_info[task] = (worker_idx, data)
+            self._task_info[task] = (worker, data)
             self._rcvd_idx = task
             raise
         if arrival.failed is not None:
             self._unfinished[task] = data
-            self._task_info[task] = (worker_idx,)
+            self._task_info[task] = (worker,)
             self._tasks_outstanding += 1
             self._rcvd_idx = task
-            self._index_queues[worker_idx].put(Finish(task))
+            self._index_queues[worker].put(Finish(task))
             return self._next_data()  # type: ignore[no-untyped-call]
-        return self._returned(data, worker_idx)
+        return self._returned(data, worker)
 
     def _finished(self, waiting: Delivered, data: Any, worker: int) -> Any:
         """A batch for which its worker was asked, which has sent what the core could not make, or an error."""
         if not isinstance(data, Delivered):
             data.extra = waiting.extra
-            return super()._process_data(data, worker)
+            return super()._accept(data, worker)
         waiting.batch.fill(data.batch.batch if isinstance(data.batch, Arrival) else data.batch)
         return self._returned(waiting, worker)
 
@@ -121,7 +121,7 @@ class TracingIterator(ReportedIterator):
         if arrival.messages and self._pin_memory:
             arrival.batch = pin_memory.pin_memory(arrival.batch, self._pin_memory_device)
         self._record.know(arrival.letter)
-        return super()._process_data(Delivered(arrival.batch, data.extra), worker)
+        return super()._accept(Delivered(arrival.batch, data.extra), worker)
 
     def _take_arrived(self) -> None:
         """Has the core begin with whatever has arrived."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.utils.data._utils import collate
+
+from ...adapters.torch import collate
 
 # Whether this process is a trial's, which takes no memory that others share.
 apart = False

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils.data import _utils
-from torch.utils.data._utils.worker import _IterableDatasetStopIteration
-from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from ..._beside import Beside
+from ...adapters.python import fork_unwarned
+from ...adapters.torch import POLL_S, PROFILED_WORKERS, StreamEnd, WorkersIterator
 from . import budget
 from .parcel import Delivered
 from .process import Board, Greeting, Worker
@@ -52,7 +51,7 @@ def without_slots(loader: DataLoader[Any]) -> str | None:
     return None
 
 
-class WorkerIterator(_MultiProcessingDataLoaderIter):
+class WorkerIterator(WorkersIterator):
     """torch's iterator for num_workers > 0: its processes, queues, order, shutdown and errors.
 
     Its processes run Worker.run around torch's own loop, and what comes from them is a Delivered.
@@ -63,9 +62,10 @@ class WorkerIterator(_MultiProcessingDataLoaderIter):
         self._owner = next(_owners)
         self._board = Board(loader.num_workers)
         self._pid = os.getpid()
-        super().__init__(Seen(loader, self._hire(loader)))
+        with fork_unwarned():
+            super().__init__(Seen(loader, self._hire(loader)))
         # The range that tools look for in a profile.
-        self._profile_name = f"enumerate(DataLoader)#{_MultiProcessingDataLoaderIter.__name__}.__next__"
+        self._profile_name = PROFILED_WORKERS
 
     def _worker(self) -> Worker:
         """What goes to each worker process; a subclass may have its own."""
@@ -93,12 +93,12 @@ class WorkerIterator(_MultiProcessingDataLoaderIter):
         self._slots.trim()
         super()._reset(loader, first_iter)
 
-    def _process_data(self, data: Any, worker_idx: int) -> Any:
-        self._delivered(worker_idx, getattr(data, "extra", None))  # an error of the thread that pins has none
-        batch = super()._process_data(data, worker_idx)  # type: ignore[no-untyped-call]
+    def _accept(self, data: Any, worker: int) -> Any:
+        self._delivered(worker, getattr(data, "extra", None))  # an error of the thread that pins has none
+        batch = super()._accept(data, worker)
         return batch.batch if isinstance(batch, Delivered) else batch
 
-    def _try_get_data(self, timeout: float = _utils.MP_STATUS_CHECK_INTERVAL) -> tuple[bool, Any]:
+    def _try_get_data(self, timeout: float = POLL_S) -> tuple[bool, Any]:
         deadline = time.monotonic() + timeout
         while True:
             got, item = self._take(timeout)
@@ -111,7 +111,7 @@ class WorkerIterator(_MultiProcessingDataLoaderIter):
         if isinstance(task, Greeting):
             self._greeted(task, data)
             return True
-        if isinstance(data, _IterableDatasetStopIteration):
+        if isinstance(data, StreamEnd):
             self._over(data.worker_id, data.extra)  # type: ignore[attr-defined]
         return False
 

@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data._utils import pin_memory
 
+from ...adapters.torch import pin_memory
 from .slots import Slot, Slots
 
 # What is smaller travels inside the pickle: a slot costs two system calls' time, and whole pages.
@@ -51,7 +51,7 @@ class Delivered:
 
     def pin_memory(self) -> Delivered:
         """torch's hook for types of one's own: the batch as torch pins it."""
-        self.batch = pin_memory.pin_memory(self.batch)
+        self.batch = pin_memory(self.batch)
         return self
 
 

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from multiprocessing import reduction
 from typing import Any, NamedTuple
 
-from torch._utils import ExceptionWrapper
-from torch.utils.data._utils.worker import _IterableDatasetStopIteration, _ResumeIteration
-
+from ...adapters.torch import ExceptionWrapper, Resume, StreamEnd, dataset_of
 from . import collate
 from .parcel import Packer
 from .slots import Slots
@@ -152,11 +150,6 @@ class Worker:
         loop(**arguments)
 
 
-def dataset_of(arguments: dict[str, Any]) -> Any:
-    """The dataset among the arguments of torch's loop."""
-    return arguments["dataset_holder"][0] if "dataset_holder" in arguments else arguments["dataset"]
-
-
 class _Note:
     """Writes this worker's record."""
 
@@ -264,7 +257,7 @@ class _DataQueue:
         task, made = item
         if type(task) is int:
             item = task, self._packed(made)
-        elif isinstance(task, _ResumeIteration):
+        elif isinstance(task, Resume):
             self._worker.resuming()
             self._worker.greeted = False
         self._packer.forget()
@@ -273,8 +266,8 @@ class _DataQueue:
 
     def _packed(self, made: Any) -> Any:
         """A batch as a parcel; what torch's loop puts in place of one with our extra as an attribute."""
-        extra = self._worker.extra(over=isinstance(made, _IterableDatasetStopIteration))
-        if not isinstance(made, ExceptionWrapper | _IterableDatasetStopIteration):
+        extra = self._worker.extra(over=isinstance(made, StreamEnd))
+        if not isinstance(made, ExceptionWrapper | StreamEnd):
             try:
                 return self._packer.pack(made, extra)
             except Exception:

@@ -40,7 +40,7 @@ _NO_INDEX = (torch.Tensor, slice, list, tuple)
 
 
 # The usual ways to look an attribute up.
-_LOOKUPS = (vars(object)["__getattribute__"], vars(SimpleNamespace)["__getattribute__"])
+_LOOKUPS = (object.__getattribute__, SimpleNamespace.__getattribute__)
 
 # Whose functions are known by what they are, and are not read through; so are those of Python's own library.
 _LIBRARIES = {

@@ -32,12 +32,18 @@ NAMES = {
     torch.complex64: "complex64",
     torch.complex128: "complex128",
     torch.complex32: "uint32",
-    torch.float8_e4m3fn: "uint8",
-    torch.float8_e4m3fnuz: "uint8",
-    torch.float8_e5m2: "uint8",
-    torch.float8_e5m2fnuz: "uint8",
-    torch.float8_e8m0fnu: "uint8",
-    torch.float4_e2m1fn_x2: "uint8",
+    **{
+        getattr(torch, name): "uint8"
+        for name in (
+            "float8_e4m3fn",
+            "float8_e4m3fnuz",
+            "float8_e5m2",
+            "float8_e5m2fnuz",
+            "float8_e8m0fnu",  # since torch 2.7
+            "float4_e2m1fn_x2",  # since torch 2.8
+        )
+        if hasattr(torch, name)
+    },
 }
 
 

@@ -1,0 +1,50 @@
+"""What CPython does in some versions only."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Python 3.12 and newer warn where a process forks that has several threads, native ones counted: Go's are.
+_FORK_WARNED: Any = (
+    "ignore",
+    re.compile(r"This process \(pid=\d+\) is multi-threaded, use of fork\(\) may lead to deadlocks in the child"),
+    DeprecationWarning,
+    None,
+    0,
+)
+
+
+@contextmanager
+def fork_unwarned(always: bool = False) -> Iterator[None]:
+    """No warning that a fork in here is one of a process with threads.
+
+    always  also if there are Python threads beside this one, of which torch's workers would be warned
+
+    Our children run Python alone, never Go; and where there are no other threads, torch's workers start unwarned.
+
+    warnings.catch_warnings would do, but makes Python forget which warnings it has shown: they come again.
+    """
+    if threading.active_count() > 1 and not always:
+        yield
+        return
+    filters: Any = warnings.filters
+    filters.insert(0, _FORK_WARNED)
+    try:
+        yield
+    finally:
+        _take_out(filters)
+
+
+def _take_out(filters: Any) -> None:
+    if _FORK_WARNED in filters:
+        filters.remove(_FORK_WARNED)
+
+
+# A worker warns of its own forks.
+os.register_at_fork(after_in_child=lambda: _take_out(warnings.filters))

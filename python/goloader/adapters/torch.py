@@ -1,0 +1,109 @@
+"""What torch keeps private of its DataLoader, from torch 2.4 on: the one place that knows how its versions differ."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch._utils import ExceptionWrapper
+from torch.utils.data import DataLoader, _utils
+from torch.utils.data._utils import collate, fetch, worker
+from torch.utils.data._utils.pin_memory import pin_memory
+from torch.utils.data._utils.worker import _IterableDatasetStopIteration, _ResumeIteration
+from torch.utils.data.dataloader import _BaseDataLoaderIter as BaseIterator
+from torch.utils.data.dataloader import _DatasetKind as DatasetKind
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
+
+__all__ = [
+    "POLL_S",
+    "PROFILED_INLINE",
+    "PROFILED_WORKERS",
+    "BaseIterator",
+    "DatasetKind",
+    "ExceptionWrapper",
+    "InlineIterator",
+    "MapFetcher",
+    "Resume",
+    "StreamEnd",
+    "WorkersIterator",
+    "collate",
+    "dataset_of",
+    "fetch",
+    "in_order_argument",
+    "pin_memory",
+    "worker",
+]
+
+InlineIterator = _SingleProcessDataLoaderIter
+MapFetcher = fetch._MapDatasetFetcher
+# The names under which torch's profiler shows its iterators.
+PROFILED_INLINE = f"enumerate(DataLoader)#{_SingleProcessDataLoaderIter.__name__}.__next__"
+PROFILED_WORKERS = f"enumerate(DataLoader)#{_MultiProcessingDataLoaderIter.__name__}.__next__"
+# What a worker puts in place of a batch where its IterableDataset has no more.
+StreamEnd = _IterableDatasetStopIteration
+# What a persistent worker gets, and gives back, as another epoch begins.
+Resume = _ResumeIteration
+# How long torch waits for a batch before it looks whether the workers live.
+POLL_S: float = _utils.MP_STATUS_CHECK_INTERVAL
+
+# torch 2.5 and older have no in_order: their batches always come in order.
+_KNOWS_IN_ORDER = "in_order" in inspect.signature(DataLoader.__init__).parameters
+# torch 2.6 and older do not say which worker made the batch that _process_data is given.
+_SAYS_WORKER = "worker_idx" in inspect.signature(_MultiProcessingDataLoaderIter._process_data).parameters
+# torch 2.5 and older count a batch as received in _process_data, later ones before they call it.
+_COUNTS_LATE = "_rcvd_idx" in _MultiProcessingDataLoaderIter._process_data.__code__.co_names
+
+
+def in_order_argument(wanted: bool) -> dict[str, bool]:
+    """The argument for torch's DataLoader. Raises TypeError, in torch's words, for False where torch has none."""
+    return {"in_order": wanted} if _KNOWS_IN_ORDER or not wanted else {}
+
+
+def dataset_of(arguments: dict[str, Any]) -> Any:
+    """The dataset among the arguments of torch's loop of a worker, by their names."""
+    return arguments["dataset_holder"][0] if "dataset_holder" in arguments else arguments["dataset"]
+
+
+class WorkersIterator(_MultiProcessingDataLoaderIter):
+    """torch's iterator over worker processes; a subclass gets each batch, before it is returned, in `_accept`."""
+
+    _in_order = True  # torch 2.5 and older set none of their own
+
+    def _accept(self, data: Any, worker: int) -> Any:
+        """What `next()` gives for what a worker sent for the batch `self._rcvd_idx - 1` (any, if not in order).
+
+        Sends the next task to a worker; raises what `data` holds if it is an error.
+        """
+        self._rcvd_idx -= _COUNTS_LATE
+        return super()._process_data(data, *((worker,) if _SAYS_WORKER else ()))  # type: ignore[no-untyped-call]
+
+    def _process_data(self, data: Any, *worker: int) -> Any:
+        self._rcvd_idx += _COUNTS_LATE
+        return self._accept(data, *(worker or (self._tasks.taken,)))
+
+    if not _SAYS_WORKER:
+        # torch assigns a dict as an epoch begins, and takes a task out of it just before _process_data.
+        @property
+        def _task_info(self) -> _Tasks:
+            return self._tasks
+
+        @_task_info.setter
+        def _task_info(self, tasks: dict[int, Any]) -> None:
+            self._tasks = _Tasks(tasks)
+
+
+class _Tasks(dict[int, tuple[Any, ...]]):
+    """The tasks under way, each the number of its worker, and its batch if that is here. Remembers the one taken last.
+
+    taken  the worker of that one
+    """
+
+    taken = -1
+
+    def pop(self, task: int) -> tuple[Any, ...]:  # type: ignore[override]
+        info = super().pop(task)
+        self.taken = info[0]
+        return info
+
+    def __delitem__(self, task: int) -> None:
+        self.pop(task)

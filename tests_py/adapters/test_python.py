@@ -1,0 +1,78 @@
+"""Forks of ours are not warned of, and nothing else is hidden, forgotten or left behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import warnings
+
+import pytest
+
+from goloader.adapters.python import fork_unwarned
+
+FORKED = "This process (pid=77) is multi-threaded, use of fork() may lead to deadlocks in the child."
+
+
+@pytest.fixture(autouse=True)
+def strict() -> None:
+    warnings.simplefilter("error")  # pytest puts the filters back
+
+
+def warn(text: str = FORKED, category: type[Warning] = DeprecationWarning) -> None:
+    warnings.warn(text, category, stacklevel=2)
+
+
+def test_only_the_warning_of_a_fork_is_left_out_and_only_inside() -> None:
+    before = list(warnings.filters)
+    with fork_unwarned():
+        warn()
+        for other in ("another", "a fork of This process (pid=77) is multi-threaded"):
+            with pytest.raises(DeprecationWarning):
+                warn(other)
+        with pytest.raises(RuntimeWarning):
+            warn(category=RuntimeWarning)
+    with pytest.raises(DeprecationWarning):
+        warn()
+    with pytest.raises(KeyError), fork_unwarned():
+        raise KeyError
+    assert list(warnings.filters) == before
+
+
+def test_a_process_with_threads_of_its_own_is_warned_as_ever() -> None:
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        with fork_unwarned(), pytest.raises(DeprecationWarning):
+            warn()
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_what_was_shown_once_is_not_shown_again() -> None:
+    """warnings.catch_warnings makes Python forget what it has shown: the same text came once an epoch."""
+    warnings.simplefilter("default")
+    shown = []
+    warnings.showwarning = lambda *arguments, **options: shown.append(arguments[0])  # pytest puts it back
+    for _ in range(3):
+        with fork_unwarned():
+            warn()
+        warnings.warn("once a place", UserWarning, stacklevel=1)
+    assert list(map(str, shown)) == ["once a place"]
+
+
+def test_a_child_warns_of_its_own_forks() -> None:
+    with fork_unwarned():
+        child = multiprocessing.get_context("fork").Process(target=_warns)
+        child.start()
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def _warns() -> None:
+    try:
+        warn()
+    except DeprecationWarning:
+        return
+    raise SystemExit(3)

@@ -1,0 +1,76 @@
+"""Datasets that each of the three doors serves, in a module of its own: worker processes started afresh import it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch.utils import data
+from torchvision import transforms as T
+from torchvision.datasets import ImageFolder
+
+SIDE = 96
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def fill(root: Path, count: int = 48) -> Path:
+    """A folder of two classes of photographs, JPEG and PNG, no two of a size."""
+    rng = np.random.default_rng(5)
+    for number in range(count):
+        wide, high = 80 + number, 150 - number
+        waves = np.sin(np.linspace(0, 9 + number, wide)) * np.cos(np.linspace(0, 7, high))[:, None]
+        pixels = np.clip(waves[..., None] * (60, 90, 120) + 128 + rng.normal(0, 9, (high, wide, 3)), 0, 255)
+        folder = root / ("cats" if number % 3 else "dogs")
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{number:03}.{'png' if number % 5 == 0 else 'jpg'}")
+    return root
+
+
+def training() -> Any:
+    """What everybody trains with."""
+    steps = [T.RandomResizedCrop(64), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)]
+    return T.Compose(steps)
+
+
+def folder(root: Path) -> ImageFolder:
+    return ImageFolder(str(root), training())
+
+
+class Pairs(data.Dataset[Any]):
+    """A class of one's own, with code that has to be run: it tells files by a loop over their names."""
+
+    def __init__(self, root: Path) -> None:
+        self.paths = sorted(map(str, root.glob("*/*")))
+        self.transform = training()
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        path = self.paths[index]
+        label = 0
+        for number, name in enumerate(("cats", "dogs")):
+            if name in path:
+                label = number
+        with Image.open(path) as image:
+            return self.transform(image.convert("RGB")), label
+
+
+class Numbers(data.Dataset[Any]):
+    """No images: Python makes the samples, with random numbers of each generator's own."""
+
+    def __len__(self) -> int:
+        return 41
+
+    def __getitem__(self, index: int) -> Any:
+        return {"x": torch.rand(3, 40) + index, "name": str(index), "y": np.random.rand(2)}
+
+
+class Stream(data.IterableDataset[Any]):
+    def __iter__(self) -> Any:
+        info = data.get_worker_info()
+        first = 0 if info is None else info.id
+        return (torch.full((5,), float(n)) for n in range(first, 11 + 3 * first))

@@ -1,0 +1,72 @@
+"""The sets of versions that `make test-matrix` runs: a row each, and what must be on in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+@dataclass(frozen=True)
+class Row:
+    """An environment. A version is what pip takes behind the name; "" is the newest.
+
+    python  "3.14t" is the free-threaded one
+    doors   that are on: exactly these; a door that is on though its row does not say so fails the row as well
+    image   the package that is Pillow
+    """
+
+    name: str
+    python: str
+    torch: str = ""
+    torchvision: str = ""
+    pillow: str = ""
+    numpy: str = ""
+    opencv: str = ""
+    albumentations: str | None = ""
+    doors: tuple[int, ...] = (1, 2, 3)
+    image: str = "pillow"
+
+    def requirements(self) -> list[str]:
+        """What pip installs."""
+        wanted = {
+            "torch": self.torch,
+            "torchvision": self.torchvision,
+            self.image: self.pillow,
+            "numpy": self.numpy,
+            "opencv-python-headless": self.opencv,
+        }
+        if self.albumentations is not None:
+            wanted["albumentations"] = self.albumentations
+        return [*(name + version for name, version in wanted.items()), "pytest", "pytest-timeout", "hypothesis"]
+
+
+ROWS = (
+    Row(
+        "oldest", "3.10", torch="==2.4.1", torchvision="==0.19.1", pillow="==9.5.0", numpy="==1.26.*",
+        opencv="==4.8.*", albumentations="==1.4.*", doors=(1, 3),
+    ),
+    Row(
+        "torch-2.6", "3.11", torch="==2.6.0", torchvision="==0.21.0", pillow="==11.1.0", numpy="==2.1.*",
+        opencv="==4.10.*", doors=(1, 3),
+    ),
+    Row(
+        "torch-2.7", "3.11", torch="==2.7.1", torchvision="==0.22.1", pillow="==11.3.0", numpy="==2.2.*",
+        opencv="==4.12.*", doors=(1, 3),
+    ),
+    Row(
+        "middle", "3.11", torch="==2.8.0", torchvision="==0.23.0", pillow="==11.3.0", numpy="==2.3.*",
+        doors=(1, 3),
+    ),
+    Row(
+        "torch-2.9", "3.12", torch="==2.9.1", torchvision="==0.24.1", pillow="==12.0.0", numpy="==2.3.*",
+        doors=(1, 3),
+    ),
+    Row("newest", "3.13", doors=(1, 3)),
+    Row("pillow-12.2", "3.11", pillow="==12.2.0", doors=(3,)),
+    Row("pillow-simd", "3.11", image="pillow-simd", doors=(3,)),
+    Row("python-3.14", "3.14", doors=(1, 3)),
+    Row("threads-3.13", "3.13t", albumentations=None, doors=(1, 3)),
+    Row("threads-3.14", "3.14t", albumentations=None, doors=(1, 3)),
+)  # fmt: skip
