@@ -317,8 +317,12 @@ def _seek_index(loader: Any) -> SeekIndex | None:
     return SeekIndex.of(getattr(loader, "seek_index", True))
 
 
-def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
-    """The rows of a plan; of a refusal, which stage keeps the loader with torch, and why."""
+def explain(loader: Any, plan: Plan | Refusal, images: Literal["Python", "trace", "Go"] = "Python") -> Explanation:
+    """The rows of a plan; of a refusal, which stages keep the loader with torch, and why.
+
+    images  what becomes of them without a plan: "Python" makes them, recording them is to be tried ("trace"), or "Go"
+            makes them from what is recorded, so that no stage is at fault
+    """
     if isinstance(plan, Plan):
         return plan.explanation
     from . import samplers
@@ -331,11 +335,21 @@ def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
         "sampler": sampler,
         "collate": getattr(loader.collate_fn, "__qualname__", type(loader.collate_fn).__qualname__),
     }
-    rows = [Row(stage, text, "Python", "the loader runs as torch's") for stage, text in what.items()]
-    because = Row(plan.stage, plan.what, "Python", plan.why)
-    if plan.stage in what:
-        return Explanation(because if row.stage == plan.stage else row for row in rows)
-    return Explanation([because, *rows])
+    how = "the loader runs as torch's" if images == "Python" else "Python runs it"
+    rows = {stage: Row(stage, text, "Python", how) for stage, text in what.items()}
+    blockers = [] if images == "Go" else [plan, *_others(loader, plan)]
+    rows |= {each.stage: Row(each.stage, each.what, "Python", each.why, each.code) for each in blockers}
+    return Explanation(sorted(rows.values(), key=lambda row: row.stage in what))
+
+
+def _others(loader: Any, refusal: Refusal) -> list[Refusal]:
+    """What would keep the loader from Go, were it not for a collate_fn, which is looked at first."""
+    if refusal.stage != "collate":
+        return []
+    from . import datasets
+
+    samples = datasets.lower(loader.dataset)
+    return [samples] if isinstance(samples, Refusal) else []
 
 
 def make_folder(

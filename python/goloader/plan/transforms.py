@@ -11,6 +11,7 @@ holds all 256 bytes.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -116,6 +117,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
     settling = _settling()
     augmenting = _augmenting()
     erasers = _erasing()
+    known = {*geometry, *makers, *after, *passive, *nothing, *settling, *augmenting, *erasers}
     steps: list[T.Geometry] = []
     erased: list[T.Geometry] = []
     names: list[str] = []
@@ -124,7 +126,8 @@ def _lower(transform: Any, form: Form) -> Lowered:
     in_order = True  # nothing moved the tensor's own items
     settled = form.channels is not None
     begin = channels = 3 if form.channels is None else form.channels
-    for each in _flat(transform):
+    flat = _flat(transform)
+    for each in flat:
         kind, name = type(each), _name(each)
         names.append(name)
         form.check(each, kind in geometry)
@@ -147,7 +150,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 in_order = False
                 continue
             if kind not in after:
-                raise RefusalError("transform", name, f"{_path(kind)} is not known")
+                raise RefusalError("transform", name, _unknown(kind, flat, known))
             tail.append(each)
         elif kind in geometry:
             step = form.step(geometry[kind], each, channels)
@@ -163,7 +166,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         elif kind in makers or ((form.joint or form.is_tensor) and kind in passive | after):
             tail.append(each)
         elif kind not in passive:
-            why = "it comes before the step that makes a tensor" if kind in after else f"{_path(kind)} is not known"
+            why = "it comes before the step that makes a tensor" if kind in after else _unknown(kind, flat, known)
             raise RefusalError("transform", name, why)
     if not tail and not form.is_tensor:
         raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image")
@@ -189,6 +192,15 @@ def _lower(transform: Any, form: Form) -> Lowered:
         tensor=table.tensor,
         contiguous=table.contiguous and in_order,
     )
+
+
+def _unknown(kind: type, rest: Iterator[Any], known: set[type]) -> str:
+    """Why a transform is not lowered, with all behind it that are not either."""
+    kinds = [kind]
+    with contextlib.suppress(RefusalError):
+        kinds += [type(each) for each in rest if type(each) not in known]
+    paths = list(dict.fromkeys(map(_path, kinds)))
+    return f"{', '.join(paths)} {'is' if len(paths) == 1 else 'are'} not known"
 
 
 # Containers

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import get_worker_info
 
-from ... import plan
+from ... import _native, plan
 from ..._beside import Beside
 from ...plan.refusal import Refusal
 from ...plan.transforms import is_original
 from ...seek_index import SeekIndex
 from ...state.protocol import has_state
 from ...state.workers import ReportedIterator
+from .. import allowed
 from ..worker.iterator import without_slots
 from . import hooks
 from .record import Record
@@ -38,8 +38,9 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
     """Why nothing of this loader may be recorded; None if it may be tried."""
     if not loader.trace:
         return Refusal("loader", "trace=False", "the loader was told so")
-    if os.environ.get("GOLOADER_TRACE", "1") == "0":
-        return Refusal("loader", "GOLOADER_TRACE=0", "the environment says so")
+    closed = allowed.closed(2)
+    if closed:
+        return Refusal("loader", closed, "the environment keeps this door closed", "DOOR_CLOSED")
     if loader.num_workers > 0 and not loader.in_order:
         return Refusal("loader", "in_order=False", "batches that are made elsewhere come in order")
     if loader.num_workers > 0 and without_slots(loader) is not None:
@@ -62,7 +63,10 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
     if unknown is not None:
         return unknown
     made = plan.make_recipes()
-    return made if isinstance(made, Refusal) else None
+    if isinstance(made, Refusal):
+        return made
+    missing = _native.missing()
+    return None if missing is None else Refusal("loader", "goloader's library", missing, "LIBRARY")
 
 
 def record(loader: DataLoader[Any]) -> Record:

@@ -14,7 +14,9 @@ from torch.utils.data import _utils
 from torch.utils.data._utils.worker import _IterableDatasetStopIteration
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
+from ... import _native
 from ..._beside import Beside
+from .. import allowed
 from . import budget
 from .parcel import Delivered
 from .process import Board, Greeting, Worker
@@ -43,6 +45,9 @@ def slots_of(loader: DataLoader[Any]) -> Slots:
 
 def without_slots(loader: DataLoader[Any]) -> str | None:
     """Why all batches of a loader's worker processes go torch's way; None if they come through slots."""
+    closed = allowed.closed(3) or _native.missing()
+    if closed:
+        return closed
     if budget.bytes_max() == 0:
         return "GOLOADER_SLOTS_BYTES_MAX is 0"
     try:
