@@ -226,19 +226,21 @@ def make(loader: Any) -> Plan | Refusal:
     if isinstance(samples, datasets.Arrays):
         return _make_tensors(loader, samples, collation)
     if not collation.plain:
-        return Refusal("collate", collation.name, "it puts sequences together, not images")
+        return Refusal("collate", collation.name, "it puts sequences together, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
 
 
 def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | Refusal:
     if not loader._auto_collation:
-        return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory")
+        return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
     try:
         fields = collation.lay(samples.fields, samples.structure)
     except RefusalError as refused:
         return refused.refusal
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
-        return Refusal("source", type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors")
+        return Refusal(
+            "source", type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS"
+        )
     return Plan(
         kind="array",
         length=samples.length,
@@ -265,19 +267,28 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
     first = whole[0]
     for each in (whole, targets):
         if len({(lowered.dtype, lowered.channels) for lowered in each}) > 1:
-            return Refusal("transform", "ConcatDataset", "its datasets make images of different dtypes or channels")
+            return Refusal(
+                "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
+            )
     batched = bool(loader._auto_collation)
     if not batched:
         if not samples.pairs:
-            return Refusal("collate", "batch_size=None", "samples are not pairs of an image and an int")
+            return Refusal(
+                "collate", "batch_size=None", "samples are not pairs of an image and an int", "BATCH_SIZE_NONE"
+            )
         for lowered in whole + targets:
             if lowered.tensor != "Tensor":
                 return Refusal(
-                    "collate", f"tv_tensors.{lowered.tensor}", "with batch_size=None samples keep their type"
+                    "collate",
+                    f"tv_tensors.{lowered.tensor}",
+                    "with batch_size=None samples keep their type",
+                    "BATCH_SIZE_NONE",
                 )
             # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
             if not lowered.contiguous or lowered.channels == 1:
-                return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
+                return Refusal(
+                    "collate", "batch_size=None", "samples keep the strides that their image had", "BATCH_SIZE_NONE"
+                )
     return Plan(
         kind="pairs" if targets else "pixels" if samples.in_memory else "folder",
         length=samples.length,
@@ -466,11 +477,13 @@ def _check_loader(loader: Any) -> Collation | Refusal:
     from . import collate
 
     if loader._dataset_kind != 0 or isinstance(loader.dataset, IterableDataset):
-        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code")
+        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
     if loader.worker_init_fn is not None and loader.num_workers > 0 and not _forks(loader):
-        return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker")
+        return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker", "INIT_FN")
     if get_worker_info() is not None:
-        return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
+        return Refusal(
+            "loader", type(loader).__qualname__, "it runs inside a worker process of another loader", "IN_WORKER"
+        )
     return collate.of(loader)
 
 

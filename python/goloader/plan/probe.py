@@ -84,7 +84,9 @@ def check_pillow_plugins() -> Refusal | None:
     for name in ("JPEG", "PNG"):
         opener = image.OPEN.get(name) if image is not None else None
         if opener is not None and opener[0].__module__.partition(".")[0] != "PIL":
-            return Refusal("source", "Pillow", f"{opener[0].__module__} is registered to open {name} files")
+            return Refusal(
+                "source", "Pillow", f"{opener[0].__module__} is registered to open {name} files", "PILLOW_PLUGIN"
+            )
     return None
 
 
@@ -136,7 +138,10 @@ def _probe_pillow() -> PassOrder:
         got = np.asarray(Image.fromarray(pixels).resize(out, Image.Resampling(number)))
         if not np.array_equal(got, resized(pixels, out, number, vertical=vertical_first(order, size, out))):
             raise RefusalError(
-                "transform", f"Pillow {PIL.__version__}", f"its resize from {size} to {out} is not the one known"
+                "transform",
+                f"Pillow {PIL.__version__}",
+                f"its resize from {size} to {out} is not the one known",
+                "BEHAVIOUR_UNKNOWN",
             )
     return order
 
@@ -333,7 +338,9 @@ def _probe_torch() -> bool:
 
     def check(holds: bool, what: str) -> None:
         if not holds:
-            raise RefusalError("loader", f"torch {torch.__version__}", f"{what} is not the one known")
+            raise RefusalError(
+                "loader", f"torch {torch.__version__}", f"{what} is not the one known", "BEHAVIOUR_UNKNOWN"
+            )
 
     def seeded() -> torch.Generator:
         return torch.Generator().manual_seed(_SEED)

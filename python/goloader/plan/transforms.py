@@ -103,14 +103,19 @@ def is_original(function: Any, *packages: str) -> bool:
 def _lower(transform: Any, form: Form) -> Lowered:
     if transform is None:
         raise RefusalError(
-            "transform", "transform=None", "samples would be PIL images, which no collate function takes"
+            "transform", "transform=None", "samples would be PIL images, which no collate function takes", "NO_TENSOR"
         )
     if torch.get_default_dtype() != torch.float32:
         raise RefusalError(
-            "transform", "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}"
+            "transform",
+            "torch.set_default_dtype",
+            f"random numbers are drawn as {torch.get_default_dtype()}",
+            "TORCH_DEFAULTS",
         )
     if torch.get_default_device().type != "cpu":
-        raise RefusalError("transform", "torch.set_default_device", "random numbers are drawn on another device")
+        raise RefusalError(
+            "transform", "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
+        )
 
     geometry = _geometry()
     makers, after, passive, nothing = _classes()
@@ -135,7 +140,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
             continue
         if not settled and kind not in settling:
             why = "images come in the mode of their file; Grayscale or v2.RGB in front would settle it"
-            raise RefusalError("transform", name, why)
+            raise RefusalError("transform", name, why, "TRANSFORM_ORDER")
         settled = True
         if tail:
             if kind in erasers and type(form) is Form:
@@ -144,13 +149,15 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 continue
             if kind in geometry:
                 if erased:
-                    raise RefusalError("transform", name, "it would move what RandomErasing has erased")
+                    raise RefusalError(
+                        "transform", name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER"
+                    )
                 moved = form.step_of_tensor(geometry[kind], each, tail, channels)
                 steps += [] if moved is None else [moved]
                 in_order = False
                 continue
             if kind not in after:
-                raise RefusalError("transform", name, _unknown(kind, flat, known))
+                raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
             tail.append(each)
         elif kind in geometry:
             step = form.step(geometry[kind], each, channels)
@@ -161,15 +168,16 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 notes.append("antialias=False has no effect on PIL images")
         elif kind in augmenting:
             if type(form) is not Form:
-                raise RefusalError("transform", name, f"{_path(kind)} is known on photos alone")
+                raise RefusalError("transform", name, f"{_path(kind)} is known on photos alone", "TRANSFORM_UNKNOWN")
             steps.append(_augment(each, channels, walk(steps, begin)[1]))
         elif kind in makers or ((form.joint or form.is_tensor) and kind in passive | after):
             tail.append(each)
+        elif kind in after and kind not in passive:
+            raise RefusalError("transform", name, "it comes before the step that makes a tensor", "TRANSFORM_ORDER")
         elif kind not in passive:
-            why = "it comes before the step that makes a tensor" if kind in after else _unknown(kind, flat, known)
-            raise RefusalError("transform", name, why)
+            raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
     if not tail and not form.is_tensor:
-        raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image")
+        raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image", "NO_TENSOR")
 
     tables = [_table(each, channels, form) for each in _tails(tail, set(erasers))]
     table = tables[0]
@@ -177,7 +185,10 @@ def _lower(transform: Any, form: Form) -> Lowered:
         steps.append(T.Grayscale(3))
     if len(erased) > erasing.PATCHES_MAX:
         raise RefusalError(
-            "transform", f"{len(erased)} times RandomErasing", f"at most {erasing.PATCHES_MAX} are possible"
+            "transform",
+            f"{len(erased)} times RandomErasing",
+            f"at most {erasing.PATCHES_MAX} are possible",
+            "TRANSFORM_LIMIT",
         )
     steps += erased
     _, size = walk(steps, begin)
@@ -218,12 +229,17 @@ def _flat(transform: Any) -> Iterator[Any]:
         children = transform.transforms
         if type(children) not in (list, tuple):
             # Named by its class: its repr would use up an iterator.
-            raise RefusalError("transform", kind.__name__, f"its transforms are a {_path(type(children))}, not a list")
+            raise RefusalError(
+                "transform",
+                kind.__name__,
+                f"its transforms are a {_path(type(children))}, not a list",
+                "TRANSFORM_LIST",
+            )
     else:
         yield transform
         return
     if not children and v2 is not None and kind is v2.Compose:
-        raise RefusalError("transform", "Compose", "it is empty")
+        raise RefusalError("transform", "Compose", "it is empty", "TRANSFORM_LIST")
     for child in children:
         yield from _flat(child)
 
@@ -235,7 +251,12 @@ def _check_intact(transform: Any) -> None:
         return
     hidden = [name for name in getattr(transform, "__dict__", {}) if hasattr(kind, name)]
     if hidden:
-        raise RefusalError("transform", _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}")
+        raise RefusalError(
+            "transform",
+            _name(transform),
+            f"its attribute {hidden[0]!r} hides that of {kind.__name__}",
+            "FUNCTION_REPLACED",
+        )
     if isinstance(transform, torch.nn.Module):
         if any(
             (
@@ -245,13 +266,17 @@ def _check_intact(transform: Any) -> None:
                 transform._backward_pre_hooks,
             )
         ):
-            raise RefusalError("transform", _name(transform), "it has hooks")
+            raise RefusalError("transform", _name(transform), "it has hooks", "HOOKS")
         if _has_global_hooks():
-            raise RefusalError("transform", _name(transform), "hooks for all modules are registered with torch.nn")
+            raise RefusalError(
+                "transform", _name(transform), "hooks for all modules are registered with torch.nn", "HOOKS"
+            )
     for name in _METHODS:
         method = getattr(kind, name, None)
         if hasattr(method, "__globals__") and not is_original(method, "torch", "torchvision"):
-            raise RefusalError("transform", _name(transform), f"{kind.__name__}.{name} was replaced")
+            raise RefusalError(
+                "transform", _name(transform), f"{kind.__name__}.{name} was replaced", "FUNCTION_REPLACED"
+            )
 
 
 def _has_global_hooks() -> bool:
@@ -340,7 +365,7 @@ def read(lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
     try:
         return lowering(each, channels)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise RefusalError("transform", _name(each), str(error)) from None
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
 def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry:
@@ -348,7 +373,9 @@ def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) 
     _, v2 = _modules()
     name = _name(each)
     if v2 is None or not {type(maker) for maker in tail} <= _of_bytes():
-        raise RefusalError("transform", name, "geometry on tensors of other types than uint8 is torch's matter")
+        raise RefusalError(
+            "transform", name, "geometry on tensors of other types than uint8 is torch's matter", "TENSOR_GEOMETRY"
+        )
     if type(each) in (v2.RandomHorizontalFlip, v2.RandomVerticalFlip, v2.CenterCrop):
         moved = True
     elif type(each) is v2.RandomCrop:
@@ -364,7 +391,7 @@ def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) 
         number = f"torch_{step.interpolation}"
         if alike and number in T.TENSOR_FILTERS and torch_resizes():
             return replace(step, interpolation=number)
-    raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images")
+    raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
 
 
 def _resize_v1(each: Any, channels: int) -> T.Geometry:
@@ -476,7 +503,7 @@ def _augment(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     try:
         made: T.Geometry = _augmenting()[type(each)](each, channels, size)
     except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
-        raise RefusalError("transform", _name(each), str(error)) from None
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
     return made
 
 
@@ -518,7 +545,7 @@ def _erase(each: Any, table: int) -> T.Geometry:
     try:
         made: T.Geometry = _erasing()[type(each)](each, table)
     except (TypeError, ValueError, AttributeError) as error:
-        raise RefusalError("transform", _name(each), str(error)) from None
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
     return made
 
 
@@ -625,13 +652,17 @@ def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
         except RefusalError:
             raise
         except Exception as error:  # whatever it is, torch's own path is to raise it
-            raise RefusalError("transform", names, f"it raises {type(error).__name__}: {error}") from None
+            raise RefusalError(
+                "transform", names, f"it raises {type(error).__name__}: {error}", "TENSOR_STEPS"
+            ) from None
         _tables[key] = table
         if len(_tables) > _TABLES_MAX:
             _tables.popitem(last=False)
     # Not the table's matter: torchvision.tv_tensors.set_return_type changes it.
     if type(torch.stack([table.sample])) is not torch.Tensor:
-        raise RefusalError("transform", names, f"a batch of {_path(type(table.sample))} is no plain tensor")
+        raise RefusalError(
+            "transform", names, f"a batch of {_path(type(table.sample))} is no plain tensor", "TENSOR_STEPS"
+        )
     return table
 
 
@@ -655,7 +686,7 @@ def _key(value: Any, name: str) -> Any:
         return torch.Tensor, value.dtype, tuple(value.shape), value.requires_grad, repr(plain.tolist())
     if isinstance(value, np.ndarray | np.generic):
         return type(value), value.dtype.str, value.shape, value.tobytes()
-    raise RefusalError("transform", name, f"it has an argument of type {_path(type(value))}")
+    raise RefusalError("transform", name, f"it has an argument of type {_path(type(value))}", "TRANSFORM_ARGUMENT")
 
 
 # Names

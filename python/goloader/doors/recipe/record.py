@@ -102,7 +102,7 @@ class Record:
 
     def stop(self, what: str, why: str, warn: bool = False) -> None:
         """Ends tracing of this dataset."""
-        self.adopt(Refusal("source", what, why), warn)
+        self.adopt(Refusal("source", what, why, "RECORDING_ENDED"), warn)
 
     def adopt(self, off: Refusal, warn: bool) -> None:
         """Ends tracing of this dataset for a reason that may come from another process, which leaves warning to us."""

@@ -311,7 +311,10 @@ def refusal(dataset: Any, why: str) -> RefusalError:
     """Why a class of the user's own is not lowered."""
     kind = type(dataset)
     return RefusalError(
-        "source", name_of(dataset), f"goloader does not know {kind.__module__}.{kind.__qualname__}: {why}"
+        "source",
+        name_of(dataset),
+        f"goloader does not know {kind.__module__}.{kind.__qualname__}: {why}",
+        "CODE_UNREAD",
     )
 
 
