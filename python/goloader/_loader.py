@@ -92,7 +92,8 @@ class DataLoader(data.DataLoader[T_co]):
         rng: Literal["sample"] | None = None,
         on_fallback: Policy | None = None,
     ) -> None:
-        if rng == "sample" and allowed.off():
+        off = allowed.off()  # raises now what would else be raised by the first epoch
+        if off and rng == "sample":
             raise ValueError(
                 "rng=\"sample\" is goloader's, and GOLOADER=off leaves torch's loader: leave one of them out"
             )

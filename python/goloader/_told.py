@@ -103,7 +103,6 @@ def warn(text: str) -> None:
         frame.f_lineno,
         names.get("__name__", "<unknown>"),
         names.setdefault("__warningregistry__", {}),
-        names,
     )
 
 
