@@ -88,7 +88,9 @@ def _fallbacks(loader: DataLoader[Any]) -> list[Refusal]:
         return [_own_iterators(loader)]
     decision = decide(loader)
     refused = None if isinstance(decision, Plan) else _recipes_refused(loader)
-    return [] if isinstance(decision, Plan) or refused is None else list(dict.fromkeys([decision, refused]))
+    if isinstance(decision, Plan) or refused is None:
+        return []
+    return [decision] if refused.code == decision.code else [decision, refused]
 
 
 def _ours(loader: DataLoader[Any]) -> bool:
@@ -168,13 +170,15 @@ def explain(loader: DataLoader[Any]) -> Explanation:
     record = door.record(loader)
     why = door.refusal(loader) if ours and _native.available() else _FORKED
     rows += plan.explain(loader, decision, _images(record) if ours and why is None else "Python")
+    if allowed.off() or decision.code == "LIBRARY":  # one line says it all
+        return Explanation(rows)
     if ours and why is not None and why != decision:
         rows.append(Row("trace", why.what, "Python", why.why, why.code))
     elif ours and why is None:
         rows += record.rows()
         if record.off is not None:  # which its last row tells of
             rows[-1] = replace(rows[-1], code=record.off.code)
-    if ours and loader.num_workers > 0 and not allowed.off():
+    if ours and loader.num_workers > 0:
         workers, refused = number_of(loader.num_workers, "worker process", "worker processes"), without_slots(loader)
         how = "they come through shared slots" if refused is None else f"they come torch's way: {refused}"
         rows.append(Row("batches", f"made in {workers}", "Python", how))
