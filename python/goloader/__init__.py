@@ -16,9 +16,7 @@ if TYPE_CHECKING:
         BatchSampler,
         ChainDataset,
         ConcatDataset,
-        DataChunk,
         Dataset,
-        DFIterDataPipe,
         DistributedSampler,
         IterableDataset,
         IterDataPipe,
@@ -31,25 +29,39 @@ if TYPE_CHECKING:
         SubsetRandomSampler,
         TensorDataset,
         WeightedRandomSampler,
-        _DatasetKind,
-        argument_validation,
         default_collate,
         default_convert,
-        functional_datapipe,
         get_worker_info,
-        guaranteed_datapipes_determinism,
-        non_deterministic,
         random_split,
-        runtime_validation,
-        runtime_validation_disabled,
     )
 
+    # torch's tools for its data pipes: importable, but no names of ours.
+    from torch.utils.data import DataChunk as DataChunk
+    from torch.utils.data import DFIterDataPipe as DFIterDataPipe
+    from torch.utils.data import _DatasetKind as _DatasetKind
+    from torch.utils.data import argument_validation as argument_validation
+    from torch.utils.data import functional_datapipe as functional_datapipe
+    from torch.utils.data import guaranteed_datapipes_determinism as guaranteed_datapipes_determinism
+    from torch.utils.data import non_deterministic as non_deterministic
+    from torch.utils.data import runtime_validation as runtime_validation
+    from torch.utils.data import runtime_validation_disabled as runtime_validation_disabled
+
     from . import transforms
-    from ._errors import BugError, CoreError, ForkedError, LibraryError, PlanError, StateError
+    from ._errors import (
+        BugError,
+        CoreError,
+        FallbackError,
+        ForkedError,
+        GoloaderWarning,
+        LibraryError,
+        PlanError,
+        StateError,
+    )
     from ._install import install, uninstall
     from ._loader import DataLoader
     from ._numpy import NumpyLoader
     from ._stateful import StatefulDataLoader
+    from ._told import strict
     from .arrays import ArrayDataset, FileArray, RaggedArray, TokenDataset, open_arrays
     from .plan.explain import Explanation, Row
     from .seek_index import SeekIndex
@@ -62,14 +74,14 @@ __all__ = [
     "ChainDataset",
     "ConcatDataset",
     "CoreError",
-    "DFIterDataPipe",
-    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
     "Explanation",
+    "FallbackError",
     "FileArray",
     "ForkedError",
+    "GoloaderWarning",
     "IterDataPipe",
     "IterableDataset",
     "LibraryError",
@@ -91,19 +103,13 @@ __all__ = [
     "TensorDataset",
     "TokenDataset",
     "WeightedRandomSampler",
-    "_DatasetKind",
-    "argument_validation",
     "default_collate",
     "default_convert",
-    "functional_datapipe",
     "get_worker_info",
-    "guaranteed_datapipes_determinism",
     "install",
-    "non_deterministic",
     "open_arrays",
     "random_split",
-    "runtime_validation",
-    "runtime_validation_disabled",
+    "strict",
     "transforms",
     "uninstall",
 ]
@@ -116,8 +122,10 @@ _HOME = {
     "CoreError": "._errors",
     "DataLoader": "._loader",
     "Explanation": ".plan.explain",
+    "FallbackError": "._errors",
     "FileArray": ".arrays",
     "ForkedError": "._errors",
+    "GoloaderWarning": "._errors",
     "LibraryError": "._errors",
     "NumpyLoader": "._numpy",
     "PlanError": "._errors",
@@ -130,31 +138,44 @@ _HOME = {
     "TokenDataset": ".arrays",
     "install": "._install",
     "open_arrays": ".arrays",
+    "strict": "._told",
     "uninstall": "._install",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "transforms":
-        return import_module(".transforms", __name__)
-    if name in _HOME:
+    if name == "__version__":
+        return _version()
+    if name == "transforms" or name in _HOME:
         try:
-            return getattr(import_module(_HOME[name], __name__), name)
-        except AttributeError as error:  # `from goloader import` would say no more than that there is no such name
-            raise ImportError(f"goloader.{name} cannot be imported: {error}") from error
-    if name in __all__ or _newly_in_torch(name):
+            home = import_module(_HOME.get(name, ".transforms"), __name__)
+        except AttributeError as error:
+            # Of an import that failed, Python would only say "cannot import name".
+            raise ImportError(f"goloader.{name} cannot be imported: {error}", name=__name__) from error
+        return home if name == "transforms" else getattr(home, name)
+    if name in __all__ or name == "_DatasetKind" or _newly_in_torch(name):
         from torch.utils import data
 
         return getattr(data, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def _version() -> str:
+    """The version of the installed package; "0+unknown" of a copy that was not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(__name__)
+    except metadata.PackageNotFoundError:
+        return "0+unknown"
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})
 
 
 def _newly_in_torch(name: str) -> bool:
-    """True for a public name of torch.utils.data that this package does not know yet."""
+    """True for a public name of torch.utils.data that is none of ours."""
     if name.startswith("_"):
         return False
     try:

@@ -5,12 +5,17 @@ RuntimeError                what users of torch's DataLoader already catch
     ForkedError             a loader was used in a child made by fork
     BugError                a panic in the core; please report its text
   LibraryError              the core's library is missing or does not fit
+  FallbackError             a loader runs in Python that was told not to
 ValueError
   PlanError                 a plan or an argument was refused
   StateError                a state does not fit the loader that is to go on from it; also an AssertionError
+UserWarning
+  GoloaderWarning           what Go made, or could have made, Python makes
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class CoreError(RuntimeError):
@@ -26,7 +31,23 @@ class BugError(CoreError):
 
 
 class LibraryError(RuntimeError):
-    """The core's library cannot be loaded; the text lists the likely causes."""
+    """The core's library cannot be loaded; the text lists the likely causes, `line` is one line with the likeliest."""
+
+    def __init__(self, why: str, causes: Sequence[str] = ()) -> None:
+        super().__init__("\n- ".join([f"{why}. Likely causes:", *causes]) if causes else why)
+        self.line = "; ".join([why, *causes[:1]])
+
+
+class FallbackError(RuntimeError):
+    """A loader with on_fallback="error" runs in Python; the text has its explain() table, `codes` the reasons."""
+
+    def __init__(self, text: str, codes: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.codes = tuple(codes)
+
+
+class GoloaderWarning(UserWarning):
+    """Something that ran in Go stops, or, with on_fallback="warn", something runs in Python."""
 
 
 class StackError(CoreError):

@@ -9,10 +9,11 @@ import torch
 from torch.utils import data
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
-from . import _auto, _cores
+from . import _auto, _cores, _told
 from ._errors import StateError
+from ._told import Policy
 from .adapters.torch import in_order_argument
-from .doors import choice
+from .doors import allowed, choice
 from .doors.index import init_fn
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
 from .doors.worker.iterator import without_slots
@@ -40,8 +41,12 @@ class DataLoader(data.DataLoader[T_co]):
     sooner; False remembers nothing; SeekIndex(bytes_max=..., path=...) sets a limit, and keeps it between runs.
 
     trace=True lets a dataset of your own run with stand-ins for the images it opens, whose pixels then come from Go,
-    where that is known to give the same batches; False never does, and GOLOADER_TRACE=0 in the environment stops it for
-    all loaders.
+    where that is known to give the same batches; False never does.
+
+    on_fallback says what iter() does where Python makes the batches that Go could have made: "python" nothing, "warn" a
+    GoloaderWarning, once for each reason, and "error" raises FallbackError with the reasons; None is "python", or what
+    goloader.strict() set. GOLOADER=off in the environment has torch's own iterators make every batch, and
+    GOLOADER=door1, door2, door3 or several with commas narrows goloader to these (docs/reasons.md).
 
     rng="sample" keys the random numbers of a sample by (seed, epoch, index): before dataset[index] it is as if torch's,
     Python's and numpy's generators had been seeded with that key (state/seeded.py). A sample of an epoch is then the
@@ -57,6 +62,7 @@ class DataLoader(data.DataLoader[T_co]):
     trace: bool = True
     rng: Literal["sample"] | None = None
     in_order: bool = True
+    on_fallback: Policy | None = None
 
     # How often, in batches, worker processes tell the state of a dataset that has one, and whether iter() waits until
     # they are ready: of more use to a StatefulDataLoader than to somebody who may never ask for a state.
@@ -86,7 +92,13 @@ class DataLoader(data.DataLoader[T_co]):
         seek_index: bool | SeekIndex = True,
         trace: bool = True,
         rng: Literal["sample"] | None = None,
+        on_fallback: Policy | None = None,
     ) -> None:
+        off = allowed.off()  # raises now what would else be raised by the first epoch
+        if off and rng == "sample":
+            raise ValueError(
+                "rng=\"sample\" is goloader's, and GOLOADER=off leaves torch's loader: leave one of them out"
+            )
         auto = isinstance(num_workers, str) and num_workers == "auto"
         super().__init__(
             dataset,
@@ -118,19 +130,22 @@ class DataLoader(data.DataLoader[T_co]):
             raise ValueError('rng="sample" needs a map-style dataset: samples of an IterableDataset have no index')
         if rng is not None:
             self.rng = rng
+        if _told.checked(on_fallback) is not None:
+            self.on_fallback = on_fallback
         if auto:
             _auto.choose(self, choice.decide(self), ahead=prefetch_factor is not None)
 
     def explain(self) -> Explanation:
         """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""
-        return choice.explain(self, ours=type(self)._get_iterator is DataLoader._get_iterator)
+        return choice.explain(self)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first
         epoch will begin with (a StatefulDataLoader makes an iterator, as torchdata's, which draws and starts workers).
 
-        Where Go makes the batches it is a small dict, JSON, whatever the size of the dataset (state/ledger.py);
-        otherwise one with the states of samplers, datasets and their iterators that have a state_dict() of their own,
+        Where torch's iterators make the batches (GOLOADER=off, no library) it is {}, with a warning: they have none.
+        Where Go makes them it is a small dict, JSON, whatever the size of the dataset (state/ledger.py); otherwise one
+        with the states of samplers, datasets and their iterators that have a state_dict() of their own,
         in torchdata's layout. The process's own random generators are not in it, as they are not in torchdata's: with
         num_workers=0 transforms draw from torch's, whose torch.get_rng_state() is the caller's to keep.
         """
@@ -151,14 +166,24 @@ class DataLoader(data.DataLoader[T_co]):
         book.of(self).epoch = epoch
 
     def __iter__(self) -> _BaseDataLoaderIter:
+        choice.tell(self)
         resumed = book.resumed(self)
         return super().__iter__() if resumed is None else resumed
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         choice.announce(self)
-        decision, seeded, resumed = choice.decide(self), None, book.of(self).resumed
+        resumed = book.of(self).resumed
+        if allowed.off():
+            if self.rng is not None or resumed is not None:
+                raise StateError(
+                    "GOLOADER=off leaves torch's loader, which neither goes on from a state nor keys draws"
+                )
+            return super()._get_iterator()
+        decision, seeded = choice.decide(self), None
         if isinstance(decision, Plan) and init_fn.wanted(self):
             seeded = init_fn.ahead(self, decision) if resumed is None else init_fn.again(self, decision, resumed)
+            if isinstance(seeded, Refusal):
+                choice.fell_back(self, [seeded])
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
             if self.num_workers == 0:
                 return choice.traced(self, FetchingIterator(self))

@@ -27,6 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 
 ABI_MAJOR = 5
@@ -193,14 +194,15 @@ class Library:
     """The functions of goloader.h by their names."""
 
     def __init__(self, path: Path) -> None:
+        _library.check(path)
         try:
             long, short = ctypes.CDLL(os.fspath(path)), ctypes.PyDLL(os.fspath(path))
-        except OSError as error:
-            raise LibraryError(_why_not(path, error)) from error
-        for name, (result, arguments) in DECLARED.items():
-            function = getattr(long if name in _LONG else short, name)
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
+            for name, (result, arguments) in DECLARED.items():
+                function = getattr(long if name in _LONG else short, name)
+                function.restype, function.argtypes = result, arguments
+                setattr(self, name, function)
+        except (OSError, AttributeError) as error:
+            raise _library.refused(path, str(error)) from error
         version: int = self.gl_abi_version()
         if version >> 16 != ABI_MAJOR:
             raise LibraryError(
@@ -226,21 +228,19 @@ class Library:
         return value
 
 
-def _why_not(path: Path, error: OSError) -> str:
-    causes = [
-        f"goloader's core cannot be loaded: {error}. Likely causes:",
-        ""
-        if path.exists()
-        else f"- {path.name} was never built: run `pip install .` or `make build` in the source tree",
-        "- libjpeg-turbo or libdeflate is missing: install them, or use the wheel, which holds them",
-        "- the library was built for another kind of machine or a newer libc: build it here",
-    ]
-    return "\n".join(cause for cause in causes if cause)
-
-
 @cache
 def _load() -> Library:
     return Library(LIBRARY)
+
+
+@cache
+def missing() -> str | None:
+    """Why there is no library on this machine, in a line; None if there is one: it is loaded then."""
+    try:
+        _load()
+    except LibraryError as error:
+        return error.line
+    return None
 
 
 def library() -> Library:

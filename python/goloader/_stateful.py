@@ -10,6 +10,7 @@ import torch
 from torch.utils import data
 
 from ._loader import DataLoader
+from ._told import Policy
 from .seek_index import SeekIndex
 from .state.samplers import BatchSampler, RandomSampler
 
@@ -52,6 +53,7 @@ class StatefulDataLoader(DataLoader[T_co]):
         seek_index: bool | SeekIndex = True,
         trace: bool = True,
         rng: Literal["sample"] | None = None,
+        on_fallback: Policy | None = None,
     ) -> None:
         own = sampler is None and batch_sampler is None and not isinstance(dataset, data.IterableDataset)
         if own and shuffle:
@@ -77,6 +79,7 @@ class StatefulDataLoader(DataLoader[T_co]):
             seek_index=seek_index,
             trace=trace,
             rng=rng,
+            on_fallback=on_fallback,
         )
         self.snapshot_every_n_steps = snapshot_every_n_steps
         if type(self.batch_sampler) is data.BatchSampler and batch_sampler is None:

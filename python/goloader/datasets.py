@@ -10,7 +10,9 @@ from typing import Any
 from torchvision import datasets
 from torchvision.datasets.folder import IMG_EXTENSIONS, default_loader
 
+from . import _native
 from ._files import list_files
+from .doors import allowed
 
 __all__ = ["ImageFolder"]
 
@@ -28,7 +30,7 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
     progress  called about ten times a second with the number of files found so far
 
     The other arguments, and what is raised, are torchvision's. With `is_valid_file`, which is Python for each file, the
-    folder is listed as torchvision lists it.
+    folder is listed as torchvision lists it, as it is where goloader's library cannot be loaded and with GOLOADER=off.
     """
 
     samples: Any
@@ -46,7 +48,7 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
         index: bool | str | os.PathLike[str] = False,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        if is_valid_file is not None:
+        if is_valid_file is not None or allowed.off() or _native.missing() is not None:
             super().__init__(root, transform, target_transform, loader, is_valid_file, allow_empty)
             return
         datasets.VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,50 @@ def test_a_public_name_of_torch_is_here(name: str) -> None:
     assert issubclass(ours, theirs) if name in OURS_DIFFER else ours is theirs
 
 
+# Of torch's __all__: a private name, and tools of data pipes, which a program that uses them imports by name.
+NOT_OURS = {
+    "DFIterDataPipe", "DataChunk", "_DatasetKind", "argument_validation", "functional_datapipe",
+    "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation", "runtime_validation_disabled",
+}  # fmt: skip
+
+
 def test_what_torch_exports_we_export() -> None:
-    assert set(data.__all__) <= set(goloader.__all__) <= set(dir(goloader))
+    assert set(data.__all__) - NOT_OURS <= set(goloader.__all__) <= set(dir(goloader))
+    assert not NOT_OURS & set(goloader.__all__)
+    assert not [name for name in goloader.__all__ if name.startswith("_")]
+    assert goloader._DatasetKind is data._DatasetKind
     everything: dict[str, object] = {}
     exec("from goloader import *", everything)
     assert set(goloader.__all__) <= everything.keys()
     assert everything["DataLoader"] is goloader.DataLoader
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert goloader.__version__ == metadata.version("goloader")
+    assert "__version__" in dir(goloader)
+    code = """if True:
+        from importlib import metadata
+        def unknown(name): raise metadata.PackageNotFoundError(name)
+        metadata.version = unknown
+        import goloader
+        print(goloader.__version__)
+    """
+    assert run(code) == "0+unknown"
+
+
+def test_an_import_that_fails_says_why() -> None:
+    code = """if True:
+        import torch
+        del torch.utils.data.DataLoader  # something that goloader needs, and another version of torch does not have
+        try:
+            from goloader import DataLoader
+        except ImportError as error:
+            print(error)
+            print(type(error.__cause__).__name__)
+    """
+    said, cause = run(code).splitlines()
+    assert said.startswith("goloader.DataLoader cannot be imported: module 'torch.utils.data' has no attribute")
+    assert cause == "AttributeError"
 
 
 def test_names_that_nobody_has_are_refused() -> None:

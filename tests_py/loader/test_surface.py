@@ -115,7 +115,7 @@ def test_warnings_are_torch_s(dataset: ImageFolder, name: str) -> None:
 def test_signature_attributes_and_length_are_torch_s(dataset: ImageFolder) -> None:
     ours, theirs = (inspect.signature(kind).parameters.values() for kind in (goloader.DataLoader, data.DataLoader))
     own = [(name, inspect.Parameter.KEYWORD_ONLY, True) for name in ("seek_index", "trace")]
-    own.append(("rng", inspect.Parameter.KEYWORD_ONLY, None))
+    own += [(name, inspect.Parameter.KEYWORD_ONLY, None) for name in ("rng", "on_fallback")]
     assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs] + own
     for arguments in (
         {},

@@ -287,6 +287,7 @@ def test_an_explanation_is_an_aligned_table() -> None:
         "what": "Lambda",
         "where": "Python",
         "why": "not known",
+        "code": "",
     }
     assert explanation == Explanation(explanation.rows)
     assert len(explanation) == 2

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from .. import _auto, _native, plan
+from .. import _auto, _native, _told, plan
 from .._beside import Beside
 from .._core import Core
 from ..plan import Explanation, Plan, Refusal, Row
 from ..plan.explain import number_of
 from ..state.ledger import Record
 from ..state.workers import ReportedIterator
-from .index import init_fn
+from . import allowed
+from .index import init_fn, trial
 from .recipe import door
+from .recipe.record import Record as Recorded
 from .worker.iterator import without_slots
 
 if TYPE_CHECKING:
     from .._loader import DataLoader
 
 _FORKED = Refusal(
-    "loader", "os.fork", "this process was forked after goloader was loaded, and Go does not survive a fork"
+    "loader", "os.fork", "this process was forked after goloader was loaded, and Go does not survive a fork", "FORKED"
 )
 
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _plans: Beside[DataLoader[Any], Plan] = Beside()
 _cores: Beside[DataLoader[Any], Core] = Beside()
 _announced: Beside[DataLoader[Any], bool] = Beside()
+_logged: Beside[DataLoader[Any], str] = Beside()
 
 # Whether each loader prints its explain() table when its first epoch begins: install(explain=True).
 announcing = False
@@ -37,23 +43,99 @@ announcing = False
 
 def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     """The plan of a loader, made anew if the loader or its dataset changed since the last epoch."""
+    decision = _decided(loader)
+    if isinstance(decision, Plan):
+        _plans[loader] = decision
+        return decision
+    _plans.pop(loader)
+    if loader in _cores and _native.available() and _recipes_refused(loader) is not None:
+        _told.stopped(decision)
+    return decision
+
+
+def _decided(loader: DataLoader[Any]) -> Plan | Refusal:
+    closed = allowed.closed(1)
+    if closed:
+        return Refusal("loader", closed, "the environment keeps this door closed", "DOOR_CLOSED")
     if not _native.available():
         return _FORKED
+    if not _native.LIBRARY.exists() and (missing := _native.missing()):
+        return _no_library(missing)
     refused = init_fn.refused(loader)
     if refused is not None:
         return refused
     known = _plans.get(loader)
     if known is not None and known.unchanged(loader):
-        return known
+        return trial.refused(loader, known) or known
     try:
-        decision: Plan | Refusal = plan.make(loader)
+        decision = plan.make(loader)
     except Exception as error:  # no code of a user's ends a program by being looked at
-        decision = Refusal("loader", type(loader).__name__, f"{type(error).__name__} while it was looked at: {error}")
-    if isinstance(decision, Plan):
-        _plans[loader] = decision
-    else:
-        _plans.pop(loader)
-    return decision
+        why = f"{type(error).__name__} while it was looked at: {error}"
+        return Refusal("loader", type(loader).__name__, why, "LOOKED_AT")
+    # Loaded no earlier than it is needed: Python 3.12 and later warn at each fork from then on.
+    missing = _native.missing() if isinstance(decision, Plan) else None
+    if missing is not None:
+        return _no_library(missing)
+    return (trial.refused(loader, decision) if isinstance(decision, Plan) else None) or decision
+
+
+def _no_library(why: str) -> Refusal:
+    return Refusal("loader", "goloader's library", why, "LIBRARY")
+
+
+def _recipes_refused(loader: DataLoader[Any]) -> Refusal | None:
+    """Why nothing of a loader is recorded (any more); None if it is, or may be."""
+    return door.record(loader).off or (door.refusal(loader) if _native.available() else _FORKED)
+
+
+def _fallbacks(loader: DataLoader[Any]) -> list[Refusal]:
+    """Why a loader runs in Python; nothing if Go makes its batches, or what can be recorded of them."""
+    if not _ours(loader):
+        return [_own_iterators(loader)]
+    decision = decide(loader)
+    refused = None if isinstance(decision, Plan) else _recipes_refused(loader)
+    if isinstance(decision, Plan) or refused is None:
+        return []
+    return [decision] if refused.code == decision.code else [decision, refused]
+
+
+def _ours(loader: DataLoader[Any]) -> bool:
+    """False if its class makes its iterators itself."""
+    from .._loader import DataLoader
+
+    return type(loader)._get_iterator is DataLoader._get_iterator
+
+
+def _own_iterators(loader: DataLoader[Any]) -> Refusal:
+    return Refusal("loader", type(loader).__qualname__, "this class makes its iterators itself", "LOADER_ITERATOR")
+
+
+def tell(loader: DataLoader[Any]) -> None:
+    """Says in the log where the batches of an epoch that begins will come from, and does what on_fallback says.
+
+    Raises FallbackError.
+    """
+    if _told.policy(loader.on_fallback) == "python" and not _told.log.isEnabledFor(logging.INFO):
+        return
+    reasons = _fallbacks(loader)
+    over = f"{type(loader).__qualname__} over {type(loader.dataset).__qualname__}"
+    text = f"{over}: {'; '.join(map(str, reasons)) or 'Go'}"
+    if _logged.get(loader) != text:
+        _logged[loader] = text
+        _told.log.info("%s", text)
+    fell_back(loader, reasons)
+
+
+def fell_back(loader: DataLoader[Any], reasons: Sequence[Refusal]) -> None:
+    """Does what on_fallback says of a loader that runs in Python for these reasons, if there are any.
+
+    Raises FallbackError, but not where GOLOADER says that it is to be so: then an unchanged program must run.
+    """
+    on_fallback = _told.policy(loader.on_fallback)
+    if on_fallback == "error" and any(reason.code == "DOOR_CLOSED" for reason in reasons):
+        on_fallback = "warn"
+    if reasons and on_fallback != "python":
+        _told.fell_back(type(loader).__qualname__, reasons, on_fallback, explain(loader))
 
 
 def core(loader: DataLoader[Any], decision: Plan) -> Core:
@@ -61,6 +143,7 @@ def core(loader: DataLoader[Any], decision: Plan) -> Core:
     opened = _cores.get(loader)
     if opened is None or not opened.fits(decision):
         opened = _cores[loader] = Core(decision)
+        trial.begin(loader, decision)
     return opened
 
 
@@ -78,32 +161,46 @@ def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderI
     return ReportedIterator(loader) if resumed is not None or not _native.available() else door.iterator(loader)
 
 
-def explain(loader: DataLoader[Any], *, ours: bool = True) -> Explanation:
-    """A line a stage, with what was counted so far. `ours`: its class leaves the making of iterators to us."""
-    if ours or loader in _cores:
-        decision = decide(loader)
-    else:
-        decision = Refusal("loader", type(loader).__qualname__, "this class makes its iterators itself")
-    rows = plan.explain(loader, decision)
+def explain(loader: DataLoader[Any]) -> Explanation:
+    """A line a stage, with what was counted so far."""
+    ours = _ours(loader)
+    decision = decide(loader) if ours or loader in _cores else _own_iterators(loader)
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
-    if chosen is not None:
-        rows = Explanation([chosen, *rows])
-    batches: list[Row] = []
-    if ours and isinstance(decision, Refusal) and loader.num_workers > 0:
+    rows = [] if chosen is None else [chosen]
+    if isinstance(decision, Plan):
+        if init_fn.wanted(loader):
+            how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
+            rows.insert(0, Row("workers", "worker_init_fn", "Python", how))
+        explanation = Explanation([*rows, *decision.rows])
+        opened = _cores.get(loader)
+        return explanation if opened is None or opened.plan is not decision else explanation.counted(opened.stats())
+    record = door.record(loader)
+    why = door.refusal(loader) if ours and _native.available() else _FORKED
+    rows += plan.explain(loader, decision, _images(record) if ours and why is None else "Python")
+    if allowed.off() or decision.code == "LIBRARY":  # one line says it all
+        return Explanation(rows)
+    if ours and why is not None and why != decision:
+        rows.append(Row("trace", why.what, "Python", why.why, why.code))
+    elif ours and why is None:
+        rows += record.rows()
+        if record.off is not None:  # which its last row tells of
+            rows[-1] = replace(rows[-1], code=record.off.code)
+    if ours and loader.num_workers > 0:
         workers, refused = number_of(loader.num_workers, "worker process", "worker processes"), without_slots(loader)
         how = "they come through shared slots" if refused is None else f"they come torch's way: {refused}"
-        batches = [Row("batches", f"made in {workers}", "Python", how)]
-    if isinstance(decision, Plan) and init_fn.wanted(loader):
-        how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
-        rows = Explanation([Row("workers", "worker_init_fn", "Python", how), *rows])
-    if isinstance(decision, Refusal):
-        why = door.refusal(loader) if _native.available() else _FORKED
-        trace = [Row("trace", why.what, "Python", why.why)] if why is not None else door.record(loader).rows()
-        shown = Explanation([*rows, *(trace if ours else ()), *batches])
-        stats = door.workshop(loader).stats() if shown.native else {}
-        return shown.counted(stats) if stats else shown
-    opened = _cores.get(loader)
-    return rows if opened is None or opened.plan is not decision else rows.counted(opened.stats())
+        rows.append(Row("batches", f"made in {workers}", "Python", how))
+    made = sum(record.leaves.values()) if record.on else 0
+    known = made + sum(record.reasons.values())
+    explanation = Explanation(rows, made / known if known else None)
+    stats = door.workshop(loader).stats() if explanation.native else {}
+    return explanation.counted(stats) if stats else explanation
+
+
+def _images(record: Recorded) -> Literal["Go", "trace", "Python"]:
+    """What becomes of images that may be recorded."""
+    if record.on:
+        return "Go" if record.leaves else "trace"
+    return "trace" if record.leaves else "Python"
 
 
 def announce(loader: DataLoader[Any]) -> None:

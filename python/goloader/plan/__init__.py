@@ -228,19 +228,21 @@ def make(loader: Any) -> Plan | Refusal:
     if isinstance(samples, datasets.Arrays):
         return _make_tensors(loader, samples, collation)
     if not collation.plain:
-        return Refusal("collate", collation.name, "it puts sequences together, not images")
+        return Refusal("collate", collation.name, "it puts sequences together, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
 
 
 def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | Refusal:
     if not loader._auto_collation:
-        return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory")
+        return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
     try:
         fields = collation.lay(samples.fields, samples.structure)
     except RefusalError as refused:
         return refused.refusal
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
-        return Refusal("source", type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors")
+        return Refusal(
+            "source", type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS"
+        )
     return Plan(
         kind="array",
         length=samples.length,
@@ -264,19 +266,28 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
     first = whole[0]
     for each in (whole, targets):
         if len({(lowered.dtype, lowered.channels) for lowered in each}) > 1:
-            return Refusal("transform", "ConcatDataset", "its datasets make images of different dtypes or channels")
+            return Refusal(
+                "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
+            )
     batched = bool(loader._auto_collation)
     if not batched:
         if not samples.pairs:
-            return Refusal("collate", "batch_size=None", "samples are not pairs of an image and an int")
+            return Refusal(
+                "collate", "batch_size=None", "samples are not pairs of an image and an int", "BATCH_SIZE_NONE"
+            )
         for lowered in whole + targets:
             if lowered.tensor != "Tensor":
                 return Refusal(
-                    "collate", f"tv_tensors.{lowered.tensor}", "with batch_size=None samples keep their type"
+                    "collate",
+                    f"tv_tensors.{lowered.tensor}",
+                    "with batch_size=None samples keep their type",
+                    "BATCH_SIZE_NONE",
                 )
             # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
             if not lowered.contiguous or lowered.channels == 1:
-                return Refusal("collate", "batch_size=None", "samples keep the strides that their image had")
+                return Refusal(
+                    "collate", "batch_size=None", "samples keep the strides that their image had", "BATCH_SIZE_NONE"
+                )
     try:
         found = _rules(whole, in_files=not samples.in_memory)
     except RefusalError as refused:
@@ -330,8 +341,12 @@ def _seek_index(loader: Any) -> SeekIndex | None:
     return SeekIndex.of(getattr(loader, "seek_index", True))
 
 
-def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
-    """The rows of a plan; of a refusal, which stage keeps the loader with torch, and why."""
+def explain(loader: Any, plan: Plan | Refusal, images: Literal["Python", "trace", "Go"] = "Python") -> Explanation:
+    """The rows of a plan; of a refusal, which stages keep the loader with torch, and why.
+
+    images  what becomes of them without a plan: "Python" makes them, recording them is to be tried ("trace"), or "Go"
+            makes them from what is recorded, so that no stage is at fault
+    """
     if isinstance(plan, Plan):
         return plan.explanation
     from . import samplers
@@ -344,11 +359,21 @@ def explain(loader: Any, plan: Plan | Refusal) -> Explanation:
         "sampler": sampler,
         "collate": look.name_of(loader.collate_fn),
     }
-    rows = [Row(stage, text, "Python", "the loader runs as torch's") for stage, text in what.items()]
-    because = Row(plan.stage, plan.what, "Python", plan.why)
-    if plan.stage in what:
-        return Explanation(because if row.stage == plan.stage else row for row in rows)
-    return Explanation([because, *rows])
+    how = "the loader runs as torch's" if images == "Python" else "Python runs it"
+    rows = {stage: Row(stage, text, "Python", how) for stage, text in what.items()}
+    blockers = [] if images == "Go" else [plan, *_others(loader, plan)]
+    rows |= {each.stage: Row(each.stage, each.what, "Python", each.why, each.code) for each in blockers}
+    return Explanation(sorted(rows.values(), key=lambda row: row.stage in what))
+
+
+def _others(loader: Any, refusal: Refusal) -> list[Refusal]:
+    """What would keep the loader from Go, were it not for a collate_fn, which is looked at first."""
+    if refusal.stage != "collate":
+        return []
+    from . import datasets
+
+    samples = datasets.lower(loader.dataset)
+    return [samples] if isinstance(samples, Refusal) else []
 
 
 def make_folder(
@@ -469,11 +494,13 @@ def _check_loader(loader: Any) -> Collation | Refusal:
     from . import collate
 
     if loader._dataset_kind != 0 or look.is_a(loader.dataset, IterableDataset):
-        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code")
+        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
     if loader.worker_init_fn is not None and loader.num_workers > 0 and not _forks(loader):
-        return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker")
+        return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker", "INIT_FN")
     if get_worker_info() is not None:
-        return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
+        return Refusal(
+            "loader", type(loader).__qualname__, "it runs inside a worker process of another loader", "IN_WORKER"
+        )
     return collate.of(loader)
 
 

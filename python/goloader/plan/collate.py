@@ -61,7 +61,7 @@ class Collation:
         try:
             found([collated(structure, list(torch.arange(count(structure)).view(-1, 1)))])
         except KeyError as error:
-            raise RefusalError("collate", self.name, str(error.args[0])) from None
+            raise RefusalError("collate", self.name, str(error.args[0]), "COLLATE_FIELDS") from None
         return found.numbers
 
     def _laid(self, field: Field, meant: set[int]) -> Field:
@@ -72,7 +72,12 @@ class Collation:
         if not all(meant.issuperset(view.columns) for view in views):
             field = _stacked(field)
         if any(view.layout is not STACKED for view in views):
-            raise RefusalError("collate", self.name, "position_ids and cu_seqlens are put together by default_collate")
+            raise RefusalError(
+                "collate",
+                self.name,
+                "position_ids and cu_seqlens are put together by default_collate",
+                "COLLATE_FIELDS",
+            )
         layout = self._layout(field)
         return replace(
             field,
@@ -103,15 +108,19 @@ def of(loader: Any) -> Collation | Refusal:
         made = _own(given)
     elif given is not want:
         text = name_of(given)
-        return Refusal("collate", text, f"only torch's {name} and goloader.collate's Pad, Jagged and Pack are known")
+        return Refusal(
+            "collate", text, f"only torch's {name} and goloader.collate's Pad, Jagged and Pack are known", "COLLATE_OWN"
+        )
     helpers = (want, collate.default_collate, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn)
     if not all(is_original(function, "torch") for function in helpers):
-        return Refusal("collate", name, "torch's own functions were replaced")
+        return Refusal("collate", name, "torch's own functions were replaced", "FUNCTION_REPLACED")
     if not made.plain:
         if not all(is_original(getattr(type(given), name), "goloader") for name in _METHODS):
-            return Refusal("collate", made.name, "its methods were replaced")
+            return Refusal("collate", made.name, "its methods were replaced", "FUNCTION_REPLACED")
         if given.others is not collate.default_collate:
-            return Refusal("collate", made.name, "what is no sequence goes to another function than torch's")
+            return Refusal(
+                "collate", made.name, "what is no sequence goes to another function than torch's", "COLLATE_FIELDS"
+            )
     if batched:
         for sample, function in (
             ((), None),
@@ -120,7 +129,9 @@ def of(loader: Any) -> Collation | Refusal:
             (0, collate.collate_int_fn),
         ):
             if _registered(sample) is not function:
-                return Refusal("collate", name, f"default_collate_fn_map was changed for {type(sample).__name__}")
+                return Refusal(
+                    "collate", name, f"default_collate_fn_map was changed for {type(sample).__name__}", "COLLATE_OWN"
+                )
     return made
 
 
@@ -157,9 +168,11 @@ def _padding(collation: Collation, dtype: str) -> bytes:
         rows = padded[0].contiguous().view(torch.uint8).reshape(len(padded[0]), -1)
         (kept, *others) = set(map(bytes, rows.tolist()))
     except Exception as error:  # whatever it is, torch raises it for the batch
-        raise RefusalError("collate", collation.name, f"torch cannot pad {dtype} so: {error}") from None
+        raise RefusalError(
+            "collate", collation.name, f"torch cannot pad {dtype} so: {error}", "COLLATE_PADDING"
+        ) from None
     if others:
-        raise RefusalError("collate", collation.name, f"padding of {dtype} depends on where it is")
+        raise RefusalError("collate", collation.name, f"padding of {dtype} depends on where it is", "COLLATE_PADDING")
     return kept
 
 
@@ -170,11 +183,14 @@ def _stacked(field: Field) -> Field:
     lengths = {int(each) for array in field.arrays if array.lengths is not None for each in np.unique(array.lengths)}
     if len(lengths) > 1:
         raise RefusalError(
-            "collate", "default_collate", "rows differ in length; goloader.collate has Pad, Jagged and Pack for that"
+            "collate",
+            "default_collate",
+            "rows differ in length; goloader.collate has Pad, Jagged and Pack for that",
+            "ROWS_DIFFER",
         )
     length = lengths.pop() if lengths else 0
     if length < max((view.skip + view.drop for view in field.views), default=0):
-        raise RefusalError("collate", "default_collate", "rows are too short")
+        raise RefusalError("collate", "default_collate", "rows are too short", "ROWS_DIFFER")
     return replace(
         field,
         ragged=False,

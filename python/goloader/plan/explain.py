@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any, Literal
 
 __all__ = ["Explanation", "Row", "number_of"]
 
 Where = Literal["Go", "Python"]
 
+# Stages that every sample goes through.
+_WORK = ("source", "transform", "collate", "loader")
+
 
 @dataclass(frozen=True)
 class Row:
-    """One stage: what it is, where it runs, and why there (empty where nothing needs saying)."""
+    """One stage: what it is, where it runs, and why there (empty where nothing needs saying).
+
+    code  the reason for programs, where Python runs it: docs/reasons.md says what to change
+    """
 
     stage: str
     what: str
     where: Where
     why: str = ""
+    code: str = ""
+
+    @property
+    def _told(self) -> str:
+        return f"{self.why} [{self.code}]" if self.code else self.why
 
 
 class Explanation:
     """The rows of a loader, in the order in which a sample meets them. str() is an aligned table."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], counted: float | None = None) -> None:
+        """`counted`: the share of the images made so far that Go made, if any were."""
         self.rows = tuple(rows)
+        self._counted = counted
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -52,27 +66,50 @@ class Explanation:
         if entries := stats["seek_entries"]:
             index = f"{number_of(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
             notes.append(f"{stats['seek_hits']} with the seek index: {index}")
-        return Explanation([*self.rows, Row("so far", text, "Go", "; ".join(notes))])
+        share = 1 - stats["pillow_samples"] / stats["samples"] if self._counted is None else self._counted
+        return Explanation([*self.rows, Row("so far", text, "Go", "; ".join(notes))], share)
 
     @property
     def native(self) -> bool:
         """True if Go makes the batches."""
         return any(row.where == "Go" for row in self.rows)
 
-    def to_dict(self) -> dict[str, list[dict[str, str]]]:
-        """The rows as JSON has them."""
-        return {
-            "rows": [{"stage": row.stage, "what": row.what, "where": row.where, "why": row.why} for row in self.rows]
-        }
+    @property
+    def native_fraction(self) -> float:
+        """From 0 to 1. The share of the images (of other samples: of all samples) made so far that Go made; before
+        there are any, the share of the stages that each sample goes through that run in Go."""
+        if self._counted is not None:
+            return self._counted
+        work = [row.where == "Go" for row in self.rows if row.stage in _WORK]
+        return sum(work) / len(work) if work else float(self.native)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The reasons why stages run in Python, each once: docs/reasons.md says what they mean and what to change."""
+        return tuple(dict.fromkeys(row.code for row in self.rows if row.code))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: "native_fraction", and "rows", each with "stage", "what", "where", "why" and "code"."""
+        return {"native_fraction": self.native_fraction, "rows": [asdict(row) for row in self.rows]}
+
+    def _cells(self) -> list[tuple[str, str, str, str]]:
+        return [("stage", "what", "where", "why"), *((row.stage, row.what, row.where, row._told) for row in self.rows)]
 
     def __str__(self) -> str:
-        cells = [("stage", "what", "where", "why")]
-        cells += [(row.stage, row.what, row.where, row.why) for row in self.rows]
+        cells = self._cells()
         widths = [max(len(line[column]) for line in cells) for column in range(3)]
         return "\n".join(
             "  ".join([*(text.ljust(width) for text, width in zip(line, widths, strict=False)), line[3]]).rstrip()
             for line in cells
         )
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        head, *body = (
+            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+            for tag, cells in zip(["th", *["td"] * len(self.rows)], self._cells(), strict=True)
+        )
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{cells}</tr>' for cells in body)}</table>"
 
     def __repr__(self) -> str:
         return f"<Explanation: {sum(row.where == 'Go' for row in self.rows)} of {len(self.rows)} stages in Go>\n{self}"

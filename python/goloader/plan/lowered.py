@@ -114,7 +114,9 @@ def walk(steps: Iterable[T.Geometry], channels: int = 3) -> tuple[int, T.Size | 
         channels, size = step.channels_after(channels), step.size_after(size)
         passes += step.passes
     if passes > PASSES_MAX:
-        raise RefusalError("transform", f"{passes} passes", f"an image may take at most {PASSES_MAX} passes")
+        raise RefusalError(
+            "transform", f"{passes} passes", f"an image may take at most {PASSES_MAX} passes", "TRANSFORM_LIMIT"
+        )
     return channels, size
 
 

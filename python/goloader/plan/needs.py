@@ -50,7 +50,7 @@ def require(stage: str, *names: str) -> None:
     """Raises RefusalError if a library in use behaves otherwise."""
     other = differing(*names)
     if other is not None:
-        raise RefusalError(stage, *other)
+        raise RefusalError(stage, *other, "BEHAVIOUR_UNKNOWN")
 
 
 def require_class(each: Any) -> None:
@@ -76,7 +76,7 @@ def rules(names: Iterable[str], *, torch: bool = True) -> Rules:
     """
     orders = {value(name) for name in set(names).intersection(RESIZES)} - {None}
     if len(orders) > 1:
-        raise RefusalError("transform", "Pillow", "its filters resize in different orders")
+        raise RefusalError("transform", "Pillow", "its filters resize in different orders", "BEHAVIOUR_UNKNOWN")
     # Where nothing is resized any order will do.
     order = orders.pop() if orders else "shrink_first"
     return Rules(order, fma=not torch or value("torch.uniform") is True, correctly_rounded_exp=not torch)
@@ -97,5 +97,6 @@ def check_pillow_plugins() -> Refusal | None:
     for name in ("JPEG", "PNG"):
         opener = image.OPEN.get(name) if image is not None else None
         if opener is not None and opener[0].__module__.partition(".")[0] != "PIL":
-            return Refusal("source", "Pillow", f"{opener[0].__module__} is registered to open {name} files")
+            why = f"{opener[0].__module__} is registered to open {name} files"
+            return Refusal("source", "Pillow", why, "PILLOW_PLUGIN")
     return None

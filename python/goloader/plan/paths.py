@@ -44,7 +44,7 @@ class Files(Sequence[tuple[str, int]]):
         for path, label in samples:
             name = os.fsencode(path)
             if b"\0" in name:
-                raise RefusalError("source", "path", "one of the paths has a NUL inside")
+                raise RefusalError("source", "path", "one of the paths has a NUL inside", "FILE_LIST")
             paths += name
             paths.append(0)
             offsets.append(len(paths))

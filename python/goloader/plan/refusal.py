@@ -14,11 +14,13 @@ class Refusal:
     stage  "source", "transform", "sampler", "collate" or "loader": the row of explain() it belongs to
     what   the object, as a user would find it
     why    the reason, a sentence without its full stop
+    code   the reason for programs, of plan.reasons
     """
 
     stage: str
     what: str
     why: str
+    code: str = ""
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"
@@ -27,6 +29,6 @@ class Refusal:
 class RefusalError(Exception):
     """Carries a Refusal out of nested calls; never leaves goloader.plan."""
 
-    def __init__(self, stage: str, what: str, why: str) -> None:
+    def __init__(self, stage: str, what: str, why: str, code: str = "") -> None:
         super().__init__(f"{what}: {why}")
-        self.refusal = Refusal(stage, what, why)
+        self.refusal = Refusal(stage, what, why, code)

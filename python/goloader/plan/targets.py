@@ -46,7 +46,7 @@ def lower_together(transforms: Any, kind: Kind, mode: str) -> Lowered:
 def _lowered(transform: Any, form: Form) -> Lowered:
     lowered = lower(transform, form)
     if isinstance(lowered, Refusal):
-        raise RefusalError(lowered.stage, lowered.what, lowered.why)
+        raise RefusalError(lowered.stage, lowered.what, lowered.why, lowered.code)
     return lowered
 
 
@@ -86,7 +86,12 @@ class _TargetForm(Form):
         if step is not None and not isinstance(step, _MASK_STEPS):
             if isinstance(step, T.Grayscale) and self.kind != "P":
                 return step if self.kind == "L" else None  # what is done to colours leaves masks alone
-            raise RefusalError("transform", type(step).__name__, f"what it makes of a {self.kind} target is not known")
+            raise RefusalError(
+                "transform",
+                type(step).__name__,
+                f"what it makes of a {self.kind} target is not known",
+                "MASK_TRANSFORM",
+            )
         if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
             # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
@@ -95,7 +100,10 @@ class _TargetForm(Form):
     def step_of_tensor(self, lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
         if self.kind != "Mask" or not _leaves_types(tail):
             raise RefusalError(
-                "transform", type(each).__name__, "what it makes of a target that is a tensor is not known"
+                "transform",
+                type(each).__name__,
+                "what it makes of a target that is a tensor is not known",
+                "MASK_TRANSFORM",
             )
         return self.step(lowering, each, channels)
 
@@ -104,20 +112,28 @@ class _TargetForm(Form):
         fills: dict[Any, Any] = getattr(each, "_fill", {})
         if self.kind == "Mask":
             if not isinstance(each, _v2().Transform):
-                raise RefusalError("transform", type(each).__name__, "torchvision's v1 knows no masks")
+                raise RefusalError(
+                    "transform", type(each).__name__, "torchvision's v1 knows no masks", "MASK_TRANSFORM"
+                )
             if getattr(each, "interpolation", None) in _exact():
-                raise RefusalError("transform", type(each).__name__, "nearest-exact is not known for masks")
+                raise RefusalError(
+                    "transform", type(each).__name__, "nearest-exact is not known for masks", "MASK_TRANSFORM"
+                )
             from PIL import Image
 
             fill = fill_of(each, _mask()) if fills else 0
             if type(fill) in (list, tuple):
-                raise RefusalError("transform", type(each).__name__, f"its fill is {fill!r}")
+                raise RefusalError("transform", type(each).__name__, f"its fill is {fill!r}", "MASK_TRANSFORM")
             return SimpleNamespace(**{**vars(each), "_fill": {Image.Image: fill}})
         if self.kind == "P" and type(each).__name__ in ("Grayscale", "RGB"):
-            raise RefusalError("transform", type(each).__name__, "palette indices have no colours of their own")
+            raise RefusalError(
+                "transform", type(each).__name__, "palette indices have no colours of their own", "MASK_TRANSFORM"
+            )
         if set(fills) - {"others"}:
             # torchvision looks a PIL image's own class up, which is another as long as it is a file's.
-            raise RefusalError("transform", type(each).__name__, "its fill depends on the type of an image")
+            raise RefusalError(
+                "transform", type(each).__name__, "its fill depends on the type of an image", "MASK_TRANSFORM"
+            )
         return each
 
     def make(self, pixels: NDArray[np.uint8]) -> Any:
@@ -142,7 +158,12 @@ class _Joint(_TargetForm):
 
     def check(self, each: Any, geometry: bool) -> None:
         if not isinstance(each, _v2().Transform):
-            raise RefusalError("transform", type(each).__name__, "only torchvision's v2 takes image and target at once")
+            raise RefusalError(
+                "transform",
+                type(each).__name__,
+                "only torchvision's v2 takes image and target at once",
+                "TRANSFORM_JOINT",
+            )
 
     def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
         def both(each: Any) -> Callable[[Any], Any]:

@@ -11,6 +11,7 @@ holds all 256 bytes.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -104,20 +105,26 @@ def is_original(function: Any, *packages: str) -> bool:
 def _lower(transform: Any, form: Form) -> Lowered:
     if transform is None:
         raise RefusalError(
-            "transform", "transform=None", "samples would be PIL images, which no collate function takes"
+            "transform", "transform=None", "samples would be PIL images, which no collate function takes", "NO_TENSOR"
         )
     if torch.get_default_dtype() != torch.float32:
         raise RefusalError(
-            "transform", "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}"
+            "transform",
+            "torch.set_default_dtype",
+            f"random numbers are drawn as {torch.get_default_dtype()}",
+            "TORCH_DEFAULTS",
         )
     if torch.get_default_device().type != "cpu":
-        raise RefusalError("transform", "torch.set_default_device", "random numbers are drawn on another device")
+        raise RefusalError(
+            "transform", "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
+        )
 
     geometry = _geometry()
     makers, after, passive, nothing = _classes()
     settling = _settling()
     augmenting = _augmenting()
     erasers = _erasing()
+    known = {*geometry, *makers, *after, *passive, *nothing, *settling, *augmenting, *erasers}
     steps: list[T.Geometry] = []
     erased: list[T.Geometry] = []
     names: list[str] = []
@@ -126,7 +133,8 @@ def _lower(transform: Any, form: Form) -> Lowered:
     in_order = True  # nothing moved the tensor's own items
     settled = form.channels is not None
     begin = channels = 3 if form.channels is None else form.channels
-    for each in _flat(transform):
+    flat = _flat(transform)
+    for each in flat:
         kind, name = type(each), _name(each)
         names.append(name)
         form.check(each, kind in geometry)
@@ -136,7 +144,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
             require_class(each)
         if not settled and kind not in settling:
             why = "images come in the mode of their file; Grayscale or v2.RGB in front would settle it"
-            raise RefusalError("transform", name, why)
+            raise RefusalError("transform", name, why, "TRANSFORM_ORDER")
         settled = True
         if tail:
             if kind in erasers and type(form) is Form:
@@ -145,13 +153,15 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 continue
             if kind in geometry:
                 if erased:
-                    raise RefusalError("transform", name, "it would move what RandomErasing has erased")
+                    raise RefusalError(
+                        "transform", name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER"
+                    )
                 moved = form.step_of_tensor(geometry[kind], each, tail, channels)
                 steps += [] if moved is None else [moved]
                 in_order = False
                 continue
             if kind not in after:
-                raise RefusalError("transform", name, f"{_path(kind)} is not known")
+                raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
             tail.append(each)
         elif kind in geometry:
             step = form.step(geometry[kind], each, channels)
@@ -162,15 +172,16 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 notes.append("antialias=False has no effect on PIL images")
         elif kind in augmenting:
             if type(form) is not Form:
-                raise RefusalError("transform", name, f"{_path(kind)} is known on photos alone")
+                raise RefusalError("transform", name, f"{_path(kind)} is known on photos alone", "TRANSFORM_UNKNOWN")
             steps.append(_augment(each, channels, walk(steps, begin)[1]))
         elif kind in makers or ((form.joint or form.is_tensor) and kind in passive | after):
             tail.append(each)
+        elif kind in after and kind not in passive:
+            raise RefusalError("transform", name, "it comes before the step that makes a tensor", "TRANSFORM_ORDER")
         elif kind not in passive:
-            why = "it comes before the step that makes a tensor" if kind in after else f"{_path(kind)} is not known"
-            raise RefusalError("transform", name, why)
+            raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
     if not tail and not form.is_tensor:
-        raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image")
+        raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image", "NO_TENSOR")
 
     tables = [_table(each, channels, form) for each in _tails(tail, set(erasers))]
     table = tables[0]
@@ -178,7 +189,10 @@ def _lower(transform: Any, form: Form) -> Lowered:
         steps.append(T.Grayscale(3))
     if len(erased) > erasing.PATCHES_MAX:
         raise RefusalError(
-            "transform", f"{len(erased)} times RandomErasing", f"at most {erasing.PATCHES_MAX} are possible"
+            "transform",
+            f"{len(erased)} times RandomErasing",
+            f"at most {erasing.PATCHES_MAX} are possible",
+            "TRANSFORM_LIMIT",
         )
     steps += erased
     _, size = walk(steps, begin)
@@ -193,6 +207,15 @@ def _lower(transform: Any, form: Form) -> Lowered:
         tensor=table.tensor,
         contiguous=table.contiguous and in_order,
     )
+
+
+def _unknown(kind: type, rest: Iterator[Any], known: set[type]) -> str:
+    """Why a transform is not lowered, with all behind it that are not either."""
+    kinds = [kind]
+    with contextlib.suppress(RefusalError):
+        kinds += [type(each) for each in rest if type(each) not in known]
+    paths = list(dict.fromkeys(map(_path, kinds)))
+    return f"{', '.join(paths)} {'is' if len(paths) == 1 else 'are'} not known"
 
 
 # Containers
@@ -210,12 +233,17 @@ def _flat(transform: Any) -> Iterator[Any]:
         children = transform.transforms
         if type(children) not in (list, tuple):
             # Named by its class: its repr would use up an iterator.
-            raise RefusalError("transform", kind.__name__, f"its transforms are a {_path(type(children))}, not a list")
+            raise RefusalError(
+                "transform",
+                kind.__name__,
+                f"its transforms are a {_path(type(children))}, not a list",
+                "TRANSFORM_LIST",
+            )
     else:
         yield transform
         return
     if not children and v2 is not None and kind is v2.Compose:
-        raise RefusalError("transform", "Compose", "it is empty")
+        raise RefusalError("transform", "Compose", "it is empty", "TRANSFORM_LIST")
     for child in children:
         yield from _flat(child)
 
@@ -227,7 +255,12 @@ def _check_intact(transform: Any) -> None:
         return
     hidden = [name for name in getattr(transform, "__dict__", {}) if has(kind, name)]
     if hidden:
-        raise RefusalError("transform", _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}")
+        raise RefusalError(
+            "transform",
+            _name(transform),
+            f"its attribute {hidden[0]!r} hides that of {kind.__name__}",
+            "FUNCTION_REPLACED",
+        )
     if isinstance(transform, torch.nn.Module):
         if any(
             (
@@ -237,13 +270,17 @@ def _check_intact(transform: Any) -> None:
                 transform._backward_pre_hooks,
             )
         ):
-            raise RefusalError("transform", _name(transform), "it has hooks")
+            raise RefusalError("transform", _name(transform), "it has hooks", "HOOKS")
         if _has_global_hooks():
-            raise RefusalError("transform", _name(transform), "hooks for all modules are registered with torch.nn")
+            raise RefusalError(
+                "transform", _name(transform), "hooks for all modules are registered with torch.nn", "HOOKS"
+            )
     for name in _METHODS:
         method = in_class(kind, name)
         if type(method) is FunctionType and not is_original(method, "torch", "torchvision"):
-            raise RefusalError("transform", _name(transform), f"{kind.__name__}.{name} was replaced")
+            raise RefusalError(
+                "transform", _name(transform), f"{kind.__name__}.{name} was replaced", "FUNCTION_REPLACED"
+            )
 
 
 def _is_of_library(transform: Any) -> bool:
@@ -337,7 +374,7 @@ def read(lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
     try:
         return lowering(each, channels)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise RefusalError("transform", _name(each), str(error)) from None
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
 def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry:
@@ -345,7 +382,9 @@ def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) 
     _, v2 = _modules()
     name = _name(each)
     if v2 is None or not {type(maker) for maker in tail} <= _of_bytes():
-        raise RefusalError("transform", name, "geometry on tensors of other types than uint8 is torch's matter")
+        raise RefusalError(
+            "transform", name, "geometry on tensors of other types than uint8 is torch's matter", "TENSOR_GEOMETRY"
+        )
     if type(each) in (v2.RandomHorizontalFlip, v2.RandomVerticalFlip, v2.CenterCrop):
         moved = True
     elif type(each) is v2.RandomCrop:
@@ -361,7 +400,7 @@ def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) 
         number = f"torch_{step.interpolation}"
         if alike and number in T.TENSOR_FILTERS:
             return replace(step, interpolation=number)
-    raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images")
+    raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
 
 
 def _resize_v1(each: Any, channels: int) -> T.Geometry:
@@ -473,7 +512,7 @@ def _augment(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     try:
         made: T.Geometry = _augmenting()[type(each)](each, channels, size)
     except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
-        raise RefusalError("transform", _name(each), str(error)) from None
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
     return made
 
 
@@ -517,7 +556,7 @@ def _erase(each: Any, table: int) -> T.Geometry:
     try:
         made: T.Geometry = _erasing()[type(each)](each, table)
     except (TypeError, ValueError, AttributeError) as error:
-        raise RefusalError("transform", _name(each), str(error)) from None
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
     return made
 
 
@@ -624,13 +663,17 @@ def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
         except RefusalError:
             raise
         except Exception as error:  # whatever it is, torch's own path is to raise it
-            raise RefusalError("transform", names, f"it raises {type(error).__name__}: {error}") from None
+            raise RefusalError(
+                "transform", names, f"it raises {type(error).__name__}: {error}", "TENSOR_STEPS"
+            ) from None
         _tables[key] = table
         if len(_tables) > _TABLES_MAX:
             _tables.popitem(last=False)
     # Not the table's matter: torchvision.tv_tensors.set_return_type changes it.
     if type(torch.stack([table.sample])) is not torch.Tensor:
-        raise RefusalError("transform", names, f"a batch of {_path(type(table.sample))} is no plain tensor")
+        raise RefusalError(
+            "transform", names, f"a batch of {_path(type(table.sample))} is no plain tensor", "TENSOR_STEPS"
+        )
     return table
 
 
@@ -654,7 +697,7 @@ def _key(value: Any, name: str) -> Any:
         return torch.Tensor, value.dtype, tuple(value.shape), value.requires_grad, repr(plain.tolist())
     if isinstance(value, np.ndarray | np.generic):
         return type(value), value.dtype.str, value.shape, value.tobytes()
-    raise RefusalError("transform", name, f"it has an argument of type {_path(type(value))}")
+    raise RefusalError("transform", name, f"it has an argument of type {_path(type(value))}", "TRANSFORM_ARGUMENT")
 
 
 # Names

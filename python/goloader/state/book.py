@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import DistributedSampler
 
+from .. import _native, _told
 from .._beside import Beside
 from .._errors import StateError
+from ..doors import allowed
 from ..doors.worker.iterator import Seen, without_slots
 from ..samplers import NumberedSampler
 from .ledger import Ledger, Record, read, unbegun
@@ -75,6 +77,10 @@ def state_dict(loader: DataLoader[Any]) -> dict[str, Any]:
     book = of(loader)
     if book.loaded is not None:
         return copy.deepcopy(dict(book.loaded.state))
+    alone = "GOLOADER=off" if allowed.off() else _native.missing() if loader.num_workers > 0 else None
+    if alone:
+        _told.warn(f"goloader: {alone}: torch's own iterators keep no state, so a resume begins its epoch anew")
+        return {}
     if book.ledger is None and not loader.waits_for_workers and book.waiting is None and loader._iterator is None:
         return unbegun(loader.num_workers, book.epoch, book.seed, between(loader))
     if book.ledger is None:

@@ -123,7 +123,7 @@ def _received(answer: Connection) -> tuple[int, int] | str:
 def _gathered(loader: DataLoader[Any], base_seed: int, told: Sequence[tuple[int, int] | str]) -> Seeded | Refusal:
     for what in told:
         if isinstance(what, str):
-            refusal = Refusal("loader", "worker_init_fn", what)
+            refusal = Refusal("loader", "worker_init_fn", what, "INIT_FN")
             if what != _FAILS:  # it may not fail the next time
                 _refused[loader] = loader.worker_init_fn, refusal
             return refusal

@@ -1,7 +1,7 @@
 """Trial of a plan: a forked child makes a few samples by the core and by the dataset itself, and compares them.
 
-Once in a process for each kind of plan: dataset, transforms, and the libraries' versions. Go makes the batches meanwhile.
-Where samples differ, the user is warned, and later epochs run as torch's.
+Once in a process for each kind of plan: dataset, transforms, and the libraries' versions. Go makes the batches
+meanwhile. Where samples differ, the user is warned, and later epochs run as torch's.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 from torch.utils.data import _utils
 
+from ... import _told
 from ..._core import Core
 from ..._native import own_library
 from ...plan import Plan, Refusal
@@ -41,7 +41,7 @@ _LIBRARIES = ("torch", "torchvision", "PIL", "numpy", "cv2", "albumentations")
 
 def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
     """Why a plan is not to be used, as a trial found."""
-    hear()
+    hear()  # an answer may have come since the last epoch
     return _known.get(_key(loader, plan)) if any(_known.values()) else None
 
 
@@ -74,13 +74,9 @@ def hear() -> None:
         del _running[key]
         if found:
             kind, text = found
-            _known[key] = Refusal("source", kind, f"{text} when Go makes it")
-            warnings.warn(
-                f"goloader: {kind}: {text} when Go makes it. It runs as torch's from the next epoch on. Please report "
-                f"this, with {_versions()}.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            _known[key] = refusal = Refusal("source", kind, f"{text} when Go makes it", "SAMPLES_DIFFER")
+            advice = f"It runs as torch's from the next epoch on. Please report this, with {_versions()}."
+            _told.stopped(refusal, advice)
 
 
 def _key(loader: DataLoader[Any], plan: Plan) -> str:
@@ -118,9 +114,9 @@ def _eager(loader: DataLoader[Any], indices: list[int]) -> tuple[Any, torch.Tens
     with sandbox.restrict():
         torch.manual_seed(_SEED)
         arguments = loader._auto_collation, loader.collate_fn, loader.drop_last
-        fetcher = _utils.fetch._MapDatasetFetcher(loader.dataset, *arguments)  # type: ignore[no-untyped-call]
+        fetcher = _utils.fetch._MapDatasetFetcher(loader.dataset, *arguments)
         asked = indices if loader._auto_collation else indices[0]
-        return fetcher.fetch(asked), torch.get_rng_state()  # type: ignore[no-untyped-call]
+        return fetcher.fetch(asked), torch.get_rng_state()
 
 
 def _native(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[Any, torch.Tensor]:

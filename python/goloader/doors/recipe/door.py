@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import get_worker_info
 
-from ... import plan
+from ... import _native, plan
 from ..._beside import Beside
 from ...plan.refusal import Refusal
 from ...plan.transforms import is_original
 from ...seek_index import SeekIndex
 from ...state.protocol import has_state
 from ...state.workers import ReportedIterator
+from .. import allowed
 from ..worker.iterator import without_slots
 from . import hooks
 from .record import Record
@@ -37,32 +37,44 @@ _workshops: Beside[DataLoader[Any], Workshop] = Beside()
 def refusal(loader: DataLoader[Any]) -> Refusal | None:
     """Why nothing of this loader may be recorded; None if it may be tried."""
     if not loader.trace:
-        return Refusal("loader", "trace=False", "the loader was told so")
-    if os.environ.get("GOLOADER_TRACE", "1") == "0":
-        return Refusal("loader", "GOLOADER_TRACE=0", "the environment says so")
+        return Refusal("loader", "trace=False", "the loader was told so", "TRACE_OFF")
+    closed = allowed.closed(2)
+    if closed:
+        return Refusal("loader", closed, "the environment keeps this door closed", "DOOR_CLOSED")
     if loader.num_workers > 0 and not loader.in_order:
-        return Refusal("loader", "in_order=False", "batches that are made elsewhere come in order")
+        return Refusal("loader", "in_order=False", "batches that are made elsewhere come in order", "IN_ORDER")
     if loader.num_workers > 0 and without_slots(loader) is not None:
-        return Refusal("loader", "slots", "batches of worker processes go torch's way")
+        return Refusal("loader", "slots", "batches of worker processes go torch's way", "NO_SLOTS")
     if loader.num_workers > 0 and loader.rng is not None:
-        return Refusal("loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own")
+        return Refusal(
+            "loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own", "RNG_SAMPLE"
+        )
     if has_state(loader.dataset):
-        return Refusal("source", type(loader.dataset).__qualname__, "it has a state, and samples may change it")
+        return Refusal(
+            "source", type(loader.dataset).__qualname__, "it has a state, and samples may change it", "DATASET_STATE"
+        )
     if loader._dataset_kind != 0:
-        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset cannot be run again")
+        return Refusal(
+            "source", type(loader.dataset).__qualname__, "an IterableDataset cannot be run again", "ITERABLE"
+        )
     if get_worker_info() is not None:
-        return Refusal("loader", type(loader).__qualname__, "it runs inside a worker process of another loader")
+        return Refusal(
+            "loader", type(loader).__qualname__, "it runs inside a worker process of another loader", "IN_WORKER"
+        )
     if torch.get_default_device().type != "cpu":
-        return Refusal("loader", "torch.set_default_device", "tensors are made on another device")
+        return Refusal("loader", "torch.set_default_device", "tensors are made on another device", "TORCH_DEFAULTS")
     if not is_original(torch.stack, "torch") and hasattr(torch.stack, "__globals__"):
-        return Refusal("loader", "torch.stack", "it was replaced")
+        return Refusal("loader", "torch.stack", "it was replaced", "FUNCTION_REPLACED")
     if not any(module in sys.modules for module in _OPENERS):
-        return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders")
+        return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders", "NO_IMAGES")
     unknown = hooks.unknown_version()
     if unknown is not None:
         return unknown
     made = plan.make_recipes()
-    return made if isinstance(made, Refusal) else None
+    if isinstance(made, Refusal):
+        return made
+    missing = _native.missing()
+    return None if missing is None else Refusal("loader", "goloader's library", missing, "LIBRARY")
 
 
 def record(loader: DataLoader[Any]) -> Record:

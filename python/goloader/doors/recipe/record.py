@@ -121,7 +121,7 @@ class Record(Made):
 
     def stop(self, what: str, why: str, warn: bool = False) -> None:
         """Ends recording of this dataset."""
-        self.adopt(Refusal("source", what, why), warn)
+        self.adopt(Refusal("source", what, why, "RECORDING_ENDED"), warn)
 
     def adopt(self, off: Refusal, warn: bool) -> None:
         """Ends recording of this dataset. The reason may come from another process, which leaves it to us to warn."""

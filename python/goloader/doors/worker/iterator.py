@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ... import _native
 from ..._beside import Beside
 from ...adapters.python import fork_unwarned
 from ...adapters.torch import POLL_S, PROFILED_WORKERS, StreamEnd, WorkersIterator
+from .. import allowed
 from . import budget
 from .parcel import Delivered
 from .process import Board, Greeting, Worker
@@ -42,6 +44,9 @@ def slots_of(loader: DataLoader[Any]) -> Slots:
 
 def without_slots(loader: DataLoader[Any]) -> str | None:
     """Why all batches of a loader's worker processes go torch's way; None if they come through slots."""
+    closed = allowed.closed(3) or _native.missing()
+    if closed:
+        return closed
     if budget.bytes_max() == 0:
         return "GOLOADER_SLOTS_BYTES_MAX is 0"
     try:

@@ -186,4 +186,5 @@ def _after_fork_in_child() -> None:
         slots._parked.clear()
 
 
-os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)

@@ -52,7 +52,7 @@ def lower(dataset: Any) -> Samples | Refusal:
         if not any(images):
             return Arrays(root, made)
         if images != [True]:
-            return Refusal("source", name_of(dataset), "it puts images beside other fields")
+            return Refusal("source", name_of(dataset), "it puts images beside other fields", "FIELDS")
         samples = Images(root, made)
     except RefusalError as refused:
         return refused.refusal
@@ -61,6 +61,7 @@ def lower(dataset: Any) -> Samples | Refusal:
             "source",
             name_of(dataset),
             f"{samples.foreign:.0%} of its files are of kinds that only Pillow reads; torch's workers read in parallel",
+            "FOREIGN_FILES",
         )
     return samples
 
@@ -86,7 +87,7 @@ def _leaf(dataset: Any) -> Node:
         return pictures.Pictures(dataset, in_memory)
     left = why_not(dataset)
     if left:
-        raise RefusalError("source", name_of(dataset), left)
+        raise RefusalError("source", name_of(dataset), left, "CLASS_LEFT")
     own = OwnCode(dataset)
     return OpenedFiles(own) if opens_files(own) else Gather(own)
 

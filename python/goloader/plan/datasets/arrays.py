@@ -71,7 +71,10 @@ class _Piece:
             cast = stored
         else:
             raise RefusalError(
-                "source", "ArrayDataset", f"{field.stored} is cast to {field.dtype}, which torch leaves open for some"
+                "source",
+                "ArrayDataset",
+                f"{field.stored} is cast to {field.dtype}, which torch leaves open for some",
+                "ARRAY_LAYOUT",
             )
         self.array = self._array(cast)
         if self._offsets is not None:
@@ -82,15 +85,21 @@ class _Piece:
     def _array(self, cast: str) -> Array:
         given: Any = self.given
         if not 1 <= given.ndim <= DIMENSIONS_MAX:
-            raise RefusalError("source", "ArrayDataset", f"it holds an array of {given.ndim} dimensions")
+            raise RefusalError(
+                "source", "ArrayDataset", f"it holds an array of {given.ndim} dimensions", "ARRAY_LAYOUT"
+            )
         if isinstance(given, FileArray):
             if not given.numpy_dtype.isnative:
-                raise RefusalError("source", "ArrayDataset", f"the items of {given.path} have another byte order")
+                raise RefusalError(
+                    "source", "ArrayDataset", f"the items of {given.path} have another byte order", "ARRAY_LAYOUT"
+                )
             if scattered(given):
-                raise RefusalError("source", "ArrayDataset", f"rows of {given.path} are scattered over the file")
+                raise RefusalError(
+                    "source", "ArrayDataset", f"rows of {given.path} are scattered over the file", "ARRAY_LAYOUT"
+                )
         elif isinstance(given, np.ndarray):
             if not given.dtype.isnative:
-                raise RefusalError("source", "ArrayDataset", "it holds an array of another byte order")
+                raise RefusalError("source", "ArrayDataset", "it holds an array of another byte order", "ARRAY_LAYOUT")
         else:
             assert self._tensor is not None
             return replace(self._tensor.array, owner=self, stored=cast)
@@ -138,7 +147,9 @@ def _ragged(values: Array, offsets: NDArray[np.int64], dtype: str) -> Array:
             for extent, ours, theirs in zip(values.shape, values.strides, strides, strict=True)
         )
     ):
-        raise RefusalError("source", "ArrayDataset", "items of a RaggedArray do not lie one after the other")
+        raise RefusalError(
+            "source", "ArrayDataset", "items of a RaggedArray do not lie one after the other", "ARRAY_LAYOUT"
+        )
     return replace(
         values,
         shape=(len(offsets) - 1, *values.shape[1:]),

@@ -51,7 +51,7 @@ def _pairs(dataset: Any, samples: Any) -> Any:
 
 def _zipped(dataset: Any, files: Any, labels: Any) -> list[tuple[Any, Any]]:
     if len(files) != len(labels):
-        raise RefusalError("source", name_of(dataset), f"it has {len(labels)} labels for {len(files)} files")
+        raise RefusalError("source", name_of(dataset), f"it has {len(labels)} labels for {len(files)} files", "LABELS")
     return list(zip(files, labels, strict=True))
 
 
@@ -144,7 +144,7 @@ def lower_of_mode(transform: Any, mode: str) -> Lowered:
     """
     lowered = lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode])
     if isinstance(lowered, Refusal):
-        raise RefusalError(lowered.stage, lowered.what, lowered.why)
+        raise RefusalError(lowered.stage, lowered.what, lowered.why, lowered.code)
     return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
 
 
@@ -165,7 +165,7 @@ class ImageFiles(Node):
         try:
             files = samples if isinstance(samples, Files) else Files.of(samples)
         except OverflowError:
-            raise RefusalError("source", name_of(dataset), "it has labels that do not fit an int64") from None
+            raise RefusalError("source", name_of(dataset), "it has labels that do not fit an int64", "LABELS") from None
         # A copy of the dataset's own list is the copy to compare with, too: there may be millions in it.
         own = kind.samples is _pairs and type(getattr(dataset, kind.lists[0])) is list
         self._lists = (samples,) if own else tuple(_kept(getattr(dataset, name)) for name in kind.lists)
@@ -181,10 +181,10 @@ class ImageFiles(Node):
         attributes = (*kind.lists, *kind.reads, transforms, *filter(None, [kind.loader]))
         check_class(dataset, kind.base, "torchvision", attributes)
         if _transforms(dataset, kind)[1] is not None:
-            raise RefusalError("source", name_of(dataset), "it has a target_transform")
+            raise RefusalError("source", name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
         why_not = kind.why_not(dataset)
         if why_not:
-            raise RefusalError("source", name_of(dataset), why_not)
+            raise RefusalError("source", name_of(dataset), why_not, "DATASET_OPTIONS")
         self._opener()
 
     def _opener(self) -> Callable[[Any], Any]:
@@ -195,11 +195,15 @@ class ImageFiles(Node):
             return open_rgb
         folder = sys.modules["torchvision.datasets.folder"]
         if not any(loader is each for each in (folder.default_loader, folder.pil_loader)):
-            raise RefusalError("source", name_of(dataset), f"its loader, {look.name_of(loader)}, is not torchvision's")
+            raise RefusalError(
+                "source", name_of(dataset), f"its loader, {look.name_of(loader)}, is not torchvision's", "IMAGE_LOADER"
+            )
         if loader is folder.default_loader:
             backend = sys.modules["torchvision"].get_image_backend()
             if backend != "PIL":
-                raise RefusalError("source", name_of(dataset), f"torchvision's image backend is {backend}")
+                raise RefusalError(
+                    "source", name_of(dataset), f"torchvision's image backend is {backend}", "IMAGE_LOADER"
+                )
         known: Callable[[Any], Any] = loader
         return known
 
@@ -233,7 +237,9 @@ def _transforms(dataset: Any, kind: Kind) -> tuple[Any, Any]:
         return None, None
     standard = sys.modules["torchvision.datasets.vision"].StandardTransform
     if type(dataset.transforms) is not standard or not is_original(standard.__call__, "torchvision"):
-        raise RefusalError("transform", type(dataset.transforms).__qualname__, "it takes image and label together")
+        raise RefusalError(
+            "transform", type(dataset.transforms).__qualname__, "it takes image and label together", "TRANSFORM_JOINT"
+        )
     return dataset.transforms.transform, dataset.transforms.target_transform
 
 
@@ -259,18 +265,22 @@ def _samples(dataset: Any, kind: Kind) -> Sequence[tuple[Any, int]]:
         return files
     for attribute, values in zip(kind.lists, lists, strict=True):
         if type(values) not in (list, tuple):
-            raise RefusalError("source", name, f"its {attribute} are a {type(values).__name__}, not a list")
+            raise RefusalError(
+                "source", name, f"its {attribute} are a {type(values).__name__}, not a list", "FILE_LIST"
+            )
     try:
         samples: list[Any] = list(kind.samples(dataset, *lists))
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise RefusalError("source", name, f"{type(error).__name__} in its list of files: {error}") from None
+        raise RefusalError(
+            "source", name, f"{type(error).__name__} in its list of files: {error}", "FILE_LIST"
+        ) from None
     # A tuple cannot change unseen, as a list within the list could.
     if set(map(type, samples)) - {tuple} or set(map(len, samples)) - {2}:
-        raise RefusalError("source", name, "its samples are not all (path, label) tuples")
+        raise RefusalError("source", name, "its samples are not all (path, label) tuples", "FILE_LIST")
     labels = {type(label) for _, label in samples} - {int}
     if labels:
-        raise RefusalError("source", name, f"it has labels of type {labels.pop().__name__}, not int")
+        raise RefusalError("source", name, f"it has labels of type {labels.pop().__name__}, not int", "LABELS")
     for kind_of_path in {type(path) for path, _ in samples}:
         if not issubclass(kind_of_path, str | bytes | os.PathLike):
-            raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}")
+            raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}", "FILE_LIST")
     return samples

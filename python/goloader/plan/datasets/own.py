@@ -315,6 +315,7 @@ def refusal(dataset: Any, why: str) -> RefusalError:
         "source",
         name_of(dataset),
         f"goloader does not know {in_class(type(dataset), '__module__')}.{look_name(dataset)}: {why}",
+        "CODE_UNREAD",
     )
 
 

@@ -111,22 +111,24 @@ class Pairs(Node):
             _check_wrapper(dataset, inner, kind)
         check_class(inner, kind.base, "torchvision", (kind.images, kind.targets, *kind.reads, "transforms"))
         if kind.property and getattr(type(inner), kind.property) is not getattr(kind.base, kind.property):
-            raise RefusalError("source", name_of(dataset), f"its class overrides {kind.property}")
+            raise RefusalError("source", name_of(dataset), f"its class overrides {kind.property}", "CLASS_OVERRIDES")
 
     def _samples(self) -> list[tuple[Any, Any]]:
         name = name_of(self.dataset)
         images, targets = self._lists
         if type(images) is not list or type(targets) is not list:
-            raise RefusalError("source", name, "its images and targets are not lists")
+            raise RefusalError("source", name, "its images and targets are not lists", "FILE_LIST")
         if len(images) > len(targets):
-            raise RefusalError("source", name, f"it has {len(targets)} targets for {len(images)} images")
+            raise RefusalError("source", name, f"it has {len(targets)} targets for {len(images)} images", "LABELS")
         try:
             samples = [(image, self._kind.path(item)) for image, item in zip(images, targets, strict=False)]
         except (IndexError, KeyError, TypeError) as error:
-            raise RefusalError("source", name, f"{type(error).__name__} in its list of targets: {error}") from None
+            raise RefusalError(
+                "source", name, f"{type(error).__name__} in its list of targets: {error}", "FILE_LIST"
+            ) from None
         for kind_of_path in {type(path) for pair in samples for path in pair}:
             if not issubclass(kind_of_path, str | bytes | os.PathLike):
-                raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}")
+                raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}", "FILE_LIST")
         return samples
 
     def _lowered(self) -> Lowered:
@@ -138,7 +140,7 @@ class Pairs(Node):
         if type(transforms) is not standard:
             return lower_together(transforms, kind, self._mode)
         if not is_original(standard.__call__, "torchvision"):
-            raise RefusalError("transform", "StandardTransform", "its __call__ was replaced")
+            raise RefusalError("transform", "StandardTransform", "its __call__ was replaced", "FUNCTION_REPLACED")
         return lower_apart(transforms.transform, transforms.target_transform, kind, self._mode)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
@@ -175,18 +177,18 @@ def _check_wrapper(dataset: Any, inner: Any, kind: Kind) -> None:
     wrapper, name = _wrapper(), name_of(dataset)
     own = set(vars(type(dataset))) - {"__module__", "__doc__", "__annotations__"}
     if type(dataset).__bases__ != (wrapper, type(inner)) or any(not each.startswith("__") for each in own):
-        raise RefusalError("source", name, "its class is not that of torchvision's wrapper")
+        raise RefusalError("source", name, "its class is not that of torchvision's wrapper", "WRAPPED")
     for method in ("__getitem__", "__len__"):
         if method in own or method in vars(dataset) or not is_original(getattr(wrapper, method), "torchvision"):
-            raise RefusalError("source", name, f"its {method} was replaced")
+            raise RefusalError("source", name, f"its {method} was replaced", "FUNCTION_REPLACED")
     factory = sys.modules["torchvision.tv_tensors._dataset_wrapper"].WRAPPER_FACTORIES.get(kind.base)
     function = vars(dataset)["_wrapper"]
     if not is_original(factory, "torchvision") or function.__code__ not in factory.__code__.co_consts:
-        raise RefusalError("source", name, "it is wrapped by a function that is not torchvision's")
+        raise RefusalError("source", name, "it is wrapped by a function that is not torchvision's", "WRAPPED")
     if not kind.wraps(inner):
-        raise RefusalError("source", name, "its targets are not wrapped as one mask")
+        raise RefusalError("source", name, "its targets are not wrapped as one mask", "WRAPPED")
     if inner.transforms is not None or "transforms" not in vars(dataset):
-        raise RefusalError("source", name, "the dataset inside transforms its samples")
+        raise RefusalError("source", name, "the dataset inside transforms its samples", "WRAPPED")
 
 
 # The modes of PNG files with one 8-bit plane, by colour type and bits.
@@ -210,10 +212,12 @@ def _common_mode(name: str, paths: Sequence[Any]) -> str:
     modes = sorted({mode for mode, _ in found})
     if len(modes) != 1 or modes[0] not in ("P", "L"):
         why = f"its masks are of modes {', '.join(modes)}, not all P or all L" if modes else "no mask of it can be read"
-        raise RefusalError("source", name, why)
+        raise RefusalError("source", name, why, "MASKS")
     foreign = found[modes[0], False] / found.total()
     if foreign > _FOREIGN_SHARE_MAX:
-        raise RefusalError("source", name, f"{foreign:.0%} of its masks are not PNG: torch's workers read in parallel")
+        raise RefusalError(
+            "source", name, f"{foreign:.0%} of its masks are not PNG: torch's workers read in parallel", "FOREIGN_FILES"
+        )
     return modes[0]
 
 

@@ -117,15 +117,17 @@ class Pictures(Node):
         pixels = self._images.pixels
         lowered = lower_transform(dataset.transform, pixels.channels)
         if isinstance(lowered, Refusal):
-            raise RefusalError(lowered.stage, lowered.what, lowered.why)
+            raise RefusalError(lowered.stage, lowered.what, lowered.why, lowered.code)
         targets = getattr(dataset, kind.targets)
         self._given = copied(targets)
         labels = kind.read(targets)
         if labels is None:
-            raise RefusalError("source", name_of(dataset), f"its {kind.targets} are not whole numbers")
+            raise RefusalError("source", name_of(dataset), f"its {kind.targets} are not whole numbers", "LABELS")
         self.length = len(pixels.array)
         if len(labels) != self.length:
-            raise RefusalError("source", name_of(dataset), f"it has {len(labels)} labels for {self.length} images")
+            raise RefusalError(
+                "source", name_of(dataset), f"it has {len(labels)} labels for {self.length} images", "LABELS"
+            )
         self.part = PixelPart(dataset, pixels, labels, lowered)
         self.columns = (Column((self.part,), PixelPart),)
 
@@ -135,9 +137,9 @@ class Pictures(Node):
         attributes = (kind.data, kind.targets, "transform", "target_transform")
         check_class(dataset, kind.base, "torchvision", attributes)
         if dataset.target_transform is not None:
-            raise RefusalError("source", name_of(dataset), "it has a target_transform")
+            raise RefusalError("source", name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
         if kind.name == "QMNIST" and dataset.compat is not True:
-            raise RefusalError("source", name_of(dataset), "its labels are whole rows of a table")
+            raise RefusalError("source", name_of(dataset), "its labels are whole rows of a table", "LABELS")
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset:
@@ -167,7 +169,7 @@ class _Block:
     def __init__(self, name: str, data: Any, kind: Kind) -> None:
         wanted = torch.Tensor if kind.module == "mnist" else np.ndarray
         if type(data) is not wanted or data.ndim != len(kind.axes) or data.dtype not in (np.uint8, torch.uint8):
-            raise RefusalError("source", name, f"its data is not a {wanted.__name__} of uint8 images")
+            raise RefusalError("source", name, f"its data is not a {wanted.__name__} of uint8 images", "PIXELS")
         self._data, self._layout = data, _layout(data)
         if isinstance(data, np.ndarray):
             self.pixels = _pixels(data, data, kind)
@@ -184,14 +186,16 @@ class _Listed:
 
     def __init__(self, name: str, samples: Any) -> None:
         if type(samples) is not list or set(map(type, samples)) != {tuple} or set(map(len, samples)) != {2}:
-            raise RefusalError("source", name, "its samples are not a list of (image, label) tuples")
+            raise RefusalError("source", name, "its samples are not a list of (image, label) tuples", "PIXELS")
         self._samples, self._tensors = list(samples), [image for image, _ in samples]
         first = self._tensors[0]
         why = why_not_sequences(self._tensors)
         if why or type(first) is not torch.Tensor or first.dtype != torch.uint8 or first.ndim != 2:
-            raise RefusalError("source", name, f"its images are a {why}" if why else "its images are not of uint8")
+            raise RefusalError(
+                "source", name, f"its images are a {why}" if why else "its images are not of uint8", "PIXELS"
+            )
         if len({image.shape for image in self._tensors}) > 1 or not first.numel():
-            raise RefusalError("source", name, "its images are not of one size")
+            raise RefusalError("source", name, "its images are not of one size", "PIXELS")
         self._rows = Sequences(self._tensors)
         height, width = first.shape
         rows = replace(self._rows.array, shape=(len(samples), height, width), strides=(0, width, 1), lengths=None)
@@ -222,11 +226,13 @@ def _pixels(array: NDArray[np.uint8], owner: Any, kind: Kind) -> Pixels:
     axes = kind.axes
     layout = "flat" if "c" not in axes else "interleaved" if array.strides[axes.index("c")] == 1 else "planar"
     if "c" in axes and array.shape[axes.index("c")] != 3:
-        raise RefusalError("source", kind.name, f"its images have {array.shape[axes.index('c')]} channels, not 3")
+        raise RefusalError(
+            "source", kind.name, f"its images have {array.shape[axes.index('c')]} channels, not 3", "PIXELS"
+        )
     order = {"flat": "nyx", "interleaved": "nyxc", "planar": "ncyx"}[layout]
     height, width = (array.shape[axes.index(axis)] for axis in "yx")
     if height < 1 or width < 1:
-        raise RefusalError("source", kind.name, "its images have no pixels")
+        raise RefusalError("source", kind.name, "its images have no pixels", "PIXELS")
     turned = array.transpose([axes.index(axis) for axis in order])
     view = Array(turned.__array_interface__["data"][0], turned.shape, turned.strides, owner)
     return Pixels(view, layout, (height, width))

@@ -53,7 +53,7 @@ class Tensor:
     def __init__(self, tensor: Any) -> None:
         why = _why_not(tensor)
         if why:
-            raise RefusalError("source", "TensorDataset", why)
+            raise RefusalError("source", "TensorDataset", why, "TENSOR_LAYOUT")
         self.given = tensor
         # Of our own: the storage lives on if the user's tensor is set to another.
         self._alias = tensor.detach()
@@ -94,7 +94,7 @@ class Tensors(Node):
         self.tensors = [Tensor(tensor) for tensor in dataset.tensors]
         self.length = len(self.tensors[0])
         if any(len(tensor) != self.length for tensor in self.tensors):
-            raise RefusalError("source", type(dataset).__qualname__, "its tensors differ in length")
+            raise RefusalError("source", type(dataset).__qualname__, "its tensors differ in length", "TENSOR_LAYOUT")
         self.structure = tuple(range(len(self.tensors)))
         self.columns = tuple(Column((tensor,), tensor.spec) for tensor in self.tensors)
 
@@ -114,7 +114,9 @@ class Tensors(Node):
 def _check(dataset: Any) -> None:
     check_class(dataset, TensorDataset, "torch", ("tensors",))
     if type(dataset.tensors) not in (tuple, list) or not dataset.tensors:
-        raise RefusalError("source", type(dataset).__qualname__, "its tensors are not a tuple of tensors")
+        raise RefusalError(
+            "source", type(dataset).__qualname__, "its tensors are not a tuple of tensors", "TENSOR_LAYOUT"
+        )
 
 
 def _why_not(tensor: Any) -> str:

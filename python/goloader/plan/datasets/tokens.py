@@ -31,7 +31,9 @@ class Tokens(Node):
         self.length = len(dataset)
         stored = {file.dtype for file in dataset.files}
         if len(stored) > 1:
-            raise RefusalError("source", "TokenDataset", f"its files hold {' and '.join(sorted(stored))}")
+            raise RefusalError(
+                "source", "TokenDataset", f"its files hold {' and '.join(sorted(stored))}", "ARRAY_LAYOUT"
+            )
         windows = [_windows(dataset, number) for number, count in enumerate(dataset.windows) if count]
         columns = [_column(windows, Cut(None, drop=1)), _column(windows, Cut(None, skip=1))]
         size = dataset.block_size

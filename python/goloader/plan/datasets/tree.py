@@ -102,7 +102,9 @@ class _Subset(Node):
         at = _integers(dataset, dataset.indices)
         self.length = len(at)
         if self.inner.gives_index and (at < 0).any():
-            raise RefusalError("source", "Subset", "its dataset gives the indices, of which there are some below 0")
+            raise RefusalError(
+                "source", "Subset", "its dataset gives the indices, of which there are some below 0", "INDICES"
+            )
         self.structure = self.inner.structure
         inside = (at >= (-self.inner.length if self.inner.negatives else 0)) & (at < self.inner.length)
         self.at = np.where(inside, np.where(at < 0, at + self.inner.length, at), NOWHERE)
@@ -140,14 +142,19 @@ class _Concat(Node):
         self.sizes = list(itertools.accumulate(node.length for node in self.inner))
         self.length = self.sizes[-1] if self.sizes else 0
         if not self._fits(dataset):
-            raise RefusalError("source", "ConcatDataset", "a dataset in it has changed its length since")
+            raise RefusalError(
+                "source", "ConcatDataset", "a dataset in it has changed its length since", "LENGTH_CHANGED"
+            )
         first = self.inner[0]
         for each in self.inner[1:]:
             if each.structure != first.structure or any(
                 one.spec != other.spec for one, other in zip(each.columns, first.columns, strict=True)
             ):
                 raise RefusalError(
-                    "source", "ConcatDataset", "samples of its datasets differ in fields, dtype or shape"
+                    "source",
+                    "ConcatDataset",
+                    "samples of its datasets differ in fields, dtype or shape",
+                    "PARTS_DIFFER",
                 )
         self.structure = first.structure
         self.columns = tuple(
@@ -207,14 +214,18 @@ class _Stack(Node):
         _check_plain(dataset, ("datasets", "_length"))
         datasets = dataset.datasets
         if type(datasets) not in (tuple, dict):
-            raise RefusalError("source", "StackDataset", f"its datasets are a {type(datasets).__name__}")
+            raise RefusalError(
+                "source", "StackDataset", f"its datasets are a {type(datasets).__name__}", "PARTS_DIFFER"
+            )
         self.dataset = dataset
         self.given = datasets
         self.names = tuple(datasets) if isinstance(datasets, dict) else None
         self.inner = [node(each, leaves) for each in self._datasets(dataset)]
         self.length = dataset._length
         if any(each.length != self.length for each in self.inner):
-            raise RefusalError("source", "StackDataset", "a dataset in it has changed its length since")
+            raise RefusalError(
+                "source", "StackDataset", "a dataset in it has changed its length since", "LENGTH_CHANGED"
+            )
         self.negatives = all(each.negatives for each in self.inner)
         structures: list[Structure] = []
         for each in self.inner:
@@ -252,23 +263,23 @@ def check_class(dataset: Any, base: type, package: str, attributes: Sequence[str
     name = name_of(dataset)
     for method in ("__getitem__", "__len__"):
         if getattr(kind, method) is not getattr(base, method) or not is_original(getattr(kind, method), package):
-            raise RefusalError("source", name, f"its class overrides {method}")
+            raise RefusalError("source", name, f"its class overrides {method}", "CLASS_OVERRIDES")
         if method in vars(dataset):
-            raise RefusalError("source", name, f"it has a {method} of its own")
+            raise RefusalError("source", name, f"it has a {method} of its own", "CLASS_OVERRIDES")
     if kind.__getattribute__ is not object.__getattribute__ or (
         getattr(kind, "__getattr__", None) is not getattr(torch.utils.data.Dataset, "__getattr__", None)
     ):
-        raise RefusalError("source", name, "its class overrides attribute access")
+        raise RefusalError("source", name, "its class overrides attribute access", "CLASS_OVERRIDES")
     if has(dataset, "__getitems__"):
-        raise RefusalError("source", name, "it has __getitems__")
+        raise RefusalError("source", name, "it has __getitems__", "CLASS_OVERRIDES")
     for attribute in attributes:
         if attribute not in vars(dataset) or in_class(type(in_class(kind, attribute)), "__set__"):
-            raise RefusalError("source", name, f"its {attribute} is computed")
+            raise RefusalError("source", name, f"its {attribute} is computed", "CLASS_OVERRIDES")
 
 
 def _check_plain(dataset: Any, attributes: tuple[str, ...]) -> None:
     if not _is_plain(dataset, attributes):
-        raise RefusalError("source", name_of(dataset), "its methods or attributes were replaced")
+        raise RefusalError("source", name_of(dataset), "its methods or attributes were replaced", "FUNCTION_REPLACED")
 
 
 def _is_plain(dataset: Any, attributes: tuple[str, ...]) -> bool:
@@ -301,11 +312,13 @@ def _integers(dataset: Any, indices: Any) -> Indices:
         kinds = {type(indices).__name__}
         values = None
     if values is None:
-        raise RefusalError("source", name, f"its indices are of type {', '.join(sorted(map(_kind_name, kinds)))}")
+        raise RefusalError(
+            "source", name, f"its indices are of type {', '.join(sorted(map(_kind_name, kinds)))}", "INDICES"
+        )
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
-        raise RefusalError("source", name, "it has indices that do not fit an int64") from None
+        raise RefusalError("source", name, "it has indices that do not fit an int64", "INDICES") from None
 
 
 def _kind_name(kind: Any) -> str:

@@ -75,12 +75,14 @@ def _unknown(library: _Library) -> Refusal | None:
     try:
         version = metadata.version(library.name)
     except metadata.PackageNotFoundError:
-        return Refusal("loader", library.name, "nothing says its version")
+        return Refusal("loader", library.name, "nothing says its version", "BEHAVIOUR_UNKNOWN")
     numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit())
     if library.first <= numbers < library.behind:
         return None
     known = ".".join(map(str, library.first))
-    return Refusal("loader", f"{library.name} {version}", f"its hooks are known to fit {known}.x only")
+    return Refusal(
+        "loader", f"{library.name} {version}", f"its hooks are known to fit {known}.x only", "BEHAVIOUR_UNKNOWN"
+    )
 
 
 @cache

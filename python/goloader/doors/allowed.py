@@ -1,0 +1,33 @@
+"""Which doors the environment leaves open, for finding out who is to blame: GOLOADER=off, or some of door1 to door3.
+
+GOLOADER=off          torch's own iterators make every batch
+GOLOADER=door1,door3  what is not for doors 1 and 3 runs as torch runs it; without door 3 batches of worker processes
+                      go torch's way, and nothing of theirs is recorded, since recipes come home through slots too
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["closed", "off"]
+
+_DOORS = ("door1", "door2", "door3")
+
+
+def closed(door: int) -> str:
+    """What keeps a door, 1 to 3, closed ("GOLOADER=off"); "" if it is open.
+
+    Raises ValueError if the variable names anything but "off" and doors.
+    """
+    text = os.environ.get("GOLOADER", "").strip().lower()
+    if not text:
+        return ""
+    names = [name.strip() for name in text.split(",")]
+    if names != ["off"] and not set(names) <= set(_DOORS):
+        raise ValueError(f"GOLOADER is {text!r}, neither off nor some of {', '.join(_DOORS)} with commas between them")
+    return "" if _DOORS[door - 1] in names else f"GOLOADER={text}"
+
+
+def off() -> bool:
+    """True if torch's own iterators are to make every batch."""
+    return all(closed(door) for door in (1, 2, 3))
