@@ -23,31 +23,14 @@ import torch
 
 from .. import transforms as T
 from . import augments, erasing
+from .calls import calls_of
 from .lowered import Lowered, walk
+from .originals import is_original, module_of
 from .probe import torch_resizes
 from .refusal import Refusal, RefusalError
 from .tables import Table, run_tail
 
 __all__ = ["Form", "Lowering", "fill_of", "is_original", "lower", "read"]
-
-# What torch and torchvision call on a transform, directly or by way of the base classes.
-_METHODS = (
-    "__call__",
-    "_apply_image_or_video_transform",
-    "_augmentation_space",
-    "_call_impl",
-    "_call_kernel",
-    "_flatten_and_extract_image_or_video",
-    "_generate_value",
-    "_get_random_item",
-    "_needs_transform_list",
-    "_unflatten_and_insert_image_or_video",
-    "check_inputs",
-    "forward",
-    "get_params",
-    "make_params",
-    "transform",
-)
 
 
 class Form:
@@ -92,13 +75,6 @@ def lower(transform: Any, form: Form | int | None = 3) -> Lowered | Refusal:
         return refused.refusal
 
 
-def is_original(function: Any, *packages: str) -> bool:
-    """True if `function` was defined inside one of `packages`: not patched over by anybody else."""
-    function = getattr(function, "__func__", function)
-    module = getattr(function, "__globals__", {}).get("__name__", "")
-    return module.partition(".")[0] in packages
-
-
 def _lower(transform: Any, form: Form) -> Lowered:
     if transform is None:
         raise RefusalError(
@@ -111,6 +87,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
     if torch.get_default_device().type != "cpu":
         raise RefusalError("transform", "torch.set_default_device", "random numbers are drawn on another device")
 
+    _check_calls(transform)
     geometry = _geometry()
     makers, after, passive, nothing = _classes()
     settling = _settling()
@@ -236,10 +213,25 @@ def _check_intact(transform: Any) -> None:
             raise RefusalError("transform", _name(transform), "it has hooks")
         if _has_global_hooks():
             raise RefusalError("transform", _name(transform), "hooks for all modules are registered with torch.nn")
-    for name in _METHODS:
-        method = getattr(kind, name, None)
-        if hasattr(method, "__globals__") and not is_original(method, "torch", "torchvision"):
-            raise RefusalError("transform", _name(transform), f"{kind.__name__}.{name} was replaced")
+
+
+def _check_calls(transform: Any) -> None:
+    """Raise RefusalError if anybody replaced a function that transforms would call on their way."""
+    replaced = calls_of((), tuple(_kinds(transform)), ("forward",)).look()
+    if replaced:
+        raise RefusalError("transform", _name(transform), f"{replaced} was replaced")
+
+
+def _kinds(transform: Any) -> dict[type, None]:
+    """The classes of transforms, and of those in them, as far as they are torchvision's."""
+    kind = type(transform)
+    if module_of(kind).partition(".")[0] not in ("torch", "torchvision"):
+        return {}
+    kinds = {kind: None}
+    inner = vars(transform).get("_modules" if kind is torch.nn.Sequential else "transforms", ())
+    for child in inner.values() if type(inner) is dict else inner if type(inner) in (list, tuple) else ():
+        kinds |= _kinds(child)
+    return kinds
 
 
 def _has_global_hooks() -> bool:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from ...transforms import Grayscale
+from ..calls import check_calls
 from ..lowered import Lowered
 from ..paths import Files
 from ..refusal import Refusal, RefusalError
@@ -141,6 +142,7 @@ def lower_of_mode(transform: Any, mode: str) -> Lowered:
 
     Raises RefusalError.
     """
+    check_calls("Image.open", ((sys.modules["PIL.Image"], "open"),), (sys.modules["PIL.Image"].Image,), ("convert",))
     lowered = lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode])
     if isinstance(lowered, Refusal):
         raise RefusalError(lowered.stage, lowered.what, lowered.why)
@@ -201,6 +203,7 @@ class ImageFiles(Node):
             backend = sys.modules["torchvision"].get_image_backend()
             if backend != "PIL":
                 raise RefusalError("source", name_of(dataset), f"torchvision's image backend is {backend}")
+        check_calls(name_of(dataset), ((folder, loader.__name__),))
         return loader
 
     def _lowered(self) -> Lowered:

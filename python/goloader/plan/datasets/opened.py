@@ -82,7 +82,7 @@ def _function(own: OwnCode, expression: Expression) -> Any:
 
 def _opens(called: Any) -> bool:
     """True for what opens a file's image: Pillow's function, and torchvision's that call it."""
-    return called is not None and (called is _image_open() or called in _loaders())
+    return called is not None and any(called is each for each in (_image_open(), *_loaders()))
 
 
 def _image_open() -> Any:

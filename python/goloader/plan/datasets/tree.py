@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data.dataset import StackDataset
 
+from ..calls import check_calls
 from ..refusal import RefusalError
 from ..structure import Structure, count, shifted
 from ..transforms import is_original
@@ -253,6 +254,7 @@ def check_class(dataset: Any, base: type, package: str, attributes: Sequence[str
             raise RefusalError("source", name, f"its class overrides {method}")
         if method in vars(dataset):
             raise RefusalError("source", name, f"it has a {method} of its own")
+    check_calls(name, (), (base,), ("__getitem__", "__len__"))
     if hasattr(dataset, "__getitems__"):
         raise RefusalError("source", name, "it has __getitems__")
     if kind.__getattribute__ is not object.__getattribute__ or (
