@@ -58,9 +58,9 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
         return Refusal("loader", "torch.stack", "it was replaced")
     if not any(module in sys.modules for module in _OPENERS):
         return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders")
-    unknown = hooks.unknown_version()
-    if unknown is not None:
-        return unknown
+    unhooked = hooks.refusal()
+    if unhooked is not None:
+        return unhooked
     made = plan.make_recipes()
     return made if isinstance(made, Refusal) else None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import time
-import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -49,9 +48,6 @@ class Fetcher:
         self._native: CoreNative | None = None
         if record.on and self._generators.passing is not None:
             record.stop("trace", f"{self._generators.passing}, so that samples cannot be loaded again")
-        hooks.hold()
-        self._end = weakref.finalize(self, hooks.release)
-        self._end.atexit = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -62,7 +58,6 @@ class Fetcher:
         if self._inner.auto_collation and hasattr(indices, "__next__"):
             record.stop("trace", "a batch's indices are an iterator, which cannot be gone through again")
         if not record.on:
-            self._end()
             return self._inner.fetch(indices)
         start = self._generators.save()
         before = State(self._inner.dataset, self._inner.collate_fn) if record.due <= 0 else None
@@ -183,8 +178,12 @@ class Fetcher:
 
         inner.collate_fn = noting
         try:
-            with recording(session):
-                held = [inner.fetch(indices)]
+            hooks.hold()
+            try:
+                with recording(session):
+                    held = [inner.fetch(indices)]
+            finally:
+                hooks.release()
         finally:
             inner.collate_fn = collate
         if session.failed is not None:
