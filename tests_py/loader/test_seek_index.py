@@ -91,7 +91,7 @@ def test_recorded_datasets_have_one_too(folder: Path, workers: int, index: SeekI
         epochs(recorded), epochs(torch.utils.data.DataLoader(recorded.dataset, **options)), strict=True
     ):
         assert torch.equal(ours, torchs)
-    if hooks.unknown_version() is None:
+    if hooks.refusal() is None:
         counted = door.workshop(recorded).stats()
         assert (counted["seek_hits"] >= 2 * FILES) == (index is not False)
         assert f"{counted['seek_hits']} with the seek index" in str(recorded.explain()) or not index

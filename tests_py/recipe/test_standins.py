@@ -262,7 +262,9 @@ def test_a_relative_path_is_read_from_where_it_was_opened(
 def test_hooks_leave_functions_as_they_were() -> None:
     from goloader.doors.recipe import hooks
 
-    swaps = [swap for library in hooks._used() for swap in hooks._swaps(library)]
+    hooks.hold()
+    swaps = list(hooks._installed)
+    hooks.release()
     before = [(swap._function, swap._function.__code__) for swap in swaps]
     assert len(before) > 9
     hooks.hold()

@@ -17,6 +17,7 @@ class Reason:
 
 REASONS = {
     # The loader, and the process it runs in
+    "LOOKED_AT": Reason("an object raised an error while it was looked at", "see the text"),
     "DOOR_CLOSED": Reason("`GOLOADER` in the environment closes this door", "unset `GOLOADER`"),
     "LIBRARY": Reason("goloader's library cannot be loaded here", "do what the text says; Linux with glibc is needed"),
     "FORKED": Reason(
@@ -145,9 +146,24 @@ REASONS = {
     "PARTS_DIFFER": Reason("datasets that are put together differ in fields, dtypes or shapes", "make them alike"),
     "PILLOW_PLUGIN": Reason("another package opens such files in Pillow's place", "leave its plugin out"),
     "PIXELS": Reason("images in memory are not of uint8, of one size, or of the class's layout", "store them so"),
+    "NO_GAIN": Reason(
+        "the dataset's code opens no images, or looks at so much that recording it saves no time",
+        "see the lines that explain() names: what is done to an image before anybody looks at it is Go's",
+    ),
+    "OUTSIDE_EFFECTS": Reason(
+        "the dataset's code changes files, connects, or starts programs, which a trial of it must not",
+        "do that before or behind the loader",
+    ),
     "RECORDING_ENDED": Reason(
-        "recording of the dataset's code has ended: it differed, gains nothing, opens no images, or was in the way",
-        "see the text; please report a difference",
+        "samples of the dataset could not be tried, or a stand-in was in the way of its code", "see the text"
+    ),
+    "SAMPLES_DIFFER": Reason(
+        "a trial found that samples made by Go are not those of the dataset, so Python makes them",
+        "please report it with the versions that the warning names",
+    ),
+    "SAMPLES_KEPT": Reason(
+        "the dataset keeps what it opens, in a cache say, so that it has to be made at once",
+        "leave the cache to the page cache of the system, or keep encoded bytes",
     ),
     "TARGET_TRANSFORM": Reason("the dataset has a target_transform", "change the labels once, in the dataset's list"),
     "TENSOR_LAYOUT": Reason(

@@ -17,7 +17,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,32 +24,15 @@ import torch
 
 from .. import transforms as T
 from . import augments, erasing
+from .calls import calls_of
 from .look import has, in_class, name_of
 from .lowered import Lowered, walk
 from .needs import require_class
+from .originals import is_original, module_of
 from .refusal import Refusal, RefusalError
 from .tables import Table, run_tail
 
 __all__ = ["Form", "Lowering", "fill_of", "is_original", "lower", "read"]
-
-# What torch and torchvision call on a transform, directly or by way of the base classes.
-_METHODS = (
-    "__call__",
-    "_apply_image_or_video_transform",
-    "_augmentation_space",
-    "_call_impl",
-    "_call_kernel",
-    "_flatten_and_extract_image_or_video",
-    "_generate_value",
-    "_get_random_item",
-    "_needs_transform_list",
-    "_unflatten_and_insert_image_or_video",
-    "check_inputs",
-    "forward",
-    "get_params",
-    "make_params",
-    "transform",
-)
 
 
 class Form:
@@ -95,13 +77,6 @@ def lower(transform: Any, form: Form | int | None = 3) -> Lowered | Refusal:
         return refused.refusal
 
 
-def is_original(function: Any, *packages: str) -> bool:
-    """True if `function` was defined inside one of `packages`: not patched over by anybody else."""
-    function = getattr(function, "__func__", function)
-    module = getattr(function, "__globals__", {}).get("__name__", "")
-    return module.partition(".")[0] in packages
-
-
 def _lower(transform: Any, form: Form) -> Lowered:
     if transform is None:
         raise RefusalError(
@@ -119,6 +94,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
             "transform", "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
         )
 
+    _check_calls(transform)
     geometry = _geometry()
     makers, after, passive, nothing = _classes()
     settling = _settling()
@@ -275,17 +251,30 @@ def _check_intact(transform: Any) -> None:
             raise RefusalError(
                 "transform", _name(transform), "hooks for all modules are registered with torch.nn", "HOOKS"
             )
-    for name in _METHODS:
-        method = in_class(kind, name)
-        if type(method) is FunctionType and not is_original(method, "torch", "torchvision"):
-            raise RefusalError(
-                "transform", _name(transform), f"{kind.__name__}.{name} was replaced", "FUNCTION_REPLACED"
-            )
 
 
 def _is_of_library(transform: Any) -> bool:
     """True for an object of a class of torch's, torchvision's or ours."""
     return str(in_class(type(transform), "__module__")).partition(".")[0] in ("torch", "torchvision", "goloader")
+
+
+def _check_calls(transform: Any) -> None:
+    """Raise RefusalError if anybody replaced a function that transforms would call on their way."""
+    replaced = calls_of((), tuple(_kinds(transform)), ("forward",)).look()
+    if replaced:
+        raise RefusalError("transform", _name(transform), f"{replaced} was replaced", "FUNCTION_REPLACED")
+
+
+def _kinds(transform: Any) -> dict[type, None]:
+    """The classes of transforms, and of those in them, as far as they are torchvision's."""
+    kind = type(transform)
+    if module_of(kind).partition(".")[0] not in ("torch", "torchvision"):
+        return {}
+    kinds = {kind: None}
+    inner = vars(transform).get("_modules" if kind is torch.nn.Sequential else "transforms", ())
+    for child in inner.values() if type(inner) is dict else inner if type(inner) in (list, tuple) else ():
+        kinds |= _kinds(child)
+    return kinds
 
 
 def _has_global_hooks() -> bool:

@@ -67,9 +67,9 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
         return Refusal("loader", "torch.stack", "it was replaced", "FUNCTION_REPLACED")
     if not any(module in sys.modules for module in _OPENERS):
         return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders", "NO_IMAGES")
-    unknown = hooks.unknown_version()
-    if unknown is not None:
-        return unknown
+    unhooked = hooks.refusal()
+    if unhooked is not None:
+        return unhooked
     made = plan.make_recipes()
     if isinstance(made, Refusal):
         return made

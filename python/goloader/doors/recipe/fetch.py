@@ -19,7 +19,7 @@ from .escape import give_arrays, without_stand_ins
 from .image import StandInImage, is_made, prepare
 from .image import become_real as image_becomes_real
 from .native import CoreNative
-from .record import KEPT, Made, Record, places
+from .record import Made, Record, places
 from .session import Native, Session, TroubleError
 from .switch import recording
 from .tensor import StandInTensor, replace
@@ -66,7 +66,7 @@ class Fetcher:
         else:
             self._record.add(made)
             if session.kept:
-                self._record.stop(*KEPT)
+                self._record.stop("trace", *trial.KEPT)
             return batch
         session.clear()
         return self._again(indices, start, trouble)
@@ -143,8 +143,12 @@ class Fetcher:
 
         inner.collate_fn = noting
         try:
-            with recording(session):
-                held = [inner.fetch(indices)]
+            hooks.hold()
+            try:
+                with recording(session):
+                    held = [inner.fetch(indices)]
+            finally:
+                hooks.release()
         finally:
             inner.collate_fn = collate
         if session.failed is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ... import _told
 from ...plan.explain import Row, number_of
 from ...plan.refusal import Refusal
 from ..sandbox import Page
@@ -17,15 +17,12 @@ from .trial import Finding
 if TYPE_CHECKING:
     from .shipment import Letter
 
-__all__ = ["CHECK_EVERY", "KEPT", "Made", "Record", "places"]
+__all__ = ["CHECK_EVERY", "Made", "Record", "places"]
 
 # Samples between two trials.
 CHECK_EVERY = 4096
 # How long a batch waits for the answer of a trial. It does not: batches are made without stand-ins meanwhile.
 WAIT_S = 0.0
-
-# Who keeps samples is better off with real ones.
-KEPT = "trace", "its samples are kept for later, so that they have to be made at once"
 
 # A dataset for which nothing was native in as many samples goes on without stand-ins.
 _BARREN_SAMPLES = 64
@@ -105,7 +102,8 @@ class Record(Made):
         try:
             finding: Finding | None = self.page.take(WAIT_S)
         except LookupError as error:
-            finding = Finding(Refusal("source", "trace", f"samples could not be tried apart: {error}"))
+            why = f"samples could not be tried apart: {error}"
+            finding = Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
         if finding is None:
             return
         if finding.off is not None:
@@ -119,9 +117,9 @@ class Record(Made):
         else:
             self.trusted, self.due = True, CHECK_EVERY
 
-    def stop(self, what: str, why: str, warn: bool = False) -> None:
+    def stop(self, what: str, why: str, code: str = "RECORDING_ENDED", warn: bool = False) -> None:
         """Ends recording of this dataset."""
-        self.adopt(Refusal("source", what, why, "RECORDING_ENDED"), warn)
+        self.adopt(Refusal("source", what, why, code), warn)
 
     def adopt(self, off: Refusal, warn: bool) -> None:
         """Ends recording of this dataset. The reason may come from another process, which leaves it to us to warn."""
@@ -129,12 +127,7 @@ class Record(Made):
             return
         self.off, self.warn = off, warn
         if warn and not self.remote:
-            warnings.warn(
-                f"goloader: {off.what}: {off.why}. This dataset now runs as torch runs it; "
-                "DataLoader(trace=False) does so from the start. Please report this.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            _told.stopped(off, "DataLoader(trace=False) does so from the start. Please report this.")
 
     def know(self, letter: Letter) -> None:
         """Takes what a worker process says with a batch that is about to be used."""
@@ -161,7 +154,8 @@ class Record(Made):
                     kept[reason] += times
         if not self.leaves and self.samples >= _BARREN_SAMPLES:
             first = next(iter(self.reasons), None)
-            self.stop("trace", "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel")
+            why = "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel"
+            self.stop("trace", why, "NO_GAIN")
 
     def rows(self) -> list[Row]:
         """What explain() says."""

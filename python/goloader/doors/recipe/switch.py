@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["current", "fronts", "off", "pack", "packing", "recording"]
 
-# What stands in front of modules' functions while any thread records.
-fronts: set[Front] = set()
+# What stands in front of modules' functions while any thread records; set by those who hold the hooks.
+fronts: tuple[Front, ...] = ()
 _lock = threading.Lock()
 _standing: list[Front] = []
 _recorders = 0
@@ -37,22 +38,49 @@ def current() -> Session | None:
 @contextmanager
 def recording(session: Session) -> Iterator[None]:
     """Within it, what this thread opens are stand-ins of that session."""
-    global _recorders
-    with _lock:
-        _recorders += 1
-        if _recorders == 1:
-            _standing.extend(fronts)
-            for front in _standing:
-                front.install()
+    _stand()
     before, _local.session = _local.session, session
     try:
         yield
     finally:
         _local.session = before
-        with _lock:
-            _recorders -= 1
-            while _recorders == 0 and _standing:
-                _standing.pop().undo()
+        _step_back()
+
+
+def _stand() -> None:
+    global _recorders
+    with _lock:
+        if not _recorders:
+            try:
+                for front in fronts:
+                    _standing.append(front)
+                    front.install()
+            except BaseException:
+                _undo()
+                raise
+        _recorders += 1
+
+
+def _step_back() -> None:
+    global _recorders
+    with _lock:
+        _recorders -= 1
+        if not _recorders:
+            _undo()
+
+
+def _undo() -> None:
+    while _standing:
+        _standing[-1].undo()
+        _standing.pop()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
 
 
 @contextmanager

@@ -27,7 +27,10 @@ from .session import Session
 if TYPE_CHECKING:
     from .fetch import Fetcher
 
-__all__ = ["Finding", "begin", "generators", "put_back"]
+__all__ = ["KEPT", "Finding", "begin", "generators", "put_back"]
+
+# Who keeps samples is better off with real ones: why, and the code of it.
+KEPT = "its samples are kept for later, so that they have to be made at once", "SAMPLES_KEPT"
 
 # Samples of a trial.
 SAMPLES = 8
@@ -105,26 +108,27 @@ def _judge(fetcher: Fetcher, indices: Any) -> Finding:
         eager, recorded = sandbox.run_apart(lambda: _eager(fetcher, indices), lambda: _recorded(fetcher, indices))
         return _found(eager, recorded, fetcher, indices)
     except Exception as error:
-        return Finding(_refusal(f"samples could not be tried apart: {type(error).__name__}: {error}"))
+        why = f"samples could not be tried apart: {type(error).__name__}: {error}"
+        return Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
 
 
 def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) -> Finding:
     reasons, seen = recorded.reasons.most_common(_REASONS_MAX), recorded.seen.most_common(_REASONS_MAX)
 
-    def off(why: str) -> Finding:
-        return Finding(_refusal(why), reasons=reasons, seen=seen)
+    def off(why: str, code: str = "RECORDING_ENDED") -> Finding:
+        return Finding(Refusal("source", "trace", why, code), reasons=reasons, seen=seen)
 
     traced = recorded.half
     outside = eager.outside or traced.outside
     if outside is not None:
-        return off(f"its code {outside}, which a trial must not")
+        return off(f"its code {outside}, which a trial must not", "OUTSIDE_EFFECTS")
     if eager.error is not None:
         return Finding(None, failed=True)
     if traced.error is not None:
         return off(f"a stand-in was in the way: {traced.error}")
     if recorded.images == 0:
         first = next(iter(recorded.reasons), None)
-        return off("it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel")
+        return off("it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel", "NO_GAIN")
     found = _difference(eager, traced)
     if found is not None:
         [again] = sandbox.run_apart(lambda: _eager(fetcher, indices))
@@ -132,20 +136,15 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
             return off("the dataset gives other samples each time, whatever its random state")
         lines = ", ".join(f"{what} at {line}" for what, line in list(recorded.reasons)[:3])
         what = type(fetcher.dataset).__qualname__
-        refusal = Refusal("source", what, f"{found} when traced ({lines or 'all native'})")
+        refusal = Refusal("source", what, f"{found} when traced ({lines or 'all native'})", "SAMPLES_DIFFER")
         return Finding(refusal, warn=True, reasons=reasons, seen=seen)
     if recorded.kept:
-        return off("its samples are kept for later, so that they have to be made at once")
+        return off(*KEPT)
     for share, one, other in zip((_SHARE_MAX, _LONGER_MAX), traced.seconds, eager.seconds, strict=True):
         if one > other * share:
-            return off(
-                f"it gains nothing: samples took {one * 1e3:.1f} ms with stand-ins, {other * 1e3:.1f} ms without"
-            )
+            took = f"{one * 1e3:.1f} ms with stand-ins, {other * 1e3:.1f} ms without"
+            return off(f"it gains nothing: samples took {took}", "NO_GAIN")
     return Finding(None, reasons=reasons, seen=seen)
-
-
-def _refusal(why: str) -> Refusal:
-    return Refusal("source", "trace", why)
 
 
 def _difference(eager: _Half, other: _Half) -> str | None:

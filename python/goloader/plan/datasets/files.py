@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ...transforms import Grayscale
 from .. import look
+from ..calls import check_calls
 from ..lowered import Lowered
 from ..paths import Files
 from ..refusal import Refusal, RefusalError
@@ -142,6 +143,7 @@ def lower_of_mode(transform: Any, mode: str) -> Lowered:
 
     Raises RefusalError.
     """
+    check_calls("Image.open", ((sys.modules["PIL.Image"], "open"),), (sys.modules["PIL.Image"].Image,), ("convert",))
     lowered = lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode])
     if isinstance(lowered, Refusal):
         raise RefusalError(lowered.stage, lowered.what, lowered.why, lowered.code)
@@ -204,6 +206,7 @@ class ImageFiles(Node):
                 raise RefusalError(
                     "source", name_of(dataset), f"torchvision's image backend is {backend}", "IMAGE_LOADER"
                 )
+        check_calls(name_of(dataset), ((folder, loader.__name__),))
         known: Callable[[Any], Any] = loader
         return known
 

@@ -82,7 +82,7 @@ def _function(own: OwnCode, expression: Expression) -> Any:
 
 def _opens(called: Any) -> bool:
     """True for what opens a file's image: Pillow's function, and torchvision's that call it."""
-    return called is not None and any(called is known for known in (_image_open(), *_loaders()))
+    return called is not None and any(called is each for each in (_image_open(), *_loaders()))
 
 
 def _image_open() -> Any:

@@ -20,6 +20,7 @@ from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data.dataset import StackDataset
 
 from .. import look
+from ..calls import check_calls
 from ..look import has, in_class, is_a
 from ..refusal import RefusalError
 from ..structure import Structure, count, shifted
@@ -266,6 +267,7 @@ def check_class(dataset: Any, base: type, package: str, attributes: Sequence[str
             raise RefusalError("source", name, f"its class overrides {method}", "CLASS_OVERRIDES")
         if method in vars(dataset):
             raise RefusalError("source", name, f"it has a {method} of its own", "CLASS_OVERRIDES")
+    check_calls(name, (), (base,), ("__getitem__", "__len__"))
     if kind.__getattribute__ is not object.__getattribute__ or (
         getattr(kind, "__getattr__", None) is not getattr(torch.utils.data.Dataset, "__getattr__", None)
     ):

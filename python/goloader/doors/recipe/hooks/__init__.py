@@ -1,115 +1,169 @@
 """The functions of other libraries behind which stand-ins are made and met, one file a library.
 
-Each library has the versions whose code was read and compared. Where one is unknown nothing is installed, and no loader
-records; a library that the user's program has not imported is not imported for this. A hook looks first whether its
-thread records; to others it costs about 0.2 us a call.
+Each hook is of one function, and stands where that function, and all that it calls, is as the library ships it and
+takes the arguments that the hook knows. Otherwise that function is left alone: users' own functions run as ever, and
+get real images where nothing opened a stand-in for them. A library that the program has not imported is not imported
+for this.
+
+Hooks are installed while somebody holds them: around each batch that is recorded. A hook looks first whether its thread
+records; to others it costs about 0.2 us a call.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
+from types import ModuleType
 
+from ....plan.calls import Calls, calls_of
 from ....plan.refusal import Refusal
 from .. import switch
 from .front import Front
-from .swap import Swap
+from .swap import Hook, LeftAloneError, Swap
 
-__all__ = ["held", "hold", "release", "unknown_version"]
+__all__ = ["held", "hold", "left_alone", "refusal", "release"]
+
+# Whose import says that the program uses a library -> the file here. First what others use.
+_LIBRARIES = {
+    "torch": "torch",
+    "numpy": "numpy",
+    "PIL.Image": "pillow",
+    "torchvision.transforms.functional": "torchvision_v1",
+    "torchvision.transforms.v2": "torchvision_v2",
+    "cv2": "opencv",
+    "albucore": "albucore",
+    "albumentations": "albumentations",
+}
+# What opens images for datasets.
+_OPENERS = {
+    "PIL.Image.open",
+    "PIL.Image.fromarray",
+    "cv2.imread",
+    "cv2.imdecode",
+    "torchvision.io.image.read_image",
+    "torchvision.io.image.decode_image",
+}
 
 
-@dataclass(frozen=True)
-class _Library:
-    """A library and its hooks.
+class _Hooks:
+    """The hooks of all libraries in use."""
 
-    name    of the distribution; None if the hooks look for themselves what they fit, and are harmless elsewhere
-    module  whose import says that the program uses it
-    hooks   the file here
-    first   version that the hooks know
-    behind  first version that they do not know any more
-    needed  elsewhere nothing may be recorded at all; otherwise it is only left without hooks
-    """
+    def __init__(self) -> None:
+        self.left_alone: dict[str, str] = {}
+        self.fronts: dict[str, Front] = {}
+        self.swaps: dict[str, Swap] = {}
+        self._parts: dict[str, ModuleType] = {}
+        self._hooks: list[Hook] = []
+        self._made: dict[str, Swap] = {}
+        self._calls: Calls | None = None
 
-    name: str | None
-    module: str
-    hooks: str
-    first: tuple[int, int]
-    behind: tuple[int, int]
-    needed: bool = True
+    def look(self, again: bool = False) -> None:
+        """Sees to it that those hooks stand that may.
+
+        That is looked at once, and anew where somebody replaced something, or a library was imported since.
+
+        again  those that were left alone are looked at once more
+        """
+        new = [module for module in _LIBRARIES if module in sys.modules and module not in self._parts]
+        if not new and not (again and self.left_alone) and self._calls is not None and not self._calls.look():
+            return
+        for module in new:
+            self._add(module)
+        standing = [hook for hook in self._hooks if self._stands(hook)]
+        self.swaps = {hook.text: self._made[hook.text] for hook in standing}
+        for part in self._parts.values():
+            if hasattr(part, "settle"):
+                part.settle(self.swaps)
+        # One look at all that any of them calls is cheaper than one for each.
+        self._calls = calls_of(
+            tuple((hook.owner, hook.name) for hook in standing),
+            tuple(dict.fromkeys(kind for hook in standing for kind in hook.classes)),
+            tuple(dict.fromkeys(name for hook in standing for name in hook.names)),
+        )
+
+    def _add(self, module: str) -> None:
+        try:
+            part = self._parts[module] = import_module(f".{_LIBRARIES[module]}", __name__)
+            self._hooks += part.hooks()
+            fronts = part.fronts() if hasattr(part, "fronts") else ()
+        except (AttributeError, ImportError) as error:  # they name something that other versions do not have
+            self._parts[module] = ModuleType(module)
+            self.left_alone[module] = f"this version is another than those known: {error}"
+            return
+        for owner, name, make in fronts:
+            text = f"{owner.__name__}.{name}"
+            try:
+                self.fronts[text] = Front(owner, name, make)
+            except LeftAloneError as why:
+                self.left_alone[text] = str(why)
+
+    def _stands(self, hook: Hook) -> bool:
+        try:
+            replaced = hook.calls.look()
+            if replaced:
+                raise LeftAloneError(f"{replaced} was replaced")
+            if hook.text not in self._made:
+                self._made[hook.text] = Swap(hook)
+        except LeftAloneError as why:
+            self.left_alone[hook.text] = str(why)
+            return False
+        self.left_alone.pop(hook.text, None)
+        return True
 
 
-_LIBRARIES = (
-    _Library("torch", "torch", "torch", (2, 15), (2, 16)),
-    _Library("numpy", "numpy", "numpy", (2, 0), (2, 5)),
-    _Library("pillow", "PIL.Image", "pillow", (13, 0), (13, 1)),
-    _Library("torchvision", "torchvision.transforms.functional", "torchvision_v1", (0, 29), (0, 30)),
-    _Library("torchvision", "torchvision.transforms.v2", "torchvision_v2", (0, 29), (0, 30)),
-    _Library(None, "cv2", "opencv", (5, 0), (5, 1)),
-    _Library("albucore", "albucore", "albucore", (0, 0), (0, 1), needed=False),
-    _Library("albumentations", "albumentations", "albumentations", (2, 0), (2, 1), needed=False),
-)
-
+_hooks = _Hooks()
 _lock = threading.Lock()
 _holders = 0
 _installed: list[Swap] = []
 
 
-def unknown_version() -> Refusal | None:
-    """Why nothing may be recorded here, if a library that the program uses is not one of those that were checked."""
-    return next((why for library in _used() if library.needed and (why := _unknown(library)) is not None), None)
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
 
 
-def _used() -> list[_Library]:
-    return [library for library in _LIBRARIES if library.module in sys.modules]
+os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
 
 
-@cache
-def _unknown(library: _Library) -> Refusal | None:
-    if library.name is None:
-        return None
-    try:
-        version = metadata.version(library.name)
-    except metadata.PackageNotFoundError:
-        return Refusal("loader", library.name, "nothing says its version", "BEHAVIOUR_UNKNOWN")
-    numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit())
-    if library.first <= numbers < library.behind:
-        return None
-    known = ".".join(map(str, library.first))
-    return Refusal(
-        "loader", f"{library.name} {version}", f"its hooks are known to fit {known}.x only", "BEHAVIOUR_UNKNOWN"
-    )
+def refusal() -> Refusal | None:
+    """Why nothing can be recorded here; None if some image can."""
+    with _lock:
+        if not _holders:
+            _hooks.look(again=True)
+        if _OPENERS.isdisjoint({*_hooks.swaps, *_hooks.fronts}):
+            name, why = next(iter(_left_openers().items()), ("images", "nothing has imported what opens them"))
+            return Refusal("trace", name, why, "FUNCTION_REPLACED")
+    return None
 
 
-@cache
-def _swaps(library: _Library) -> tuple[Swap, ...]:
-    swaps: tuple[Swap, ...] = import_module(f".{library.hooks}", __name__).swaps()
-    return swaps
+def _left_openers() -> dict[str, str]:
+    return {name: why for name, why in _hooks.left_alone.items() if name in _OPENERS or name in _LIBRARIES}
 
 
-@cache
-def _fronts(library: _Library) -> tuple[Front, ...]:
-    fronts: tuple[Front, ...] = getattr(import_module(f".{library.hooks}", __name__), "fronts", tuple)()
-    return fronts
+def left_alone() -> dict[str, str]:
+    """The functions that have no hook though one is known, and why; so what they make is not recorded."""
+    return dict(_hooks.left_alone)
 
 
 def hold() -> None:
-    """Installs the hooks of all libraries in use, until as many releases as holds were called."""
+    """Installs the hooks of all libraries in use, until as many releases as holds were called: all, or none."""
     global _holders
     with _lock:
-        _holders += 1
-        for library in _used():
-            if _unknown(library) is not None:
-                continue
-            for swap in _swaps(library):
-                if swap not in _installed:
-                    swap.install()
+        if not _holders:
+            _hooks.look()
+            try:
+                for swap in _hooks.swaps.values():
                     _installed.append(swap)
-            switch.fronts.update(_fronts(library))
+                    swap.install()
+            except BaseException:
+                _undo()
+                raise
+            switch.fronts = tuple(_hooks.fronts.values())
+        _holders += 1
 
 
 def release() -> None:
@@ -117,10 +171,15 @@ def release() -> None:
     global _holders
     with _lock:
         _holders -= 1
-        if _holders == 0:
-            while _installed:
-                _installed.pop().undo()
-            switch.fronts.clear()
+        if not _holders:
+            _undo()
+
+
+def _undo() -> None:
+    switch.fronts = ()
+    while _installed:
+        _installed[-1].undo()
+        _installed.pop()
 
 
 @contextmanager

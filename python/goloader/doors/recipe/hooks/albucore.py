@@ -15,9 +15,9 @@ from albucore import functions
 from .... import _steps
 from .. import switch
 from ..array import StandInArray, record_function, record_pixels
-from .swap import Swap
+from .swap import Hook
 
-__all__ = ["by_table", "swaps"]
+__all__ = ["by_table", "hooks"]
 
 # Functions of bytes by a table; where among their arguments it stands that they write into the first one, and whether
 # they do if nothing is said.
@@ -32,15 +32,14 @@ _BY_TABLE = {
 _RAMPS = {2: np.arange(256, dtype=np.uint8)[None, :], 3: np.arange(256, dtype=np.uint8)[None, :, None].repeat(3, 2)}
 
 
-def swaps() -> tuple[Swap, ...]:
+def hooks() -> tuple[Hook, ...]:
     """What is hooked of albucore."""
     return (
-        Swap(functions.normalize, _normalize),
-        Swap(functions.to_float, _to_float),
+        Hook(functions, "normalize", _normalize),
+        Hook(functions, "to_float", _to_float),
         *(
-            Swap(getattr(functions, name), partial(by_table, place=place, writes=writes))
+            Hook(functions, name, partial(by_table, place=place, writes=writes))
             for name, (place, writes) in _BY_TABLE.items()
-            if hasattr(functions, name)  # older versions have fewer
         ),
     )
 

@@ -17,21 +17,21 @@ from .... import _steps
 from .. import opencv, switch
 from ..array import Picture, StandInArray, record_pixels
 from .albucore import by_table
-from .swap import Swap
+from .swap import Hook
 
-__all__ = ["swaps"]
+__all__ = ["hooks"]
 
 
 _RAMP = np.arange(256, dtype=np.uint8)
 
 
-def swaps() -> tuple[Swap, ...]:
+def hooks() -> tuple[Hook, ...]:
     """What is hooked of albumentations."""
     return (
-        Swap(functional.invert, partial(by_table, place=1, writes=False)),
-        Swap(functional.channel_shuffle, partial(_recorded, find=_shuffled)),
-        Swap(functional.shift_hsv, partial(_recorded, find=_shifted)),
-        Swap(functional._adjust_hue_torchvision_uint8, partial(_recorded, find=_turned)),
+        Hook(functional, "invert", partial(by_table, place=1, writes=False)),
+        Hook(functional, "channel_shuffle", partial(_recorded, find=_shuffled)),
+        Hook(functional, "shift_hsv", partial(_recorded, find=_shifted)),
+        Hook(functional, "_adjust_hue_torchvision_uint8", partial(_recorded, find=_turned)),
     )
 
 

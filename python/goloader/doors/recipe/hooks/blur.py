@@ -12,19 +12,16 @@ from ....selfcheck import holds
 from .. import switch
 from ..image import derive, is_plain
 
-__all__ = ["Weights", "blur_step", "kept", "of_image"]
-
-# Makes the weights of one axis: of their number, sigma, dtype and device.
-Weights = Callable[[int, float, torch.dtype, torch.device], torch.Tensor]
+__all__ = ["blur_step", "kept", "of_image"]
 
 
-def of_image(weights: Weights) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """In front of a gaussian_blur of PIL images."""
+def of_image(module: Any, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """In front of a gaussian_blur of PIL images; the module's function of that name makes the weights of one axis."""
 
     def hook(original: Callable[..., Any]) -> Callable[..., Any]:
         def gaussian_blur(img: Any, kernel_size: Any, sigma: Any) -> Any:
             if switch.current() is not None and is_plain(img):
-                step = blur_step(weights, kernel_size, sigma, img.size, img.mode)
+                step = blur_step(module, name, kernel_size, sigma, img.size, img.mode)
                 if step is not None:
                     return derive(img, original, (kept(kernel_size), kept(sigma)), (step,), img.size, img.mode)
             return original(img, kernel_size, sigma)
@@ -39,7 +36,7 @@ def kept(value: Any) -> Any:
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
-def blur_step(weights: Weights, kernel_size: Any, sigma: Any, size: tuple[int, int], mode: str) -> bytes | None:
+def blur_step(module: Any, name: str, kernel_size: Any, sigma: Any, size: tuple[int, int], mode: str) -> bytes | None:
     """What gaussian_blur does to bytes; None where torchvision raises, or where torch adds in an order of its own."""
     counts, sigmas = _pair(kernel_size), _pair(sigma)
     if counts is None or not all(type(n) is int and n % 2 == 1 and 0 < n <= _steps.TAPS_MAX for n in counts):
@@ -53,7 +50,7 @@ def blur_step(weights: Weights, kernel_size: Any, sigma: Any, size: tuple[int, i
     if not _is_plain_arithmetic() or not holds("torch.convolve"):
         return None
     with switch.off():
-        cpu = torch.device("cpu")
+        weights, cpu = getattr(module, name), torch.device("cpu")
         across = weights(counts[0], sigmas[0], torch.float32, cpu).tolist()
         same = (counts[0], sigmas[0]) == (counts[1], sigmas[1])
         down = across if same else weights(counts[1], sigmas[1], torch.float32, cpu).tolist()
@@ -71,4 +68,6 @@ def _is_plain_arithmetic() -> bool:
     """Nobody has told torch to do without oneDNN, or that fewer bits will do."""
     mkldnn: Any = torch.backends.mkldnn
     fewer = torch.is_autocast_enabled("cpu") or torch.get_float32_matmul_precision() != "highest"
-    return not fewer and mkldnn.enabled and mkldnn.conv.fp32_precision in ("none", "ieee")
+    # Until 2.9 torch had one setting of precision for all.
+    precision = getattr(getattr(mkldnn, "conv", None), "fp32_precision", "none")
+    return not fewer and mkldnn.enabled and precision in ("none", "ieee")

@@ -8,31 +8,39 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
+
+from ....plan.originals import exchanged
+from .swap import LeftAloneError
 
 __all__ = ["Front"]
 
 
 class Front:
-    """A module's function, and what stands in front of it.
+    """A builtin of a module or class, and what stands in front of it.
 
-    original  as it was
+    Raises LeftAloneError if the name leads to something else.
     """
 
     def __init__(self, module: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        original = vars(module).get(name)
+        if type(original) not in (BuiltinFunctionType, MethodDescriptorType):
+            raise LeftAloneError("it is no builtin of the library's, or was replaced")
         self._module, self._name = module, name
-        self.original: Callable[..., Any] = getattr(module, name)
-        self._front = make(self.original)
+        self._original: Any = original
+        self._front = make(self._original)
         # Pickled, it is the function's name.
-        functools.update_wrapper(self._front, self.original)
+        functools.update_wrapper(self._front, self._original)
         self._front.__module__, self._front.__qualname__ = module.__name__, name
+        exchanged[id(self._front)] = self._original
 
     def install(self) -> None:
         """From now on the module's name leads to ours, unless somebody else has changed it."""
-        if getattr(self._module, self._name) is self.original:
+        if vars(self._module).get(self._name) is self._original:
             setattr(self._module, self._name, self._front)
 
     def undo(self) -> None:
         """Puts the function back, unless somebody else has changed it meanwhile."""
-        if getattr(self._module, self._name) is self._front:
-            setattr(self._module, self._name, self.original)
+        if vars(self._module).get(self._name) is self._front:
+            setattr(self._module, self._name, self._original)

@@ -11,23 +11,23 @@ from .. import switch
 from ..array import StandInArray, become_real, of_stand_in, record_function
 from ..call import attempt
 from ..image import StandInImage
-from .front import Front
+from .swap import Make
 
-__all__ = ["fronts", "swaps"]
+__all__ = ["fronts", "hooks"]
 
 
-def swaps() -> tuple[()]:
+def hooks() -> tuple[()]:
     """numpy's functions are builtins."""
     return ()
 
 
-def fronts() -> tuple[Front, ...]:
+def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of numpy's functions."""
     return (
-        Front(np, "array", _maker("array", _no)),
-        Front(np, "asarray", _maker("asarray", _yes)),
-        Front(np, "asanyarray", _maker("asanyarray", _yes)),
-        Front(np, "ascontiguousarray", _maker("ascontiguousarray", _is_contiguous)),
+        (np, "array", _maker("array", _no)),
+        (np, "asarray", _maker("asarray", _yes)),
+        (np, "asanyarray", _maker("asanyarray", _yes)),
+        (np, "ascontiguousarray", _maker("ascontiguousarray", _is_contiguous)),
     )
 
 

@@ -18,9 +18,9 @@ from PIL import Image
 from .... import _steps
 from .. import opencv, switch
 from ..array import Picture, StandInArray, become_real, of_pixels, record_function, record_pixels
-from .front import Front
+from .swap import Make
 
-__all__ = ["fronts", "swaps"]
+__all__ = ["fronts", "hooks"]
 
 _SIDE_MAX = 1 << 20
 _WARP_SIDE_MAX, _WARP_REACH = 1 << 15, 1 << 20
@@ -55,12 +55,12 @@ _FUSED_CONVERSIONS = {
 }
 
 
-def swaps() -> tuple[()]:
+def hooks() -> tuple[()]:
     """OpenCV's functions are builtins."""
     return ()
 
 
-def fronts() -> tuple[Front, ...]:
+def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of OpenCV's functions. Of one whose pixels are not known nothing is recorded."""
     made = {
         "cvtColor": _recorded(_converted),
@@ -79,9 +79,9 @@ def fronts() -> tuple[Front, ...]:
         made |= {"imread": _imread, "imdecode": _imdecode}
     parts = [each for each in vars(cv2).values() if isinstance(each, ModuleType) and each.__name__.startswith("cv2.")]
     return (
-        *(Front(cv2, name, made.get(name, _of_real_arrays)) for name in _builtins(cv2)),
-        *(Front(part, name, _of_real_arrays) for part in parts for name in _builtins(part)),
-        Front(cv2.CLAHE, "apply", _of_real_arrays),
+        *((cv2, name, made.get(name, _of_real_arrays)) for name in _builtins(cv2)),
+        *((part, name, _of_real_arrays) for part in parts for name in _builtins(part)),
+        (cv2.CLAHE, "apply", _of_real_arrays),
     )
 
 

@@ -16,26 +16,33 @@ from ..array import StandInArray, pixels_of
 from ..array import become_real as array_becomes_real
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, opened, stand_in
 from ..recipe import Source
-from .swap import Swap
+from .swap import Hook
 
-__all__ = ["from_array", "record_border", "swaps"]
+__all__ = ["from_array", "hooks", "record_border"]
 
 _ORIENTATION = 0x0112
 
+# What stand-ins do instead of images. All others an image does itself, real by then.
+_METHODS = tuple(
+    name
+    for name, value in vars(StandInImage).items()
+    if name in vars(Image.Image) and getattr(value, "__qualname__", "").startswith(StandInImage.__qualname__)
+)
 
-def swaps() -> tuple[Swap, ...]:
+
+def hooks() -> tuple[Hook, ...]:
     """What is hooked of Pillow."""
     return (
-        Swap(Image.open, _open),
-        Swap(Image.fromarray, from_array),
-        Swap(Image.frombytes, _of_buffer),
-        Swap(Image.frombuffer, _of_buffer),
-        Swap(ImageOps.expand, _expand),
-        Swap(ImageOps.exif_transpose, _exif_transpose),
-        Swap(ImageOps.autocontrast, _autocontrast),
-        Swap(ImageOps.equalize, _equalize),
-        *(Swap(vars(kind)["__init__"], partial(_enhancer, kind)) for kind in _ENHANCERS),
-        Swap(ImageEnhance._Enhance.enhance, _enhance),
+        Hook(Image, "open", _open, (Image.Image,), _METHODS),
+        Hook(Image, "fromarray", from_array, (Image.Image,), _METHODS),
+        Hook(Image, "frombytes", _of_buffer),
+        Hook(Image, "frombuffer", _of_buffer),
+        Hook(ImageOps, "expand", _expand),
+        Hook(ImageOps, "exif_transpose", _exif_transpose),
+        Hook(ImageOps, "autocontrast", _autocontrast),
+        Hook(ImageOps, "equalize", _equalize),
+        *(Hook(kind, "__init__", partial(_enhancer, kind)) for kind in _ENHANCERS),
+        Hook(ImageEnhance._Enhance, "enhance", _enhance),
     )
 
 
@@ -164,13 +171,13 @@ def _expand(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _exif_transpose(original: Callable[..., Any]) -> Callable[..., Any]:
-    def exif_transpose(image: Any, *, in_place: bool) -> Any:
+    def exif_transpose(image: Any, **options: bool) -> Any:  # before Pillow 9.4 there are none
         if switch.current() is not None and type(image) is StandInImage:
             if image.__dict__["_recipe"].before is None and image.getexif().get(_ORIENTATION, 1) == 1:
                 made = image.copy()
-                return None if in_place else made
+                return None if options.get("in_place") else made
             become_real(image, "ImageOps.exif_transpose")
-        return original(image, in_place=in_place)
+        return original(image, **options)
 
     return exif_transpose
 

@@ -5,34 +5,76 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Swap"]
+from ....plan.calls import Calls, calls_of
+from ....plan.originals import exchanged, unwrapped
+
+__all__ = ["Hook", "LeftAloneError", "Swap"]
+
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class LeftAloneError(Exception):
+    """Why nothing is put in front of a function."""
+
+
+class Hook(NamedTuple):
+    """What is to stand in front of a function.
+
+    owner, name     the module or class, and the function's name there
+    make            the function, under another identity -> what stands in front of it
+    classes, names  what stand-ins do instead of objects of these classes: these methods
+    """
+
+    owner: Any
+    name: str
+    make: Make
+    classes: tuple[type, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The function's full name."""
+        return f"{self.owner.__module__}.{self.owner.__qualname__}.{self.name}" if isinstance(self.owner, type) else (
+            f"{self.owner.__name__}.{self.name}"
+        )  # fmt: skip
+
+    @property
+    def calls(self) -> Calls:
+        """All that the function calls, or what stands in front of it leaves out."""
+        return calls_of(((self.owner, self.name),), self.classes, self.names)
 
 
 class Swap:
-    """A Python function, and what stands in front of it while it is installed.
+    """A Python function of a library, and what stands in front of it while it is installed.
 
-    original  the function as it was, under another identity: calling it never meets the replacement
+    Raises LeftAloneError if the library has no such function, or one that takes other arguments, and if the user has
+    replaced it, or anything that it calls.
     """
 
-    def __init__(self, function: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        if not isinstance(function, FunctionType):
-            raise TypeError(f"{function!r} is no plain function")
+    def __init__(self, hook: Hook) -> None:
+        function = unwrapped(vars(hook.owner).get(hook.name))
+        if function is None:
+            raise LeftAloneError("this version has no such function")
+        replaced = hook.calls.look()
+        if replaced:
+            raise LeftAloneError(f"{replaced} was replaced")
+        if type(function) is not FunctionType:
+            raise LeftAloneError(f"it is a {type(function).__name__} in this version")
         self._function = function
         self._code: CodeType = function.__code__
-        self.original = FunctionType(
+        original = FunctionType(
             function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
         )
-        self.original.__kwdefaults__ = function.__kwdefaults__
-        self._replacement = make(self.original)
-        self._key = f"__goloader_{function.__qualname__.replace('.', '_')}"
-        self._front = _front(function, self._key)
+        original.__kwdefaults__ = function.__kwdefaults__
+        self._front = _front(function, hook.make(original))
+        exchanged[id(self._front)] = self._code
 
     def install(self) -> None:
-        """From now on callers of the function get the replacement."""
-        self._function.__globals__[self._key] = self._replacement
-        self._function.__code__ = self._front
+        """From now on callers of the function get the replacement, unless somebody else has changed it."""
+        if self._function.__code__ is self._code:
+            self._function.__code__ = self._front
 
     def undo(self) -> None:
         """Puts the function back as it was, unless somebody else has changed it meanwhile."""
@@ -40,10 +82,18 @@ class Swap:
             self._function.__code__ = self._code
 
 
-def _front(function: FunctionType, key: str) -> CodeType:
-    """Code with the function's own parameters and closure that calls what its module knows as `key`."""
+_KEY = "__goloader_replacement"
+
+
+def _front(function: FunctionType, replacement: Callable[..., Any]) -> CodeType:
+    """Code with the function's own parameters and closure that calls the replacement, which stands in it as a constant.
+
+    It says that it is at the function's place, so that whoever looks for the source finds the function's own.
+    """
     declared, passed = [], []
+    given: list[None] = []
     star = False
+    options: dict[str, None] = {}
     for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             declared.append(f"*{name}")
@@ -58,14 +108,22 @@ def _front(function: FunctionType, key: str) -> CodeType:
                 star = True
             declared.append(name)
             passed.append(f"{name}={name}")
+            options[name] = None
         else:
             declared.append(name)
             passed.append(name)
+            given.append(None)
+    try:
+        inspect.signature(replacement).bind(*given, **options)
+    except TypeError:
+        raise LeftAloneError(f"it takes other arguments in this version: {', '.join(declared)}") from None
     # Code is exchanged only for such as has the same names of a closure.
     closed = ", ".join(function.__code__.co_freevars)
     text = f"def make({closed}):\n def {function.__name__}({', '.join(declared)}):\n"
-    text += f"  if 0: {closed or 0}\n  return {key}({', '.join(passed)})\n return {function.__name__}\n"
+    text += f"  {_KEY} = {_KEY!r}\n  if 0: {closed or 0}\n  return {_KEY}({', '.join(passed)})\n"
+    text += f" return {function.__name__}\n"
     scope: dict[str, Any] = {}
-    exec(compile(text, "<goloader hook>", "exec"), scope)
+    exec(compile(text, function.__code__.co_filename, "exec"), scope)
     code: CodeType = scope["make"](*function.__code__.co_freevars).__code__
-    return code
+    constants = tuple(replacement if each == _KEY else each for each in code.co_consts)
+    return code.replace(co_consts=constants, co_firstlineno=function.__code__.co_firstlineno)

@@ -13,15 +13,14 @@ from .. import switch
 from ..array import StandInArray, become_real, record_function, to_tensor
 from ..call import attempt
 from ..tensor import StandInTensor
-from .front import Front
-from .swap import Swap
+from .swap import Hook, Make
 
-__all__ = ["fronts", "swaps"]
+__all__ = ["fronts", "hooks"]
 
 
-def swaps() -> tuple[Swap, ...]:
+def hooks() -> tuple[Hook, ...]:
     """What is hooked of torch."""
-    return (Swap(collate.collate_tensor_fn, _collate_tensor_fn),)
+    return (Hook(collate, "collate_tensor_fn", _collate_tensor_fn),)
 
 
 def _collate_tensor_fn(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,12 +32,12 @@ def _collate_tensor_fn(original: Callable[..., Any]) -> Callable[..., Any]:
     return collate_tensor_fn
 
 
-def fronts() -> tuple[Front, ...]:
+def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of torch's functions."""
     return (
-        Front(torch, "from_numpy", _from_numpy),
-        Front(torch, "as_tensor", _as_tensor),
-        Front(torch, "tensor", _tensor),
+        (torch, "from_numpy", _from_numpy),
+        (torch, "as_tensor", _as_tensor),
+        (torch, "tensor", _tensor),
     )
 
 

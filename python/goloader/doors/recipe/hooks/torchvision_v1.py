@@ -23,25 +23,25 @@ from ..tensor import StandInTensor, record_function, tensor_of
 from ..value import of_image
 from . import blur
 from .pillow import from_array, record_border
-from .swap import Swap
+from .swap import Hook
 
-__all__ = ["swaps"]
+__all__ = ["hooks"]
 
 
-def swaps() -> tuple[Swap, ...]:
+def hooks() -> tuple[Hook, ...]:
     """What is hooked of torchvision."""
     return (
-        Swap(functional.to_tensor, _tensor_maker("to_tensor")),
-        Swap(functional.pil_to_tensor, _tensor_maker("pil_to_tensor")),
-        Swap(functional.convert_image_dtype, _convert_image_dtype),
-        Swap(functional.normalize, _normalize),
-        Swap(_functional_pil.pad, _pad),
-        Swap(_functional_pil.to_grayscale, _to_grayscale),
-        Swap(_functional_pil.adjust_hue, _adjust_hue),
-        Swap(utils._Image_fromarray, from_array),  # to_pil_image's
-        Swap(RandomResizedCrop.get_params, _get_params),
-        Swap(functional.resized_crop, _resized_crop),
-        Swap(functional.gaussian_blur, blur.of_image(_functional_tensor._get_gaussian_kernel1d)),
+        Hook(functional, "to_tensor", _tensor_maker("to_tensor")),
+        Hook(functional, "pil_to_tensor", _tensor_maker("pil_to_tensor")),
+        Hook(functional, "convert_image_dtype", _convert_image_dtype),
+        Hook(functional, "normalize", _normalize),
+        Hook(_functional_pil, "pad", _pad),
+        Hook(_functional_pil, "to_grayscale", _to_grayscale),
+        Hook(_functional_pil, "adjust_hue", _adjust_hue),
+        Hook(utils, "_Image_fromarray", from_array),  # to_pil_image's
+        Hook(RandomResizedCrop, "get_params", _get_params),
+        Hook(functional, "resized_crop", _resized_crop),
+        Hook(functional, "gaussian_blur", blur.of_image(_functional_tensor, "_get_gaussian_kernel1d")),
     )
 
 

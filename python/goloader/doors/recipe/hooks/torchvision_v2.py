@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
@@ -30,33 +30,31 @@ from ..session import Session
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
 from ..value import of_image
 from . import blur
-from .swap import Swap
+from .swap import Hook
 
-__all__ = ["swaps"]
+__all__ = ["hooks", "settle"]
 
 _FILTERS = {"bilinear": 16, "bicubic": 17, "nearest": 18}  # core/recipe.Filter
 
 
-def swaps() -> tuple[Swap, ...]:
+def hooks() -> tuple[Hook, ...]:
     """What is hooked of torchvision."""
     return (
-        Swap(io.read_image, _read_image),
-        Swap(io.decode_image, _decode_image),
-        Swap(_geometry.resize_image, _resize_image),
-        Swap(_geometry.pad_image, _pad_image),
-        Swap(functional_misc._gaussian_blur_image_pil, blur.of_image(functional_misc._get_gaussian_kernel1d)),
-        Swap(functional_misc.gaussian_blur_image, _gaussian_blur_image),
-        Swap(_color._rgb_to_grayscale_image, _grey),
-        Swap(_color.adjust_brightness_image, _blended("brightness")),
-        Swap(_color.adjust_contrast_image, _blended("contrast")),
-        Swap(_color.adjust_saturation_image, _blended("saturation")),
-        Swap(_color.adjust_sharpness_image, _blended("sharpness")),
-        Swap(_color.adjust_hue_image, _hue),
-        Swap(_color.autocontrast_image, _by_levels("autocontrast")),
-        Swap(_color.equalize_image, _by_levels("equalize")),
-        Swap(tv_tensors.TVTensor._to_tensor, _to_tensor),
-        Swap(_misc.ToDtype.transform, _to_dtype),
-        Swap(_utils._get_fill, _get_fill),
+        Hook(io, "read_image", _read_image),
+        Hook(io, "decode_image", _decode_image),
+        Hook(_geometry, "resize_image", _resize_image),
+        Hook(_geometry, "pad_image", _pad_image),
+        Hook(functional_misc, "_gaussian_blur_image_pil", blur.of_image(functional_misc, "_get_gaussian_kernel1d")),
+        Hook(functional_misc, "gaussian_blur_image", _gaussian_blur_image),
+        Hook(_color, "_rgb_to_grayscale_image", _grey),
+        Hook(_color, "adjust_brightness_image", _blended("brightness")),
+        Hook(_color, "adjust_contrast_image", _blended("contrast")),
+        Hook(_color, "adjust_saturation_image", _blended("saturation")),
+        Hook(_color, "adjust_sharpness_image", _blended("sharpness")),
+        Hook(_color, "adjust_hue_image", _hue),
+        Hook(_color, "autocontrast_image", _by_levels("autocontrast")),
+        Hook(_color, "equalize_image", _by_levels("equalize")),
+        *_TV_TENSORS,
     )
 
 
@@ -79,11 +77,6 @@ class _StandInTVTensor(StandInTensor):
             return over(made.memory, made.layout_, cls)
         return made
 
-    @classmethod
-    def wrap(cls, tensor: Any, like: Any, **options: Any) -> Any:
-        """As tv_tensors have it; `tensor` may have become real."""
-        return tensor.as_subclass(cls.real_class)
-
 
 class StandInTVImage(_StandInTVTensor, tv_tensors.Image):  # type: ignore[misc]
     """A tv_tensors.Image that nobody has made yet."""
@@ -97,8 +90,26 @@ class StandInTVMask(_StandInTVTensor, tv_tensors.Mask):  # type: ignore[misc]
     real_class = tv_tensors.Mask
 
 
-CLASSES.update({kind.real_class: kind for kind in (StandInTVImage, StandInTVMask)})
+def settle(standing: Container[str]) -> None:
+    """There are stand-ins for tv_tensors only with all hooks for what would take them for something else."""
+    for kind in (StandInTVImage, StandInTVMask):
+        if all(hook.text in standing for hook in _TV_TENSORS):
+            CLASSES[kind.real_class] = kind
+        else:
+            CLASSES.pop(kind.real_class, None)
+
+
 _KEEPS_CLASS = returned._FORCE_TORCHFUNCTION_SUBCLASS
+
+
+def _wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(*wrappee: Any, **options: Any) -> Any:  # its own parameters are behind a decorator in some versions
+        like = options.get("like")
+        if isinstance(like, _StandInTVTensor) and len(wrappee) == 1:
+            return wrappee[0].as_subclass(like.real_class)
+        return original(*wrappee, **options)
+
+    return wrap
 
 
 def _to_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,6 +144,14 @@ def _get_fill(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(fill_dict, inpt_type)
 
     return get_fill
+
+
+_TV_TENSORS = (
+    Hook(tv_tensors, "wrap", _wrap),
+    Hook(tv_tensors.TVTensor, "_to_tensor", _to_tensor),
+    Hook(_misc.ToDtype, "transform", _to_dtype),
+    Hook(_utils, "_get_fill", _get_fill),
+)
 
 
 # ---- files
@@ -325,7 +344,7 @@ def _blurred(original: Any, image: StandInTensor, counts: Any, sigma: Any, sessi
     shown = bytes_of(image)
     if shown is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
         return None
-    step = blur.blur_step(functional_misc._get_gaussian_kernel1d, counts, sigma, shown.size, shown.mode)
+    step = blur.blur_step(functional_misc, "_get_gaussian_kernel1d", counts, sigma, shown.size, shown.mode)
     if step is None:
         return None
     counts, sigma = blur.kept(counts), blur.kept(sigma)

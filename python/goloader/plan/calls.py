@@ -1,0 +1,348 @@
+"""What a function or class of a library would call on its way, and whether all of it is as the library ships it.
+
+Read from bytecode: names are looked up where the code would look them up; an attribute of an object that nobody knows
+is looked up in every class that the code may have made objects of. So more may be found than is ever called, never
+less, but for what a library keeps in tables, of which those that matter are named here.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
+from operator import attrgetter, is_
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from .originals import as_shipped, bound_as_shipped, code_of, is_module, module_of, mro_of, operations, unwrapped
+from .refusal import RefusalError
+
+__all__ = ["Calls", "calls_of", "check_calls"]
+
+# Whose functions are read. Those of others are only looked at themselves.
+_READ = {"PIL", "albucore", "albumentations", "torchvision"}
+_READ_MODULES = {"torch.nn.modules.container", "torch.nn.modules.module"}
+# Methods that are called without being named.
+_UNNAMED = (
+    "__call__",
+    "__enter__",
+    "__exit__",
+    "__getattr__",
+    "__getattribute__",
+    "__getitem__",
+    "__init__",
+    "__len__",
+    "__new__",
+    "__torch_function__",
+)
+_NOTHING: Any = object()
+_CODE, _DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__")
+
+
+class Calls:
+    """All that some functions and classes may call.
+
+    Nothing that is found there is ever called, or compared by rules of its own.
+    """
+
+    def __init__(self, roots: Iterable[tuple[Any, str]], classes: Iterable[type], names: Iterable[str]) -> None:
+        self._bound: dict[int, _Scope] = {}
+        self._functions: dict[FunctionType, None] = {}
+        self._classes: dict[type, None] = {}
+        self._names = dict.fromkeys((*_UNNAMED, *names))
+        self._looked_up: set[tuple[type, str]] = set()
+        self._work: list[FunctionType] = []
+        self.replaced = ""
+        for owner, name in roots:
+            self._find(owner, name)
+        for kind in classes:
+            self._reach(kind)
+        while not self.replaced and (self._work or self._look_up()):
+            if self._work:
+                self._follow(self._work.pop())
+        functions = tuple(self._functions)
+        self._codes = (functions, tuple(map(code_of, functions)))
+        self._defaults = (functions, tuple(map(_DEFAULTS, functions)))
+        # These can be changed in place; few functions have them.
+        self._options = [
+            (each, each.__kwdefaults__, {**each.__kwdefaults__}) for each in functions if each.__kwdefaults__
+        ]
+        self._look_at = [
+            (each.mapping.get, tuple(each.values), tuple(each.values.values()), each) for each in self._bound.values()
+        ]
+
+    def look(self) -> str:
+        """What of it somebody has replaced, by its name; "" if all is as it was found. Some 100 us."""
+        if self.replaced:
+            return self.replaced
+        for get, names, values, scope in self._look_at:
+            if not all(map(is_, map(get, names, repeat(_NOTHING)), values)):
+                return next(
+                    f"{scope.name}.{name}" for name, was in scope.values.items() if get(name, _NOTHING) is not was
+                )
+        functions, codes = self._codes
+        if not all(map(is_, map(_CODE, functions), codes)):  # those of our own hooks, perhaps
+            for function, code in zip(functions, codes, strict=True):
+                if code_of(function) is not code:
+                    return _name_of(function)
+        functions, defaults = self._defaults
+        if not all(map(is_, map(_DEFAULTS, functions), defaults)):
+            return next(
+                _name_of(each) for each, was in zip(*self._defaults, strict=True) if each.__defaults__ is not was
+            )
+        for function, options, items in self._options:
+            now = function.__kwdefaults__
+            if now is not options or list(now) != list(items) or not all(map(is_, now.values(), items.values())):
+                return _name_of(function)
+        return ""
+
+    def _keep(self, mapping: Mapping[Any, Any], of: str, key: Any, value: Any) -> bool:
+        """Notes what a name has to stand for; False if that was noted before."""
+        scope = self._bound.get(id(mapping))
+        if scope is None:
+            scope = self._bound[id(mapping)] = _Scope(mapping, of, {})
+        if key in scope.values:
+            return False
+        scope.values[key] = value
+        return True
+
+    def _find(self, owner: Any, name: str) -> None:
+        """What a module or a class has by a name may be called."""
+        if not is_module(owner):
+            self._find_in(owner, name)
+        elif (
+            name in vars(owner)
+            and not _is_data(vars(owner)[name])
+            and self._keep(vars(owner), owner.__name__, name, vars(owner)[name])
+        ):
+            self._check(owner, name, vars(owner)[name])
+
+    def _find_in(self, kind: type, name: str) -> None:
+        found = _lookup(kind, name)
+        if found is None and name not in ("__call__", "__getattr__", "__getattribute__"):
+            return
+        for base in _mro(kind):
+            members = _members(base)
+            value = members.get(name, _NOTHING)
+            if value is not _NOTHING and _is_data(value):
+                return
+            if self._keep(members, f"{base.__module__}.{base.__qualname__}", name, value) and base is found:
+                self._check(base, name, value)
+            if base is found:
+                return
+
+    def _check(self, owner: Any, name: str, value: Any) -> None:
+        if _is_shipped(owner, name, value):
+            self._reach(value)
+        else:
+            self.replaced = self.replaced or f"{_name_of(owner)}.{name}"
+
+    def _reach(self, value: Any) -> None:
+        """Something may be called."""
+        inner = unwrapped(value)
+        if type(inner) is functools._lru_cache_wrapper:
+            inner = vars(inner).get("__wrapped__")
+        if type(inner) is FunctionType:
+            if inner not in self._functions:
+                self._functions[inner] = None
+                if _is_read(str(inner.__globals__.get("__name__"))):
+                    self._work.append(inner)
+        elif issubclass(type(inner), type) and _is_read(module_of(inner)):
+            self._classes[inner] = None
+
+    def _look_up(self) -> bool:
+        """Looks all names up in all classes; True if there is something new to be read."""
+        for kind in tuple(self._classes):
+            for name in tuple(self._names):
+                if (kind, name) not in self._looked_up:
+                    self._looked_up.add((kind, name))
+                    self._find_in(kind, name)
+        return bool(self._work)
+
+    def _follow(self, function: FunctionType) -> None:
+        uses = _uses(function)
+        for owner, name in uses.found:
+            self._find(owner, name)
+        self._names.update(uses.names)
+        for value in uses.closed_over:
+            self._reach(value)
+        for table, key, value in _tables(function):
+            if self._keep(table, f"the table of {_name_of(function)}", key, value):
+                for each in value if type(value) is tuple else (value,):
+                    if type(each) is FunctionType and not as_shipped(each):
+                        self.replaced = self.replaced or f"what {_name_of(function)} calls for {key}"
+                    self._reach(each)
+
+
+class _Scope(NamedTuple):
+    """A module, class or table, its name, and what is found in it."""
+
+    mapping: Mapping[Any, Any]
+    name: str
+    values: dict[Any, Any]
+
+
+class _Uses(NamedTuple):
+    """What the code of a function uses.
+
+    found        names in modules and classes
+    names        of attributes, of objects that nobody knows
+    closed_over  what stands in its closure
+    """
+
+    found: dict[tuple[Any, str], None]
+    names: dict[str, None]
+    closed_over: list[Any]
+
+
+@functools.cache
+def _uses(function: FunctionType) -> _Uses:
+    uses = _Uses({}, {}, [])
+    module = sys.modules[function.__globals__["__name__"]]
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    work: list[CodeType] = [code_of(function)]
+    while work:
+        code = work.pop()
+        work += [each for each in code.co_consts if type(each) is CodeType]
+        known = _NOTHING
+        for operation, argument, name in operations(code):
+            before, known = known, _NOTHING
+            if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
+                before = module if name in vars(module) else builtins
+            elif operation in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
+                known = _content(cells, code, argument)
+                uses.closed_over.append(known)
+                continue
+            elif operation == "IMPORT_NAME":
+                known = sys.modules.get(name, _NOTHING)
+                continue
+            elif operation not in ("IMPORT_FROM", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+                continue
+            if is_module(before):
+                if name in vars(before):
+                    uses.found[before, name] = None
+                    known = vars(before)[name]
+            elif issubclass(type(before), type) and _lookup(before, name) is not None:
+                uses.found[before, name] = None
+            else:
+                uses.names[name] = None
+    return uses
+
+
+def _content(cells: dict[str, Any], code: CodeType, argument: int) -> Any:
+    """What a cell of the function's own closure holds."""
+    if sys.version_info >= (3, 11):
+        inner = (name for name in code.co_cellvars if name not in code.co_varnames)
+        names = (*code.co_varnames, *inner, *code.co_freevars)
+    else:
+        names = (*code.co_cellvars, *code.co_freevars)
+    name = names[argument]
+    try:
+        return cells[name].cell_contents if name in cells else _NOTHING
+    except ValueError:  # it is empty
+        return _NOTHING
+
+
+@functools.cache
+def _mro(kind: type) -> tuple[type, ...]:
+    """A class and its bases, as far as they are read."""
+    return tuple(base for base in mro_of(kind) if _is_read(module_of(base)))
+
+
+def _lookup(kind: type, name: str) -> type | None:
+    """The class that has a name, of a class and its bases."""
+    return next((base for base in _mro(kind) if name in _members(base)), None)
+
+
+@functools.cache
+def _members(kind: type) -> Mapping[str, Any]:
+    # One object a class, which stays.
+    return vars(kind)
+
+
+_shipped: dict[tuple[int, str], tuple[Any, ...]] = {}
+
+
+def _is_shipped(owner: Any, name: str, value: Any) -> bool:
+    """bound_as_shipped, remembered for as long as a function stays what it is."""
+    inner = unwrapped(value)
+    now = (
+        owner,
+        value,
+        *((code_of(inner), inner.__defaults__, inner.__kwdefaults__) if type(inner) is FunctionType else ()),
+    )
+    known = _shipped.get((id(owner), name), ())
+    if len(known) != len(now) or not all(map(is_, known, now)):
+        if not bound_as_shipped(owner, name, value):
+            return False
+        _shipped[id(owner), name] = now
+    return True
+
+
+def _is_read(module: str) -> bool:
+    return module.partition(".")[0] in _READ or module in _READ_MODULES
+
+
+def _is_data(value: Any) -> bool:
+    """True for settings and the like, which are anybody's to change."""
+    kind = type(value)
+    if kind not in _is_data_kind:
+        has = {name for base in mro_of(kind) for name in ("__call__", "__get__") if name in vars(base)}
+        _is_data_kind[kind] = not has and not is_module(value)
+    return _is_data_kind[kind]
+
+
+_is_data_kind: dict[type, bool] = {}
+
+
+def _name_of(value: Any) -> str:
+    if is_module(value):
+        return str(value.__name__)
+    return f"{value.__globals__['__name__'] if type(value) is FunctionType else module_of(value)}.{value.__qualname__}"
+
+
+def _tables(function: FunctionType) -> Iterator[tuple[Mapping[Any, Any], Any, Any]]:
+    """What a library keeps in tables that a function looks into: the table, a key, and what is there."""
+    module = str(function.__globals__.get("__name__"))
+    if module == "PIL.Image" and function.__name__ == "open":
+        image: Any = sys.modules[module]
+        image.preinit()
+        for table, names in ((image.OPEN, ("JPEG", "PNG")), (image.DECODERS, ("jpeg", "zip"))):
+            for name in names:
+                yield table, name, table.get(name, _NOTHING)
+    if module.startswith("torchvision.transforms.v2.functional."):
+        utils = sys.modules.get("torchvision.transforms.v2.functional._utils")
+        kernels = {} if utils is None else vars(utils).get("_KERNEL_REGISTRY", {}).get(function, {})
+        for kind, kernel in kernels.items():
+            yield kernels, kind, kernel
+
+
+_known: dict[Any, Calls] = {}
+
+
+def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (), names: tuple[str, ...] = ()) -> Calls:
+    """All that may be called by way of these.
+
+    roots           (a module or class, a name in it)
+    classes, names  objects of these classes, and what of them is called besides what is called without being named
+    """
+    key = (roots, classes, names)
+    calls = _known.get(key)
+    if calls is None:
+        calls = Calls(roots, classes, names)
+        if calls.replaced:
+            _uses.cache_clear()  # what was read leads to the replacement, which may be gone next time
+        else:
+            _known[key] = calls
+    return calls
+
+
+def check_calls(
+    what: str, roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (), names: tuple[str, ...] = ()
+) -> None:
+    """Raises RefusalError if somebody replaced any of these calls, for a source of that name."""
+    replaced = calls_of(roots, classes, names).look()
+    if replaced:
+        raise RefusalError("source", what, f"{replaced} was replaced", "FUNCTION_REPLACED")
