@@ -149,10 +149,10 @@ def __getattr__(name: str) -> Any:
     if name == "transforms" or name in _HOME:
         try:
             home = import_module(_HOME.get(name, ".transforms"), __name__)
+            return home if name == "transforms" else getattr(home, name)
         except AttributeError as error:
             # Of an import that failed, Python would only say "cannot import name".
             raise ImportError(f"goloader.{name} cannot be imported: {error}", name=__name__) from error
-        return home if name == "transforms" else getattr(home, name)
     if name in __all__ or name == "_DatasetKind" or _newly_in_torch(name):
         from torch.utils import data
 

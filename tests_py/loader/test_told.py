@@ -117,7 +117,7 @@ def test_a_class_that_turns_out_to_have_nothing_to_record_is_an_error_from_then_
     assert not warned(lambda: list(loader))
     with pytest.raises(goloader.FallbackError) as raised:
         iter(loader)
-    assert raised.value.codes == ("CODE_UNREAD", "RECORDING_ENDED")
+    assert raised.value.codes == ("CODE_UNREAD", "NO_GAIN")
     assert loader.explain().codes == raised.value.codes
 
 

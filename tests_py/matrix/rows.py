@@ -45,28 +45,26 @@ class Row:
 ROWS = (
     Row(
         "oldest", "3.10", torch="==2.4.1", torchvision="==0.19.1", pillow="==9.5.0", numpy="==1.26.*",
-        opencv="==4.8.*", albumentations="==1.4.*", doors=(1, 3),
+        opencv="==4.8.*", albumentations="==1.4.*",
     ),
     Row(
         "torch-2.6", "3.11", torch="==2.6.0", torchvision="==0.21.0", pillow="==11.1.0", numpy="==2.1.*",
-        opencv="==4.10.*", doors=(1, 3),
+        opencv="==4.10.*",
     ),
     Row(
         "torch-2.7", "3.11", torch="==2.7.1", torchvision="==0.22.1", pillow="==11.3.0", numpy="==2.2.*",
-        opencv="==4.12.*", doors=(1, 3),
+        opencv="==4.12.*",
     ),
     Row(
         "middle", "3.11", torch="==2.8.0", torchvision="==0.23.0", pillow="==11.3.0", numpy="==2.3.*",
-        doors=(1, 3),
     ),
     Row(
         "torch-2.9", "3.12", torch="==2.9.1", torchvision="==0.24.1", pillow="==12.0.0", numpy="==2.3.*",
-        doors=(1, 3),
     ),
-    Row("newest", "3.13", doors=(1, 3)),
-    Row("pillow-12.2", "3.11", pillow="==12.2.0", doors=(3,)),
+    Row("newest", "3.13"),
+    Row("pillow-12.2", "3.11", pillow="==12.2.0"),
     Row("pillow-simd", "3.11", image="pillow-simd", doors=(3,)),
-    Row("python-3.14", "3.14", doors=(1, 3)),
-    Row("threads-3.13", "3.13t", albumentations=None, doors=(1, 3)),
-    Row("threads-3.14", "3.14t", albumentations=None, doors=(1, 3)),
+    Row("python-3.14", "3.14"),
+    Row("threads-3.13", "3.13t", albumentations=None),
+    Row("threads-3.14", "3.14t", albumentations=None),
 )  # fmt: skip

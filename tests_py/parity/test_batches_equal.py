@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2, 3])
         {"batch_size": None, "shuffle": True},
         {"batch_size": None},
     ],
-    ids=str,
+    ids=lambda how: re.sub(" at 0x[0-9a-f]+", "", str(how)),
 )
 def test_three_epochs_with_draws_of_the_user_between(
     dataset: ImageFolder, num_workers: int, how: dict[str, Any]

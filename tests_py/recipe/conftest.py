@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent / "gallery"))
 
 import photos
 
-from goloader.doors.recipe import hooks, record, trial, value
+from goloader import _told
+from goloader.doors.recipe import hooks, value
 from goloader.doors.recipe.escape import without_stand_ins
 from goloader.doors.recipe.fetch import finish
 from goloader.doors.recipe.native import CoreNative
@@ -27,12 +28,14 @@ from goloader.plan.datasets.own import OwnCode
 
 @pytest.fixture(autouse=True)
 def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images of a few pixels may take longer with stand-ins; their batches are compared all the same. Trials are
-    waited for, so that it is known which batches are recorded."""
-    monkeypatch.setattr(trial, "_SHARE_MAX", 1e9)
-    monkeypatch.setattr(trial, "_LONGER_MAX", 1e9)
-    monkeypatch.setattr(record, "WAIT_S", 60.0)
+    """Images of a few pixels may take longer from the core; their batches are compared all the same."""
     monkeypatch.setattr(value, "_PIXELS_MIN", 0)
+
+
+@pytest.fixture(autouse=True)
+def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What users are told once is told in each test."""
+    monkeypatch.setattr(_told, "_told", set())
 
 
 @pytest.fixture(autouse=True)

@@ -566,9 +566,7 @@ def epochs(name: str, ours: bool, workers: int) -> list[Any]:
     loader: Any
     if ours:
         import goloader
-        from goloader.doors.recipe import record, trial
 
-        record.WAIT_S, trial._SHARE_MAX, trial._LONGER_MAX = 20.0, 1e9, 1e9
         loader = goloader.DataLoader(dataset, 5, shuffle=True, num_workers=workers, persistent_workers=workers > 0)
     else:
         loader = data.DataLoader(dataset, 5, shuffle=True, num_workers=workers, persistent_workers=workers > 0)

@@ -285,7 +285,7 @@ def test_arrays_in_a_batch_are_real_wherever_they_are(jpeg: str) -> None:
     assert all(type(array) is np.ndarray and array is arrays[0] for array in arrays)
     arrays[0][0, 0, 0] ^= 255
     assert got["tensor"][0, 0, 0] == arrays[0][0, 0, 0]
-    assert made and session.arrays
+    assert made and not session.kept
 
 
 def test_arrays_that_are_kept_become_real_and_are_the_last(jpeg: str) -> None:
@@ -301,7 +301,7 @@ def test_arrays_that_are_kept_become_real_and_are_the_last(jpeg: str) -> None:
     want = keep(jpeg)
     before, held = kept["it"], holder.array
     got, session, _ = traced(keep, jpeg)
-    assert torch.equal(got, want) and not session.arrays
+    assert torch.equal(got, want) and session.kept
     after = kept["it"]
     assert type(after[0]["a"]) is type(after[1][0]) is type(holder.array) is np.ndarray
     assert difference([before, held], [after, holder.array]) is None

@@ -27,6 +27,7 @@ from functools import cache
 from typing import Any
 
 from ..adapters.python import fork_unwarned
+from ..selfcheck import memory
 
 __all__ = ["Page", "begin", "here", "restrict", "run_apart", "touched"]
 
@@ -253,6 +254,7 @@ def _isolate(page: Page, told: int) -> None:
         if fd != told:
             _own(fd)
     os.close(told)  # what follows is nobody's matter but ours
+    memory.writes = False
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LIMIT_S)

@@ -50,7 +50,8 @@ def require(stage: str, *names: str) -> None:
     """Raises RefusalError if a library in use behaves otherwise."""
     other = differing(*names)
     if other is not None:
-        raise RefusalError(stage, *other, "BEHAVIOUR_UNKNOWN")
+        library, why = other
+        raise RefusalError(stage, library, why, "BEHAVIOUR_UNKNOWN")
 
 
 def require_class(each: Any) -> None:

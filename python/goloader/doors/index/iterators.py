@@ -329,7 +329,7 @@ class InlineIterator(_NativeIterator):
     def _adapt(self, run: Run) -> None:
         """Goes on with the dataset as it is now."""
         run.close()
-        self._run = None
+        self._run = self._drawn = None
         decision = choice.decide(self._loader)
         if isinstance(decision, Plan):
             core = choice.core(self._loader, decision)

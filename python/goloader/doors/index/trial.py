@@ -21,7 +21,6 @@ from ..._core import Core
 from ..._native import own_library
 from ...plan import Plan, Refusal
 from .. import sandbox
-from ..recipe.same import difference
 
 if TYPE_CHECKING:
     from ..._loader import DataLoader
@@ -99,6 +98,8 @@ def _versions() -> str:
 
 def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
     """What differs, and in what; "" for nothing, and where the dataset itself fails."""
+    from ..recipe.same import difference  # it needs Pillow
+
     length = plan.length
     indices = sorted({round(place * (length - 1) / (_SAMPLES - 1)) for place in range(_SAMPLES)})
     try:

@@ -19,7 +19,7 @@ from .escape import give_arrays, without_stand_ins
 from .image import StandInImage, is_made, prepare
 from .image import become_real as image_becomes_real
 from .native import CoreNative
-from .record import Made, Record, places
+from .record import KEPT, Made, Record, places
 from .session import Native, Session, TroubleError
 from .switch import recording
 from .tensor import StandInTensor, replace
@@ -66,7 +66,7 @@ class Fetcher:
         else:
             self._record.add(made)
             if session.kept:
-                self._record.stop("trace", *trial.KEPT)
+                self._record.stop("trace", *KEPT)
             return batch
         session.clear()
         return self._again(indices, start, trouble)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ... import _steps
-from ...selfcheck import holds
 from . import header, recipe, switch
 from .recipe import Recipe, Source
 
@@ -164,7 +163,7 @@ def _is_exif_upright(tiff: bytes) -> bool:
 
 def is_known() -> bool:
     """Whether the installed OpenCV decodes files as the core does."""
-    return holds("opencv.decode.jpeg", "opencv.decode.png")
+    return switch.holds("opencv.decode.jpeg", "opencv.decode.png")
 
 
 def fuses() -> bool:

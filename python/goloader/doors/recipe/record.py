@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import _told
 from ...plan.explain import Row, number_of
 from ...plan.refusal import Refusal
-from ..sandbox import Page
+from ..sandbox import LIMIT_S, Page
 from .session import Session
-from .trial import Finding
 
 if TYPE_CHECKING:
     from .shipment import Letter
 
-__all__ = ["CHECK_EVERY", "Made", "Record", "places"]
+__all__ = ["CHECK_EVERY", "KEPT", "WAITS", "Finding", "Made", "Record", "places"]
 
+# Who keeps samples is better off with real ones: why, and the code of it.
+KEPT = "its samples are kept for later, so that they have to be made at once", "SAMPLES_KEPT"
+
+# GOLOADER_TRIAL=wait: batches wait for the answers of trials, and what saves no time is recorded too. Where images are
+# made does not depend on time then.
+WAITS = os.environ.get("GOLOADER_TRIAL") == "wait"
+# How long a batch waits for an answer; batches are made without stand-ins meanwhile.
+WAIT_S = float(LIMIT_S) if WAITS else 0.0
 # Samples between two trials.
 CHECK_EVERY = 4096
-# How long a batch waits for the answer of a trial. It does not: batches are made without stand-ins meanwhile.
-WAIT_S = 0.0
 
 # A dataset for which nothing was native in as many samples goes on without stand-ins.
 _BARREN_SAMPLES = 64
@@ -30,6 +37,23 @@ _BARREN_SAMPLES = 64
 _ATTEMPTS_MAX = 3
 # Lines that are kept.
 _REASONS_MAX = 100
+
+
+class Finding(NamedTuple):
+    """What a trial found.
+
+    off      why nothing may be recorded; None if it may
+    warn     whether the user is to be warned of that
+    failed   the user's own code failed, so that nothing was found out
+    reasons  as a Session's
+    seen     as a Session's
+    """
+
+    off: Refusal | None
+    warn: bool = False
+    failed: bool = False
+    reasons: Sequence[tuple[tuple[str, str], int]] = ()
+    seen: Sequence[tuple[tuple[str, str], int]] = ()
 
 
 @dataclass

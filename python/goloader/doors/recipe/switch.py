@@ -6,14 +6,17 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ...selfcheck import holds as _holds
+from ...selfcheck import value as _value
 
 if TYPE_CHECKING:
     from .hooks.front import Front
     from .session import Session
     from .shipment import Recipes
 
-__all__ = ["current", "fronts", "off", "pack", "packing", "recording"]
+__all__ = ["current", "fronts", "holds", "off", "pack", "packing", "recording", "value"]
 
 # What stands in front of modules' functions while any thread records; set by those who hold the hooks.
 fronts: tuple[Front, ...] = ()
@@ -101,3 +104,15 @@ def packing() -> Recipes | None:
 def pack(recipes: Recipes | None) -> None:
     """From now on recipes of stand-ins go there; None ends it."""
     _local.recipes = recipes
+
+
+def holds(*names: str) -> bool:
+    """Whether behaviours hold (selfcheck), which are tried without stand-ins."""
+    with off():
+        return _holds(*names)
+
+
+def value(name: str) -> Any:
+    """Which variant of a behaviour holds; likewise."""
+    with off():
+        return _value(name)

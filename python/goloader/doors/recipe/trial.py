@@ -6,11 +6,13 @@ code runs once a sample in this process, as with torch, and whatever it leaves b
 
 from __future__ import annotations
 
-import pickle
+import gc
+import io
+import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,47 +23,27 @@ from .. import sandbox
 from ..worker import collate
 from . import hooks
 from .native import WorkerNative
+from .record import KEPT, WAITS, Finding
 from .same import difference
 from .session import Session
 
 if TYPE_CHECKING:
     from .fetch import Fetcher
 
-__all__ = ["KEPT", "Finding", "begin", "generators", "put_back"]
-
-# Who keeps samples is better off with real ones: why, and the code of it.
-KEPT = "its samples are kept for later, so that they have to be made at once", "SAMPLES_KEPT"
+__all__ = ["begin", "generators", "put_back"]
 
 # Samples of a trial.
 SAMPLES = 8
 # Recording has to take less than this share of the CPU time of eager code to go on, and not much longer by the clock.
-_SHARE_MAX = 1.0
-_LONGER_MAX = 3.0
+_SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if WAITS else (1.0, 3.0)
 # Reasons that are told.
 _REASONS_MAX = 20
-
-
-class Finding(NamedTuple):
-    """What a trial found.
-
-    off      why nothing may be recorded; None if it may
-    warn     whether the user is to be warned of that
-    failed   the user's own code failed, so that nothing was found out
-    reasons  as a Session's
-    seen     as a Session's
-    """
-
-    off: Refusal | None
-    warn: bool = False
-    failed: bool = False
-    reasons: Sequence[tuple[tuple[str, str], int]] = ()
-    seen: Sequence[tuple[tuple[str, str], int]] = ()
 
 
 class _Half(NamedTuple):
     """What one of both ways gave.
 
-    batch    pickled
+    batch    as torch saves it
     states   where torch's, Python's and numpy's generators stand
     seconds  of CPU time, and by the clock
     error    what the user's code raised, as text
@@ -150,7 +132,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
 def _difference(eager: _Half, other: _Half) -> str | None:
     if not _same(eager.states, other.states):
         return "the random generators stand elsewhere"
-    return difference(pickle.loads(eager.batch), pickle.loads(other.batch))
+    return difference(_batch(eager), _batch(other))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -182,6 +164,8 @@ def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
             return held
 
         half = _timed(run)
+        if session.living():
+            gc.collect()  # an error that was handled may hold what it came from
         kept = bool(session.living())
         if half.error is None:
             # What is made but once is made now.
@@ -198,5 +182,10 @@ def _timed(run: Callable[[], list[Any]]) -> _Half:
         return _Half(b"", (), (0.0, 0.0), f"{type(error).__name__}: {error}", sandbox.touched())
     seconds = time.process_time() - begun[0], time.perf_counter() - begun[1]
     states = generators()
-    content = pickle.dumps(held.pop(), pickle.HIGHEST_PROTOCOL)
-    return _Half(content, states, seconds, None, sandbox.touched())
+    content = io.BytesIO()
+    torch.save(held.pop(), content)  # pickle alone does not know all dtypes
+    return _Half(content.getvalue(), states, seconds, None, sandbox.touched())
+
+
+def _batch(half: _Half) -> Any:
+    return torch.load(io.BytesIO(half.batch), weights_only=False)

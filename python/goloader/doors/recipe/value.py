@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from ... import _steps
-from ...selfcheck import holds
 from . import switch
 from .constant import Constant
 from .layout import Layout, dense
@@ -405,7 +404,7 @@ def _step_holds(step: bytes) -> bool:
 @lru_cache(maxsize=64)
 def _hold(names: tuple[str, ...]) -> bool:
     with switch.off():
-        return holds(*names)
+        return switch.holds(*names)
 
 
 def _layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:

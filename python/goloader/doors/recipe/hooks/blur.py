@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from .... import _steps
-from ....selfcheck import holds
 from .. import switch
 from ..image import derive, is_plain
 
@@ -47,7 +46,7 @@ def blur_step(module: Any, name: str, kernel_size: Any, sigma: Any, size: tuple[
         return None
     if counts[0] // 2 >= size[0] or counts[1] // 2 >= size[1] or (mode == "L" and min(counts) <= 3):
         return None
-    if not _is_plain_arithmetic() or not holds("torch.convolve"):
+    if not _is_plain_arithmetic() or not switch.holds("torch.convolve"):
         return None
     with switch.off():
         weights, cpu = getattr(module, name), torch.device("cpu")

@@ -21,7 +21,6 @@ from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from .... import _steps
-from ....selfcheck import holds, value
 from .. import header, recipe, switch
 from ..array import StandInArray
 from ..layout import Layout
@@ -226,7 +225,7 @@ def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> 
         wanted = io.ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
     except KeyError:
         return None
-    if source is None or source.mode not in ("L", "RGB") or not holds("torchvision.decode.jpeg"):
+    if source is None or source.mode not in ("L", "RGB") or not switch.holds("torchvision.decode.jpeg"):
         return None
     if wanted is io.ImageReadMode.RGB:
         source.mode = "RGB"
@@ -281,9 +280,9 @@ def _resized(
     if shown is None or mode not in _FILTERS:
         return None
     if mode == "nearest":
-        known = holds("torch.resize.nearest")
+        known = switch.holds("torch.resize.nearest")
     else:
-        known = antialias is True and holds(f"torchvision.resize.{mode}")
+        known = antialias is True and switch.holds(f"torchvision.resize.{mode}")
     if not known:
         return None
     height, width = _geometry._compute_resized_output_size((shown.size[1], shown.size[0]), size=size, max_size=max_size)
@@ -414,10 +413,10 @@ def _coloured(
     session = switch.current()
     if session is None or not isinstance(image, StandInTensor):
         return None
-    shown, fused = bytes_of(image), value("torch.add")
+    shown, fused = bytes_of(image), switch.value("torch.add")
     if shown is None or fused is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
         return None
-    if torch.get_default_dtype() != torch.float32 or not holds(f"torchvision.tensor.{name}"):
+    if torch.get_default_dtype() != torch.float32 or not switch.holds(f"torchvision.tensor.{name}"):
         return None
     if shown.mode != "RGB" and name in ("grey", "saturation", "hue"):
         return None
