@@ -47,4 +47,5 @@ def _take_out(filters: Any) -> None:
 
 
 # A worker warns of its own forks.
-os.register_at_fork(after_in_child=lambda: _take_out(warnings.filters))
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=lambda: _take_out(warnings.filters))

@@ -14,7 +14,6 @@ import mmap
 import os
 import pickle
 import random
-import resource
 import select
 import signal
 import stat
@@ -247,6 +246,12 @@ def _libc() -> Any:
 # Isolation
 
 
+def _limits() -> Any:
+    import resource  # not on Windows, where nothing forks
+
+    return resource
+
+
 def _isolate(page: Page, told: int) -> None:
     global _here
     _here = True
@@ -260,7 +265,7 @@ def _isolate(page: Page, told: int) -> None:
     signal.alarm(LIMIT_S)
     with suppress(OSError):
         os.nice(_NICENESS)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limits().setrlimit(_limits().RLIMIT_CORE, (0, 0))
     _read_only(page)
     _one_thread()
 
@@ -280,7 +285,7 @@ def _open_files() -> list[int]:
     try:
         return [int(name) for name in os.listdir("/proc/self/fd")]
     except OSError:
-        return list(range(min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _MAX_FDS)))
+        return list(range(min(_limits().getrlimit(_limits().RLIMIT_NOFILE)[0], _MAX_FDS)))
 
 
 def _is_regular(fd: int) -> bool:
@@ -362,12 +367,13 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 def restrict() -> Iterator[None]:
     """Within it, nothing outside of this process can be changed, as far as the system lets us. In a child only."""
     _forbid_writing()
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limits = _limits()
+    before = limits.getrlimit(limits.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     sys.addaudithook(_audit)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    limits.setrlimit(limits.RLIMIT_FSIZE, (0, before[1]))
     yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    limits.setrlimit(limits.RLIMIT_FSIZE, before)
 
 
 # Landlock: the system calls' numbers, and all ways to change a file system that its first version knows.

@@ -49,6 +49,7 @@ class _Task:
 
     rows      of the source that the core was given
     indices   as the sampler gave them
+    ours      they were made for torch's own sampler: an array where torch has a list
     batched   they are several
     complete  the core got all of them; not so if one is not an index of the dataset.  torch's workers then load, and
               draw for, the samples before it and fail; so do we
@@ -58,6 +59,7 @@ class _Task:
 
     rows: NDArray[np.int64]
     indices: Any
+    ours: bool
     batched: bool
     complete: bool
     lent: torch.Tensor | None
@@ -66,7 +68,7 @@ class _Task:
     @property
     def asked(self) -> Any:
         """What torch's loader would ask the dataset for."""
-        return self.indices.tolist() if isinstance(self.indices, np.ndarray) else self.indices
+        return self.indices.tolist() if self.ours and isinstance(self.indices, np.ndarray) else self.indices
 
     @property
     def given(self) -> list[Any]:
@@ -131,7 +133,8 @@ class _NativeIterator(ResumableIterator):
     def _task(self, batch: NDArray[np.int64] | Foreign) -> _Task:
         mark = self._sampler_iter.mark()
         rows, indices, complete = self._rows(batch)
-        return _Task(rows, indices, self._auto_collation, complete, self._pinned(len(rows)), mark)
+        ours = isinstance(batch, np.ndarray)
+        return _Task(rows, indices, ours, self._auto_collation, complete, self._pinned(len(rows)), mark)
 
     def _submit(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign) -> None:
         """Raises IndexError, as of a Subset that lists a sample which is not there."""

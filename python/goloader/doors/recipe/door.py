@@ -34,8 +34,11 @@ _records: Beside[DataLoader[Any], Record] = Beside()
 _workshops: Beside[DataLoader[Any], Workshop] = Beside()
 
 
-def refusal(loader: DataLoader[Any]) -> Refusal | None:
-    """Why nothing of this loader may be recorded; None if it may be tried."""
+def refusal(loader: DataLoader[Any], *, hooked: bool = True) -> Refusal | None:
+    """Why nothing of this loader may be recorded; None if it may be tried.
+
+    hooked  look at the functions that are to be hooked, too: 0.1 s when it is first done
+    """
     if not loader.trace:
         return Refusal("loader", "trace=False", "the loader was told so", "TRACE_OFF")
     closed = allowed.closed(2)
@@ -67,7 +70,7 @@ def refusal(loader: DataLoader[Any]) -> Refusal | None:
         return Refusal("loader", "torch.stack", "it was replaced", "FUNCTION_REPLACED")
     if not any(module in sys.modules for module in _OPENERS):
         return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders", "NO_IMAGES")
-    unhooked = hooks.refusal()
+    unhooked = hooks.refusal() if hooked else None
     if unhooked is not None:
         return unhooked
     made = plan.make_recipes()
@@ -100,7 +103,7 @@ def workshop(loader: DataLoader[Any]) -> Workshop:
 
 def iterator(loader: DataLoader[Any]) -> ReportedIterator:
     """The iterator of a loader with num_workers > 0 and shared slots."""
-    if not record(loader).on or refusal(loader) is not None:
+    if not record(loader).on or refusal(loader, hooked=record(loader).trusted) is not None:
         return ReportedIterator(loader)
     from .iterator import TracingIterator
 
@@ -109,7 +112,7 @@ def iterator(loader: DataLoader[Any]) -> ReportedIterator:
 
 def fetcher(loader: DataLoader[Any], inner: Any) -> Any:
     """What fetches batches in place of torch's fetcher: that itself where nothing may be recorded."""
-    if not record(loader).on or refusal(loader) is not None:
+    if not record(loader).on or refusal(loader, hooked=record(loader).trusted) is not None:
         return inner
     from .fetch import Fetcher
 

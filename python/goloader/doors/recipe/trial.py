@@ -58,13 +58,15 @@ class _Half(NamedTuple):
 
 
 class _Recorded(NamedTuple):
-    """What the other way noted, as a Session's; `kept` if stand-ins outlived their batch."""
+    """What the other way noted, as a Session's; `kept` if stand-ins outlived their batch, `refused` if nothing can be
+    recorded here."""
 
     half: _Half
     images: int
     kept: bool
     reasons: Counter[tuple[str, str]]
     seen: Counter[tuple[str, str]]
+    refused: Refusal | None
 
 
 def generators() -> tuple[Any, ...]:
@@ -100,6 +102,8 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     def off(why: str, code: str = "RECORDING_ENDED") -> Finding:
         return Finding(Refusal("source", "trace", why, code), reasons=reasons, seen=seen)
 
+    if recorded.refused is not None:
+        return Finding(recorded.refused)
     traced = recorded.half
     outside = eager.outside or traced.outside
     if outside is not None:
@@ -170,7 +174,7 @@ def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
         if half.error is None:
             # What is made but once is made now.
             half = half._replace(seconds=_timed(lambda: fetcher.recorded(Session(native), indices, native)[0]).seconds)
-        return _Recorded(half, sum(images.values()), kept, session.reasons, session.seen)
+        return _Recorded(half, sum(images.values()), kept, session.reasons, session.seen, hooks.refusal())
 
 
 def _timed(run: Callable[[], list[Any]]) -> _Half:

@@ -126,7 +126,8 @@ def _renew_lock() -> None:
     _lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
 
 
 def refusal() -> Refusal | None:
