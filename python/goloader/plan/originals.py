@@ -116,6 +116,8 @@ def _parents(module: str) -> dict[tuple[str, int], list[CodeType]]:
 @cache
 def _code_of_file(name: str) -> CodeType | None:
     """What Python compiles a module's file to; from its own cache, if that is of the same time and size."""
+    if name not in sys.modules:  # a namespace that only looks like a module: torch.ops.image
+        return None
     module = vars(sys.modules[name])
     spec, file = module.get("__spec__"), module.get("__file__")
     loader = getattr(spec, "loader", None)

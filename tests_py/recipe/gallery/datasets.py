@@ -657,7 +657,7 @@ CASES: dict[str, Case] = {
     "no batches": Case(lambda root: Files(root, TRAIN), options={"batch_size": None}),
     "no batches, uint8": Case(lambda root: Files(root, T.PILToTensor()), options={"batch_size": None}),
     "__getitems__": Case(lambda root: Batched(root, TRAIN)),
-    "cache": Case(lambda root: Cached(root, VAL), "looked at"),
+    "cache": Case(lambda root: Cached(root, VAL), "Python"),
     "generators of one's own": Case(OwnGenerator),
     "missing and broken files": Case(lambda root: Missing(root, VAL), "partly"),
     "touches pixels": Case(lambda root: Mean(root, VAL), "partly"),

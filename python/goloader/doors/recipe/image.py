@@ -278,12 +278,15 @@ class _Pixels:
         return getattr(self._access(), name)
 
 
+# Where an image keeps its mode: Pillow before 10.1 has no property for it.
+_MODE = "_mode" if isinstance(vars(Image.Image).get("mode"), property) else "mode"
+
+
 def stand_in(made: Recipe, session: Session) -> StandInImage:
     """The stand-in for a recipe's image."""
     image = object.__new__(StandInImage)
-    image.__dict__.update(
-        _recipe=made, _size=made.size, _mode=made.mode, _session=session, _loaded=made.before is not None
-    )
+    image.__dict__.update(_recipe=made, _size=made.size, _session=session, _loaded=made.before is not None)
+    image.__dict__[_MODE] = made.mode
     session.register(image)
     return image
 
