@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -92,12 +93,8 @@ def workshop(loader: DataLoader[Any]) -> Workshop:
     """Where a loader's recipes are carried out."""
     known = _workshops.get(loader)
     if known is None:
-        known = _workshops[loader] = Workshop()
+        known = _workshops[loader] = Workshop(weakref.ref(loader))
     known.seek_index = SeekIndex.of(loader.seek_index)
-    try:
-        known.files = len(loader.dataset)  # type: ignore[arg-type]
-    except Exception:  # a dataset needs no length; a sampler may know it
-        known.files = 0
     return known
 
 

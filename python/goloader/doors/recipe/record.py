@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections import Counter
 from collections.abc import Sequence
@@ -12,20 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ... import _told
 from ...plan.explain import Row, number_of
 from ...plan.refusal import Refusal
-from ..sandbox import LIMIT_S, Page
+from ..sandbox import LIMIT_S, WAITS, Page
 from .session import Session
 
 if TYPE_CHECKING:
     from .shipment import Letter
 
-__all__ = ["CHECK_EVERY", "KEPT", "WAITS", "Finding", "Made", "Record", "places"]
+__all__ = ["CHECK_EVERY", "KEPT", "Finding", "Made", "Record", "places"]
 
 # Who keeps samples is better off with real ones: why, and the code of it.
 KEPT = "its samples are kept for later, so that they have to be made at once", "SAMPLES_KEPT"
 
-# GOLOADER_TRIAL=wait: batches wait for the answers of trials, and what saves no time is recorded too. Where images are
-# made does not depend on time then.
-WAITS = os.environ.get("GOLOADER_TRIAL") == "wait"
 # How long a batch waits for an answer; batches are made without stand-ins meanwhile.
 WAIT_S = float(LIMIT_S) if WAITS else 0.0
 # Samples between two trials.

@@ -23,7 +23,7 @@ from .. import sandbox
 from ..worker import collate
 from . import hooks
 from .native import WorkerNative
-from .record import KEPT, WAITS, Finding
+from .record import KEPT, Finding
 from .same import difference
 from .session import Session
 
@@ -35,7 +35,7 @@ __all__ = ["begin", "generators", "put_back"]
 # Samples of a trial.
 SAMPLES = 8
 # Recording has to take less than this share of the CPU time of eager code to go on, and not much longer by the clock.
-_SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if WAITS else (1.0, 3.0)
+_SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if sandbox.WAITS else (1.0, 3.0)
 # Reasons that are told.
 _REASONS_MAX = 20
 
