@@ -485,13 +485,13 @@ def module_of(kind: type) -> str:
 
 
 def _within(value: Any) -> Iterator[Any]:
-    """A function that decorators were put around: all that may be it. They are as shipped, too."""
+    """A function that a library's decorators were put around: all that may be it. They are as shipped, too."""
     value = unwrapped(value)
     if type(value) is functools._lru_cache_wrapper:
         yield vars(value).get("__wrapped__")
     elif type(value) is functools.cached_property:
         yield value.func
-    elif as_shipped(value):
+    elif as_shipped(value) and _is_library(_package(value)):
         yield value
         for cell in value.__closure__ or ():
             yield from _within(cell.cell_contents)
