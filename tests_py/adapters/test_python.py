@@ -22,6 +22,13 @@ def warn(text: str = FORKED, category: type[Warning] = DeprecationWarning) -> No
     warnings.warn(text, category, stacklevel=2)
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were no Python threads beside this one; what runs the tests may have some."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+
+
+@pytest.mark.usefixtures("alone")
 def test_only_the_warning_of_a_fork_is_left_out_and_only_inside() -> None:
     before = list(warnings.filters)
     with fork_unwarned():
@@ -50,6 +57,7 @@ def test_a_process_with_threads_of_its_own_is_warned_as_ever() -> None:
         thread.join()
 
 
+@pytest.mark.usefixtures("alone")
 def test_what_was_shown_once_is_not_shown_again() -> None:
     """warnings.catch_warnings makes Python forget what it has shown: the same text came once an epoch."""
     warnings.simplefilter("default")
@@ -62,6 +70,7 @@ def test_what_was_shown_once_is_not_shown_again() -> None:
     assert list(map(str, shown)) == ["once a place"]
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_child_warns_of_its_own_forks() -> None:
     with fork_unwarned():
         child = multiprocessing.get_context("fork").Process(target=_warns)

@@ -26,6 +26,7 @@ from ..bytecode import (
 )
 from ..look import in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
+from ..originals import module_of
 from ..refusal import RefusalError
 from ..transforms import is_original
 from .tree import name_of
@@ -314,7 +315,7 @@ def refusal(dataset: Any, why: str) -> RefusalError:
     return RefusalError(
         "source",
         name_of(dataset),
-        f"goloader does not know {in_class(type(dataset), '__module__')}.{look_name(dataset)}: {why}",
+        f"goloader does not know {module_of(type(dataset))}.{look_name(dataset)}: {why}",
         "CODE_UNREAD",
     )
 
