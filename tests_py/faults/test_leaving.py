@@ -47,7 +47,8 @@ def test_thousands_of_early_breaks_do_not_grow(dataset: ImageFolder) -> None:
         levels.append((process.memory_info().rss, process.num_threads(), process.num_fds(), _native.live()["handles"]))
     rss, threads, descriptors, handles = zip(*levels, strict=True)
     assert handles[-1] == handles[0] == 3
-    assert descriptors[-1] <= descriptors[0]
+    # Go's poller opens two descriptors, once, when it is first needed.
+    assert descriptors[-1] <= descriptors[0] + 2
     # Go makes a thread when all others are in C, or read; where reading is slow, 16 read at a time.
     assert threads[-1] <= threads[0] + 8 + 16
     assert rss[-1] - rss[2] < 24 << 20
