@@ -21,10 +21,10 @@ from goloader.doors.recipe.array import StandInArray
 from goloader.doors.recipe.fetch import finish
 from goloader.doors.recipe.native import CoreNative
 from goloader.doors.recipe.recipe import Source
-from goloader.doors.recipe.same import difference
 from goloader.doors.recipe.session import Session
 from goloader.doors.recipe.switch import recording
 from goloader.doors.recipe.workshop import Workshop
+from goloader.doors.same import difference
 
 MEAN, STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
 

@@ -18,7 +18,7 @@ from torchvision.transforms import v2
 import goloader
 from goloader.collate import Jagged, Pack, Pad
 from goloader.doors.recipe import door, hooks
-from goloader.doors.recipe.same import difference
+from goloader.doors.same import difference
 
 pytestmark = [
     pytest.mark.timeout(90),

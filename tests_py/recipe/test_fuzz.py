@@ -16,10 +16,10 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 from goloader.doors.recipe import hooks
 from goloader.doors.recipe.fetch import finish
 from goloader.doors.recipe.native import CoreNative
-from goloader.doors.recipe.same import difference
 from goloader.doors.recipe.session import Session
 from goloader.doors.recipe.switch import recording
 from goloader.doors.recipe.workshop import Workshop
+from goloader.doors.same import difference
 
 ENHANCERS = (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color, ImageEnhance.Sharpness)
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))

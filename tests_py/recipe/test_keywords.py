@@ -14,7 +14,7 @@ from torch.utils import data
 
 import goloader
 from goloader.doors.recipe import door
-from goloader.doors.recipe.same import difference
+from goloader.doors.same import difference
 
 # Of an array x [height, width, 3] or a tensor x [3, height, width], both of bytes. Nothing in these needs the numbers.
 NATIVE_NUMPY = """

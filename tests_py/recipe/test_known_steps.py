@@ -14,7 +14,7 @@ from torchvision.transforms.v2 import functional as F2
 
 from goloader import selfcheck
 from goloader.doors.recipe import value
-from goloader.doors.recipe.same import difference
+from goloader.doors.same import difference
 
 
 def opened(path: str) -> Any:

@@ -17,7 +17,7 @@ from torchvision.transforms import InterpolationMode
 
 import goloader
 from goloader.doors.recipe import door, hooks
-from goloader.doors.recipe.same import difference
+from goloader.doors.same import difference
 
 pytestmark = [
     pytest.mark.timeout(90),

@@ -24,9 +24,9 @@ from torch.utils import data
 
 import goloader
 from goloader.doors.recipe import door, opencv
-from goloader.doors.recipe.same import difference
 from goloader.doors.recipe.session import Session
 from goloader.doors.recipe.switch import recording
+from goloader.doors.same import difference
 
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))
 FLAGS = (cv2.IMREAD_COLOR, cv2.IMREAD_COLOR_RGB, cv2.IMREAD_GRAYSCALE, cv2.IMREAD_UNCHANGED, 129, 384, 128, 2, 4, 7, 17)

@@ -14,7 +14,7 @@ import torchvision.transforms.functional as F
 from PIL import Image
 from torchvision.transforms import v2
 
-from goloader.doors.recipe.same import difference
+from goloader.doors.same import difference
 
 NORMALIZE = T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))
 

@@ -30,8 +30,8 @@ from goloader import _native, _steps
 from goloader.doors.recipe import door, hooks, trial
 from goloader.doors.recipe import image as images
 from goloader.doors.recipe.native import CoreNative
-from goloader.doors.recipe.same import difference
 from goloader.doors.recipe.wire import DTYPES
+from goloader.doors.same import difference
 from goloader.plan.refusal import Refusal
 
 pytestmark = pytest.mark.timeout(90)

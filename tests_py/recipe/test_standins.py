@@ -20,8 +20,8 @@ import torchvision.transforms.functional as F
 from PIL import Image, ImageOps
 
 from goloader.doors.recipe.image import StandInImage
-from goloader.doors.recipe.same import difference
 from goloader.doors.recipe.tensor import StandInTensor
+from goloader.doors.same import difference
 
 
 def opened(path: str) -> Any:

@@ -23,7 +23,7 @@ from torchvision.transforms.v2 import functional as F
 
 import goloader
 from goloader.doors.recipe import door
-from goloader.doors.recipe.same import difference
+from goloader.doors.same import difference
 from goloader.selfcheck import holds
 
 CHAINS = int(os.environ.get("GOLOADER_FUZZ_CHAINS", "400"))

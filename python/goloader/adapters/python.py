@@ -20,6 +20,24 @@ _FORK_WARNED: Any = (
 )
 
 
+class ForkLock:
+    """A lock that is free in a forked child, though another thread of the parent may have held it."""
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 @contextmanager
 def fork_unwarned(always: bool = False) -> Iterator[None]:
     """No warning that a fork in here is one of a process with threads.

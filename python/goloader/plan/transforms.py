@@ -25,7 +25,7 @@ import torch
 from .. import transforms as T
 from . import augments, erasing
 from .calls import calls_of
-from .look import has, in_class, name_of
+from .look import has, name_of
 from .lowered import Lowered, walk
 from .needs import require_class
 from .originals import is_original, module_of
@@ -227,7 +227,7 @@ def _flat(transform: Any) -> Iterator[Any]:
 def _check_intact(transform: Any) -> None:
     """Raise RefusalError unless calling `transform` does just what its class, if we know it, was written to do."""
     kind = type(transform)
-    if str(in_class(kind, "__module__")).partition(".")[0] not in ("torch", "torchvision"):
+    if module_of(kind).partition(".")[0] not in ("torch", "torchvision"):
         return
     hidden = [name for name in getattr(transform, "__dict__", {}) if has(kind, name)]
     if hidden:
@@ -255,7 +255,7 @@ def _check_intact(transform: Any) -> None:
 
 def _is_of_library(transform: Any) -> bool:
     """True for an object of a class of torch's, torchvision's or ours."""
-    return str(in_class(type(transform), "__module__")).partition(".")[0] in ("torch", "torchvision", "goloader")
+    return module_of(type(transform)).partition(".")[0] in ("torch", "torchvision", "goloader")
 
 
 def _check_calls(transform: Any) -> None:

@@ -44,8 +44,12 @@ def same(one: Any, other: Any) -> bool:
     """Whether two states of one generator are equal."""
     if isinstance(one, torch.Tensor):
         return torch.equal(one, other)
-    if one[0] == "MT19937":
-        return all(map(np.array_equal, one, other))
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple) and one[0] == "MT19937":
+        return all(map(same, one, other))
     return bool(one == other)
 
 
@@ -75,8 +79,10 @@ class Watch:
     def _numpy_rests(self) -> bool:
         """numpy takes 100 us to give its state: if nothing was drawn, a look at its memory shows that."""
         words, self._numpy = self._numpy, _numpy_words()
+        if words is None or words != self._numpy:
+            return False
         holds_a_gauss = self._last["numpy"][3]  # which can be taken without a trace in that memory
-        return words is not None and words == self._numpy and not holds_a_gauss
+        return not holds_a_gauss
 
 
 def plain(state: Any) -> Any:
@@ -120,12 +126,21 @@ def _unpack(text: str) -> bytes:
         raise ValueError(f"not the state of a random generator: {error}") from None
 
 
+def _numpy_generator() -> Any:
+    return np.random.get_bit_generator()  # type: ignore[attr-defined]
+
+
 def _numpy_words() -> bytes | None:
     """The words of numpy's generator and its place among them; None if it is none of numpy's own kind."""
-    generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    generator = _numpy_generator()
     if type(generator) is not np.random.MT19937:
         return None
     return ctypes.string_at(generator.ctypes.state_address, 4 * (624 + 1))
+
+
+def _get_numpy() -> Any:
+    """numpy's state as its tuple, or as a dict where somebody has put another kind of generator there."""
+    return np.random.get_state(legacy=type(_numpy_generator()) is np.random.MT19937)
 
 
 def _put_numpy(state: Any) -> None:
@@ -135,6 +150,6 @@ def _put_numpy(state: Any) -> None:
 _GET: dict[str, Callable[[], Any]] = {
     "torch": torch.get_rng_state,
     "random": random.getstate,
-    "numpy": np.random.get_state,
+    "numpy": _get_numpy,
 }
 _PUT: dict[str, Callable[[Any], None]] = {"torch": torch.set_rng_state, "random": random.setstate, "numpy": _put_numpy}

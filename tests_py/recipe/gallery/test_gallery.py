@@ -17,7 +17,7 @@ from torch.utils import data
 
 import goloader
 from goloader.doors.recipe import door, hooks
-from goloader.doors.recipe.same import difference
+from goloader.doors.same import difference
 from tests_py.pages import require_part
 
 CASES = datasets.CASES | by_opencv.CASES | by_tensors.CASES

@@ -325,7 +325,10 @@ class InlineIterator(_NativeIterator):
             del error  # its traceback has this frame
 
     def _still_fits(self, batch: NDArray[np.int64] | Foreign) -> bool:
-        """False if the user changed the dataset since: without workers torch's loader sees that at once."""
+        """False if the user changed the dataset since, which torch's loader sees at once without workers; or if a trial
+        has found a difference."""
+        if trial.refused(self._loader, self._plan) is not None:
+            return False
         indices = batch.reshape(-1) if isinstance(batch, np.ndarray) else np.zeros(0, np.int64)
         return self._samples.unchanged(self._dataset, indices)
 

@@ -32,6 +32,7 @@ _SEED = 20260701
 
 # What is known of plans: why one is not to be used; None for one that is right, or is being tried.
 _known: dict[str, Refusal | None] = {}
+_keys: weakref.WeakKeyDictionary[Plan, str] = weakref.WeakKeyDictionary()
 # Trials that have not been heard.
 _running: dict[str, sandbox.Page] = {}
 
@@ -80,6 +81,12 @@ def hear() -> None:
 
 def _key(loader: DataLoader[Any], plan: Plan) -> str:
     """Names the kind of a plan: neither its files nor its length matter."""
+    if plan not in _keys:
+        _keys[plan] = _named(loader, plan)
+    return _keys[plan]
+
+
+def _named(loader: DataLoader[Any], plan: Plan) -> str:
     whole = json.loads(plan.to_json())
     for part in whole["parts"]:
         del part["count"]
@@ -98,7 +105,7 @@ def _versions() -> str:
 
 def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
     """What differs, and in what; "" for nothing, and where the dataset itself fails."""
-    from ..recipe.same import difference  # it needs Pillow
+    from ..same import difference  # it needs Pillow
 
     length = plan.length
     indices = sorted({round(place * (length - 1) / (_SAMPLES - 1)) for place in range(_SAMPLES)})

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import switch
-from .call import attempt, by_place, note
+from .call import as_user, attempt, by_place, note
 from .constant import constant
 from .image import StandInImage, recipe_of
 from .layout import Layout, are_places, dense
@@ -165,7 +165,7 @@ class StandInArray:
                 options["out"] = tuple(map(_real, out))
         name = f"numpy.{ufunc.__name__}"
         options = {key: _real(value, name) for key, value in options.items()}
-        return getattr(ufunc, method)(*(_real(value, name) for value in inputs), **options)
+        return as_user(getattr(ufunc, method), [_real(value, name) for value in inputs], options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         known = _FUNCTIONS.get(function)
@@ -176,7 +176,7 @@ class StandInArray:
             if made is not None:
                 return made
         name = f"numpy.{function.__name__}"
-        return function(*_real(arguments, name), **_real(options, name))
+        return as_user(function, _real(arguments, name), _real(options, name))
 
     # ---- what needs the numbers
 

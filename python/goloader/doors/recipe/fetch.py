@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ...state.generators import PROCESS, capture, put
 from . import hooks, trial
 from .array import StandInArray
 from .escape import give_arrays, without_stand_ins
@@ -55,7 +56,7 @@ class Fetcher:
         """The batch of these indices, as torch's fetcher gives it; raises what that raises."""
         if not self._records(indices):
             return self._inner.fetch(indices)
-        start = trial.generators()
+        start = capture(PROCESS)
         session = Session(self._recorder())
         try:
             batch, made = self._record_and_make(session, indices)
@@ -96,12 +97,12 @@ class Fetcher:
         else:
             self._record.hear()
 
-    def _again(self, indices: Any, start: tuple[Any, ...], trouble: Exception) -> Any:
+    def _again(self, indices: Any, start: Mapping[str, Any], trouble: Exception) -> Any:
         """The batch without stand-ins, after `trouble` with them that no trial has seen.
 
         This is the one case in which the user's code runs again for samples.
         """
-        trial.put_back(start)
+        put(start)
         batch = self._inner.fetch(indices)  # raises what is the user's own error
         self._record.stop(
             type(self._inner.dataset).__qualname__,
@@ -120,8 +121,7 @@ class Fetcher:
     def _record_and_make(self, session: Session, indices: Any) -> tuple[Any, Made]:
         assert self._native is not None  # _recorder made it
         try:
-            with hooks.held():
-                held, leaves = self.recorded(session, indices, self._native)
+            held, leaves = self.recorded(session, indices, self._native)
         finally:
             session.clear()
         return held[0], Made.of(self._count(indices), leaves, session)
@@ -143,12 +143,8 @@ class Fetcher:
 
         inner.collate_fn = noting
         try:
-            hooks.hold()
-            try:
-                with recording(session):
-                    held = [inner.fetch(indices)]
-            finally:
-                hooks.release()
+            with hooks.held(), recording(session):
+                held = [inner.fetch(indices)]
         finally:
             inner.collate_fn = collate
         if session.failed is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ...adapters.python import ForkLock
 from ...selfcheck import holds as _holds
 from ...selfcheck import value as _value
 
@@ -20,7 +20,7 @@ __all__ = ["current", "fronts", "holds", "off", "pack", "packing", "recording", 
 
 # What stands in front of modules' functions while any thread records; set by those who hold the hooks.
 fronts: tuple[Front, ...] = ()
-_lock = threading.Lock()
+_lock = ForkLock()
 _standing: list[Front] = []
 _recorders = 0
 
@@ -76,15 +76,6 @@ def _undo() -> None:
     while _standing:
         _standing[-1].undo()
         _standing.pop()
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ...plan.lowered import ITEMSIZES
+from ..same import bits
 from . import switch
-from .same import bits
 
 __all__ = [
     "OUTER",

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from . import switch, value
-from .call import attempt, by_place, note
+from .call import as_user, attempt, by_place, note
 from .constant import constant
 from .layout import Layout, are_places, dense
 from .mask import record_masked
@@ -58,7 +58,7 @@ class StandInTensor(torch.Tensor):
         for each in met:
             if isinstance(each, StandInTensor):  # not listed twice
                 become_real(each, name)
-        return function(*arguments, **options)
+        return as_user(function, arguments, options)
 
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]

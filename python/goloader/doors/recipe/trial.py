@@ -9,28 +9,27 @@ from __future__ import annotations
 import gc
 import io
 import math
-import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import torch
 
 from ...plan.refusal import Refusal
+from ...state.generators import PROCESS, capture, same
 from .. import sandbox
+from ..same import difference
 from ..worker import collate
 from . import hooks
 from .native import WorkerNative
 from .record import KEPT, Finding
-from .same import difference
 from .session import Session
 
 if TYPE_CHECKING:
     from .fetch import Fetcher
 
-__all__ = ["begin", "generators", "put_back"]
+__all__ = ["SAMPLES", "begin"]
 
 # Samples of a trial.
 SAMPLES = 8
@@ -51,7 +50,7 @@ class _Half(NamedTuple):
     """
 
     batch: bytes
-    states: tuple[Any, ...]
+    states: Mapping[str, Any]
     seconds: tuple[float, float]
     error: str | None
     outside: str | None
@@ -67,18 +66,6 @@ class _Recorded(NamedTuple):
     reasons: Counter[tuple[str, str]]
     seen: Counter[tuple[str, str]]
     refused: Refusal | None
-
-
-def generators() -> tuple[Any, ...]:
-    """Where torch's, Python's and numpy's generators of this process stand."""
-    return torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)
-
-
-def put_back(states: tuple[Any, ...]) -> None:
-    """Puts them back to there."""
-    torch.set_rng_state(states[0])
-    random.setstate(states[1])
-    np.random.set_state(states[2])
 
 
 def begin(page: sandbox.Page, fetcher: Fetcher, indices: Any) -> None:
@@ -134,21 +121,9 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
 
 
 def _difference(eager: _Half, other: _Half) -> str | None:
-    if not _same(eager.states, other.states):
+    if not all(same(eager.states[name], other.states[name]) for name in PROCESS):
         return "the random generators stand elsewhere"
     return difference(_batch(eager), _batch(other))
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, torch.Tensor):
-        return torch.equal(one, other)
-    if isinstance(one, np.ndarray):
-        return np.array_equal(one, other)
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
 
 
 def _eager(fetcher: Fetcher, indices: Any) -> _Half:
@@ -183,9 +158,9 @@ def _timed(run: Callable[[], list[Any]]) -> _Half:
     try:
         held = run()
     except Exception as error:
-        return _Half(b"", (), (0.0, 0.0), f"{type(error).__name__}: {error}", sandbox.touched())
+        return _Half(b"", {}, (0.0, 0.0), f"{type(error).__name__}: {error}", sandbox.touched())
     seconds = time.process_time() - begun[0], time.perf_counter() - begun[1]
-    states = generators()
+    states = capture(PROCESS)
     content = io.BytesIO()
     torch.save(held.pop(), content)  # pickle alone does not know all dtypes
     return _Half(content.getvalue(), states, seconds, None, sandbox.touched())

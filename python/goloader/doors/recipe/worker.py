@@ -16,7 +16,8 @@ from torch._utils import ExceptionWrapper
 from ...state.reports import ReportingWorker
 from ..worker.process import Board
 from ..worker.slots import Slots
-from . import hooks, switch
+from . import switch
+from .call import AS_USER
 from .fetch import Fetcher
 from .image import StandInImage
 from .image import become_real as image_becomes_real
@@ -116,7 +117,6 @@ class _Tracer(Fetcher):
         return self._core
 
     def _record_and_make(self, session: Session, indices: Any) -> tuple[Any, Made]:
-        hooks.hold()  # nobody else is here
         held, leaves = self.recorded(session, indices, None)
         self._made = Made.of(self._count(indices), leaves, session)
         self._sessions.append(session)
@@ -158,7 +158,7 @@ def _without_our_frames(text: str) -> str:
     kept, ours = [], False
     for line in text.splitlines(keepends=True):
         if line.startswith('  File "'):
-            ours = line.startswith(f'  File "{_HERE}')
+            ours = line.startswith(f'  File "{_HERE}') or line.endswith(f", in {AS_USER}\n")
         elif not line.startswith("    "):
             ours = False
         if not ours:

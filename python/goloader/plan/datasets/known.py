@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .. import look
+from ..originals import module_of
 
 __all__ = ["Known", "nearest", "why_not"]
 
@@ -34,12 +35,10 @@ K = TypeVar("K", bound=Known)
 def nearest(dataset: Any, kinds: Sequence[K]) -> K | None:
     """Which of these classes `dataset` is of; the one nearest to its own."""
     # Only torchvision's own classes are looked up: that is done at each epoch.
-    parents = [parent for parent in look.parents(type(dataset)) if _module(parent).startswith("torchvision.datasets.")]
+    parents = [
+        parent for parent in look.parents(type(dataset)) if module_of(parent).startswith("torchvision.datasets.")
+    ]
     return next((kind for parent in parents for kind in kinds if parent is kind.base), None)
-
-
-def _module(kind: type) -> str:
-    return str(look.in_classes((kind,), "__module__"))
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ records; to others it costs about 0.2 us a call.
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
+from ....adapters.python import ForkLock
 from ....plan.calls import Calls, calls_of
 from ....plan.refusal import Refusal
 from .. import switch
@@ -116,18 +115,9 @@ class _Hooks:
 
 
 _hooks = _Hooks()
-_lock = threading.Lock()
+_lock = ForkLock()
 _holders = 0
 _installed: list[Swap] = []
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
 
 
 def refusal() -> Refusal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ....plan.calls import Calls, calls_of
 from ....plan.originals import exchanged, unwrapped
+from ..call import as_user
 
 __all__ = ["Hook", "LeftAloneError", "Swap"]
 
@@ -68,7 +70,12 @@ class Swap:
             function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
         )
         original.__kwdefaults__ = function.__kwdefaults__
-        self._front = _front(function, hook.make(original))
+
+        @functools.wraps(original)
+        def called(*arguments: Any, **options: Any) -> Any:
+            return as_user(original, arguments, options)
+
+        self._front = _front(function, hook.make(called))
         exchanged[id(self._front)] = self._code
 
     def install(self) -> None:

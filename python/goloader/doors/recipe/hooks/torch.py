@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data._utils import collate
 
 from .. import switch
 from ..array import StandInArray, become_real, record_function, to_tensor
-from ..call import attempt
+from ..call import as_user, attempt
 from ..tensor import StandInTensor
+from ..tensor import become_real as tensor_becomes_real
 from .swap import Hook, Make
 
 __all__ = ["fronts", "hooks"]
@@ -44,9 +46,11 @@ def fronts() -> tuple[tuple[Any, str, Make], ...]:
 def _from_numpy(original: Callable[..., Any]) -> Callable[..., Any]:
     def from_numpy(array: Any) -> Any:
         if type(array) is StandInArray:
-            made = to_tensor(array)
-            return original(become_real(array, "torch.from_numpy")) if made is None else made
-        return original(array)
+            made = _shared(original, array)
+            if made is not None:
+                return made
+            array = become_real(array, "torch.from_numpy")
+        return as_user(original, (array,), {})
 
     return from_numpy
 
@@ -58,7 +62,7 @@ def _as_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
             if made is not None:
                 return made
             data = become_real(data, "torch.as_tensor")
-        return original(data, *arguments, **options)
+        return as_user(original, (data, *arguments), options)
 
     return as_tensor
 
@@ -67,8 +71,14 @@ def _shared(original: Callable[..., Any], array: StandInArray, dtype: Any = None
     if device is not None and device != "cpu" and device != torch.device("cpu"):
         return None
     if dtype in (None, array.memory.value.tail.dtype):
-        return to_tensor(array)
+        made = to_tensor(array)
+        if made is not None and not array.writeable:
+            as_user(original, (_READ_ONLY,), {})  # torch warns of such arrays, once in a process
+        return made
     return record_function("as_tensor", original, (array,), dtype=dtype)
+
+
+_READ_ONLY = np.frombuffer(b" ", np.uint8)
 
 
 def _tensor(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,6 +92,12 @@ def _tensor(original: Callable[..., Any]) -> Callable[..., Any]:
             if made is not None:
                 return made
             data = become_real(data, "torch.tensor")
-        return original(data, *arguments, **options)
+        elif isinstance(data, StandInTensor):  # torch goes round __torch_function__ here
+            if type(data) is StandInTensor and not arguments and set(options) <= {"dtype"}:
+                as_user(original, (torch.empty(0),), {})  # it warns of copies of tensors
+                dtype = options.get("dtype") or data.dtype
+                return data.clone() if dtype == data.dtype else data.to(dtype)
+            tensor_becomes_real(data, "torch.tensor")
+        return as_user(original, (data, *arguments), options)
 
     return tensor

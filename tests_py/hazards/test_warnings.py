@@ -1,0 +1,63 @@
+"""Warnings of libraries, from code that is recorded: they name the user's line, and come as often as under torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from programs import Outcome, under_both
+
+# What warns: an image of a recorded class, and a tensor of it.
+_WARNS = {
+    "torch, of an array that is not writable": "torch.from_numpy(np.asarray(image))",
+    "torch, of a copy": "torch.tensor(T.functional.to_tensor(image))",
+    "torch, of a copy to another dtype": "torch.tensor(T.functional.to_tensor(image), dtype=torch.float64)",
+    "torch, of a method": "T.functional.to_tensor(image).T",
+    "torch, of a function": "torch.cross(*[T.functional.to_tensor(image).movedim(0, 2)] * 2)",
+    "numpy, of numbers": "torch.from_numpy(np.log(np.asarray(image.point(lambda _: 0), np.float32)))",
+    "numpy, of a function": "torch.tensor(np.mean(np.array(image)[:0]))",
+    "the user": "T.functional.to_tensor(image) * (warnings.warn('mine') or 1)",
+}
+
+_PROGRAM = """
+parent = os.getpid()
+def shown(message, category, filename, line, file=None, text=None):
+    # In one piece: workers write, too.
+    where = "main" if os.getpid() == parent else "worker"
+    os.write(1, f"{where} {category.__name__} {os.path.basename(filename)} {line} {str(message)[:80]}\\n".encode())
+warnings.showwarning = shown
+
+class Noisy(Dataset):
+    def __len__(self):
+        return 24
+    def __getitem__(self, index):
+        image = Image.open(files(ROOT)[index]).convert("RGB").resize((24, 20))
+        if index >= FIRST:
+            return WARNS
+        return T.functional.to_tensor(image)
+made = DataLoader(Noisy(), 1, num_workers=WORKERS)
+for _ in range(2):
+    for batch in made:
+        pass
+"""
+
+_ALL = {
+    f"{name}, from sample {first} on, {workers} workers": _PROGRAM.replace("WARNS", text)
+    .replace("FIRST", first)
+    .replace("WORKERS", workers)
+    for name, text in _WARNS.items()
+    for first in ("0", "12")
+    for workers in ("0", "2")
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(root: Path) -> dict[str, tuple[Outcome, Outcome]]:
+    return under_both(_ALL, root)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", _ALL)
+def test_warnings_are_those_of_torch(outcomes: dict[str, tuple[Outcome, Outcome]], name: str) -> None:
+    theirs, ours = outcomes[name]
+    assert theirs.out and sorted(ours.out.splitlines()) == sorted(theirs.out.splitlines())
