@@ -103,9 +103,16 @@ def text(results: dict[str, Any]) -> str:
     return "\n".join([shown[0], "-" * len(shown[0]), *shown[1:], *missed(rows)])
 
 
-def markdown(results: dict[str, Any], chosen: Callable[[Case], bool] = lambda case: True) -> str:
+def short(results: dict[str, Any], chosen: Callable[[Case], bool]) -> str:
+    """One figure a case: ours over torch's best, all in one table."""
+    lines = ["| | times torch's best |", "|---|--:|"]
+    lines += [f"| {row.case.title} | {row.judged()[0].ratio:.3g} |" for row in rows_of(results, chosen)]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(results: dict[str, Any]) -> str:
     """A table a group of cases, one after another."""
-    rows = rows_of(results, chosen)
+    rows = rows_of(results, lambda case: True)
     torchs, head = head_of(rows, "")
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     group = ""

@@ -372,7 +372,8 @@ def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.ConcatDataset([data.Subset(made(datasets.USPS, data=grey, targets=labels), [1])] * 2)
 
 
-ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
+Rows = list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]]
+DATASETS: Rows = [
     (
         "datasets",
         "`ImageFolder`, `DatasetFolder` with torchvision's loader, `Subset`, `random_split`, `ConcatDataset` of them",
@@ -432,6 +433,40 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
         "`STL10`, `FER2013`, `Subset` and `ConcatDataset` of them",
         pictures,
     ),
+    (
+        "rows of your own",
+        "a class that only takes rows: `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
+        "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 "
+        "to 3.14)",
+        rows,
+    ),
+    (
+        "files of your own",
+        "a class that only opens an image, by `Image.open(path).convert(...)` or torchvision's loaders, and transforms "
+        "it, or two of them (views of one image, pairs, an image and its mask, each with its own transform); paths, "
+        "labels and other values from lists, dicts, arrays or pandas' tables, and the index (read from its bytecode, "
+        "through methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it wraps)",
+        files_of_your_own,
+    ),
+    (
+        "code of your own",
+        "a `__getitem__`, a subclass, an image loader or a `Lambda` that does such things to what `Image.open` opens",
+        lambda root: iter(
+            (
+                Photos(root),
+                Overridden(root, v1.Compose(TAIL)),
+                datasets.ImageFolder(root, v1.Compose(TAIL), loader=lambda path: Image.open(path).rotate(90)),
+                image_folder(root, v1.Compose([v1.Lambda(lambda image: image.resize((7, 8))), *TAIL])),
+            )
+        ),
+    ),
+    (
+        "other datasets",
+        "a `__getitem__` that opens no image, `IterableDataset`",
+        lambda root: iter((Touched(root), Own(), Stream())),
+    ),
+]
+TRANSFORMS: Rows = [
     (
         "geometry, v1 and v2",
         ", ".join(f"`{name}`" for name in GEOMETRY) + ", with every filter and padding mode",
@@ -521,44 +556,12 @@ ROWS: list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]] = [
             image_folder(root, v2.Compose([v1.ToTensor(), step])) for step in (v2.Resize(8), v2.RandomResizedCrop(8))
         ),
     ),
-    (
-        "rows of your own",
-        "a class that only takes rows: `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
-        "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 "
-        "to 3.14)",
-        rows,
-    ),
-    (
-        "files of your own",
-        "a class that only opens an image, by `Image.open(path).convert(...)` or torchvision's loaders, and transforms "
-        "it, or two of them (views of one image, pairs, an image and its mask, each with its own transform); paths, "
-        "labels and other values from lists, dicts, arrays or pandas' tables, and the index (read from its bytecode, "
-        "through methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it wraps)",
-        files_of_your_own,
-    ),
-    (
-        "code of your own",
-        "a `__getitem__`, a subclass, an image loader or a `Lambda` that does such things to what `Image.open` opens",
-        lambda root: iter(
-            (
-                Photos(root),
-                Overridden(root, v1.Compose(TAIL)),
-                datasets.ImageFolder(root, v1.Compose(TAIL), loader=lambda path: Image.open(path).rotate(90)),
-                image_folder(root, v1.Compose([v1.Lambda(lambda image: image.resize((7, 8))), *TAIL])),
-            )
-        ),
-    ),
-    (
-        "other datasets",
-        "a `__getitem__` that opens no image, `IterableDataset`",
-        lambda root: iter((Touched(root), Own(), Stream())),
-    ),
 ]
 
 
-def table(root: Path) -> str:
+def table(rows: Rows, root: Path) -> str:
     lines = ["| | | runs in |", "|---|---|---|"]
-    for kind, text, make in ROWS:
+    for kind, text, make in rows:
         native = {runs_in_go(DataLoader(each, batch_size=2)) for each in make(root)}
         assert len(native) == 1, f"{kind}: some in Go, some in Python"
         lines.append(f"| {kind} | {text} | {'Go' if native.pop() else 'Python, as torch runs it'} |")
@@ -575,8 +578,11 @@ def runs_in_go(loader: DataLoader[Any]) -> bool:
     return loader.explain().native
 
 
-def test_the_table_of_what_runs_in_go_is_what_explain_says(root: Path) -> None:
-    require_part("README.md", "native", table(root))
+@pytest.mark.parametrize(
+    ("page", "rows"), [("datasets", DATASETS), ("transforms", TRANSFORMS)], ids=["datasets", "transforms"]
+)
+def test_the_tables_of_what_runs_in_go_are_what_explain_says(root: Path, page: str, rows: Rows) -> None:
+    require_part(f"docs/{page}.md", page, table(rows, root))
 
 
 def without_read_ahead(printed: str) -> str:
@@ -630,25 +636,26 @@ def test_the_figures_are_those_of_the_kept_result() -> None:
 def test_the_tables_against_torch_are_those_of_the_kept_results() -> None:
     cases = json.loads((harness.RESULTS / "against_torch.json").read_text())["cases"]
     assert list(cases) == list(against_torch.CASES), "python -m bench.against_torch --cases ... keeps what is missing"
-    require_part("README.md", "against", against_table.markdown(cases, lambda case: case.headline))
+    require_part("README.md", "against", against_table.short(cases, lambda case: case.headline))
     require_part("bench/README.md", "against", against_table.markdown(cases))
 
 
 def test_the_memory_of_many_files_is_that_of_the_kept_result() -> None:
     found = json.loads((harness.RESULTS / "many_files.json").read_text())["contenders"]
     assert list(found) == list(many_files.CONTENDERS)
-    require_part("README.md", "many_files", f"```text\n{many_files.table(found)}\n```\n")
+    require_part("docs/datasets.md", "many_files", f"```text\n{many_files.table(found)}\n```\n")
 
 
 def test_the_example_that_resumes_runs(root: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", part("README.md", "resume"), re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", part("docs/resume.md", "resume"), re.DOTALL)
     augmented = image_folder(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
     exec(compile(example, "README.md", "exec"), {"DataLoader": DataLoader, "dataset": augmented})
 
 
-def blocks_below(heading: str) -> list[str]:
-    """The Python of one section of the README."""
-    (section,) = re.findall(rf"^## {heading}$(.*?)(?=^## )", README.read_text(), re.DOTALL | re.MULTILINE)
+def blocks_below(heading: str, page: str = "README.md") -> list[str]:
+    """The Python of one section of a page."""
+    text = (REPOSITORY / page).read_text()
+    (section,) = re.findall(rf"^## {heading}$(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
 
 
@@ -659,7 +666,7 @@ def test_the_example_of_arrays_in_files_runs(tmp_path: Path, monkeypatch: pytest
     safetensors.torch.save_file({"x": torch.zeros(4)}, "features.safetensors")
     for name in ("tokens.bin", "a.bin", "b.bin"):
         tokens.tofile(name)
-    (example,) = blocks_below("Arrays in files")
+    (example,) = blocks_below("Arrays in files", "docs/arrays.md")
     names = {"np": np, "torch": torch, "tokens": tokens}
     made = []
     for line in example.splitlines(keepends=True):
@@ -681,7 +688,7 @@ def test_the_example_of_sequences_of_different_lengths_runs(tmp_path: Path, monk
     np.save("tokens.npy", np.arange(6))
     np.save("offsets.npy", np.array([0, 1, 3, 6]))
     np.arange(4 * 1024, dtype=np.uint16).tofile("train.bin")
-    example = blocks_below("Sequences of different lengths")[0]
+    example = blocks_below("Sequences of different lengths", "docs/arrays.md")[0]
     names: dict[str, Any] = {"labels": np.array([7, 8, 9])}
     exec(compile(example, "README.md", "exec"), names)
     assert names["loader"].explain().native

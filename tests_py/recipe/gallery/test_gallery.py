@@ -80,8 +80,8 @@ def test_the_readme_counts_the_gallery_and_its_page_lists_it() -> None:
     require_part("docs/gallery.md", "gallery", lists)
     native, looked_at, partly, python = map(len, names.values())
     told = f"""\
-Of the {len(CASES)} datasets in [docs/gallery.md](docs/gallery.md), each equal to torch's with 0, 1 and 2 workers,
+Of the {len(CASES)} datasets in [gallery.md](gallery.md), each equal to torch's with 0, 1 and 2 workers,
 pixels come from Go alone in {native}; in {looked_at} more as well, but Python goes on with some of them; in part in
 {partly}; from Python alone in {python}.
 """
-    require_part("README.md", "gallery", told)
+    require_part("docs/datasets.md", "gallery", told)
