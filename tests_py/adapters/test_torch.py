@@ -113,6 +113,7 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["torch_2_6", "torch_2_5"])
 def test_batches_errors_and_states_are_the_same_with_an_older_torch(version: str) -> None:
     assert run(f"{OLDER}\n{version}()\n{PROGRAM}") == "the same"

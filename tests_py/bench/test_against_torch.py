@@ -13,6 +13,7 @@ from bench.cases import CASES
 NAMES = list(CASES)
 
 
+@pytest.mark.slow
 def test_a_case_that_is_run_again_leaves_the_others_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "kept.json"
     others = {"tokens": {"as": "it was"}, "a case of former times": {}, "tensors": {"as": "it was, too"}}

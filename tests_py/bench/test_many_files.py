@@ -10,6 +10,7 @@ import pytest
 from bench import many_files
 
 
+@pytest.mark.slow
 def test_a_whole_epoch_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "kept.json"
     many_files.main(["--files=3000", "--workers=2", "--contenders=goloader", f"--output={output}"])

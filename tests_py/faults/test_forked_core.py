@@ -156,6 +156,7 @@ def test_ctrl_c_ends_workers_with_a_core(script: Script) -> None:
     assert run(script, text) == "2\n"
 
 
+@pytest.mark.slow
 def test_workers_with_a_core_end_after_their_parent_was_killed(script: Script) -> None:
     text = """
     each = iter(loader(lambda index: os.getpid()))

@@ -98,6 +98,7 @@ def test_a_library_that_is_not_there(package: Path, root: Path) -> None:
     assert said.endswith("libgoloader.so was never built: run `pip install .` or `make build` in the source tree")
 
 
+@pytest.mark.slow
 def test_a_library_that_was_cut_does_not_crash_the_process(package: Path, root: Path) -> None:
     whole = (PACKAGE / "lib" / "libgoloader.so").read_bytes()
     (package / "lib" / "libgoloader.so").write_bytes(whole[: len(whole) // 2])
@@ -125,6 +126,7 @@ sys.addaudithook(look)
 """
 
 
+@pytest.mark.slow
 def test_a_system_that_is_not_linux(package: Path, root: Path) -> None:
     """Its Python has no calls of Linux's alone, nor files below /proc; the library is one that it could not load."""
     shutil.copy(PACKAGE / "lib" / "libgoloader.so", package / "lib")

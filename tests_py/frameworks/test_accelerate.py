@@ -80,6 +80,7 @@ def test_stateful_loaders_go_on_as_torchdata_has_them(root: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_two_ranks(torchrun: Any) -> None:
     for rank, cases in enumerate(torchrun("two_ranks_accelerate.py")):

@@ -103,6 +103,7 @@ def test_fabric_sets_loaders_up(root: Path) -> None:
     assert all(loader.explain().native for loader in training.same_with_both(run).loaders)
 
 
+@pytest.mark.slow
 def test_two_ranks_get_distributed_samplers(torchrun: Any) -> None:
     first, second = torchrun("two_ranks_lightning.py")
     assert first.keys() == second.keys() == lightning_module.LOADERS.keys()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_two_ranks(torchrun: Any) -> None:
     first, second = torchrun("two_ranks_torch.py")

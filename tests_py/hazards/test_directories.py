@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from programs import Outcome, under_both
+from programs import Outcome
 
 # Two folders with files of the same names, and other pixels in them.
 _PLACES = """
@@ -26,7 +24,7 @@ def loader(**options): return DataLoader(dataset, 4, WORKERS, **options)
 _DATASETS = {"folder": 'ImageFolder("data", augment())', "own": 'Files(files("data"))'}
 _WORKERS = {"0": "num_workers=0", "2": "num_workers=2", "kept": "num_workers=2, persistent_workers=True"}
 
-_PROGRAMS = {
+_STEPS = {
     "before the first batch": "made = in_go(loader())\nit = iter(made)\ntwo()\ngo_on(it)\nepoch(made)",
     "within an epoch": "it = iter(in_go(loader()))\nshow(next(it))\ntwo()\nshow(next(it))\none()\ngo_on(it)",
     "between epochs": "made = in_go(loader(shuffle=True))\nepoch(made)\ntwo()\nepoch(made)\none()\nepoch(made)",
@@ -43,22 +41,17 @@ _PROGRAMS = {
     "Image.open(files(ROOT)[0]).save('data/a/04.jpg', 'BMP')\nit = iter(in_go(loader()))\ntwo()\ngo_on(it)",
 }
 
-_ALL = {
+PROGRAMS = {
     f"{of}, {workers}, {name}": _PLACES.replace("DATASET", _DATASETS[of]).replace("WORKERS", _WORKERS[workers]) + text
     for of in _DATASETS
     for workers in _WORKERS
-    for name, text in _PROGRAMS.items()
+    for name, text in _STEPS.items()
     if of == "folder" or name in ("within an epoch", "between epochs", "a damaged file")
 }
 
 
-@pytest.fixture(scope="module")
-def outcomes(root: Path) -> dict[str, tuple[Outcome, Outcome]]:
-    return under_both(_ALL, root)
-
-
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", _ALL)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_files_are_those_of_torch(outcomes: dict[str, tuple[Outcome, Outcome]], name: str) -> None:
     theirs, ours = outcomes[name]
     assert theirs.out and ours == theirs

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from programs import Outcome, under_both
+from programs import Outcome
 
 _DATASETS = {
     "folder": "ImageFolder(ROOT, augment())",
@@ -121,7 +119,7 @@ epoch(made)
 
 _WORKERS = {"0": "num_workers=0", "2": "num_workers=2", "kept": "num_workers=2, persistent_workers=True"}
 
-_ALL = (
+PROGRAMS = (
     {f"{name}, {of}": text.replace("DATASET", made) for name, text in _FORKS.items() for of, made in _DATASETS.items()}
     | {f"nested, {name}, {w}": text.replace("WORKERS", _WORKERS[w]) for name, text in _NESTED.items() for w in "02"}
     | {
@@ -132,14 +130,8 @@ _ALL = (
 )
 
 
-@pytest.fixture(scope="module")
-def outcomes(root: Path) -> dict[str, tuple[Outcome, Outcome]]:
-    # A nested loader that is a global variable gives other batches yet where the outer one is recorded.
-    return under_both(_ALL, root, GOLOADER_TRACE="0")
-
-
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", _ALL)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_batches_are_those_of_torch(outcomes: dict[str, tuple[Outcome, Outcome]], name: str) -> None:
     theirs, ours = outcomes[name]
     assert theirs.out and ours == theirs

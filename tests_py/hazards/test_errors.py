@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
 import pytest
-from programs import Outcome, under_both
+from programs import Outcome
 
 _MAKE = """
 import shutil
@@ -122,7 +122,7 @@ for name, dataset in datasets().items():
         attempt(lambda: len(made)), epoch(made)
 """
 
-_ALL = {
+PROGRAMS = {
     f"{name}, {workers} workers": _MAKE.replace("WORKERS", workers) + text
     for workers in ("0", "2")
     for name, text in (
@@ -133,13 +133,18 @@ _ALL = {
 }
 
 
-@pytest.fixture(scope="module")
-def outcomes(root: Path) -> dict[str, tuple[Outcome, Outcome]]:
-    return under_both(_ALL, root)
-
-
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", _ALL)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_errors_are_those_of_torch(outcomes: dict[str, tuple[Outcome, Outcome]], name: str) -> None:
     theirs, ours = outcomes[name]
-    assert theirs.out and ours.out.splitlines() == theirs.out.splitlines() and ours.code == theirs.code
+    assert theirs.out and ours.code == theirs.code
+    assert _told(ours).splitlines() == _told(theirs).splitlines()
+
+
+def _told(outcome: Outcome) -> str:
+    """What a program said; docs/differences.md tells of the one text that is torch.stack's here."""
+    return re.sub(
+        r"RuntimeError: (stack expects each tensor to be equal size, but got .*|Trying to resize storage that .*)'",
+        "RuntimeError: they differ in shape'",
+        outcome.out,
+    )

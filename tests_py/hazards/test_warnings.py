@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from programs import Outcome, under_both
+from programs import Outcome
 
 # What warns: an image of a recorded class, and a tensor of it.
 _WARNS = {
@@ -41,7 +39,7 @@ for _ in range(2):
         pass
 """
 
-_ALL = {
+PROGRAMS = {
     f"{name}, from sample {first} on, {workers} workers": _PROGRAM.replace("WARNS", text)
     .replace("FIRST", first)
     .replace("WORKERS", workers)
@@ -51,13 +49,8 @@ _ALL = {
 }
 
 
-@pytest.fixture(scope="module")
-def outcomes(root: Path) -> dict[str, tuple[Outcome, Outcome]]:
-    return under_both(_ALL, root)
-
-
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", _ALL)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_warnings_are_those_of_torch(outcomes: dict[str, tuple[Outcome, Outcome]], name: str) -> None:
     theirs, ours = outcomes[name]
     assert theirs.out and sorted(ours.out.splitlines()) == sorted(theirs.out.splitlines())

@@ -98,6 +98,7 @@ def test_off_leaves_torch_s_own_iterators_and_loads_nothing_of_ours(run: Run) ->
     assert run(text, GOLOADER="off") == "torch's\n"
 
 
+@pytest.mark.slow
 def test_off_has_no_state_and_says_so(run: Run) -> None:
     text = """
         for kind in goloader.DataLoader, goloader.StatefulDataLoader:
@@ -121,6 +122,7 @@ def test_off_has_no_state_and_says_so(run: Run) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_state_of_go_s_is_refused_where_torch_s_iterators_run(run: Run) -> None:
     text = """
         import os
@@ -152,6 +154,7 @@ NARROWED = {
 }
 
 
+@pytest.mark.slow
 def test_doors_that_are_named_are_open_and_no_others(run: Run) -> None:
     text = """
         import os
@@ -178,6 +181,7 @@ def test_other_values_are_one_clear_error(run: Run) -> None:
     assert run(text, *values).splitlines() == [f"{each} between them" for each in said]
 
 
+@pytest.mark.slow
 def test_what_is_closed_is_a_warning_and_no_error(run: Run) -> None:
     text = """
         goloader.strict()

@@ -111,6 +111,7 @@ def test_workers_start_without_a_warning() -> None:
     assert run("-W", "error:This process:DeprecationWarning", "-c", program).split() == ["41"] * 4
 
 
+@pytest.mark.slow
 def test_a_program_trains_as_with_torch_s_loader(root: Path) -> None:
     printed = run(str(HERE / "train.py"), str(root), "torch.utils.data", "goloader")
     _, theirs, ours = printed.split("package\n")

@@ -83,6 +83,7 @@ def test_images_of_different_sizes(kinds: Path) -> None:
     check(Program(loader_of(dataset, batch_size=1, shuffle=True), epochs=3))
 
 
+@pytest.mark.slow
 @given(
     api=st.sampled_from([T, v2]),
     size=st.tuples(st.integers(1, 40), st.integers(1, 40)),

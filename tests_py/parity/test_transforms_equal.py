@@ -131,6 +131,7 @@ def tensor_pipelines(draw: st.DrawFn) -> Any:
     return v2.Compose([maker, *steps, last, *draw(st.sampled_from([[], [v2.ToPureTensor()], float_tail]))])
 
 
+@pytest.mark.slow
 @given(pipeline=tensor_pipelines(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_pipeline_of_tensors(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:

@@ -14,6 +14,7 @@ from tests_py.recipe import places
 GROUPS = 8
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_generators_and_states_are_torch_s(group: int, tmp_path: Path) -> None:

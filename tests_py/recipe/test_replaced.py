@@ -57,6 +57,7 @@ def run(cases: list[tuple[Any, ...]], folder: Path) -> list[Any]:
     return list(json.loads(program.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("target", replaced.TARGETS)
 def test_replacements_are_the_users(target: str, workers: int, folder: Path) -> None:
@@ -70,6 +71,7 @@ def test_replacements_are_the_users(target: str, workers: int, folder: Path) -> 
     check(cases, folder, f"seed {seed}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_replacements_count_from_when_they_are_made(workers: int, folder: Path) -> None:
     cases = [("Image.open", "closure", when, kind, workers) for when, kind in itertools.product(WHEN, KINDS)]

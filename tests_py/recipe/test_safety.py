@@ -346,6 +346,7 @@ def test_a_dataset_without_images_is_asked_for_each_sample_once(root: Path) -> N
     assert Calls.calls == list(range(datasets.COUNT))
 
 
+@pytest.mark.slow
 def test_without_pillow_nothing_is_imported_for_this() -> None:
     program = """
 import sys, goloader
@@ -584,6 +585,7 @@ def test_options_of_worker_processes(root: Path, options: dict[str, Any]) -> Non
     assert door.record(loader).state == "native"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_worker_that_is_spawned(root: Path) -> None:
     seed()

@@ -320,6 +320,7 @@ def test_stateful_loaders_tell_of_workers_that_cannot_begin() -> None:
         next(plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_any_start_method_goes_on(method: str) -> None:
     make = maker(DataLoader, Draws(), {"shuffle": True}, num_workers=1, multiprocessing_context=method)
@@ -420,6 +421,7 @@ for index, *drawn in loader:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_a_run_killed_twice_is_the_run_that_was_not(tmp_path: Path, num_workers: int) -> None:
     script = _SCRIPT.format(paths=sys.path)

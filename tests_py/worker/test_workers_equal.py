@@ -106,6 +106,7 @@ def test_batch_samplers_may_yield_anything() -> None:
         same(dataset=Mapped("tuple"), batch_sampler=batches, num_workers=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_every_start_method_gives_torch_s_batches(method: str) -> None:
     want = events(data.DataLoader, dataset=Mapped("nested"), batch_size=4, num_workers=2)
