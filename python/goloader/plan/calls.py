@@ -16,7 +16,17 @@ from operator import attrgetter, is_
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from .originals import as_shipped, bound_as_shipped, code_of, is_module, module_of, mro_of, operations, unwrapped
+from .originals import (
+    as_shipped,
+    behind,
+    bound_as_shipped,
+    code_of,
+    is_module,
+    module_of,
+    mro_of,
+    operations,
+    unwrapped,
+)
 from .refusal import RefusalError
 
 __all__ = ["Calls", "calls_of", "check_calls"]
@@ -79,9 +89,9 @@ class Calls:
             return self.replaced
         for get, names, values, scope in self._look_at:
             if not all(map(is_, map(get, names, repeat(_NOTHING)), values)):
-                return next(
-                    f"{scope.name}.{name}" for name, was in scope.values.items() if get(name, _NOTHING) is not was
-                )
+                for name, was in scope.values.items():
+                    if behind(get(name, _NOTHING)) is not was:
+                        return f"{scope.name}.{name}"
         functions, codes = self._codes
         if not all(map(is_, map(_CODE, functions), codes)):  # those of our own hooks, perhaps
             for function, code in zip(functions, codes, strict=True):
@@ -105,7 +115,7 @@ class Calls:
             scope = self._bound[id(mapping)] = _Scope(mapping, of, {})
         if key in scope.values:
             return False
-        scope.values[key] = value
+        scope.values[key] = behind(value)
         return True
 
     def _find(self, owner: Any, name: str) -> None:

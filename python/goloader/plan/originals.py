@@ -23,6 +23,7 @@ from zipimport import zipimporter
 
 __all__ = [
     "as_shipped",
+    "behind",
     "bound_as_shipped",
     "code_of",
     "exchanged",
@@ -57,6 +58,11 @@ def code_of(function: FunctionType) -> CodeType:
     """The code of a function, under that of a hook of ours."""
     code: CodeType = exchanged.get(id(function.__code__), function.__code__)
     return code
+
+
+def behind(value: Any) -> Any:
+    """What a function of ours that stands in front of a builtin stands for; any other value is itself."""
+    return exchanged.get(id(value), value)
 
 
 # ---- functions
