@@ -61,11 +61,13 @@ def test_every_behaviour_is_the_one_known(name: str) -> None:
     assert selfcheck.differing(name) is None
 
 
-@pytest.mark.parametrize("name", selfcheck.names())
+def _of_a_picture(name: str) -> bool:
+    return selfcheck._table(name)[name].make is not None and ".decode." not in name
+
+
+@pytest.mark.parametrize("name", [name for name in selfcheck.names() if _of_a_picture(name)])
 def test_every_digest_is_of_the_pixels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One byte more or less of an input is another digest."""
-    if selfcheck._table(name)[name].make is None or ".decode." in name:
-        pytest.skip("no digest of a picture")
     original = behaviour.picture
 
     def another(width: int, height: int, channels: int = 3) -> Any:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import numpy.random  # it seeds its generator as it is imported: here, not in a child
 import torch
 
 # The process's own generators: torch's for the CPU, the random module's, and numpy's old one.
@@ -140,7 +141,9 @@ def _numpy_words() -> bytes | None:
 
 def _get_numpy() -> Any:
     """numpy's state as its tuple, or as a dict where somebody has put another kind of generator there."""
-    return np.random.get_state(legacy=type(_numpy_generator()) is np.random.MT19937)
+    if type(_numpy_generator()) is np.random.MT19937:
+        return np.random.get_state()
+    return np.random.get_state(legacy=False)
 
 
 def _put_numpy(state: Any) -> None:

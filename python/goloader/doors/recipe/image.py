@@ -14,7 +14,7 @@ from PIL import Image
 from ... import _steps
 from . import switch
 from .guarded import guarded
-from .recipe import PILLOW, STEPS_MAX, Recipe, Source
+from .recipe import PILLOW, STEPS_MAX, Decoded, Recipe, Source
 from .session import Session, TroubleError
 from .value import Value, by_core, bytes_of_image
 
@@ -294,6 +294,13 @@ def stand_in(made: Recipe, session: Session) -> StandInImage:
 def opened(source: Source, session: Session) -> StandInImage:
     """The stand-in for a file that was opened."""
     return stand_in(Recipe.of(source), session)
+
+
+def decoded(image: Image.Image, session: Session) -> StandInImage:
+    """The stand-in for an image of mode RGB or L that Pillow has made of a file, and that nobody else refers to."""
+    made = Recipe.of(Decoded(image)).then(lambda whole: whole, (), (), image.size, image.mode)
+    made.give(image)
+    return stand_in(made, session)
 
 
 def is_plain(image: Any, steps: int = 1) -> bool:

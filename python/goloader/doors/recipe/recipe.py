@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import io
 import os
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from ... import _steps
 from . import switch
 from .session import TroubleError
 
-__all__ = ["OPENCV", "PILLOW", "STEPS_MAX", "TORCHVISION", "Recipe", "Source"]
+__all__ = ["OPENCV", "PILLOW", "STEPS_MAX", "TORCHVISION", "Decoded", "Recipe", "Source"]
 
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
@@ -86,6 +89,43 @@ class Source:
             about = os.stat(self.data)
             if (about.st_size, about.st_mtime_ns) != self.stamp:
                 raise TroubleError(f"{os.fsdecode(self.data)} was changed since it was opened")
+
+
+class Decoded(Source):
+    """An image of mode RGB or L that Pillow has decoded: the core gets it as a PNG file without compression."""
+
+    __slots__ = ("_data", "_image")
+
+    def __init__(self, image: Image.Image) -> None:
+        self._image, self._data = image, b""
+        super().__init__(b"", None, image.size, image.mode)
+
+    @property
+    def data(self) -> bytes:
+        """The file, written when it is first asked for: code that looks at the image never needs it."""
+        self._data = self._data or _png_of(self._image)
+        return self._data
+
+    @data.setter
+    def data(self, value: bytes) -> None:
+        self._data = value
+
+    def load(self) -> Image.Image:
+        """The image, which nobody may change."""
+        return self._image
+
+
+def _png_of(image: Image.Image) -> bytes:
+    width, height = image.size
+    pixels = np.frombuffer(image.tobytes(), np.uint8).reshape(height, -1)
+    lines = np.zeros((height, 1 + pixels.shape[1]), np.uint8)  # each begins with the number of its filter: none
+    lines[:, 1:] = pixels
+    about = struct.pack(">2I5B", width, height, 8, 2 if image.mode == "RGB" else 0, 0, 0, 0)
+    chunks = (b"IHDR", about), (b"IDAT", zlib.compress(lines.data, 0)), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(content, zlib.crc32(kind)))
+        for kind, content in chunks
+    )
 
 
 class Recipe:

@@ -17,10 +17,12 @@ from .session import Session
 if TYPE_CHECKING:
     from .shipment import Letter
 
-__all__ = ["CHECK_EVERY", "KEPT", "Finding", "Made", "Record", "places"]
+__all__ = ["CHECK_EVERY", "KEPT", "OPENED", "Finding", "Made", "Record", "places"]
 
 # Who keeps samples is better off with real ones: why, and the code of it.
 KEPT = "its samples are kept for later, so that they have to be made at once", "SAMPLES_KEPT"
+# How a reason begins that tells of a file which the core does not decode.
+OPENED = "Image.open of"
 
 # How long a batch waits for an answer; batches are made without stand-ins meanwhile.
 WAIT_S = float(LIMIT_S) if WAITS else 0.0
@@ -190,7 +192,10 @@ class Record(Made):
             rows.append(Row("trace", f"{number_of(count, 'image')} {where}", "Go", how))
         for (what, line), count in self.reasons.most_common(8):
             times = f"{number_of(count, 'time')} at {line}"
-            rows.append(Row("trace", what, "Python", f"needs the pixels, {times}: Python does this and what follows"))
+            how = f"needs the pixels, {times}: Python does this and what follows"
+            if what.startswith(OPENED):
+                how = f"{times}: Python decodes it; Go goes on where it is converted to RGB or L"
+            rows.append(Row("trace", what, "Python", how))
         for (what, line), count in self.seen.most_common(8):
             why = "Go made them, Python does this and what follows"
             rows.append(Row("trace", what, "Python", f"needs the pixels, {number_of(count, 'time')} at {line}: {why}"))

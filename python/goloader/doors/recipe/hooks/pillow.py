@@ -8,14 +8,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from PIL import Image, ImageEnhance, ImageOps
+from PIL import Image, ImageEnhance, ImageFile, ImageOps
 
 from .... import _steps
 from .. import header, switch
 from ..array import StandInArray, pixels_of
 from ..array import become_real as array_becomes_real
-from ..image import StandInImage, become_real, derive, is_movable, is_plain, opened, stand_in
+from ..image import StandInImage, become_real, decoded, derive, is_movable, is_plain, opened, stand_in
 from ..recipe import Source
+from ..record import OPENED
 from .swap import Hook
 
 __all__ = ["from_array", "hooks", "record_border"]
@@ -34,6 +35,7 @@ def hooks() -> tuple[Hook, ...]:
     """What is hooked of Pillow."""
     return (
         Hook(Image, "open", _open, (Image.Image,), _METHODS),
+        Hook(Image.Image, "convert", _convert),
         Hook(Image, "fromarray", from_array, (Image.Image,), _METHODS),
         Hook(Image, "frombytes", _of_buffer),
         Hook(Image, "frombuffer", _of_buffer),
@@ -55,11 +57,26 @@ def _open(original: Callable[..., Any]) -> Callable[..., Any]:
                 return opened(source, session)
             with switch.off():
                 image = original(fp, mode, formats)
-            session.became_real(f"Image.open of {_kind(fp, image)}")
+            session.became_real(f"{OPENED} {_kind(fp, image)}")
             return image
         return original(fp, mode, formats)
 
     return open
+
+
+def _convert(original: Callable[..., Any]) -> Callable[..., Any]:
+    """In front of Image.convert of images that are real: files that the core does not decode."""
+
+    def convert(self: Any, mode: Any, matrix: Any, dither: Any, palette: Any, colors: Any) -> Any:
+        session = switch.current()
+        if session is None or not isinstance(self, ImageFile.ImageFile) or mode not in ("RGB", "L"):
+            return original(self, mode, matrix, dither, palette, colors)
+        with switch.off():
+            image = original(self, mode, matrix, dither, palette, colors)
+        plain = type(image) is Image.Image and image.mode == mode and all(image.size) and not _too_large(image.size)
+        return decoded(image, session) if plain else image
+
+    return convert
 
 
 def from_array(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,95 @@
+"""Files that the core does not decode: Pillow decodes them, and Go does what follows."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageEnhance, ImageOps
+from torch.utils import data
+from torchvision.transforms import functional as F
+
+import goloader
+from goloader.doors.recipe import door
+
+# How a file is written, of pixels [height, width, 3].
+KINDS = {
+    "webp": lambda pixels, to: Image.fromarray(pixels).save(to, "WEBP"),
+    "webp with alpha": lambda pixels, to: Image.fromarray(pixels).convert("RGBA").save(to, "WEBP", lossless=True),
+    "bmp": lambda pixels, to: Image.fromarray(pixels).save(to, "BMP"),
+    "gif": lambda pixels, to: Image.fromarray(pixels).save(to, "GIF"),
+    "tiff": lambda pixels, to: Image.fromarray(pixels).save(to, "TIFF"),
+    "tiff, grey": lambda pixels, to: Image.fromarray(pixels[..., 0]).save(to, "TIFF"),
+    "ppm": lambda pixels, to: Image.fromarray(pixels).save(to, "PPM"),
+    "png of 16 bits": lambda pixels, to: Image.fromarray(pixels[..., 0].astype(np.uint16) * 257).save(to, "PNG"),
+    "png of 1 bit": lambda pixels, to: Image.fromarray(pixels[..., 0]).convert("1").save(to, "PNG"),
+    "cmyk": lambda pixels, to: Image.fromarray(pixels).convert("CMYK").save(to, "TIFF"),
+}
+
+
+def flip(image: Image.Image) -> Image.Image:
+    return ImageOps.mirror(image.resize((30, 20)))
+
+
+def colours(image: Image.Image) -> Image.Image:
+    return ImageEnhance.Color(image.resize((30, 20))).enhance(1.7)
+
+
+def drawn_on(image: Image.Image) -> Image.Image:
+    image.putpixel((3, 4), 9)
+    return image.resize((30, 20))
+
+
+def kept(image: Image.Image) -> Image.Image:
+    """The image that a step went on from is changed: the step must not see it."""
+    made = image.resize((30, 20))
+    image.paste(7, (0, 0, 50, 50))
+    return made
+
+
+CODE = (flip, colours, drawn_on, kept)
+
+
+class Mixed(data.Dataset[Any]):
+    """Files of one kind among JPEGs."""
+
+    def __init__(self, paths: list[Path], mode: str, code: Any) -> None:
+        self.paths, self.mode, self.code, self.opened = paths, mode, code, 0
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        self.opened += 1  # so that it is not read from its bytecode
+        image = Image.open(self.paths[index]).convert(self.mode)
+        return F.to_tensor(self.code(image)), index
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_among_others_sends_no_batch_to_python(kind: str, mode: str, num_workers: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    paths = []
+    for number in range(24):
+        paths.append(tmp_path / f"{number:02}")
+        pixels = np.kron(rng.integers(0, 256, (10, 13, 3), np.uint8), np.ones((4, 4, 1), np.uint8))
+        made = io.BytesIO()
+        (KINDS[kind] if number % 4 == 1 else lambda pixels, to: Image.fromarray(pixels).save(to, "JPEG"))(pixels, made)
+        paths[-1].write_bytes(made.getvalue())
+    for code in CODE:
+        dataset = Mixed(paths, mode, code)
+        theirs = list(data.DataLoader(dataset, 4))
+        ours = goloader.DataLoader(dataset, 4, num_workers=num_workers)
+        for _ in range(3):
+            for mine, other in zip(ours, theirs, strict=True):
+                assert all(map(torch.equal, mine, other))
+        record = door.record(ours)
+        if code in (flip, colours):
+            assert record.on, record.rows()
+            assert {what.partition(" of ")[0] for what, _ in record.reasons} <= {"Image.open"}
+            assert sum(record.leaves.values()) == record.samples
