@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -37,6 +38,19 @@ def quota(root: Path = Path("/")) -> float | None:
 
     https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.max; .../scheduler/sched-bwc.html, cpu.cfs_quota_us
     """
+    now = time.monotonic()
+    known = _known.get(root)
+    if known is None or now - known[0] > _KEPT_S:
+        known = _known[root] = now, _least(root)
+    return known[1]
+
+
+# An epoch may take less than a look at all of these files.
+_KEPT_S = 1.0
+_known: dict[Path, tuple[float, float | None]] = {}
+
+
+def _least(root: Path) -> float | None:
     limits = [limit for folder in _folders(root) if (limit := _limit(folder)) is not None]
     return min(limits, default=None)
 
