@@ -226,6 +226,10 @@ class Run:
         for status in statuses:
             self._check(status)
 
+    def set_rng(self, state: int, size: int) -> None:
+        """Lets stream 0 go on from torch's CPU generator state. No batch may be outstanding."""
+        self._check(self._lib.gl_rng_set(self._handle, state, size, byref(self._error)))
+
     def get_rng(self, state: int, size: int) -> None:
         """Writes stream 0 into torch's CPU generator state."""
         self._check(self._lib.gl_rng_get(self._handle, state, size, byref(self._error)))

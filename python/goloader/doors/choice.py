@@ -64,6 +64,7 @@ def _decided(loader: DataLoader[Any]) -> Plan | Refusal:
     refused = init_fn.refused(loader)
     if refused is not None:
         return refused
+    trial.hear()  # an answer may have come since the last epoch
     known = _plans.get(loader)
     if known is not None and known.unchanged(loader):
         return trial.refused(loader, known) or known

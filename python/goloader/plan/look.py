@@ -46,6 +46,12 @@ def has(thing: object, name: str) -> bool:
     return _found(thing, name) is not _NOTHING
 
 
+def hiding(thing: object) -> list[str]:
+    """Attributes of an object that hide such of its class."""
+    own = _own(_mro(type(thing)), thing).keys()
+    return [name for members in map(_dict, _mro(type(thing))) for name in own & members.keys()]
+
+
 def attribute(thing: object, name: str, default: Any = None) -> Any:
     """An attribute that is kept as it is, in the object or its class; the default for any that would be computed."""
     found = _found(thing, name)
@@ -57,17 +63,19 @@ def _found(thing: object, name: str) -> Any:
     kind = type(thing)
     if issubclass(kind, type):
         return inspect.getattr_static(thing, name, _NOTHING)
-    shared = own = _NOTHING
-    for members in map(_dict, _mro(kind)):
-        if shared is _NOTHING:
-            shared = members.get(name, _NOTHING)
-        if own is _NOTHING:
-            own = members.get("__dict__", _NOTHING)
-    if type(own) in (GetSetDescriptorType, MemberDescriptorType):  # else there is none, or somebody computes it
-        held = dict.get(own.__get__(thing), name, _NOTHING)
-        if held is not _NOTHING and (shared is _NOTHING or not _is_data_descriptor(type(shared))):
-            return held
-    return shared
+    kinds = _mro(kind)
+    shared = next((members[name] for members in map(_dict, kinds) if name in members), _NOTHING)
+    held = dict.get(_own(kinds, thing), name, _NOTHING)
+    return shared if held is _NOTHING or (shared is not _NOTHING and _is_data_descriptor(type(shared))) else held
+
+
+def _own(kinds: tuple[type, ...], thing: object) -> dict[str, Any]:
+    """The dict of an object of such classes; an empty one where there is none, or somebody computes it."""
+    place: Any = next((members["__dict__"] for members in map(_dict, kinds) if "__dict__" in members), None)
+    if type(place) not in (GetSetDescriptorType, MemberDescriptorType):
+        return {}
+    found: dict[str, Any] = place.__get__(thing)
+    return found
 
 
 def _is_data_descriptor(kind: type) -> bool:

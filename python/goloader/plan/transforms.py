@@ -25,7 +25,7 @@ import torch
 from .. import transforms as T
 from . import augments, erasing
 from .calls import calls_of
-from .look import has, name_of
+from .look import hiding, name_of
 from .lowered import Lowered, walk
 from .needs import require_class
 from .originals import is_original, module_of
@@ -229,7 +229,7 @@ def _check_intact(transform: Any) -> None:
     kind = type(transform)
     if module_of(kind).partition(".")[0] not in ("torch", "torchvision"):
         return
-    hidden = [name for name in getattr(transform, "__dict__", {}) if has(kind, name)]
+    hidden = hiding(transform)
     if hidden:
         raise RefusalError(
             "transform",

@@ -256,12 +256,16 @@ class InlineIterator(_NativeIterator):
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._loader = loader
+        # Other threads draw from torch's generator, too.
+        self._shared = False
         self._run: Run | None = self._start(core)
-        # Where the core's draws left torch's generator last.
-        self._drawn: torch.Tensor | None = None
 
     def _start(self, core: Core) -> Run:
-        return core.start(workers=0, streams=1, caller_draws=core.plan.random and self._rng != "sample")
+        self._core = core
+        self._draws = core.plan.random and self._rng != "sample"
+        # Where the core's draws left torch's generator last, if they are shared.
+        self._drawn: torch.Tensor | None = None
+        return core.start(workers=0, streams=1, caller_draws=self._draws and self._shared)
 
     def _next_data(self) -> Any:
         batch = self._next_index()
@@ -275,17 +279,36 @@ class InlineIterator(_NativeIterator):
         if not task.complete or not len(task.rows):
             return self._as_torch(task.asked)
         try:
-            self._submit(self._run, task, batch)
+            begun = self._ask(self._run, task, batch)
         except IndexError:
             return self._as_torch(task.asked)
-        return self._make(self._run, task)
+        return self._make(self._run, task, batch, begun)
 
     def batch(self, indices: NDArray[np.int64]) -> Any:
         """The core's batch of some indices, beside the order."""
         assert self._run is not None  # it was not closed
         task = self._task(indices)
-        self._submit(self._run, task, indices)
-        return self._make(self._run, task)
+        return self._make(self._run, task, indices, self._ask(self._run, task, indices))
+
+    def _ask(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign) -> torch.Tensor | None:
+        """Asks for a batch; where its draws begin, if they are made ahead. Raises IndexError."""
+        state = torch.get_rng_state() if self._draws and not self._shared else None
+        if state is not None:
+            run.set_rng(state.data_ptr(), state.numel())
+        self._submit(run, task, batch)
+        return state
+
+    def _went_on(self, run: Run, begun: torch.Tensor) -> bool:
+        """Moves torch's generator on to where draws made ahead have ended; False if another thread has moved it since.
+
+        From its get_state to its set_state no bytecode runs, so Python lets no other thread in.
+        """
+        ended = begun.clone()
+        run.get_rng(ended.data_ptr(), ended.numel())
+        generator = (torch.default_generator,)
+        stands = map(np.ndarray.tobytes, map(torch.Tensor.numpy, map(torch.Generator.get_state, generator)))
+        same = map(operator.eq, stands, (begun.numpy().tobytes(),))
+        return bool(list(map(torch.Generator.set_state, itertools.compress(generator, same), (ended,))))
 
     def _draw(self, run: Run) -> None:
         """Lets the core draw from torch's generator, where it stands now: other threads may draw from it, too.
@@ -309,15 +332,28 @@ class InlineIterator(_NativeIterator):
             torch.set_rng_state(stands)
             self._drawn = stands
 
-    def _make(self, run: Run, task: _Task) -> Any:
+    def _make(
+        self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, begun: torch.Tensor | None = None
+    ) -> Any:
+        error: Exception | None = None
         try:
-            return self._receive(run, task)
+            made = self._receive(run, task)
         except _Lost as lost:
             error = lost.error
-            self._take_back(run)
         except BaseException:
             run.reset()  # an interrupted wait leaves its batch behind
             raise
+        if begun is not None and not self._went_on(run, begun):
+            # Those numbers are gone: the batch is made again, and numbers are asked for from now on.
+            self._shared = True
+            run.close()
+            self._run = self._start(self._core)
+            self._submit(self._run, task, batch)
+            return self._make(self._run, task, batch)
+        if error is None:
+            return made
+        if self._shared:
+            self._take_back(run)
         # Raised here, it is told with the errors that led to it where it comes from, and no others.
         try:
             raise error
@@ -335,7 +371,7 @@ class InlineIterator(_NativeIterator):
     def _adapt(self, run: Run) -> None:
         """Goes on with the dataset as it is now."""
         run.close()
-        self._run = self._drawn = None
+        self._run = None
         decision = choice.decide(self._loader)
         if isinstance(decision, Plan):
             core = choice.core(self._loader, decision)

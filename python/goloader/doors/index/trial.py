@@ -40,8 +40,7 @@ _LIBRARIES = ("torch", "torchvision", "PIL", "numpy", "cv2", "albumentations")
 
 
 def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
-    """Why a plan is not to be used, as a trial found."""
-    hear()  # an answer may have come since the last epoch
+    """Why a plan is not to be used, as trials have found that were heard."""
     return _known.get(_key(loader, plan)) if any(_known.values()) else None
 
 

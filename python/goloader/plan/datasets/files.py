@@ -162,7 +162,7 @@ class ImageFiles(Node):
 
     def __init__(self, dataset: Any, kind: Kind) -> None:
         self.dataset, self._kind = dataset, kind
-        self._check()
+        opener = self._check()
         samples = _samples(dataset, kind)
         try:
             files = samples if isinstance(samples, Files) else Files.of(samples)
@@ -172,12 +172,12 @@ class ImageFiles(Node):
         own = kind.samples is _pairs and type(getattr(dataset, kind.lists[0])) is list
         self._lists = (samples,) if own else tuple(_kept(getattr(dataset, name)) for name in kind.lists)
         self._reads = tuple(copied(getattr(dataset, name)) for name in kind.reads)
-        self.part = Part(dataset, samples, files, self._lowered(), self._opener())
+        self.part = Part(dataset, samples, files, self._lowered(opener), opener)
         self.length = len(samples)
         self.columns = (Column((self.part,), Part),)
 
-    def _check(self) -> None:
-        """Raise RefusalError unless dataset[i] is what its class was written to make of an index."""
+    def _check(self) -> Callable[[Any], Any]:
+        """What opens a file. Raises RefusalError unless dataset[i] is what its class was written to make of it."""
         dataset, kind = self.dataset, self._kind
         transforms = "transforms" if kind.joint else "transform"
         attributes = (*kind.lists, *kind.reads, transforms, *filter(None, [kind.loader]))
@@ -187,7 +187,7 @@ class ImageFiles(Node):
         why_not = kind.why_not(dataset)
         if why_not:
             raise RefusalError("source", name_of(dataset), why_not, "DATASET_OPTIONS")
-        self._opener()
+        return self._opener()
 
     def _opener(self) -> Callable[[Any], Any]:
         """What opens a file, as the dataset does, but for the mode, which is RGB."""
@@ -210,17 +210,16 @@ class ImageFiles(Node):
         known: Callable[[Any], Any] = loader
         return known
 
-    def _lowered(self) -> Lowered:
+    def _lowered(self, opener: Callable[[Any], Any]) -> Lowered:
         """What becomes of an image in mode RGB."""
         transform, _ = _transforms(self.dataset, self._kind)
-        return lower_of_mode(transform, self._kind.mode if self._opener() is open_rgb else "RGB")
+        return lower_of_mode(transform, self._kind.mode if opener is open_rgb else "RGB")
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset:
             return False
         try:
-            self._check()
-            lowered = self._lowered()
+            lowered = self._lowered(self._check())
         except RefusalError:
             return False
         return (
