@@ -35,7 +35,8 @@ class ForkLock:
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        if self._lock.locked():  # not in a child that was forked by who held it
+            self._lock.release()
 
 
 @contextmanager
