@@ -372,8 +372,8 @@ def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.ConcatDataset([data.Subset(made(datasets.USPS, data=grey, targets=labels), [1])] * 2)
 
 
-Rows = list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]]
-DATASETS: Rows = [
+Table = list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]]
+DATASETS: Table = [
     (
         "datasets",
         "`ImageFolder`, `DatasetFolder` with torchvision's loader, `Subset`, `random_split`, `ConcatDataset` of them",
@@ -466,7 +466,7 @@ DATASETS: Rows = [
         lambda root: iter((Touched(root), Own(), Stream())),
     ),
 ]
-TRANSFORMS: Rows = [
+TRANSFORMS: Table = [
     (
         "geometry, v1 and v2",
         ", ".join(f"`{name}`" for name in GEOMETRY) + ", with every filter and padding mode",
@@ -559,7 +559,7 @@ TRANSFORMS: Rows = [
 ]
 
 
-def table(rows: Rows, root: Path) -> str:
+def table(rows: Table, root: Path) -> str:
     lines = ["| | | runs in |", "|---|---|---|"]
     for kind, text, make in rows:
         native = {runs_in_go(DataLoader(each, batch_size=2)) for each in make(root)}
@@ -581,7 +581,7 @@ def runs_in_go(loader: DataLoader[Any]) -> bool:
 @pytest.mark.parametrize(
     ("page", "rows"), [("datasets", DATASETS), ("transforms", TRANSFORMS)], ids=["datasets", "transforms"]
 )
-def test_the_tables_of_what_runs_in_go_are_what_explain_says(root: Path, page: str, rows: Rows) -> None:
+def test_the_tables_of_what_runs_in_go_are_what_explain_says(root: Path, page: str, rows: Table) -> None:
     require_part(f"docs/{page}.md", page, table(rows, root))
 
 

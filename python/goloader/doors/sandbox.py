@@ -30,9 +30,10 @@ from ..selfcheck import memory
 
 __all__ = ["LIMIT_S", "WAITS", "Page", "begin", "here", "restrict", "run_apart", "touched"]
 
-# What is written in a page: how many answers there were, the process that works on the next one (0 for none), when it
-# began, and the length of the last answer.
-_HEAD = struct.Struct("qqdq")
+# What is written in a page: how many answers there were, the length of the last, and the process that works on the next
+# one (0 for none), with when it began. Each is written for itself, and a count when the answer that it counts is there.
+_COUNT, _LENGTH, _CHILD = struct.Struct("q"), struct.Struct("q"), struct.Struct("qd")
+_AT_COUNT, _AT_LENGTH, _AT_CHILD, _AT_ANSWER = 0, 8, 16, 32
 _PAGE_BYTES = 1 << 15
 
 # A child ends after this long, whatever its code waits for.
@@ -87,13 +88,13 @@ class Page:
     @property
     def running(self) -> bool:
         """Whether a child is at work."""
-        return bool(self._read()[1])
+        return bool(self._child_at_work()[0])
 
     def begin(self, child: int) -> None:
         """A child of this process is at work; or is about to be, with a number of -1."""
         self._child = child
-        count, _, begun, length = self._read()
-        _HEAD.pack_into(self._memory, 0, count, child, begun if child > 0 else time.monotonic(), length)
+        begun = self._child_at_work()[1] if child > 0 else time.monotonic()
+        _CHILD.pack_into(self._memory, _AT_CHILD, child, begun)
 
     def take(self, wait_s: float = 0) -> Any:
         """The last answer, if this process has not had it; else None. Raises LookupError where a child gave none.
@@ -102,13 +103,17 @@ class Page:
         """
         deadline = time.monotonic() + wait_s
         while True:
-            count, child, begun, length = self._read()
+            child, begun = self._child_at_work()
+            count = self._count()
             if count > self._seen:
                 self._seen = count
+                if child and child == self._child:  # it answered before it was known by its number
+                    _CHILD.pack_into(self._memory, _AT_CHILD, 0, 0.0)
                 self._reap(0)
-                return pickle.loads(self._memory[_HEAD.size : _HEAD.size + length])
-            if child and self._is_over(child, begun) and self._read()[0] == count:
-                _HEAD.pack_into(self._memory, 0, count, 0, 0.0, length)
+                (length,) = _LENGTH.unpack_from(self._memory, _AT_LENGTH)
+                return pickle.loads(self._memory[_AT_ANSWER : _AT_ANSWER + length])
+            if child and self._is_over(child, begun) and self._count() == count:
+                _CHILD.pack_into(self._memory, _AT_CHILD, 0, 0.0)
                 raise LookupError("the process that tried it did not end as it should have")
             if not child or time.monotonic() >= deadline:
                 return None
@@ -117,20 +122,25 @@ class Page:
     def answer(self, value: Any) -> None:
         """In a child: what take() gives."""
         content = pickle.dumps(value)
-        self._memory[_HEAD.size : _HEAD.size + len(content)] = content
-        _HEAD.pack_into(self._memory, 0, self._read()[0] + 1, 0, 0.0, len(content))
+        self._memory[_AT_ANSWER : _AT_ANSWER + len(content)] = content
+        _LENGTH.pack_into(self._memory, _AT_LENGTH, len(content))
+        _COUNT.pack_into(self._memory, _AT_COUNT, self._count() + 1)
+        _CHILD.pack_into(self._memory, _AT_CHILD, 0, 0.0)
 
     def close(self) -> None:
         """Ends a child that is at work; for the process that made the page."""
-        child = self._read()[1]
+        child = self._child_at_work()[0]
         if self.own and child > 0:
             with suppress(OSError):
                 os.kill(child, signal.SIGKILL)
             self._reap(0)
 
-    def _read(self) -> tuple[int, int, float, int]:
-        count, child, begun, length = _HEAD.unpack_from(self._memory)
-        return count, child, begun, length
+    def _count(self) -> int:
+        return int(_COUNT.unpack_from(self._memory, _AT_COUNT)[0])
+
+    def _child_at_work(self) -> tuple[int, float]:
+        child, begun = _CHILD.unpack_from(self._memory, _AT_CHILD)
+        return child, begun
 
     def _reap(self, options: int) -> bool:
         """Whether there is no child of this process any more."""
