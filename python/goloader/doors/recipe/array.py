@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from . import switch
-from .call import as_user, attempt, by_place, note
+from .as_user import as_user
+from .call import attempt, by_place, note
 from .constant import constant
 from .image import StandInImage, recipe_of
 from .layout import Layout, are_places, dense

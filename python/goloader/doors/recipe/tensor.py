@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from . import switch, value
-from .call import as_user, attempt, by_place, note
+from .as_user import as_user
+from .call import attempt, by_place, note
 from .constant import constant
 from .layout import Layout, are_places, dense
 from .mask import record_masked

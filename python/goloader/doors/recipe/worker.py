@@ -17,7 +17,7 @@ from ...state.reports import ReportingWorker
 from ..worker.process import Board
 from ..worker.slots import Slots
 from . import switch
-from .call import AS_USER
+from .as_user import AS_USER
 from .fetch import Fetcher
 from .image import StandInImage
 from .image import become_real as image_becomes_real

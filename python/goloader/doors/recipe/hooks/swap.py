@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ....plan.calls import Calls, calls_of
 from ....plan.originals import exchanged, unwrapped
-from ..call import as_user
+from ..as_user import as_user
 
 __all__ = ["Hook", "LeftAloneError", "Swap"]
 

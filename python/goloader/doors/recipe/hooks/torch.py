@@ -12,7 +12,8 @@ from torch.utils.data._utils import collate
 
 from .. import switch
 from ..array import StandInArray, become_real, record_function, to_tensor
-from ..call import as_user, attempt
+from ..as_user import as_user
+from ..call import attempt
 from ..tensor import StandInTensor
 from ..tensor import become_real as tensor_becomes_real
 from .swap import Hook, Make
