@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import threading
 import warnings
 
 import pytest
 
-from goloader.adapters.python import fork_unwarned
+from goloader.adapters.python import ForkLock, fork_unwarned
 
 FORKED = "This process (pid=77) is multi-threaded, use of fork() may lead to deadlocks in the child."
 
@@ -85,3 +87,35 @@ def _warns() -> None:
     except DeprecationWarning:
         return
     raise SystemExit(3)
+
+
+@pytest.mark.parametrize("by_another_thread", [True, False])
+def test_a_lock_that_was_held_across_a_fork_is_free_in_the_child(by_another_thread: bool) -> None:
+    lock, held, done = ForkLock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            done.wait(60)
+
+    def fork() -> int:
+        with fork_unwarned(always=True):
+            child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # where it waits for ever
+            with lock:
+                pass
+        return child
+
+    if by_another_thread:
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait(60)
+        child = fork()
+    else:
+        with lock:
+            child = fork()
+    if child == 0:
+        os._exit(7)
+    done.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -10,7 +10,7 @@ import inspect
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
-__all__ = ["attribute", "has", "in_class", "in_classes", "is_a", "name_of", "parents"]
+__all__ = ["attribute", "has", "hiding", "in_class", "in_classes", "is_a", "name_of", "parents"]
 
 _NOTHING = object()
 
@@ -48,7 +48,7 @@ def has(thing: object, name: str) -> bool:
 
 def hiding(thing: object) -> list[str]:
     """Attributes of an object that hide such of its class."""
-    own = _own(_mro(type(thing)), thing).keys()
+    own = dict.keys(_own(_mro(type(thing)), thing))
     return [name for members in map(_dict, _mro(type(thing))) for name in own & members.keys()]
 
 

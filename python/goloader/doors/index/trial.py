@@ -32,6 +32,7 @@ _SEED = 20260701
 
 # What is known of plans: why one is not to be used; None for one that is right, or is being tried.
 _known: dict[str, Refusal | None] = {}
+# What names the kind of each plan, which takes as long as writing it as JSON.
 _keys: weakref.WeakKeyDictionary[Plan, str] = weakref.WeakKeyDictionary()
 # Trials that have not been heard.
 _running: dict[str, sandbox.Page] = {}
