@@ -8,6 +8,7 @@ package main
 import "C"
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,8 +24,10 @@ import (
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/sampler"
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/source/folder"
+	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -72,26 +75,32 @@ func go_open(text *C.char, n C.size_t, source *C.gl_source, out *C.gl_handle, er
 	return C.GL_OK
 }
 
-func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
+// The storages.
+var (
+	localFiles  = source.Retry(local.Store{})
+	localDirect = source.Retry(local.Store{Direct: true})
+)
+
+func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	p, err := plan.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if source.count < 0 {
-		return nil, fmt.Errorf("a source of %d samples: %w", source.count, errArgument)
+	if from.count < 0 {
+		return nil, fmt.Errorf("a source of %d samples: %w", from.count, errArgument)
 	}
-	n := int(source.count)
+	n := int(from.count)
 	if p.Source.Kind == plan.Recipe {
-		return pipeline.OpenRecipes(p)
+		return pipeline.OpenRecipes(p, localFiles)
 	}
 	if p.Source.Kind == plan.Array {
 		if err := fits(p.Source.Fields); err != nil {
 			return nil, err
 		}
-		return openRows(p, source, n)
+		return openRows(p, from, n)
 	}
-	if source.files != 0 {
-		list, err := get[*folder.List](&handles, int64(source.files))
+	if from.files != 0 {
+		list, err := get[*folder.List](&handles, int64(from.files))
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +110,7 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 		return pipeline.Open(p, list.Files().Share())
 	}
 	if p.Source.Kind == plan.Pixels {
-		images, err := pixels.New(images(p.Parts, source), unsafe.Slice((*int64)(source.labels), n))
+		images, err := pixels.New(images(p.Parts, from), unsafe.Slice((*int64)(from.labels), n))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errArgument, err)
 		}
@@ -110,21 +119,21 @@ func open(text []byte, source *C.gl_source) (*pipeline.Loader, error) {
 	if p.Source.Kind == plan.Pairs {
 		n *= 2
 	}
-	offsets := unsafe.Slice((*int64)(source.offsets), n+1)
+	offsets := unsafe.Slice((*int64)(from.offsets), n+1)
 	if offsets[n] < 0 {
 		return nil, fmt.Errorf("%d bytes of paths: %w", offsets[n], errArgument)
 	}
-	paths := unsafe.Slice((*byte)(unsafe.Pointer(source.paths)), int(offsets[n]))
-	files, err := folder.New(paths, offsets, unsafe.Slice((*int64)(source.labels), n))
+	paths := unsafe.Slice((*byte)(unsafe.Pointer(from.paths)), int(offsets[n]))
+	files, err := folder.New(localFiles, paths, offsets, unsafe.Slice((*int64)(from.labels), n))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errArgument, err)
 	}
 	return pipeline.Open(p, files)
 }
 
-func openRows(p *plan.Plan, source *C.gl_source, n int) (*pipeline.Loader, error) {
-	files := map[string]*array.File{}
-	fields, err := arrayFields(p.Source, source, files)
+func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) {
+	files := map[string]source.Container{}
+	fields, err := arrayFields(p.Source, from, files)
 	if err == nil {
 		var rows *array.Source
 		if rows, err = array.New(n, fields); err == nil {
@@ -139,13 +148,13 @@ func openRows(p *plan.Plan, source *C.gl_source, n int) (*pipeline.Loader, error
 }
 
 // arrayFields is what a gl_source says of each field's rows. It opens files, each once.
-func arrayFields(p plan.Source, source *C.gl_source, files map[string]*array.File) ([]array.Field, error) {
+func arrayFields(p plan.Source, from *C.gl_source, files map[string]source.Container) ([]array.Field, error) {
 	fields := make([]array.Field, len(p.Fields))
-	for i, rows := range unsafe.Slice(source.rows, len(fields)) {
+	for i, rows := range unsafe.Slice(from.rows, len(fields)) {
 		of := p.Fields[i]
 		fields[i].Row, fields[i].Stored, fields[i].Ragged = of.Spec, of.Stored, of.Ragged
 		if rows.index != nil {
-			fields[i].Index = unsafe.Slice((*int64)(rows.index), int(source.count))
+			fields[i].Index = unsafe.Slice((*int64)(rows.index), int(from.count))
 		}
 		for _, a := range unsafe.Slice(rows.arrays, int(rows.narrays)) {
 			made := arrayOf(a, of.Shape)
@@ -162,11 +171,14 @@ func arrayFields(p plan.Source, source *C.gl_source, files map[string]*array.Fil
 	return fields, nil
 }
 
-func fileOf(a C.gl_array, files map[string]*array.File) (*array.File, error) {
-	path, direct := C.GoString(a.path), a.direct != 0
-	key := fmt.Sprintf("%t %s", direct, path)
+func fileOf(a C.gl_array, files map[string]source.Container) (source.Container, error) {
+	path, store := C.GoString(a.path), localFiles
+	if a.direct != 0 {
+		store = localDirect
+	}
+	key := fmt.Sprintf("%t %s", a.direct != 0, path)
 	if files[key] == nil {
-		file, err := array.OpenFile(path, direct)
+		file, err := store.Open(context.Background(), path)
 		if err != nil {
 			return nil, err
 		}
@@ -190,9 +202,9 @@ func arrayOf(a C.gl_array, row tensor.Shape) array.Array {
 }
 
 // images is what a gl_source says of each part's images.
-func images(parts []plan.Part, source *C.gl_source) []pixels.Images {
+func images(parts []plan.Part, from *C.gl_source) []pixels.Images {
 	made := make([]pixels.Images, len(parts))
-	for i, rows := range unsafe.Slice(source.rows, len(parts)) {
+	for i, rows := range unsafe.Slice(from.rows, len(parts)) {
 		shape := parts[i].Image.Shape()
 		made[i] = pixels.Images{Shape: shape, Array: arrayOf(*rows.arrays, shape)}
 	}
@@ -254,6 +266,19 @@ func withRun(h C.gl_handle, errOut *C.gl_error, use func(*pipeline.Run) error) C
 		err = use(run)
 	}
 	return report(err, errOut)
+}
+
+// leaving is withRun for what may leave reads behind.
+func leaving(h C.gl_handle, errOut *C.gl_error, use func(*pipeline.Run) (left int, err error)) C.gl_status {
+	left := 0
+	status := withRun(h, errOut, func(run *pipeline.Run) (err error) {
+		left, err = use(run)
+		return err
+	})
+	if status == C.GL_OK && left > 0 {
+		return C.GL_LEFT
+	}
+	return status
 }
 
 //export go_submit
@@ -349,7 +374,7 @@ func go_answer_pixels(h C.gl_handle, rgb *C.uint8_t, width, height C.int32_t, er
 //export go_reject
 func go_reject(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	return withRun(h, errOut, (*pipeline.Run).Reject)
+	return leaving(h, errOut, (*pipeline.Run).Reject)
 }
 
 //export go_answer_exp
@@ -398,7 +423,7 @@ func positions(drawn *C.int64_t, streams C.int32_t) []int64 {
 //export go_reset
 func go_reset(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	return withRun(h, errOut, (*pipeline.Run).Reset)
+	return leaving(h, errOut, (*pipeline.Run).Reset)
 }
 
 //export go_close
@@ -415,7 +440,22 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	if told, ok := closer.(interface{ Warnings() error }); ok { // a run or a loader
 		warn(told.Warnings(), errOut)
 	}
+	if run, ok := closer.(*pipeline.Run); ok && run.Left() > 0 {
+		return C.GL_LEFT
+	}
 	return C.GL_OK
+}
+
+//export go_waits_for
+func go_waits_for(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		if n == 0 {
+			return fmt.Errorf("no room: %w", errArgument)
+		}
+		fill(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(n)), run.WaitsFor())
+		return nil
+	})
 }
 
 //export go_stats
@@ -431,7 +471,7 @@ func go_stats(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (stat
 //export go_live
 func go_live(text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	live := map[string]any{"handles": handles.count(), "worker_bytes": op.LiveBytes(), "workers": pipeline.Serving()}
+	live := map[string]any{"handles": handles.count(), "worker_bytes": op.LiveBytes(), "workers": pipeline.Serving(), "reads_left": pipeline.LeftBehind()}
 	for p := mem.Slots; p <= mem.Seek; p++ {
 		usage := mem.InUse(p)
 		live[p.String()+"_bytes"], live[p.String()+"_blocks"] = usage.Bytes, usage.Blocks

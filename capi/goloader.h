@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00050000u
+#define GL_ABI_VERSION 0x00060000u
 
 typedef int32_t gl_status;
 enum {
@@ -33,6 +33,8 @@ enum {
     GL_EMPTY = 1,    /* nothing yet: gl_wait, then again */
     GL_ASK = 2,      /* core needs an answer (gl_ask) before it can go on */
     GL_IDLE_RUN = 3, /* nothing, and nothing to come: no batch is outstanding */
+    GL_LEFT = 4,     /* done, but reads did not come back and were left: memory that was lent, and that the loader was
+                        opened over, is used until they do: keep it until gl_live says that none are left */
 
     GL_ERROR = -1,        /* anything without a kind of its own */
     GL_BAD_HANDLE = -2,   /* closed, or never opened */
@@ -222,7 +224,7 @@ gl_status gl_wait(int32_t fd, int32_t timeout_ms);
 gl_status gl_answer_pixels(gl_handle run, const uint8_t *rgb, int32_t width, int32_t height, gl_error *err);
 
 /* gl_reject answers GL_ASK_PIXELS and GL_ASK_SAMPLE with "the sample is in error": its batch is dropped, and the random
- * stream stands where torch's worker would stand after that error. */
+ * stream stands where torch's worker would stand after that error.  GL_OK, or after 50 ms GL_LEFT. */
 gl_status gl_reject(gl_handle run, gl_error *err);
 
 /* gl_answer_exp answers GL_ASK_EXP. */
@@ -243,14 +245,19 @@ gl_status gl_position(gl_handle run, int64_t *drawn, int32_t streams, gl_error *
  * `sequence`, and stream w has drawn drawn[w] words.  Takes about 1 ns a word. */
 gl_status gl_resume(gl_handle run, int64_t sequence, const int64_t *drawn, int32_t streams, gl_error *err);
 
-/* gl_reset forgets outstanding batches and starts counting at 0; random streams stay where they are. */
+/* gl_reset forgets outstanding batches and starts counting at 0; random streams stay where they are.  GL_OK, or after 50 ms
+ * GL_LEFT. */
 gl_status gl_reset(gl_handle run, gl_error *err);
 
 /* gl_release ends the lease of a batch.  Never blocks, never enters Go: any thread, a garbage collector or a forked
  * child may call it.  Exactly once a lease. */
 void gl_release(void *lease);
 
-/* gl_close closes a run (waits for its workers, milliseconds), a loader, a list of files or a sampler, which no other call
+/* gl_waits_for writes which file the next batch of a run waits for, and for how long already, for messages; an empty text if
+ * it waits for none. */
+gl_status gl_waits_for(gl_handle run, char *text, size_t bytes, gl_error *err);
+
+/* gl_close closes a run (waits for its workers, milliseconds; GL_OK, or after 50 ms GL_LEFT), a loader, a list of files or a sampler, which no other call
  * may be using.  Of two threads that close one, one gets GL_BAD_HANDLE.  Leased batches stay readable.  A seek index with
  * a path is written, if there is enough that is new.
  *   err     on GL_OK a warning (the seek index could not be written), or an empty text */

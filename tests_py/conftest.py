@@ -35,7 +35,7 @@ _QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 2, 20
 # Why a test may be skipped though --forbid-skips is given: what a machine or a version is, not what could be installed.
 _GOOD_REASONS = re.compile(
     "this processor has no|the test above has them|there is an accelerator|no CUDA|there is one core"
-    "|no Python .* here|of Python 3.11|came with Python 3.11|no O_DIRECT"
+    "|no Python .* here|of Python 3.11|came with Python 3.11|no O_DIRECT|no FUSE here"
     "|may round otherwise here|adds in another order here"
 )
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/mem"
@@ -33,45 +34,36 @@ type Ask struct {
 // question finds what has to be asked next of a batch: its first sample that is in doubt, since an error in that one ends the
 // batch for all behind it. Where draws are stalled, samples in front of the stall are looked at first, as torch's worker
 // loads them first.
-func (r *Run) question(b *batch) error {
+func (r *Run) question(b *batch) {
 	end := len(b.samples)
 	if b.stall.Kind != 0 {
 		end = b.stall.Position
-		if err := r.finishBefore(b, end); err != nil {
-			return err
-		}
+		r.makeBefore(b, end)
 	}
 	for i := range end {
+		if phase := b.spanOf(i).phase; phase == waiting || phase == running {
+			return // somebody has still to come to it, or has it in hand
+		}
 		switch s := &b.samples[i]; s.state {
 		case refused:
 			b.ask = Ask{Kind: AskPixels, Sequence: b.sequence, Position: i, Index: s.index, Reason: s.why}
-			return nil
+			return
 		case finished:
 		default:
-			return nil // a worker has still to come to it
+			return // a worker has still to come to it
 		}
 	}
 	b.ask = b.stall
-	return nil
 }
 
-// finishBefore carries out the samples in front of a stall that share its span, which no worker takes before all is drawn.
-func (r *Run) finishBefore(b *batch, end int) error {
+// makeBefore lets workers make the samples in front of a stall that share its span before all of the span is drawn.
+func (r *Run) makeBefore(b *batch, end int) {
 	sp := b.spanOf(end)
-	if sp.lo == end || b.samples[end-1].state != sized {
-		return nil
+	if sp.phase == ready && sp.upTo != end && slices.ContainsFunc(b.samples[sp.lo:end], func(s sample) bool { return s.state == sized }) {
+		sp.upTo = end
+		r.staff()
+		r.wake()
 	}
-	return r.carryOut(b, span{lo: sp.lo, hi: end, buffer: sp.buffer})
-}
-
-// carryOut does a few samples of a batch here and now.
-func (r *Run) carryOut(b *batch, sp span) error {
-	w, err := newWorker(r)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	return guard(func() error { return w.carryOut(b, &sp, b.steps) })
 }
 
 // asked returns the batch whose question is being answered.
@@ -133,13 +125,13 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 			b.again(position)
 		}
 	case size == known:
-		err = r.carryOut(b, span{lo: position, hi: position + 1})
+		b.makeAgain(position)
 	default:
 		// The header lied, so everything drawn since is wrong.
 		held := append(r.behind(b), b)
 		r.hold(held)
 		if err = r.takeBack(b, 0); err == nil {
-			b.restart(r.loader)
+			b.restart()
 		}
 		r.release(held)
 	}
@@ -147,19 +139,20 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 		r.lose(b, err)
 	}
 	r.advance(b.stream)
-	r.work.Broadcast()
+	r.wake() // its own span may be made again, though nothing is drawn
 	r.announce()
 	return nil
 }
 
 // Reject answers AskPixels and AskSample: the sample is in error and its batch is dropped. The random stream stands
-// where torch's worker stands after such an error: the samples before it have drawn, those behind it have not.
-func (r *Run) Reject() error {
+// where torch's worker stands after such an error: the samples before it have drawn, those behind it have not. It says how
+// many of the batch's reads did not come back and were left, as Reset does.
+func (r *Run) Reject() (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b, err := r.asked(AskPixels, AskSample)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	held := append(r.behind(b), b)
 	r.hold(held)
@@ -170,13 +163,14 @@ func (r *Run) Reject() error {
 		}
 	}
 	r.release(held)
+	left = r.settle([]*batch{b})
 	st := b.stream
 	b.after, b.drew = st.mt.Drawn(), true
 	r.loader.Stats.Failed.Add(1)
 	r.pop()
 	r.advance(st)
 	r.announce()
-	return err
+	return left, err
 }
 
 // drawnBefore is how many images have drawn when torchvision finds one in error. Most targets are opened before their image
@@ -219,7 +213,6 @@ func (r *Run) AnswerExp(x, y float32) error {
 			r.advance(st)
 		}
 	}
-	r.work.Broadcast()
 	r.announce()
 	return nil
 }

@@ -35,7 +35,8 @@ type sample struct {
 	state    sampleState
 	format   decode.Format
 	size     recipe.Size
-	from, to int // its bytes in its span's buffer
+	buffer   *source.Buffer
+	from, to int // its bytes in there
 	stamp    source.Stamp
 	// file is its number in the seek index, if that has one for it.
 	file    int
@@ -50,25 +51,35 @@ type sample struct {
 
 // span is a few neighbouring samples of a batch: what a worker takes at a time.
 type span struct {
-	lo, hi int
-	phase  phase
-	buffer *source.Buffer // between reading and running
+	lo, hi  int
+	phase   phase
+	next    int              // first sample that nobody was given to read
+	reads   int              // readings in hand
+	upTo    int              // samples that may be made before the rest is drawn end here
+	buffers []*source.Buffer // between reading and making
 }
 
-// file is a sample's bytes as they were read; nil if Pillow supplied its pixels, after which they may be gone.
-func (sp *span) file(s *sample) []byte {
+// bytes is how many were read and are not decoded.
+func (sp *span) bytes() (n int) {
+	for _, buffer := range sp.buffers {
+		n += buffer.Len()
+	}
+	return n
+}
+
+// data is a sample's bytes as they were read; nil if Pillow supplied its pixels, after which they may be gone.
+func (s *sample) data() []byte {
 	if s.pixels.Valid() {
 		return nil
 	}
-	return sp.buffer.Slice(s.from, s.to)
+	return s.buffer.Slice(s.from, s.to)
 }
 
 type phase uint8
 
 const (
-	waiting phase = iota
-	reading
-	ready // read; may run as soon as its samples are drawn
+	waiting phase = iota // not read, or not all of it
+	ready                // read; its samples may be made as soon as they are drawn
 	running
 	done
 )
@@ -97,13 +108,17 @@ type batch struct {
 	fields []Field          // rows only: the slot's
 	bytes  int              // rows only: all of them
 
-	busy  int   // spans that a worker has in hand
-	left  int   // spans not done
-	held  bool  // no worker may take a span: draws are being taken back
-	stall Ask   // what stops the draws; Kind 0 for nothing
-	ask   Ask   // the question that Next asked last, until it is answered
-	err   error // that ends the batch, whatever its samples are
-	lost  bool  // no draws and spans of it are worked on any more
+	reads   int   // readings in hand
+	running int   // spans that a worker has in hand to make their samples
+	unread  int   // spans of which not everything was given to be read
+	undone  int   // spans not done
+	doubts  bool  // a sample was refused
+	held    bool  // nobody may take anything: draws are being taken back
+	left    bool  // it is given up, but for the memory that readings in hand use
+	stall   Ask   // what stops the draws; Kind 0 for nothing
+	ask     Ask   // the question that Next asked last, until it is answered
+	err     error // that ends the batch, whatever its samples are
+	lost    bool  // no draws and spans of it are worked on any more
 }
 
 // mark is where a stream stood before a sample of a batch drew.
@@ -133,9 +148,9 @@ func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n 
 // cut makes spans of at most n samples.
 func (b *batch) cut(count, n int) {
 	for lo := 0; lo < count; lo += n {
-		b.spans = append(b.spans, span{lo: lo, hi: min(lo+n, count)})
+		b.spans = append(b.spans, span{lo: lo, hi: min(lo+n, count), next: lo, upTo: lo})
 	}
-	b.left = len(b.spans)
+	b.undone, b.unread = len(b.spans), len(b.spans)
 }
 
 // spanOf finds the span that holds a sample.
@@ -145,28 +160,28 @@ func (b *batch) spanOf(position int) *span {
 
 // runnable finds a span that is read and drawn.
 func (b *batch) runnable(rows bool) *span {
-	if b.held || b.left == 0 {
+	if b.held || b.undone == 0 {
 		return nil
 	}
 	for i := range b.spans {
 		sp := &b.spans[i]
 		if rows && sp.phase == waiting {
-			sp.phase = ready // there is nothing to read
+			return sp // there is nothing to read before
 		}
-		if sp.phase == ready && (rows || b.drawn >= sp.hi) {
+		if sp.phase == ready && (b.drawn >= sp.hi || sp.upTo > sp.lo) {
 			return sp
 		}
 	}
 	return nil
 }
 
-// unread finds a span that nobody has read.
-func (b *batch) unread() *span {
-	if b.held || b.left == 0 {
+// unreadSpan finds a span with samples that nobody was given to read.
+func (b *batch) unreadSpan() *span {
+	if b.held || b.undone == 0 || b.unread == 0 {
 		return nil
 	}
 	for i := range b.spans {
-		if sp := &b.spans[i]; sp.phase == waiting {
+		if sp := &b.spans[i]; sp.next < sp.hi {
 			return sp
 		}
 	}
@@ -188,7 +203,12 @@ func (b *batch) failure() error {
 }
 
 // complete reports whether no span is left to do.
-func (b *batch) complete() bool { return b.left == 0 && b.busy == 0 }
+func (b *batch) complete() bool { return b.undone == 0 && b.running == 0 && b.reads == 0 }
+
+// news reports whether Next may have something to tell of the batch, as it is the first.
+func (b *batch) news() bool {
+	return b.running == 0 && (b.stall.Kind != 0 || b.doubts || b.complete())
+}
 
 // again lets the finished images among the first n be made anew: they were when there was no slot yet.
 func (b *batch) again(n int) {
@@ -199,28 +219,51 @@ func (b *batch) again(n int) {
 	}
 }
 
-// restart forgets draws and finished samples, so that the batch is done over; what Pillow supplied stays. No span may
-// be in hand.
-func (b *batch) restart(l *Loader) {
-	b.drawn, b.steps, b.err, b.lost, b.drew = 0, b.steps[:0], nil, false, false
-	b.out, b.uneven = [2]recipe.Size{}, [2]error{}
-	b.stall, b.ask = Ask{}, Ask{}
-	b.left = len(b.spans)
-	b.dropSlot()
-	for i := range b.spans {
-		b.spans[i].drop(l)
-	}
-	for i := range b.samples {
-		s := &b.samples[i]
-		if s.pixels.Valid() {
-			s.state = sized
-			continue
-		}
-		s.state, s.size, s.why = unread, recipe.Size{}, ""
+// makeAgain lets one more worker take the span of a sample whose pixels Pillow has supplied.
+func (b *batch) makeAgain(position int) {
+	if sp := b.spanOf(position); sp.phase == done {
+		sp.phase = ready
+		b.undone++
 	}
 }
 
-// drop frees everything that a batch holds. No span may be in hand.
+// restart forgets draws and finished samples, so that the batch is done over; what is read and what Pillow supplied stays.
+// No span may be in hand to be made.
+func (b *batch) restart() {
+	b.drawn, b.steps, b.err, b.lost, b.drew = 0, b.steps[:0], nil, false, false
+	b.out, b.uneven = [2]recipe.Size{}, [2]error{}
+	b.stall, b.ask = Ask{}, Ask{}
+	b.undone, b.unread = len(b.spans), 0
+	b.dropSlot()
+	for i := range b.spans {
+		sp := &b.spans[i]
+		sp.upTo = sp.lo
+		if sp.phase != waiting {
+			b.restartSpan(sp)
+		}
+		if sp.next < sp.hi {
+			b.unread++
+		}
+	}
+}
+
+// restartSpan forgets what was made of a span's samples. Their files are read again if they are gone.
+func (b *batch) restartSpan(sp *span) {
+	kept := len(sp.buffers) > 0
+	for k := sp.lo; k < sp.hi; k++ {
+		switch s := &b.samples[k]; {
+		case s.pixels.Valid() || kept && s.state != unsized:
+			s.state = sized
+		case !kept:
+			s.state, s.size, s.why = unread, recipe.Size{}, ""
+		}
+	}
+	if !kept {
+		sp.phase, sp.next = waiting, sp.lo
+	}
+}
+
+// drop frees everything that a batch holds. Nothing of it may be in hand.
 func (b *batch) drop(l *Loader) {
 	b.dropSlot()
 	if b.lent.Valid() {
@@ -228,7 +271,7 @@ func (b *batch) drop(l *Loader) {
 		b.lent = ring.Slot{}
 	}
 	for i := range b.spans {
-		b.spans[i].drop(l)
+		b.spans[i].dropBuffers(l)
 	}
 	for i := range b.samples {
 		if s := &b.samples[i]; s.pixels.Valid() {
@@ -249,11 +292,12 @@ func (b *batch) dropSlot() {
 	b.slot = ring.Slot{}
 }
 
-func (sp *span) drop(l *Loader) {
-	if sp.buffer != nil {
-		l.putBuffer(sp.buffer)
+func (sp *span) dropBuffers(l *Loader) {
+	for _, buffer := range sp.buffers {
+		l.putBuffer(buffer)
 	}
-	sp.buffer, sp.phase = nil, waiting
+	clear(sp.buffers)
+	sp.buffers = sp.buffers[:0]
 }
 
 // Field is one array of a batch.

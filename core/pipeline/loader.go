@@ -115,7 +115,8 @@ type Loader struct {
 	output []plan.Output // of each
 	random bool          // any part draws
 	exps   draw.Answers
-	seek   *seek.Index // nil if no seek index is kept
+	seek   *seek.Index  // nil if no seek index is kept
+	store  source.Store // of recipes' files
 	// numbers are those of files in the seek index, where batches bring paths along
 	numbers *seek.Numbers
 
@@ -124,6 +125,8 @@ type Loader struct {
 	workers []*op.Worker     // idle; decoder states and tables are kept between epochs
 	buffers []*source.Buffer // idle
 	runs    int
+	// lingering is how many goroutines were left in a read and use the loader until they return.
+	lingering int
 	// warnings that nobody has taken yet
 	warnings []error
 	closed   bool
@@ -245,9 +248,9 @@ func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
 	return l
 }
 
-// OpenRecipes compiles a plan without a source: every batch brings its recipes along (Run.SubmitRecipes).
-func OpenRecipes(p *plan.Plan) (*Loader, error) {
-	l := &Loader{plan: p, ring: ring.New(slotsHeld), views: 1}
+// OpenRecipes compiles a plan without samples: every batch brings its recipes along (Run.SubmitRecipes), of files of a store.
+func OpenRecipes(p *plan.Plan, store source.Store) (*Loader, error) {
+	l := &Loader{plan: p, store: store, ring: ring.New(slotsHeld), views: 1}
 	if err := l.openSeek(int(p.Source.Files)); err != nil {
 		l.free()
 		return nil, err
@@ -284,14 +287,22 @@ func (l *Loader) check(indices []int64) error {
 	return nil
 }
 
-// Close frees what the loader holds; leased batches stay readable. All its runs must be closed.
+// Close frees what the loader holds, now or when the last read that was left has returned; leased batches stay readable. All
+// its runs must be closed.
 func (l *Loader) Close() error {
 	if err := l.retire(); err != nil {
 		return err
 	}
 	l.saveSeek(true)
-	l.free()
+	l.returned()
 	return nil
+}
+
+// leave counts goroutines that are left in a read.
+func (l *Loader) leave(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lingering += n
 }
 
 // retire makes sure that nobody uses the loader, now or later.
@@ -305,7 +316,31 @@ func (l *Loader) retire() error {
 		return fmt.Errorf("%d runs of this loader are open: %w", l.runs, ErrState)
 	}
 	l.closed = true
+	l.lingering++ // Close itself
 	return nil
+}
+
+// returned takes note of one who lingered; the last one frees the loader if it is closed.
+func (l *Loader) returned() {
+	l.mu.Lock()
+	l.lingering--
+	last := l.closed && l.lingering == 0
+	l.mu.Unlock()
+	if last {
+		l.free()
+	}
+}
+
+// name is a sample's place for messages.
+func (l *Loader) name(b *batch, i int) string {
+	switch {
+	case b.recipes != nil:
+		return b.recipes.origin(&b.samples[i]).Name()
+	case l.files != nil:
+		return l.files.Name(int(b.samples[i].index))
+	default:
+		return "rows"
+	}
 }
 
 func (l *Loader) free() {

@@ -1,8 +1,8 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/decode"
@@ -108,57 +108,51 @@ func (b *batch) setUpRecipes(sequence int64, st *stream, made *recipes, n int) {
 	b.cut(len(b.samples), n)
 }
 
-// readSources reads the files of a span, those of neighbours that share one only once.
-func (w *worker) readSources(b *batch, sp *span) error {
-	l := w.run.loader
-	for i := sp.lo; i < sp.hi; i++ {
-		if atomic.LoadInt32(&w.run.cancel) != 0 {
-			return ErrClosed
+// shares says whether an image is of the same source as the one before it.
+func (r *recipes) shares(i int) bool { return r.batch.Images[i].Source == r.batch.Images[i-1].Source }
+
+// readSource reads an image's source and its header; of neighbours that share one, the first one's is read.
+func (w *worker) readSource(ctx context.Context, t *reading, i int) {
+	l, b := w.run.loader, t.batch
+	s := &b.samples[i]
+	origin := b.recipes.origin(s)
+	var data []byte
+	switch {
+	case origin.Kind == recipe.Bytes:
+		data = origin.Data
+	case i > t.lo && b.recipes.shares(i) && b.samples[i-1].to > 0:
+		before := &b.samples[i-1]
+		s.buffer, s.from, s.to, s.stamp, s.file, s.indexed = before.buffer, before.from, before.to, before.stamp, before.file, before.indexed
+		data = s.data()
+	default:
+		from := t.buffer.Len()
+		stamp, err := l.store.Read(ctx, origin.Key(), t.buffer)
+		if err == nil && stamp != (source.Stamp{Bytes: origin.FileBytes, ModifiedNs: origin.ModifiedNs}) {
+			err = fmt.Errorf("%s was changed since it was opened", origin.Name())
 		}
-		s := &b.samples[i]
-		if s.pixels.Valid() {
-			continue
+		if err != nil {
+			s.state, s.why = unsized, err.Error()
+			return
 		}
-		origin := b.recipes.origin(s)
-		var data []byte
-		switch {
-		case origin.Kind == recipe.Bytes:
-			data = origin.Data
-		case i > sp.lo && b.recipes.batch.Images[i].Source == b.recipes.batch.Images[i-1].Source && b.samples[i-1].to > 0:
-			before := &b.samples[i-1]
-			s.from, s.to, s.stamp, s.file, s.indexed = before.from, before.to, before.stamp, before.file, before.indexed
-			data = sp.buffer.Slice(s.from, s.to)
-		default:
-			from := sp.buffer.Len()
-			stamp, err := source.ReadFile(origin.Data, sp.buffer)
-			if err == nil && stamp != (source.Stamp{Bytes: origin.FileBytes, ModifiedNs: origin.ModifiedNs}) {
-				err = fmt.Errorf("%s was changed since it was opened", origin.Name())
-			}
-			if err != nil {
-				s.state, s.why = unsized, err.Error()
-				continue
-			}
-			s.from, s.to, s.stamp = from, sp.buffer.Len(), stamp
-			if l.seek != nil {
-				s.file, s.indexed = l.numbers.Of(origin.Data)
-			}
-			l.Stats.BytesRead.Add(int64(s.to - s.from))
-			data = sp.buffer.Slice(s.from, s.to)
+		s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
+		if l.seek != nil && origin.Length == source.Whole {
+			s.file, s.indexed = l.numbers.Of(origin.Data)
 		}
-		header, err := decode.Probe(data)
-		size := recipe.Size{Width: header.Width, Height: header.Height}
-		switch {
-		case err != nil:
-			s.state, s.why = unsized, fmt.Sprintf("%s: %v", origin.Name(), err)
-		case size != s.size:
-			s.state, s.why = unsized, fmt.Sprintf("%s: it has %v pixels now, %v when it was opened", origin.Name(), size, s.size)
-		case size.Pixels() > op.PixelsMax:
-			s.state, s.why = unsized, fmt.Sprintf("%s: %v: %v", origin.Name(), size, op.ErrTooLarge)
-		default:
-			s.state, s.format = sized, header.Format
-		}
+		l.Stats.BytesRead.Add(int64(s.to - s.from))
+		data = s.data()
 	}
-	return nil
+	header, err := decode.Probe(data)
+	size := recipe.Size{Width: header.Width, Height: header.Height}
+	switch {
+	case err != nil:
+		s.state, s.why = unsized, fmt.Sprintf("%s: %v", origin.Name(), err)
+	case size != s.size:
+		s.state, s.why = unsized, fmt.Sprintf("%s: it has %v pixels now, %v when it was opened", origin.Name(), size, s.size)
+	case size.Pixels() > op.PixelsMax:
+		s.state, s.why = unsized, fmt.Sprintf("%s: %v: %v", origin.Name(), size, op.ErrTooLarge)
+	default:
+		s.state, s.format = sized, header.Format
+	}
 }
 
 // carryOutRecipes makes the images of a span. What cannot be read, or is not what the recipe says, is left to Pillow.
@@ -184,7 +178,7 @@ func (w *worker) carryOutRecipes(b *batch, sp *span) error {
 		w.jobs.SetSample(len(w.todo), unsafe.Add(b.slot.Data(), field.Offset+each*m.Place), each, r.stores[m.Field])
 		file := origin.Data
 		if origin.Kind == recipe.Path {
-			file = sp.file(s)
+			file = s.data()
 		}
 		if err := w.setJob(s, file, r.batch.StepsOf(i)); err != nil {
 			return fmt.Errorf("image %d, %s: %w", i, origin.Name(), err)

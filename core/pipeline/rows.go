@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -27,15 +28,56 @@ func (r *Run) placeRows(b *batch) error {
 		if !l.rows.Waits() {
 			return nil
 		}
-		expected := slices.Clone(b.indices)
-		r.spawn(func() error { l.rows.Expect(expected); return nil })
+		r.expect(slices.Clone(b.indices))
 		return nil
 	}
 	if b.bytes > atOnceMax {
 		return nil
 	}
-	b.left = 0
-	return guard(func() error { return l.copyRows(b, 0, len(b.indices)) })
+	b.undone = 0
+	return guard(func() error { return l.copyRows(r.ctx, b, 0, len(b.indices)) })
+}
+
+// expect tells the storage which samples will be read, which may take as long as a read.
+func (r *Run) expect(samples []int64) {
+	r.expects++
+	r.spawn(func() error {
+		err := guard(func() error { r.loader.rows.Expect(samples); return nil })
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.expects < 0 {
+			return errLeft
+		}
+		r.expects--
+		r.quiet.Broadcast()
+		return err
+	})
+}
+
+// leaveExpects leaves those who tell the storage what will be read, for good, and says how many.
+func (r *Run) leaveExpects() int {
+	n := r.expects
+	r.alive -= n
+	r.leaveBehind(n)
+	r.expects = -1
+	return n
+}
+
+// readRows gathers a span of rows that are not in memory, without the lock meanwhile, and reports whether they were left in the
+// meantime, as read does.
+func (r *Run) readRows(b *batch, sp *span) (left bool) {
+	t := r.takeReading(b, sp, sp.hi-sp.lo)
+	sp.phase = running
+	ctx := r.ctx
+	r.mu.Unlock()
+	err := guard(func() error { return r.loader.copyRows(ctx, b, sp.lo, sp.hi) })
+	r.mu.Lock()
+	if r.comeBack(t) {
+		return true
+	}
+	r.finishRun(b, sp, sp.hi, err)
+	r.putDown(b)
+	return false
 }
 
 // layRows says where everything in a batch goes, and how large its slot should be.
@@ -72,7 +114,7 @@ func roomy(n int) int {
 }
 
 // copyRows gathers some rows of a batch, field by field.
-func (l *Loader) copyRows(b *batch, lo, hi int) error {
+func (l *Loader) copyRows(ctx context.Context, b *batch, lo, hi int) error {
 	slot := b.slot.Bytes()
 	var parts [][]byte
 	first := 0
@@ -82,7 +124,7 @@ func (l *Loader) copyRows(b *batch, lo, hi int) error {
 			parts = append(parts, slot[f.Offset:f.Offset+f.Spec.Bytes()])
 		}
 		first += len(rows.Specs)
-		read := func(lo, hi int, dst []byte) error { return l.rows.CopyRows(k, b.indices[lo:hi], dst) }
+		read := func(lo, hi int, dst []byte) error { return l.rows.CopyRows(ctx, k, b.indices[lo:hi], dst) }
 		if err := rows.Fill(parts, lo, hi, collate.Read(read)); err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/goloader/goloader/core/ring"
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/local"
 )
 
 // spanMax is the most images a worker takes at a time: the JPEG decoder, which takes images by turns, wants about this many,
@@ -69,22 +72,28 @@ type Run struct {
 	options Options
 	events  int // eventfd: readable when Next has news
 	// directory is where relative paths begin.
-	directory source.Directory
-	group     sync.WaitGroup
+	directory local.Directory
 
 	mu       sync.Mutex
 	work     sync.Cond // workers wait here for spans
-	quiet    sync.Cond // the caller waits here for spans in hand to come back
+	quiet    sync.Cond // the caller waits here for what is in hand to come back, and for goroutines to end
 	batches  []*batch  // outstanding, in order of their sequence
 	unused   []*batch  // for reuse
+	hands    []*reading
 	streams  []stream
 	sequence int64
+	workers  int // goroutines that make samples, and
 	readers  readers
+	expects  int  // that tell the storage of reads to come
+	alive    int  // all of them, but for those that were left in a read
+	left     int  // reads that Close left
 	drawing  bool // inside LoadRNG
-	started  bool // workers serve
 	closed   bool
 	broken   error // workers could not be started: every batch fails with this
-	cancel   int32 // C workers look at it between images
+	// What is under way ends soon after these: ctx for reads, cancel for C workers, who look at it between images.
+	ctx    context.Context
+	stop   context.CancelFunc
+	cancel int32
 }
 
 // Start makes a run; its goroutines start with the first batch that needs them.
@@ -107,8 +116,9 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	}
 	r := &Run{loader: l, options: o, events: events}
 	if o.HoldDirectory {
-		r.directory = source.HoldDirectory()
+		r.directory = local.HoldDirectory()
 	}
+	r.begin()
 	r.work.L, r.quiet.L = &r.mu, &r.mu
 	r.streams = make([]stream, o.Streams)
 	for w := range r.streams {
@@ -127,28 +137,60 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	return r, nil
 }
 
-// start starts the workers, when there is something to do for them: a run of small batches never needs any.
-func (r *Run) start() {
-	if r.started {
-		return
-	}
-	r.started = true
-	for range r.options.Workers {
+// begin lets reads and decoding go on.
+func (r *Run) begin() {
+	ctx := source.Retries(context.Background(), &r.loader.Stats.Retries)
+	r.ctx, r.stop = context.WithCancel(local.In(ctx, r.directory))
+	atomic.StoreInt32(&r.cancel, 0)
+}
+
+// end makes what is under way end soon.
+func (r *Run) end() {
+	r.stop()
+	atomic.StoreInt32(&r.cancel, 1) // a span may hold seconds of work
+}
+
+// staff starts the workers, when there is something to do for them: a run of small batches never needs any. It also starts
+// one for each that was left in a read.
+func (r *Run) staff() {
+	first := r.workers == 0
+	for r.workers < r.options.Workers {
+		r.workers++
 		r.spawn(r.serve)
 	}
-	if r.loader.files != nil {
+	if first && r.loader.rows == nil {
 		r.decideOnReaders()
 	}
 }
 
+// wake lets everybody look whether there is something to do.
+func (r *Run) wake() {
+	r.addReader()
+	r.work.Broadcast()
+}
+
+// errLeft ends a goroutine that was left in a read and has returned.
+var errLeft = errors.New("left")
+
 // spawn starts a goroutine. If it fails, or panics, so do all batches of the run, now and to come: there may be nobody to
 // work on them.
 func (r *Run) spawn(task func() error) {
-	r.group.Go(func() {
-		if err := guard(task); err != nil {
+	r.alive++
+	go func() {
+		err := guard(task)
+		if errors.Is(err, errLeft) {
+			leftBehind.Add(-1)
+			r.loader.returned()
+			return
+		}
+		if err != nil {
 			r.fail(err)
 		}
-	})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.alive--
+		r.quiet.Broadcast()
+	}()
 }
 
 // Events is a file descriptor that is readable when Next has news. It is closed by Close.
@@ -206,9 +248,9 @@ func (r *Run) put(b *batch) {
 		r.lose(b, err)
 	}
 	r.announce()
-	if b.left > 0 {
-		r.start()
-		r.work.Broadcast()
+	if b.undone > 0 {
+		r.staff()
+		r.wake()
 	}
 }
 
@@ -253,13 +295,11 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if r.waitsToDraw(b) {
 		return Asked, Lease{}, Ask{Kind: AskDraw, Sequence: b.sequence}, nil
 	}
-	if b.busy > 0 {
+	if b.running > 0 {
 		return Empty, Lease{}, Ask{}, nil
 	}
 	if b.ask.Kind == 0 && !b.lost {
-		if err := r.question(b); err != nil {
-			r.lose(b, err)
-		}
+		r.question(b)
 	}
 	switch {
 	case b.ask.Kind != 0:
@@ -296,45 +336,62 @@ func (r *Run) lease(b *batch) Lease {
 	return lease
 }
 
-// pop removes the first batch. None of its spans may be in hand.
+// pop removes the first batch. Nothing of it may be in hand, unless it was left.
 func (r *Run) pop() {
 	b := r.batches[0]
 	if b.drew {
 		b.stream.yielded = b.after
 	}
-	b.drop(r.loader)
 	r.batches = append(r.batches[:0], r.batches[1:]...)
-	r.unused = append(r.unused, b)
+	r.discard(b)
 	r.announce()
 }
 
-// Reset forgets all outstanding batches and starts counting at 0. Random streams stay where they are.
-func (r *Run) Reset() error {
+// Reset forgets all outstanding batches and starts counting at 0. Random streams stay where they are. It says how many
+// reads did not come back and were left: they use the caller's memory until then.
+func (r *Run) Reset() (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return ErrClosed
+		return 0, ErrClosed
 	}
-	atomic.StoreInt32(&r.cancel, 1) // a span may hold seconds of work
-	r.hold(r.batches)
-	atomic.StoreInt32(&r.cancel, 0)
-	for _, b := range r.batches {
-		b.drop(r.loader)
-		r.unused = append(r.unused, b)
-	}
-	r.batches = r.batches[:0]
+	r.end()
+	left = r.settle(r.batches)
+	r.begin()
+	r.dropAll()
 	for i := range r.streams {
 		r.streams[i].needsExp = false
 	}
 	r.sequence = 0
-	return nil
+	return left, nil
+}
+
+// dropAll drops all batches, but for those that are left in a read: the read's return drops them.
+func (r *Run) dropAll() {
+	for _, b := range r.batches {
+		r.discard(b)
+	}
+	clear(r.batches)
+	r.batches = r.batches[:0]
+}
+
+// discard drops a batch. Nothing of it may be in hand, unless it was left.
+func (r *Run) discard(b *batch) {
+	for i := range b.spans {
+		r.readers.held -= b.spans[i].bytes()
+	}
+	if b.left {
+		return
+	}
+	b.drop(r.loader)
+	r.unused = append(r.unused, b)
 }
 
 // Warnings are those of the loader.
 func (r *Run) Warnings() error { return r.loader.Warnings() }
 
-// Close stops the goroutines, waits for them (an image's time at most) and frees everything but leased slots. A seek
-// index that is kept on disk is written if much of it is new.
+// Close stops the goroutines, waits for them (an image's time at most) and frees everything but leased slots. Reads that do
+// not come back are left, as by Reset. A seek index that is kept on disk is written if much of it is new.
 func (r *Run) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -342,15 +399,15 @@ func (r *Run) Close() error {
 		return ErrClosed
 	}
 	r.closed = true
-	atomic.StoreInt32(&r.cancel, 1)
+	r.end()
 	r.work.Broadcast()
-	r.mu.Unlock()
-	r.group.Wait()
-
-	for _, b := range r.batches {
-		b.drop(r.loader)
+	r.left = r.settle(r.batches) + r.leaveExpects()
+	for r.alive > 0 {
+		r.quiet.Wait()
 	}
+	r.dropAll()
 	r.batches, r.unused = nil, nil
+	r.mu.Unlock()
 	_ = unix.Close(r.events)
 	r.directory.Close()
 	r.loader.saveSeek(false)
@@ -360,14 +417,20 @@ func (r *Run) Close() error {
 	return nil
 }
 
+// Left is how many reads Close has left.
+func (r *Run) Left() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left
+}
+
 // announce makes the event descriptor readable if Next has news, and wakes readers, who may go on now. Called with the lock
 // held after each change.
 func (r *Run) announce() {
-	if r.readers.slow {
-		r.work.Broadcast()
+	if r.readers.slow { // bytes may be read again in place of those that were used up
+		r.wake()
 	}
-	news := len(r.batches) > 0 && r.batches[0].busy == 0 && (r.batches[0].stall.Kind != 0 || r.batches[0].complete())
-	news = news || (len(r.batches) > 0 && r.waitsToDraw(r.batches[0]))
+	news := len(r.batches) > 0 && (r.batches[0].news() || r.waitsToDraw(r.batches[0]))
 	for i := range r.streams {
 		news = news || r.streams[i].needsExp
 	}
@@ -376,25 +439,6 @@ func (r *Run) announce() {
 		// A full counter (EAGAIN) is readable already.
 		_, _ = unix.Write(r.events, one[:])
 	}
-}
-
-// hold waits until no worker has a span of these batches in hand, and lets none be taken until release.
-func (r *Run) hold(batches []*batch) {
-	for _, b := range batches {
-		b.held = true
-	}
-	for _, b := range batches {
-		for b.busy > 0 {
-			r.quiet.Wait()
-		}
-	}
-}
-
-func (r *Run) release(batches []*batch) {
-	for _, b := range batches {
-		b.held = false
-	}
-	r.work.Broadcast()
 }
 
 // serving counts the goroutines of all runs.
@@ -416,75 +460,68 @@ func (r *Run) serve() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for !r.closed {
-		b, sp := r.pick()
-		if sp == nil {
+		b, sp, read := r.pick()
+		left := false
+		switch {
+		case sp == nil:
 			r.work.Wait()
-			continue
-		}
-		if sp.phase == waiting {
-			r.readSpan(w, b, sp)
-		} else {
+		case read:
+			left = r.read(w, r.takeReading(b, sp, sp.hi-sp.lo))
+		case r.loader.rows != nil && !r.loader.rows.InMemory():
+			left = r.readRows(b, sp)
+		default:
 			r.runSpan(w, b, sp)
 		}
+		if left {
+			return errLeft
+		}
 	}
+	r.workers--
 	return nil
-}
-
-// readSpan reads a span's files, without the lock meanwhile.
-func (r *Run) readSpan(w *worker, b *batch, sp *span) {
-	b.busy++
-	sp.phase = reading
-	r.mu.Unlock()
-	start := time.Now()
-	err := guard(func() error { return w.read(b, sp) })
-	took := time.Since(start)
-	r.mu.Lock()
-	b.busy--
-	if err == nil {
-		r.tookRead(sp.hi-sp.lo, sp.buffer.Len(), took)
-	}
-	r.finishRead(b, sp, err)
-	r.putDown(b)
 }
 
 // runSpan makes a span's samples, without the lock meanwhile.
 func (r *Run) runSpan(w *worker, b *batch, sp *span) {
-	b.busy++
+	hi := sp.hi
+	if b.drawn < hi && r.loader.rows == nil {
+		hi = sp.upTo
+	}
+	b.running++
 	sp.phase = running
 	steps := b.steps
 	r.mu.Unlock()
 	start := time.Now()
-	err := guard(func() error { return w.carryOut(b, sp, steps) })
+	err := guard(func() error { return w.carryOut(b, sp, hi, steps) })
 	took := time.Since(start)
 	r.mu.Lock()
-	b.busy--
-	r.tookRun(sp.hi-sp.lo, took)
-	r.finishRun(b, sp, err)
+	b.running--
+	r.tookRun(hi-sp.lo, took)
+	r.finishRun(b, sp, hi, err)
 	r.putDown(b)
 }
 
-// putDown tells everybody who waits for it that a batch's span is no longer in hand.
+// putDown tells everybody who waits for it that something of a batch is no longer in hand.
 func (r *Run) putDown(b *batch) {
 	r.announce()
-	if b.busy == 0 {
+	if b.running == 0 || b.reads == 0 {
 		r.quiet.Broadcast()
 	}
 }
 
-// pick finds the earliest span that a worker can take.
-func (r *Run) pick() (*batch, *span) {
+// pick finds the earliest span that a worker can take, to make its samples or to read them.
+func (r *Run) pick() (b *batch, sp *span, read bool) {
 	for _, b := range r.batches {
 		if sp := b.runnable(r.loader.rows != nil); sp != nil {
-			return b, sp
+			return b, sp, false
 		}
-		if r.readers.slow {
+		if r.readers.slow || r.loader.rows != nil {
 			continue
 		}
-		if sp := b.unread(); sp != nil {
-			return b, sp
+		if sp := b.unreadSpan(); sp != nil {
+			return b, sp, true
 		}
 	}
-	return nil, nil
+	return nil, nil, false
 }
 
 // fail makes all batches of the run fail, now and to come.
@@ -499,23 +536,33 @@ func (r *Run) fail(err error) {
 }
 
 func (r *Run) finishRead(b *batch, sp *span, err error) {
-	sp.phase = ready
 	if err != nil {
 		r.lose(b, err)
+	}
+	if sp.next < sp.hi || sp.reads > 0 {
 		return
 	}
+	sp.phase = ready
 	r.advance(b.stream)
-	r.work.Broadcast()
+	r.wake() // recipes draw nothing
 }
 
-func (r *Run) finishRun(b *batch, sp *span, err error) {
-	sp.phase = done
-	if sp.buffer != nil {
-		r.loader.putBuffer(sp.buffer)
-		sp.buffer = nil
+// finishRun takes a span back whose samples up to one were made.
+func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
+	if r.loader.rows == nil {
+		refusal := func(s sample) bool { return s.state == refused }
+		b.doubts = b.doubts || slices.ContainsFunc(b.samples[sp.lo:hi], refusal)
 	}
-	if b.left > 0 {
-		b.left--
+	if hi == sp.hi {
+		sp.phase = done
+		r.readers.held -= sp.bytes()
+		sp.dropBuffers(r.loader)
+		if b.undone > 0 {
+			b.undone--
+		}
+	} else {
+		sp.phase, sp.upTo = ready, sp.lo
+		r.wake() // the rest may have been drawn meanwhile
 	}
 	if err != nil {
 		r.lose(b, err)
@@ -528,7 +575,7 @@ func (r *Run) lose(b *batch, err error) {
 	if b.err == nil {
 		b.err = err
 	}
-	b.lost, b.left = true, 0
+	b.lost, b.undone = true, 0
 	r.advance(b.stream)
 }
 

@@ -20,11 +20,12 @@ type stream struct {
 	exp      float32
 }
 
-// advance makes all draws of a stream that can be made.
+// advance makes all draws of a stream that can be made. Workers may go on after it.
 func (r *Run) advance(st *stream) {
 	if r.options.CallerDraws && !r.drawing {
 		return
 	}
+	defer r.wake()
 	for _, b := range r.batches {
 		if b.stream == st && !b.lost && !r.draw(b) {
 			return
@@ -48,7 +49,7 @@ func (r *Run) draw(b *batch) bool {
 	}
 	for b.drawn < len(b.samples) {
 		s := &b.samples[b.drawn]
-		if b.spanOf(b.drawn).phase <= reading {
+		if b.spanOf(b.drawn).phase == waiting {
 			return false
 		}
 		if s.state == unsized {
@@ -119,7 +120,7 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 		b.stall = Ask{Kind: AskSample, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
 		return false
 	case err != nil:
-		b.lost, b.left, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)
+		b.lost, b.undone, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)
 		return true
 	}
 	b.steps = steps
@@ -132,7 +133,7 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 	case b.drawn == views-1:
 		_, size := r.loader.layout(len(b.samples)/views, b.out)
 		if err := b.reserve(r.loader, size); err != nil {
-			b.lost, b.left, b.err = true, 0, err
+			b.lost, b.undone, b.err = true, 0, err
 		}
 	case out != want && b.uneven[s.view] == nil:
 		c := r.loader.output[s.view].Channels
@@ -164,7 +165,7 @@ func (r *Run) takeBack(b *batch, n int) error {
 		}
 	}
 	for _, later := range r.behind(b) {
-		later.restart(r.loader)
+		later.restart()
 	}
 	return nil
 }
@@ -227,7 +228,7 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 // waitsToDraw reports whether LoadRNG would let a batch draw.
 func (r *Run) waitsToDraw(b *batch) bool {
 	return r.options.CallerDraws && !b.lost && !b.held && b.stall.Kind == 0 && !b.stream.needsExp &&
-		b.drawn < len(b.samples) && b.spanOf(b.drawn).phase > reading
+		b.drawn < len(b.samples) && b.spanOf(b.drawn).phase != waiting
 }
 
 // LoadRNG puts torch's CPU generator state into stream 0. No batch may be outstanding; or, in a run whose caller draws,
@@ -245,7 +246,6 @@ func (r *Run) LoadRNG(state []byte) error {
 		r.drawing = true
 		r.advance(&r.streams[0])
 		r.drawing = false
-		r.work.Broadcast()
 		r.announce()
 		return nil
 	}

@@ -1,8 +1,8 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -60,75 +60,74 @@ func (w *worker) close() {
 	}
 }
 
-// read reads a span's files and their headers. What cannot be read or has no header that we know is left to Pillow.
-func (w *worker) read(b *batch, sp *span) error {
-	l := w.run.loader
-	defer stats.Since(&l.Stats.ReadNs, time.Now())
-	if sp.buffer == nil {
-		sp.buffer = l.takeBuffer()
-		sp.buffer.Directory = w.run.directory
-	}
-	if b.recipes != nil {
-		return w.readSources(b, sp)
-	}
-	for i := sp.lo; i < sp.hi; i++ {
-		if atomic.LoadInt32(&w.run.cancel) != 0 {
+// read reads files and their headers. What cannot be read or has no header that we know is left to Pillow.
+func (w *worker) read(ctx context.Context, t *reading) error {
+	defer stats.Since(&w.run.loader.Stats.ReadNs, t.since)
+	for i := t.lo; i < t.hi; i++ {
+		if ctx.Err() != nil {
 			return ErrClosed
 		}
-		s := &b.samples[i]
-		if s.pixels.Valid() {
-			continue
+		t.at.Store(int64(i))
+		switch {
+		case t.batch.samples[i].pixels.Valid():
+		case t.batch.recipes != nil:
+			w.readSource(ctx, t, i)
+		default:
+			w.readFile(ctx, t, &t.batch.samples[i])
 		}
-		s.from = sp.buffer.Len()
-		stamp, err := l.files.Read(int(s.index), sp.buffer)
-		if err != nil {
-			s.state, s.why = unsized, err.Error()
-			continue
-		}
-		s.stamp = stamp
-		s.file, s.indexed = int(s.index), l.seek != nil
-		s.to = sp.buffer.Len()
-		l.Stats.BytesRead.Add(int64(s.to - s.from))
-		if image := l.image(s); image != nil {
-			s.state, s.size = sized, recipe.Size{Width: image.Size.Width, Height: image.Size.Height}
-			continue
-		}
-		header, err := decode.Probe(sp.buffer.Slice(s.from, s.to))
-		size := recipe.Size{Width: header.Width, Height: header.Height}
-		why := l.tooLarge(size)
-		if err != nil {
-			why = err.Error()
-		}
-		if why != "" {
-			s.state, s.why = unsized, fmt.Sprintf("%s: %s", l.files.Name(int(s.index)), why)
-			continue
-		}
-		s.state, s.format, s.size = sized, header.Format, size
 	}
 	return nil
 }
 
-// carryOut makes a span's samples: one call into C decodes them, carries out their recipes and writes them into the
+func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
+	l := w.run.loader
+	from := t.buffer.Len()
+	stamp, err := l.files.Read(ctx, int(s.index), t.buffer)
+	if err != nil {
+		s.state, s.why = unsized, err.Error()
+		return
+	}
+	s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
+	s.file, s.indexed = int(s.index), l.seek != nil
+	l.Stats.BytesRead.Add(int64(s.to - s.from))
+	if image := l.image(s); image != nil {
+		s.state, s.size = sized, recipe.Size{Width: image.Size.Width, Height: image.Size.Height}
+		return
+	}
+	header, err := decode.Probe(s.data())
+	size := recipe.Size{Width: header.Width, Height: header.Height}
+	why := l.tooLarge(size)
+	if err != nil {
+		why = err.Error()
+	}
+	if why != "" {
+		s.state, s.why = unsized, fmt.Sprintf("%s: %s", l.files.Name(int(s.index)), why)
+		return
+	}
+	s.state, s.format, s.size = sized, header.Format, size
+}
+
+// carryOut makes a span's samples up to one: one call into C decodes them, carries out their recipes and writes them into the
 // slot.
-func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
+func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error {
 	l := w.run.loader
 	defer stats.Since(&l.Stats.RunNs, time.Now())
 	if l.rows != nil {
-		return l.copyRows(b, sp.lo, sp.hi)
+		return l.copyRows(w.run.ctx, b, sp.lo, hi)
 	}
 	if b.recipes != nil {
 		return w.carryOutRecipes(b, sp)
 	}
 	fields, _ := l.layout(len(b.samples)/l.views, b.out)
-	aside, err := w.placeAside(b, sp)
+	aside, err := w.placeAside(b, sp.lo, hi)
 	if err != nil {
 		return err
 	}
 	w.todo = w.todo[:0]
-	for i := sp.lo; i < sp.hi; i++ {
+	for i := sp.lo; i < hi; i++ {
 		s := &b.samples[i]
-		if s.state == finished {
-			continue // in front of a stall
+		if s.state != sized {
+			continue // it was made before: in front of a stall, or beside one whose pixels Pillow supplied
 		}
 		if l.views == 1 { // the target is a label
 			*(*int64)(unsafe.Add(b.slot.Data(), fields[1].Offset+8*i)) = l.files.Label(int(s.index))
@@ -143,7 +142,7 @@ func (w *worker) carryOut(b *batch, sp *span, steps []recipe.Step) error {
 			dst = unsafe.Add(b.slot.Data(), fields[s.view].Offset+size*(i/l.views))
 		}
 		w.jobs.SetSample(len(w.todo), dst, size, l.view(s).store)
-		if err := w.setJob(s, sp.file(s), steps[s.steps[0]:s.steps[1]]); err != nil {
+		if err := w.setJob(s, s.data(), steps[s.steps[0]:s.steps[1]]); err != nil {
 			return fmt.Errorf("sample %d: %w", s.index, err)
 		}
 	}
@@ -175,11 +174,11 @@ func (w *worker) finish(name func(*sample) string) error {
 	return nil
 }
 
-// placeAside makes room for the largest of a span's samples that have no place in their batch.
-func (w *worker) placeAside(b *batch, sp *span) (unsafe.Pointer, error) {
+// placeAside makes room for the largest of some samples that have no place in their batch.
+func (w *worker) placeAside(b *batch, lo, hi int) (unsafe.Pointer, error) {
 	w.aside.Reset(bufferKeep)
 	largest := 0
-	for i := sp.lo; i < sp.hi; i++ {
+	for i := lo; i < hi; i++ {
 		if s := &b.samples[i]; !b.hasPlaceFor(s) {
 			largest = max(largest, w.run.loader.imageBytes(s))
 		}

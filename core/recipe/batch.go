@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -19,7 +20,8 @@ var ErrWire = errors.New("not a batch of recipes")
 //	fields sources images steps    uint32 each: how many
 //	body                           uint32: bytes of body
 //	fields    32 bytes each        count, dtype, channels, height, width, order, table, table_bytes
-//	sources   36 bytes each        kind + 2 reader + 16 mode, width, height, at, bytes, file_bytes (uint64), modified_ns (int64)
+//	sources   52 bytes each        kind + 2 reader + 16 mode, width, height, at, bytes, offset, length (int64),
+//	                               file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
 //	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number,
@@ -70,7 +72,7 @@ type OriginKind uint32
 
 // The kinds of origin.
 const (
-	Path  OriginKind = iota // Data is a path, with the NUL that ends it
+	Path  OriginKind = iota // Data is a path, with the NUL that ends it: Length bytes of that file from Offset on
 	Bytes                   // Data is the encoded file
 )
 
@@ -106,6 +108,8 @@ type Origin struct {
 	Size Size // as its header said when the recipe was written
 	Data []byte
 
+	Offset, Length int64 // of a path; source.Whole is a length
+
 	FileBytes, ModifiedNs int64 // of a path, when the recipe was written
 }
 
@@ -116,10 +120,10 @@ type Image struct {
 }
 
 const (
-	wireMagic   = 0x31424c47 // "GLB1"
+	wireMagic   = 0x32424c47 // "GLB2"
 	headerBytes = 6 * 4
 	fieldBytes  = 8 * 4
-	sourceBytes = 5*4 + 2*8
+	sourceBytes = 5*4 + 4*8
 	imageBytes  = 4 * 4
 	stepBytes   = 8 + 6*4
 )
@@ -160,7 +164,7 @@ func Read(data []byte) (*Batch, error) {
 		row := sources[i*sourceBytes:]
 		b.Sources[i] = Origin{
 			Kind: originKind(row.u32(0) % modeUnit), Mode: Mode(row.u32(0) / modeUnit), Size: row.size(4, 8), Data: r.slice(body, row.int(12), row.int(16)),
-			FileBytes: row.i64(20), ModifiedNs: row.i64(28),
+			Offset: row.i64(20), Length: row.i64(28), FileBytes: row.i64(36), ModifiedNs: row.i64(44),
 		}
 	}
 	for i := range b.Images {
@@ -204,6 +208,8 @@ func (b *Batch) check() error {
 			return fmt.Errorf("%w: source %d is of no known kind, %d, or mode, %d", ErrWire, i, s.Kind, s.Mode)
 		case s.Size.Width < 1 || s.Size.Height < 1:
 			return fmt.Errorf("%w: source %d has %v pixels", ErrWire, i, s.Size)
+		case s.Kind == Path && (s.Offset < 0 || s.Length < source.Whole):
+			return fmt.Errorf("%w: source %d is %d bytes from byte %d on", ErrWire, i, s.Length, s.Offset)
 		case s.Kind == Path && (len(s.Data) < 2 || indexNUL(s.Data) != len(s.Data)-1):
 			return fmt.Errorf("%w: the path of source %d does not end in its only NUL", ErrWire, i)
 		}
@@ -252,10 +258,15 @@ func (b *Batch) StepsOf(i int) []Step {
 	return b.Steps[m.First : m.First+m.Count]
 }
 
+// Key is where the bytes of a path are in its store.
+func (o Origin) Key() source.Key {
+	return source.Key{Container: o.Data, Offset: o.Offset, Length: o.Length}
+}
+
 // Name is a source's place for messages.
 func (o Origin) Name() string {
 	if o.Kind == Path {
-		return string(o.Data[:len(o.Data)-1])
+		return o.Key().Name()
 	}
 	return fmt.Sprintf("%d bytes in memory", len(o.Data))
 }

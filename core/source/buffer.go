@@ -10,8 +10,6 @@ const bufferMin = 2 << 20
 // Buffer is memory outside the Go heap that grows by need and is kept: C decoders read from it, and nothing is
 // allocated once it has the size that a run of files needs. The zero Buffer is empty. One goroutine at a time.
 type Buffer struct {
-	Directory Directory // where relative paths begin
-
 	block mem.Block
 	used  int
 }

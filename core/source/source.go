@@ -1,13 +1,20 @@
-// Package source says what a storage of samples is; each storage has a folder of its own below it.
+// Package source says what a storage of bytes is, and what a set of samples in it is; each has a folder of its own below.
+//
+// A Store gives bytes by key: a file system, and whatever else keeps bytes. Files and Rows are sets of samples: folders,
+// arrays. What reads samples knows Files and Rows only, so that a new Store serves all of them.
 package source
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
-// Errors that a Source wraps, with the place that a person can open.
+// Errors that a Store or a set of samples wraps, with the place that a person can open.
 var (
 	// ErrUnreadable says that a sample's bytes could not be had at all: no such file, no permission, not a file.
 	ErrUnreadable = errors.New("unreadable")
-	// ErrRange says that an index lies outside the source.
+	// ErrRange says that an index lies outside the set.
 	ErrRange = errors.New("index out of range")
 )
 
@@ -17,18 +24,68 @@ type Stamp struct {
 	ModifiedNs int64 // since 1970; 0 where a storage keeps no times
 }
 
-// Files is a source whose samples are encoded files with a label each. Its methods may be called from any goroutine.
+// Whole is the length of a key that goes up to its container's end.
+const Whole = -1
+
+// Key names bytes of a store.
+type Key struct {
+	Container []byte // its name in the store, with the NUL that ends it: of a file system the path
+	Offset    int64  // of the first byte in the container
+	Length    int64  // Whole: to the end
+}
+
+// Name is the key's place for messages.
+func (k Key) Name() string {
+	name := string(k.Container[:max(0, len(k.Container)-1)])
+	if k.Offset == 0 && k.Length == Whole {
+		return name
+	}
+	return fmt.Sprintf("%s, %d bytes from byte %d on", name, k.Length, k.Offset)
+}
+
+// Store is a storage of bytes. Its methods may be called from any goroutine. Those that wait for the storage return
+// ctx's error soon after ctx has ended, if the storage lets them.
+type Store interface {
+	// Read appends the bytes of a key to buf, all of them, and says which version of the container they are of. It fails
+	// with ErrUnreadable.
+	Read(ctx context.Context, key Key, buf *Buffer) (Stamp, error)
+	// Open gives a container of which many pieces will be read. It fails with ErrUnreadable.
+	Open(ctx context.Context, container string) (Container, error)
+}
+
+// Piece is some of a container's bytes, and where they go.
+type Piece struct {
+	At   int64
+	Into []byte
+}
+
+// Container is one of a store's containers, held open. Its methods may be called from any goroutine.
+type Container interface {
+	// Name is its place for messages.
+	Name() string
+	// Bytes is how many there are.
+	Bytes() int64
+	// Read fills all pieces. It fails with ErrUnreadable.
+	Read(ctx context.Context, pieces ...Piece) error
+	// Waits says that Expect is worth its while: reads had to wait lately.
+	Waits() bool
+	// Expect says that Read will be asked for these bytes before long. It may take a while.
+	Expect(at int64, bytes int)
+	Close()
+}
+
+// Files is a set of samples that are encoded files with a label each. Its methods may be called from any goroutine.
 type Files interface {
 	Len() int
 	// Read appends sample i's bytes to buf, whole, and says which version of the sample they are.
-	Read(i int, buf *Buffer) (Stamp, error)
+	Read(ctx context.Context, i int, buf *Buffer) (Stamp, error)
 	Label(i int) int64
 	// Name is the sample's place for messages.
 	Name(i int) string
 	Close()
 }
 
-// Rows is a source whose samples are rows of arrays, a field each. Its methods may be called from any goroutine.
+// Rows is a set of samples that are rows of arrays, a field each. Its methods may be called from any goroutine.
 type Rows interface {
 	Len() int
 	// Check returns ErrRange for samples that are not there.
@@ -38,7 +95,7 @@ type Rows interface {
 	Lengths(field int, samples []int64, lengths []int64)
 	// CopyRows writes the rows of the given samples, which Check lets pass, of one field one after the other into dst,
 	// which holds exactly as many. It may fail with ErrUnreadable.
-	CopyRows(field int, samples []int64, dst []byte) error
+	CopyRows(ctx context.Context, field int, samples []int64, dst []byte) error
 	// InMemory says that CopyRows never waits and never fails.
 	InMemory() bool
 	// Waits says that Expect is worth its while: reads had to wait lately.

@@ -19,6 +19,7 @@ type Loader struct {
 	ReadNs    atomic.Int64 // reading files and their headers, all workers together
 	RunNs     atomic.Int64 // decoding and ops, all workers together
 
+	Retries   atomic.Int64 // reads that failed for a reason that can pass, and were tried again
 	ReadAhead atomic.Int64 // files read by goroutines that only read, since their storage is slow
 
 	SeekHits atomic.Int64 // files of which a seek index was there
@@ -35,6 +36,7 @@ type Snapshot struct {
 	ReadNs    int64 `json:"read_ns"`
 	RunNs     int64 `json:"run_ns"`
 
+	Retries   int64 `json:"read_retries"`
 	ReadAhead int64 `json:"read_ahead"`
 
 	SeekHits    int64 `json:"seek_hits"`
@@ -47,7 +49,7 @@ func (l *Loader) Snapshot() Snapshot {
 	return Snapshot{
 		Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
 		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(), ReadNs: l.ReadNs.Load(), RunNs: l.RunNs.Load(),
-		ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
+		Retries: l.Retries.Load(), ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
 	}
 }
 

@@ -7,6 +7,7 @@ import os
 import time
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int32, c_int64
 from itertools import repeat, tee
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 from . import _cores, _lease, _native
 from .plan import Plan
 from .plan.rows import Array
+
+# What reads that did not come back may still write into.
+_left: list[object] = []
 
 # Ctrl-C that arrives just before a wait begins is heard when the wait ends.
 _WAIT_MS = 100
@@ -48,6 +52,14 @@ class Rejected(Exception):
         self.error, self.position, self.row = error, position, row
 
 
+class Memory(Protocol):
+    """Memory of the caller for a batch, held until that is received: a page-locked torch.Tensor of bytes."""
+
+    def data_ptr(self) -> int: ...
+
+    def numel(self) -> int: ...
+
+
 class Core:
     """A plan over its source, opened in the core. Closed when the last reference is gone, after its runs.
 
@@ -56,6 +68,7 @@ class Core:
 
     def __init__(self, plan: Plan, lib: _native.Library | None = None) -> None:
         """`lib`: which library, if not this process's."""
+        let_go()
         self.plan = plan
         self._lib = lib or _native.library()
         self.text = text = plan.to_json()
@@ -116,34 +129,43 @@ class Run:
         handle, fd = c_int64(), c_int32()
         lib.check(lib.gl_start(loader, byref(options), byref(handle), byref(fd), byref(self._error)), self._error)
         self._handle, self._fd = handle.value, fd.value
+        # Memory of batches under way.
+        self._lent: deque[Memory | None] = deque()
         # The finalizer holds the core, so that it is closed after its runs.
-        self._finalizer = _close_with(self, lib, self._handle, core)
+        self._kept = core, self._lent
+        self._finalizer = _close_with(self, lib, self._handle, *self._kept)
 
     def close(self) -> None:
-        """Stops the goroutines and waits for them, milliseconds. Batches handed out stay as they are."""
+        """Stops the goroutines and waits for them, milliseconds. Batches handed out stay as they are.
+
+        A read that does not come back is left after 50 ms.
+        """
         self._finalizer()
 
     def submit(
-        self, rows: NDArray[np.int64], lent: tuple[int, int] = (0, 0), seeds: NDArray[np.uint64] | None = None
+        self, rows: NDArray[np.int64], lent: Memory | None = None, seeds: NDArray[np.uint64] | None = None
     ) -> None:
         """Asks for one more batch.
 
         rows   [n] int64
-        lent   (address, bytes) of memory for the batch that stays alive until it is received
+        lent   memory for the batch
         seeds  [n] uint64: each sample draws from a generator of its own, seeded so, in place of the batch's stream
         """
+        memory = (0, 0) if lent is None else (lent.data_ptr(), lent.numel())
         if seeds is None:
-            self._check(self._lib.gl_submit(self._handle, rows.ctypes.data, len(rows), *lent, byref(self._error)))
+            self._check(self._lib.gl_submit(self._handle, rows.ctypes.data, len(rows), *memory, byref(self._error)))
         else:
             self._check(
                 self._lib.gl_submit_seeded(
-                    self._handle, rows.ctypes.data, seeds.ctypes.data, len(rows), *lent, byref(self._error)
+                    self._handle, rows.ctypes.data, seeds.ctypes.data, len(rows), *memory, byref(self._error)
                 )
             )
+        self._lent.append(lent)
 
     def submit_recipes(self, message: bytes) -> None:
         """Asks for one more batch of a plan without a source, in wire form (core/recipe/batch.go)."""
         self._check(self._lib.gl_submit_recipes(self._handle, message, len(message), byref(self._error)))
+        self._lent.append(None)
 
     def receive(
         self, helper: Helper, timeout: float = 0, draw: Callable[[Run], None] | None = None
@@ -157,9 +179,10 @@ class Run:
         """
         deadline = time.monotonic() + timeout if timeout else None
         while True:
-            status = self._check(
-                self._lib.gl_next(self._handle, byref(self._batch), byref(self._ask), byref(self._error))
-            )
+            status = self._lib.gl_next(self._handle, byref(self._batch), byref(self._ask), byref(self._error))
+            if status <= _native.OK and self._lent:
+                self._lent.popleft()
+            self._check(status)
             if status == _native.OK:
                 return _lease.arrays(self._lib, self._batch)
             if status == _native.IDLE:
@@ -204,7 +227,8 @@ class Run:
                 return
         else:
             error = helper.refused(position, row, ask.reason.decode(errors="replace"))
-        self._check(self._lib.gl_reject(self._handle, byref(self._error)))
+        self._keep(self._lib.gl_reject(self._handle, byref(self._error)))
+        self._lent.popleft()
         self._batch.sequence = ask.sequence
         raise Rejected(error, position, row)
 
@@ -244,9 +268,23 @@ class Run:
         self._batch.sequence = sequence - 1
 
     def reset(self) -> None:
-        """Forgets batches that were submitted and not received, and starts counting at 0."""
-        self._check(self._lib.gl_reset(self._handle, byref(self._error)))
+        """Forgets batches that were submitted and not received, and starts counting at 0.
+
+        A read that does not come back is left after 50 ms.
+        """
+        self._keep(self._lib.gl_reset(self._handle, byref(self._error)))
+        self._lent.clear()
         self._batch.sequence = -1
+
+    def waits_for(self) -> str:
+        """Which file the next batch waits for, and how long already; "" if it waits for none."""
+        text = ctypes.create_string_buffer(4096)
+        self._check(self._lib.gl_waits_for(self._handle, text, len(text), byref(self._error)))
+        return text.value.decode(errors="replace")
+
+    def _keep(self, status: int) -> None:
+        if self._check(status) == _native.LEFT:
+            _left.append((self._kept[0], tuple(self._lent)))
 
     def _check(self, status: int) -> int:
         return self._lib.check(status, self._error)
@@ -284,6 +322,12 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
     return made
 
 
+def let_go() -> None:
+    """Lets go of what was kept for reads that had not come back, if all have."""
+    if _left and _native.available() and not _native.live()["reads_left"]:
+        _left.clear()
+
+
 def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object) -> weakref.finalize[..., Any]:
     """Closes a handle when its owner goes, and holds `kept` until then. At interpreter exit the kernel is quicker."""
     finalizer = weakref.finalize(owner, _close, lib, handle, kept)
@@ -294,8 +338,11 @@ def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object)
 def _close(lib: _native.Library, handle: int, kept: object) -> None:
     # A status is of no use to anybody here: the handle is closed, or belongs to the parent of a fork.
     error = _native.Error()
-    if lib.gl_close(handle, byref(error)) == _native.OK:
+    status = lib.gl_close(handle, byref(error))
+    if status >= _native.OK:
         _warn(error)
+    if status == _native.LEFT:
+        _left.append(kept)
 
 
 def _warn(error: _native.Error) -> None:

@@ -30,10 +30,10 @@ from typing import Any
 from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 
-ABI_MAJOR = 5
+ABI_MAJOR = 6
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
-OK, EMPTY, ASK, IDLE = 0, 1, 2, 3
+OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
 ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_DRAW = 1, 2, 3, 4
 
 
@@ -177,6 +177,7 @@ _SHORT = {
     "gl_rng_get": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
     "gl_position": (c_int32, [c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_release": (None, [c_void_p]),
+    "gl_waits_for": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_live": (c_int32, [POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_slots_create": (c_int32, [c_int64, POINTER(c_int32), c_void_p, POINTER(Error)]),

@@ -12,6 +12,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -385,12 +386,14 @@ func message(t *testing.T, width, height int, paths ...string) []byte {
 		u32(&sources, int(recipe.Path), width, height, len(body), len(path)+1)
 		info, err := os.Stat(path)
 		require.NoError(t, err)
+		sources = binary.LittleEndian.AppendUint64(sources, 0)
+		sources = binary.LittleEndian.AppendUint64(sources, math.MaxUint64) // all of it
 		sources = binary.LittleEndian.AppendUint64(sources, uint64(info.Size()))
 		sources = binary.LittleEndian.AppendUint64(sources, uint64(info.ModTime().UnixNano()))
 		u32(&images, i, 0, 0, 0)
 		body = append(body, path+"\x00"...)
 	}
-	whole := []byte("GLB1")
+	whole := []byte("GLB2")
 	u32(&whole, 1, len(paths), len(paths), 0, len(body))
 	u32(&whole, len(paths), int(tensor.Uint8), 3, height, width, int(recipe.ChannelsFirst), 0, 3*256)
 	return slices.Concat(whole, sources, images, body)

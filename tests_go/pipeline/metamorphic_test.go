@@ -91,7 +91,7 @@ func (u *user) reset() {
 		}
 	}
 	u.do("reset")
-	require.NoError(u.t, u.run.Reset())
+	require.NoError(u.t, second(u.run.Reset()))
 	u.want, u.model.sequence = nil, 0
 	if len(u.model.streams) == 1 {
 		u.model.streams[0] = rng.New(u.random.Uint64())

@@ -22,6 +22,7 @@ import (
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/source/folder"
+	"github.com/goloader/goloader/core/source/local"
 )
 
 // photo is one file and what a Python that opens it gets: the truth that a run must come to, by itself or by asking.
@@ -191,7 +192,7 @@ func store(t *testing.T, photos []photo) *folder.Folder {
 		paths.WriteString(path + "\x00")
 		offsets, labels = append(offsets, int64(paths.Len())), append(labels, p.label)
 	}
-	files, err := folder.New([]byte(paths.String()), offsets, labels)
+	files, err := folder.New(local.Store{}, []byte(paths.String()), offsets, labels)
 	require.NoError(t, err)
 	return files
 }

@@ -308,7 +308,7 @@ func TestAResetForgetsTheQuestion(t *testing.T) {
 	r := newRig(t, p, photos, pipeline.Options{Workers: 1, Streams: 1, BaseSeed: seed})
 	r.submit(0)
 	require.Equal(t, x, r.question(pipeline.AskExp).X)
-	require.NoError(t, r.run.Reset())
+	require.NoError(t, second(r.run.Reset()))
 	news, _, _, err := r.run.Next()
 	require.NoError(t, err)
 	require.Equal(t, pipeline.Idle, news)
@@ -323,7 +323,7 @@ func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 	r := newRig(t, still(2), photos, pipeline.Options{Workers: 1, Streams: 1})
 	refuse := func() {
 		t.Helper()
-		require.ErrorIs(t, r.run.Reject(), pipeline.ErrState)
+		require.ErrorIs(t, second(r.run.Reject()), pipeline.ErrState)
 		require.ErrorIs(t, r.run.Supply(photos[1].rgb, photos[1].size), pipeline.ErrState)
 	}
 	refuse()

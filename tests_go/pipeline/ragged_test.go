@@ -58,7 +58,7 @@ func TestRaggedRowsAreLaidOutWhateverTheSpans(t *testing.T) {
 				fields = append(fields, unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), spec.Bytes()))
 			}
 			require.NoError(t, whole.Fill(fields, 0, len(indices), func(lo, hi int, dst []byte) error {
-				return rows.CopyRows(1, indices[lo:hi], dst)
+				return rows.CopyRows(t.Context(), 1, indices[lo:hi], dst)
 			}))
 			require.Len(t, lease.Fields, 1+len(fields))
 			for k, f := range lease.Fields[1:] {

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,7 +33,7 @@ func (m *meeting) at(i int) func(*source.Buffer) error {
 		case <-m.together:
 		case <-time.After(patience):
 		}
-		_, err := m.inner.Read(i, buf)
+		_, err := m.inner.Read(context.Background(), i, buf)
 		return err
 	}
 }
@@ -73,7 +74,7 @@ func TestReadersComeAndGoWithTheTimeThatReadingTakes(t *testing.T) {
 	slow := func(i int) func(*source.Buffer) error {
 		return func(buf *source.Buffer) error {
 			time.Sleep(3 * time.Millisecond)
-			_, err := inner.Read(i, buf)
+			_, err := inner.Read(context.Background(), i, buf)
 			return err
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/tensor"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 )
@@ -60,6 +62,9 @@ func message(dir string, photos []photo, fields []recipe.Field, wishes [][]wish)
 			at, n := put(data)
 			reader := len(sources) % 3 // whoever makes what the core refuses: nothing else depends on it
 			u32(&sources, int(kind)+2*reader+16*int(w.mode), int(p.size.Width), int(p.size.Height), at, n)
+			for _, v := range [2]int64{0, source.Whole} {
+				sources = binary.LittleEndian.AppendUint64(sources, uint64(v))
+			}
 			bytes, modified := stamp(filepath.Join(dir, p.name))
 			sources = binary.LittleEndian.AppendUint64(sources, bytes)
 			sources = binary.LittleEndian.AppendUint64(sources, modified)
@@ -74,7 +79,7 @@ func message(dir string, photos []photo, fields []recipe.Field, wishes [][]wish)
 			counts[3] += len(w.steps)
 		}
 	}
-	whole := []byte("GLB1")
+	whole := []byte("GLB2")
 	u32(&whole, counts[0], counts[1], counts[2], counts[3], len(body))
 	for _, part := range [][]byte{heads, sources, images, steps, body} {
 		whole = append(whole, part...)
@@ -191,7 +196,7 @@ func recipeRig(t *testing.T, photos []photo, o pipeline.Options) (*rig, string) 
 			require.NoError(t, os.WriteFile(filepath.Join(dir, p.name), p.file, 0o600))
 		}
 	}
-	l, err := pipeline.OpenRecipes(recipePlan)
+	l, err := pipeline.OpenRecipes(recipePlan, local.Store{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return start(t, l, recipePlan, photos, o), dir
@@ -285,7 +290,7 @@ func TestABrokenFileCostsItsBatch(t *testing.T) {
 		}
 		ask := r.question(pipeline.AskPixels)
 		require.Contains(t, ask.Reason, photos[i].name)
-		require.NoError(t, r.run.Reject())
+		require.NoError(t, second(r.run.Reject()))
 	}
 }
 
@@ -300,7 +305,7 @@ func TestAFileThatChangedIsNotRead(t *testing.T) {
 	require.NoError(t, os.Chtimes(path, later, later))
 	require.NoError(t, r.run.SubmitRecipes(data, 16))
 	require.Contains(t, r.question(pipeline.AskPixels).Reason, "changed since it was opened")
-	require.NoError(t, r.run.Reject())
+	require.NoError(t, second(r.run.Reject()))
 }
 
 // takesLong says whether a message asks for an image, if only on the way, of more pixels than a test has time for.
@@ -352,7 +357,7 @@ func TestNoMessageDoesHarm(t *testing.T) {
 			lease, ask, err := r.next()
 			done = err != nil || ask.Kind == 0
 			if ask.Kind != 0 {
-				require.NoError(t, r.run.Reject())
+				require.NoError(t, second(r.run.Reject()))
 				done = true
 			} else if err == nil {
 				lease.Slot.Release()

@@ -60,6 +60,9 @@ func newRig(t *testing.T, p *plan.Plan, photos []photo, o pipeline.Options) *rig
 	return start(t, openLoader(t, p, store(t, photos)), p, photos, o)
 }
 
+// second is the error of a call that also says how many reads it has left.
+func second(_ int, err error) error { return err }
+
 func (r *rig) close() {
 	if err := r.run.Close(); err != nil {
 		require.ErrorIs(r.t, err, pipeline.ErrClosed)
@@ -133,13 +136,13 @@ func (r *rig) answer(ask pipeline.Ask) (ended bool, o outcome) {
 		require.NoError(r.t, r.run.AnswerExp(ask.X, torchExp(ask.X)))
 		return false, outcome{}
 	case pipeline.AskSample:
-		require.NoError(r.t, r.run.Reject())
+		require.NoError(r.t, second(r.run.Reject()))
 		return true, outcome{kind: refused, position: ask.Position, text: ask.Reason}
 	default:
 		require.Equal(r.t, pipeline.AskPixels, ask.Kind)
 		p := r.photos[ask.Index]
 		if p.broken {
-			require.NoError(r.t, r.run.Reject())
+			require.NoError(r.t, second(r.run.Reject()))
 			return true, outcome{kind: broken, position: ask.Position}
 		}
 		require.NoError(r.t, r.run.Supply(p.rgb, p.size))

@@ -208,12 +208,12 @@ func TestRowsCanBeForgotten(t *testing.T) {
 		for _, indices := range randomBatches(random, 50, 5, 30) {
 			r.submit(indices...)
 		}
-		require.NoError(t, r.run.Reset())
+		require.NoError(t, second(r.run.Reset()))
 		r.submit(7, 8)
 		lease := r.deliver()
 		require.Equal(t, m.gathered([]int64{7, 8}), m.got(t, lease, 2))
 		lease.Slot.Release()
-		require.NoError(t, r.run.Reset())
+		require.NoError(t, second(r.run.Reset()))
 	}
 	r.close()
 	require.NoError(t, l.Close())

@@ -42,6 +42,7 @@ NAMED = {
     "GL_EMPTY": _native.EMPTY,
     "GL_ASK": _native.ASK,
     "GL_IDLE_RUN": _native.IDLE,
+    "GL_LEFT": _native.LEFT,
     "GL_ASK_PIXELS": _native.ASK_PIXELS,
     "GL_ASK_SAMPLE": _native.ASK_SAMPLE,
     "GL_ASK_EXP": _native.ASK_EXP,

@@ -6,11 +6,14 @@ package array
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"unsafe"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/tensor"
@@ -20,9 +23,9 @@ import (
 // stride for each dimension. A stride may be 0 or negative. Memory is the caller's and stays alive as long as the source,
 // so do the lists below.
 type Array struct {
-	Data    unsafe.Pointer // of the first item, or
-	File    *File          // the file that it is in, and
-	Offset  int64          // its place there
+	Data    unsafe.Pointer   // of the first item, or
+	File    source.Container // the file that it is in, and
+	Offset  int64            // its place there
 	Rows    int
 	Strides []int
 	Begins  []int64 // bytes from the first item to each row, where they lie anyhow; nil: Strides[0] says it
@@ -43,7 +46,7 @@ type Field struct {
 type Source struct {
 	samples int
 	fields  []field
-	files   []*File // each once
+	files   []source.Container // each once
 }
 
 var _ source.Rows = (*Source)(nil)
@@ -62,7 +65,7 @@ type field struct {
 // piece is one array, its rows cut into runs of bytes that lie together.
 type piece struct {
 	data   unsafe.Pointer
-	file   *File
+	file   source.Container
 	offset int64
 	// From the first item of a row in a file: bytes in front of it, and from it to the row's end.
 	before, behind int
@@ -166,7 +169,7 @@ func (f *field) holds(a Array, p *piece) error {
 		if a.File == nil || f.bytes == 0 {
 			return nil
 		}
-		return a.File.holds(a.Offset, a.Rows, p.stride, p.before, p.behind)
+		return p.within(a.File.Bytes(), a.Rows)
 	}
 	if len(a.Begins) != a.Rows || f.ragged && len(a.Lengths) != a.Rows {
 		return fmt.Errorf("%d begins and %d lengths for %d rows", len(a.Begins), len(a.Lengths), a.Rows)
@@ -176,12 +179,33 @@ func (f *field) holds(a Array, p *piece) error {
 	}
 	room := a.Bytes
 	if a.File != nil {
-		room = a.File.bytes - a.Offset
+		room = a.File.Bytes() - a.Offset
 	}
 	if a.Offset < 0 || room < 0 {
 		return fmt.Errorf("rows from byte %d on, %d bytes: %w", a.Offset, room, source.ErrUnreadable)
 	}
 	return withinRoom(a, f.bytes, int64(p.before), int64(p.behind), room)
+}
+
+// within says whether all rows of an array lie inside a file of so many bytes.
+func (p *piece) within(bytes int64, rows int) error {
+	if rows == 0 {
+		return nil
+	}
+	last := 0
+	if rows > 1 {
+		if p.stride != 0 && rows-1 > math.MaxInt64/4/max(p.stride, -p.stride) {
+			return fmt.Errorf("%s: %d rows, %d bytes from one to the next", p.file.Name(), rows, p.stride)
+		}
+		last = (rows - 1) * p.stride
+	}
+	if lowest := p.offset + int64(min(0, last)-p.before); lowest < 0 {
+		return fmt.Errorf("%s: rows from byte %d on", p.file.Name(), lowest)
+	}
+	if end := p.offset + int64(max(0, last)+p.behind); end > bytes {
+		return fmt.Errorf("%s: rows up to byte %d, but the file has %d: %w", p.file.Name(), end, bytes, source.ErrUnreadable)
+	}
+	return nil
 }
 
 // withinRoom says which row is not wholly inside its array's bytes.
@@ -245,20 +269,20 @@ func (s *Source) Check(samples []int64) error {
 }
 
 // CopyRows gathers rows of one field into dst. An error is of reading a file.
-func (s *Source) CopyRows(number int, samples []int64, dst []byte) error {
+func (s *Source) CopyRows(ctx context.Context, number int, samples []int64, dst []byte) error {
 	f := &s.fields[number]
 	if f.out == 0 || len(samples) == 0 {
 		return nil
 	}
 	if f.ragged {
-		return f.copyRagged(samples, dst)
+		return f.copyRagged(ctx, samples, dst)
 	}
 	if f.cast == nil {
-		return f.gather(samples, dst)
+		return f.gather(ctx, samples, dst)
 	}
 	for step := max(1, castBytes/f.bytes); len(samples) > 0; {
 		n := min(step, len(samples))
-		if err := f.castRows(samples[:n], dst[:n*f.out]); err != nil {
+		if err := f.castRows(ctx, samples[:n], dst[:n*f.out]); err != nil {
 			return err
 		}
 		samples, dst = samples[n:], dst[n*f.out:]
@@ -269,10 +293,10 @@ func (s *Source) CopyRows(number int, samples []int64, dst []byte) error {
 // castBytes are cast in one go: they are still in the first cache when they are read again.
 const castBytes = 16 << 10
 
-func (f *field) castRows(samples []int64, dst []byte) error {
+func (f *field) castRows(ctx context.Context, samples []int64, dst []byte) error {
 	room := takeScratch(len(samples) * f.bytes)
 	defer putScratch(room)
-	if err := f.gather(samples, room.bytes); err != nil {
+	if err := f.gather(ctx, samples, room.bytes); err != nil {
 		return err
 	}
 	f.cast(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(room.bytes)), len(samples)*f.items)
@@ -293,7 +317,7 @@ func (s *Source) Lengths(number int, samples []int64, lengths []int64) {
 }
 
 // copyRagged writes rows that differ in length one after the other.
-func (f *field) copyRagged(samples []int64, dst []byte) error {
+func (f *field) copyRagged(ctx context.Context, samples []int64, dst []byte) error {
 	p := &f.pieces[0]
 	for _, sample := range samples {
 		row := f.row(sample)
@@ -301,7 +325,7 @@ func (f *field) copyRagged(samples []int64, dst []byte) error {
 			p = f.piece(row)
 		}
 		items := int(p.lengths[row-p.first])
-		if err := f.copyRow(p, row-p.first, items, dst[:items*f.out]); err != nil {
+		if err := f.copyRow(ctx, p, row-p.first, items, dst[:items*f.out]); err != nil {
 			return err
 		}
 		dst = dst[items*f.out:]
@@ -310,7 +334,7 @@ func (f *field) copyRagged(samples []int64, dst []byte) error {
 }
 
 // copyRow writes the items of one ragged row.
-func (f *field) copyRow(p *piece, row int64, items int, dst []byte) error {
+func (f *field) copyRow(ctx context.Context, p *piece, row int64, items int, dst []byte) error {
 	if items == 0 {
 		return nil
 	}
@@ -324,11 +348,11 @@ func (f *field) copyRow(p *piece, row int64, items int, dst []byte) error {
 		return nil
 	}
 	if f.cast == nil {
-		return p.file.read(dst, p.place(row))
+		return p.read(ctx, dst, p.place(row))
 	}
 	room := takeScratch(items * f.bytes)
 	defer putScratch(room)
-	if err := p.file.read(room.bytes, p.place(row)); err != nil {
+	if err := p.read(ctx, room.bytes, p.place(row)); err != nil {
 		return err
 	}
 	f.cast(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(room.bytes)), items*f.items)
@@ -336,28 +360,54 @@ func (f *field) copyRow(p *piece, row int64, items int, dst []byte) error {
 }
 
 // gather writes rows as they are stored.
-func (f *field) gather(samples []int64, dst []byte) error {
+func (f *field) gather(ctx context.Context, samples []int64, dst []byte) error {
 	p := &f.pieces[0]
 	to := unsafe.Pointer(unsafe.SliceData(dst[:len(samples)*f.bytes]))
+	var reads []source.Piece // of p's file
 	for k := 0; k < len(samples); {
 		row := f.row(samples[k])
 		if row < p.first || row >= p.end {
-			p = f.piece(row)
+			if err := p.readAll(ctx, reads); err != nil {
+				return err
+			}
+			p, reads = f.piece(row), reads[:0]
 		}
-		if p.file == nil {
-			n := f.inPiece(p, samples[k:])
+		n, into := 1, dst[k*f.bytes:]
+		switch {
+		case p.file == nil:
+			n = f.inPiece(p, samples[k:])
 			p.copyRows(unsafe.Add(to, k*f.bytes), f, samples[k:k+n])
-			k += n
-			continue
-		}
-		n := p.together(f, samples[k:])
-		if err := p.readRows(dst[k*f.bytes:(k+n)*f.bytes], row-p.first); err != nil {
-			return err
+		case len(p.dims) > 0:
+			if err := p.readScattered(ctx, into[:f.bytes], row-p.first); err != nil {
+				return err
+			}
+		default:
+			n = p.together(f, samples[k:])
+			reads = append(reads, source.Piece{At: p.place(row - p.first), Into: into[:n*f.bytes]})
 		}
 		k += n
 	}
-	return nil
+	return p.readAll(ctx, reads)
 }
+
+// readAll reads pieces of a file, side by side if reads had to wait lately.
+func (p *piece) readAll(ctx context.Context, reads []source.Piece) error {
+	if len(reads) == 0 {
+		return nil
+	}
+	if len(reads) == 1 || !p.file.Waits() {
+		return p.file.Read(ctx, reads...)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i := range reads {
+		group.Go(func() error { return p.file.Read(ctx, reads[i]) })
+	}
+	return group.Wait()
+}
+
+// readsAtOnce rows of a batch are read side by side: a server that takes 10 ms for each then gives 6,400 rows a second.
+const readsAtOnce = 64
 
 // inPiece is how many of the samples, the first of which is in p, are rows of p.
 func (f *field) inPiece(p *piece, samples []int64) int {
@@ -400,7 +450,7 @@ func (f *field) row(sample int64) int64 {
 }
 
 // Waits implements source.Rows.
-func (s *Source) Waits() bool { return slices.ContainsFunc(s.files, (*File).waits) }
+func (s *Source) Waits() bool { return slices.ContainsFunc(s.files, source.Container.Waits) }
 
 // Expect implements source.Rows.
 func (s *Source) Expect(samples []int64) {
@@ -420,7 +470,7 @@ func (s *Source) Expect(samples []int64) {
 			if f.ragged {
 				behind = int(p.lengths[row-p.first]) * f.bytes
 			}
-			p.file.expect(p.place(row-p.first)-int64(p.before), (n-1)*p.stride+p.before+behind)
+			p.file.Expect(p.place(row-p.first)-int64(p.before), (n-1)*p.stride+p.before+behind)
 			k += n
 		}
 	}
@@ -454,14 +504,15 @@ func (p *piece) begin(row int64) int64 {
 	return row * int64(p.stride)
 }
 
-// readRows reads the rows from one on that fit into dst.
-func (p *piece) readRows(dst []byte, row int64) error {
-	if len(p.dims) == 0 {
-		return p.file.read(dst, p.place(row))
-	}
+func (p *piece) read(ctx context.Context, dst []byte, at int64) error {
+	return p.file.Read(ctx, source.Piece{At: at, Into: dst})
+}
+
+// readScattered reads one row whose items do not lie together.
+func (p *piece) readScattered(ctx context.Context, dst []byte, row int64) error {
 	room := takeScratch(p.before + p.behind)
 	defer putScratch(room)
-	if err := p.file.read(room.bytes, p.place(row)-int64(p.before)); err != nil {
+	if err := p.read(ctx, room.bytes, p.place(row)-int64(p.before)); err != nil {
 		return err
 	}
 	p.copyDims(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(&room.bytes[p.before]), p.dims)

@@ -4,16 +4,19 @@ package folder
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/local"
 )
 
-// Folder is a list of files with their labels. It implements source.Files.
+// Folder is a list of a store's files with their labels. It implements source.Files.
 type Folder struct {
+	store   source.Store
 	owners  atomic.Int32
 	block   mem.Block // that they are in; not valid if they are the caller's
 	paths   []byte    // each path ends in NUL, as the kernel wants it
@@ -23,16 +26,16 @@ type Folder struct {
 
 var _ source.Files = (*Folder)(nil)
 
-// New makes a folder of a list of files, which it keeps as they are: they stay until the folder is closed.
+// New makes a folder of a list of a store's files, which it keeps as they are: they stay until the folder is closed.
 //
 //	paths    the paths one after the other, each followed by a NUL
 //	offsets  n+1 offsets into paths, ascending, from 0 to len(paths)
 //	labels   n class numbers
-func New(paths []byte, offsets, labels []int64) (*Folder, error) {
+func New(store source.Store, paths []byte, offsets, labels []int64) (*Folder, error) {
 	if err := check(paths, offsets, labels); err != nil {
 		return nil, err
 	}
-	f := &Folder{paths: paths, offsets: offsets, labels: labels}
+	f := &Folder{store: store, paths: paths, offsets: offsets, labels: labels}
 	f.owners.Store(1)
 	return f, nil
 }
@@ -54,7 +57,7 @@ func check(paths []byte, offsets, labels []int64) error {
 	return nil
 }
 
-// allocate gives a list of n files with nothing in it yet.
+// allocate gives a list of n files of the local file system with nothing in it yet.
 func allocate(n, pathBytes int) (*Folder, error) {
 	const word = int(unsafe.Sizeof(int64(0)))
 	words := 2*n + 1
@@ -63,7 +66,7 @@ func allocate(n, pathBytes int) (*Folder, error) {
 		return nil, fmt.Errorf("folder: %w", err)
 	}
 	numbers := unsafe.Slice((*int64)(block.Data()), words)
-	f := &Folder{block: block, offsets: numbers[:n+1], labels: numbers[n+1:], paths: block.Bytes()[words*word : words*word+pathBytes]}
+	f := &Folder{store: source.Retry(local.Store{}), block: block, offsets: numbers[:n+1], labels: numbers[n+1:], paths: block.Bytes()[words*word : words*word+pathBytes]}
 	f.owners.Store(1)
 	return f, nil
 }
@@ -100,6 +103,7 @@ func (f *Folder) Label(i int) int64 { return f.labels[i] }
 func (f *Folder) Name(i int) string { return string(f.paths[f.offsets[i] : f.offsets[i+1]-1]) }
 
 // Read appends the whole file to buf.
-func (f *Folder) Read(i int, buf *source.Buffer) (source.Stamp, error) {
-	return source.ReadFile(f.paths[f.offsets[i]:f.offsets[i+1]], buf)
+func (f *Folder) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
+	key := source.Key{Container: f.paths[f.offsets[i]:f.offsets[i+1]], Length: source.Whole}
+	return f.store.Read(ctx, key, buf)
 }

@@ -3,6 +3,7 @@
 package pixels
 
 import (
+	"context"
 	"fmt"
 	"sort"
 
@@ -66,13 +67,13 @@ func (p *Pixels) Name(i int) string {
 }
 
 // Read appends an image's bytes to buf. Memory has no versions.
-func (p *Pixels) Read(i int, buf *source.Buffer) (source.Stamp, error) {
+func (p *Pixels) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
 	part := &p.parts[p.part(i)]
 	room, err := buf.Room(part.bytes)
 	if err != nil {
 		return source.Stamp{}, fmt.Errorf("%s: %w", p.Name(i), err)
 	}
-	if err := part.rows.CopyRows(0, []int64{int64(i - part.first)}, room); err != nil {
+	if err := part.rows.CopyRows(ctx, 0, []int64{int64(i - part.first)}, room); err != nil {
 		return source.Stamp{}, fmt.Errorf("%s: %w", p.Name(i), err)
 	}
 	buf.Add(part.bytes)

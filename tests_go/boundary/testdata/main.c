@@ -646,7 +646,7 @@ static void recipes(void) {
     gl_handle loader = opened(&(gl_source){0}), run = started(loader, 1);
     int64_t index = 0;
     SAY(gl_submit(run, &index, 1, NULL, 0, &error));
-    SAY(gl_submit_recipes(run, (const uint8_t *)"GLB1", 4, &error));
+    SAY(gl_submit_recipes(run, (const uint8_t *)"GLB2", 4, &error));
     for (int64_t i = 0; i < files.count; i++) {
         static uint8_t message[1 << 16];
         FILE *file = fopen(files.paths + files.offsets[i], "rb");

@@ -112,7 +112,7 @@ func TestItemsAreFoundWhereverStridesPutThem(t *testing.T) {
 				}
 				walk(offset+i*strides[0], 1)
 				got := make([]byte, row.Bytes())
-				require.NoError(t, s.CopyRows(0, []int64{int64(i)}, got))
+				require.NoError(t, s.CopyRows(t.Context(), 0, []int64{int64(i)}, got))
 				require.Equal(t, want.String(), string(got), "row %d of %v, strides %v of %v", i, shape, strides, dtype)
 			}
 		}
@@ -133,7 +133,7 @@ func TestSamplesThatAreNotThereAreNamed(t *testing.T) {
 func TestArraysWithoutRowsNeedNoMemory(t *testing.T) {
 	s := opened(t, 0, lying(8, 0, nil))
 	require.Zero(t, s.Len())
-	require.NoError(t, s.CopyRows(0, nil, nil))
+	require.NoError(t, s.CopyRows(t.Context(), 0, nil, nil))
 }
 
 func TestArraysThatCannotBeAreRefused(t *testing.T) {

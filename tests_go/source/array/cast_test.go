@@ -33,7 +33,7 @@ func castAll(t *testing.T, from, to tensor.DType, memory []byte) []byte {
 	}
 	words := make([]uint64, (n*to.Size()+7)/8) // aligned, as slots are
 	got := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n*to.Size())
-	require.NoError(t, s.CopyRows(0, samples, got))
+	require.NoError(t, s.CopyRows(t.Context(), 0, samples, got))
 	return got
 }
 

@@ -13,16 +13,17 @@ import (
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
+	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/tensor"
 	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 // stored writes bytes behind a header of `offset` other bytes, and opens the file.
-func stored(t *testing.T, offset int, memory []byte, direct bool) *array.File {
+func stored(t *testing.T, offset int, memory []byte, direct bool) source.Container {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows")
 	require.NoError(t, os.WriteFile(path, append(sourcetest.Noise(offset, 77), memory...), 0o600))
-	f, err := array.OpenFile(path, direct)
+	f, err := local.Store{Direct: direct}.Open(t.Context(), path)
 	if direct && errors.Is(err, unix.EINVAL) {
 		t.Skip("this file system has no O_DIRECT")
 	}
@@ -71,10 +72,10 @@ func TestRowsOfAFileLieAsThoseOfMemory(t *testing.T) {
 		samples := []int64{3, 4, 5, 6, 49, 50, 0, 99, 53, 54}
 		got := make([]byte, len(samples)*row.Bytes())
 		both.Expect(samples)
-		require.NoError(t, both.CopyRows(0, samples, got))
+		require.NoError(t, both.CopyRows(t.Context(), 0, samples, got))
 		for k, i := range samples {
 			want := make([]byte, row.Bytes())
-			require.NoError(t, both.CopyRows(0, []int64{i%50 + 50}, want)) // of memory
+			require.NoError(t, both.CopyRows(t.Context(), 0, []int64{i%50 + 50}, want)) // of memory
 			require.Equal(t, want, got[k*row.Bytes():(k+1)*row.Bytes()], "row %d, strides %v, shape %v", i, strides, row.Shape)
 		}
 	}
@@ -94,7 +95,7 @@ func TestGoroutinesReadAFileSideBySide(t *testing.T) {
 			for range 500 {
 				i := random.Int64N(1000)
 				s.Expect([]int64{i})
-				if err := s.CopyRows(0, []int64{i}, got); err != nil || string(got) != string(memory[64*i:64*i+64]) {
+				if err := s.CopyRows(t.Context(), 0, []int64{i}, got); err != nil || string(got) != string(memory[64*i:64*i+64]) {
 					t.Errorf("row %d: %v", i, err)
 				}
 			}
@@ -108,8 +109,8 @@ func TestAFileThatEndsEarlyIsNamedWithTheByte(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "rows")
 			require.NoError(t, os.WriteFile(path, make([]byte, 9000), 0o600))
-			open := func() *array.File {
-				f, err := array.OpenFile(path, direct)
+			open := func() source.Container {
+				f, err := local.Store{Direct: direct}.Open(t.Context(), path)
 				if errors.Is(err, unix.EINVAL) {
 					t.Skip("this file system has no O_DIRECT")
 				}
@@ -121,8 +122,8 @@ func TestAFileThatEndsEarlyIsNamedWithTheByte(t *testing.T) {
 			defer s.Close()
 			require.NoError(t, os.Truncate(path, 8950))
 			got := make([]byte, 180)
-			require.NoError(t, s.CopyRows(0, []int64{97, 98}, got))
-			err := s.CopyRows(0, []int64{98, 99}, got)
+			require.NoError(t, s.CopyRows(t.Context(), 0, []int64{97, 98}, got))
+			err := s.CopyRows(t.Context(), 0, []int64{98, 99}, got)
 			require.ErrorIs(t, err, source.ErrUnreadable)
 			require.ErrorContains(t, err, path)
 			require.ErrorContains(t, err, "180 bytes at byte 8820 wanted, but the file has 8950")
@@ -139,13 +140,13 @@ func TestAFileThatEndsEarlyIsNamedWithTheByte(t *testing.T) {
 
 func TestFilesThatCannotBeAreRefused(t *testing.T) {
 	for _, path := range []string{filepath.Join(t.TempDir(), "none"), t.TempDir()} {
-		_, err := array.OpenFile(path, false)
+		_, err := local.Store{Direct: false}.Open(t.Context(), path)
 		require.ErrorIs(t, err, source.ErrUnreadable)
 		require.ErrorContains(t, err, path)
 	}
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, unix.Mkfifo(fifo, 0o600))
-	_, err := array.OpenFile(fifo, false)
+	_, err := local.Store{Direct: false}.Open(t.Context(), fifo)
 	require.ErrorContains(t, err, "not a regular file")
 
 	f := stored(t, 0, make([]byte, 1<<20), false)
@@ -162,8 +163,8 @@ func TestFilesThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-func fromFile(f *array.File, at int) array.Array { return array.Array{File: f, Offset: int64(at)} }
-func fromMemory(memory []byte) array.Array       { return array.Array{Data: pointer(memory)} }
+func fromFile(f source.Container, at int) array.Array { return array.Array{File: f, Offset: int64(at)} }
+func fromMemory(memory []byte) array.Array            { return array.Array{Data: pointer(memory)} }
 
 func sourceField(row tensor.Spec, arrays ...array.Array) array.Field {
 	return array.Field{Row: row, Arrays: arrays}

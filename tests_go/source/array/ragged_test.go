@@ -13,6 +13,7 @@ import (
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
+	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/tensor"
 	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
@@ -54,7 +55,7 @@ func TestRowsOfAnyLengthAreReadWhereverTheyBegin(t *testing.T) {
 			}
 			got := make([]byte, len(want))
 			s.Expect(samples)
-			require.NoError(t, s.CopyRows(field, samples, got))
+			require.NoError(t, s.CopyRows(t.Context(), field, samples, got))
 			require.Equal(t, want, got)
 		}
 		s.Close()
@@ -70,7 +71,7 @@ func TestEvenRowsMayLieAnyhow(t *testing.T) {
 	}}}
 	s := opened(t, 4, f)
 	got := make([]byte, 40)
-	require.NoError(t, s.CopyRows(0, []int64{0, 1, 2, 3}, got))
+	require.NoError(t, s.CopyRows(t.Context(), 0, []int64{0, 1, 2, 3}, got))
 	for i, begin := range begins {
 		for k := range 10 {
 			require.Equal(t, memory[int(begin)+k/2*4+k%2], got[10*i+k])
@@ -94,7 +95,7 @@ func TestRaggedRowsAreCast(t *testing.T) {
 	for field := range 2 {
 		got := make([]int64, 93)
 		bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(got))), 8*len(got))
-		require.NoError(t, s.CopyRows(field, []int64{0, 1}, bytes))
+		require.NoError(t, s.CopyRows(t.Context(), field, []int64{0, 1}, bytes))
 		for k, value := range got {
 			require.EqualValues(t, (k+10)%100*600*b2i(k < 90)+(k-90)*600*b2i(k >= 90), value)
 		}
@@ -144,7 +145,7 @@ func FuzzRaggedRows(f *testing.F) {
 		}
 		path := filepath.Join(t.TempDir(), "rows")
 		require.NoError(t, os.WriteFile(path, memory, 0o600))
-		file, err := array.OpenFile(path, false)
+		file, err := local.Store{Direct: false}.Open(t.Context(), path)
 		require.NoError(t, err)
 		defer file.Close()
 		begins, lengths := []int64{b0, b1}, []int64{l0, l1}
@@ -169,7 +170,7 @@ func FuzzRaggedRows(f *testing.F) {
 			require.NoError(t, err)
 			want := append(append([]byte{}, memory[b0:][:l0*int64(item)]...), memory[b1:][:l1*int64(item)]...)
 			got := make([]byte, len(want))
-			require.NoError(t, s.CopyRows(0, []int64{0, 1}, got))
+			require.NoError(t, s.CopyRows(t.Context(), 0, []int64{0, 1}, got))
 			require.Equal(t, want, got)
 		}
 	})

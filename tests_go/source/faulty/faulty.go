@@ -2,6 +2,7 @@
 package faulty
 
 import (
+	"context"
 	"sync"
 
 	"github.com/goloader/goloader/core/source"
@@ -45,7 +46,7 @@ func (f *Files) Reads(i int) int {
 }
 
 // Read implements source.Files.
-func (f *Files) Read(i int, buf *source.Buffer) (source.Stamp, error) {
+func (f *Files) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
 	f.mu.Lock()
 	do := f.read[i]
 	f.mu.Unlock()
@@ -57,7 +58,7 @@ func (f *Files) Read(i int, buf *source.Buffer) (source.Stamp, error) {
 	if do != nil {
 		return source.Stamp{}, do(buf)
 	}
-	return f.Files.Read(i, buf)
+	return f.Files.Read(ctx, i, buf)
 }
 
 // Label implements source.Files.
@@ -109,7 +110,7 @@ func NewGate(inner source.Files, i int) *Gate {
 func (g *Gate) Read(buf *source.Buffer) error {
 	g.once.Do(func() { close(g.arrived) })
 	<-g.open
-	_, err := g.inner.Read(g.sample, buf)
+	_, err := g.inner.Read(context.Background(), g.sample, buf)
 	return err
 }
 

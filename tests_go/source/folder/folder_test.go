@@ -1,6 +1,7 @@
 package folder_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/folder"
+	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
@@ -26,7 +28,7 @@ func open(t *testing.T, paths ...string) *folder.Folder {
 	for i := range labels {
 		labels[i] = int64(i)
 	}
-	f, err := folder.New(pack(paths), offsets(paths), labels)
+	f, err := folder.New(local.Store{}, pack(paths), offsets(paths), labels)
 	require.NoError(t, err)
 	return f
 }
@@ -61,7 +63,7 @@ func TestAFolderIsASource(t *testing.T) {
 			paths = append(paths, write(t, filepath.Join(dir, fmt.Sprintf("%d.bin", i)), file.Bytes))
 			labels = append(labels, file.Label)
 		}
-		f, err := folder.New(pack(paths), offsets(paths), labels)
+		f, err := folder.New(local.Store{}, pack(paths), offsets(paths), labels)
 		require.NoError(t, err)
 		return f
 	})
@@ -71,7 +73,7 @@ func TestTheListIsKeptAndNotCopied(t *testing.T) {
 	leakcheck.Check(t)
 	paths, at, labels := []byte("a\x00bc\x00"), []int64{0, 2, 5}, []int64{5, 6}
 	before := mem.InUse(mem.Indexes)
-	f, err := folder.New(paths, at, labels)
+	f, err := folder.New(local.Store{}, paths, at, labels)
 	require.NoError(t, err)
 	require.Equal(t, before, mem.InUse(mem.Indexes))
 	require.Same(t, &paths[0], &f.Paths()[0])
@@ -94,7 +96,7 @@ func TestNamesNeedNotBeText(t *testing.T) {
 	for i, path := range paths {
 		require.Equal(t, path, f.Name(i))
 		var buf source.Buffer
-		_, err := f.Read(i, &buf)
+		_, err := f.Read(context.Background(), i, &buf)
 		require.NoError(t, err)
 		require.Equal(t, "in "+filepath.Base(path), string(buf.Slice(0, buf.Len())))
 		buf.Free()
@@ -111,7 +113,7 @@ func TestALinkIsTheFileItNames(t *testing.T) {
 	defer f.Close()
 	var buf source.Buffer
 	defer buf.Free()
-	_, err := f.Read(0, &buf)
+	_, err := f.Read(context.Background(), 0, &buf)
 	require.NoError(t, err)
 	require.Equal(t, "content", string(buf.Slice(0, buf.Len())))
 }
@@ -159,7 +161,7 @@ func TestWhatIsNoReadableFileIsRefusedAtOnce(t *testing.T) {
 				sourcetest.Unreadable(t, f, 0)
 				var buf source.Buffer
 				defer buf.Free()
-				if _, err := f.Read(0, &buf); err == nil || !strings.Contains(err.Error(), reason) {
+				if _, err := f.Read(context.Background(), 0, &buf); err == nil || !strings.Contains(err.Error(), reason) {
 					t.Errorf("%q: want %q, got %v", name, reason, err)
 				}
 			}()
@@ -181,7 +183,7 @@ func TestAHugeFileIsRefusedUnread(t *testing.T) {
 	defer f.Close()
 	before := mem.InUse(mem.Files)
 	var buf source.Buffer
-	_, err := f.Read(0, &buf)
+	_, err := f.Read(context.Background(), 0, &buf)
 	require.ErrorIs(t, err, source.ErrUnreadable)
 	require.ErrorContains(t, err, "1073741825 bytes")
 	require.Equal(t, before, mem.InUse(mem.Files))
@@ -193,12 +195,12 @@ func TestReadingInSteadyStateAllocatesNothing(t *testing.T) {
 	defer f.Close()
 	var buf source.Buffer
 	defer buf.Free()
-	_, err := f.Read(0, &buf)
+	_, err := f.Read(context.Background(), 0, &buf)
 	require.NoError(t, err)
 	before := mem.InUse(mem.Files)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		buf.Reset(1 << 30)
-		if _, err := f.Read(0, &buf); err != nil {
+		if _, err := f.Read(context.Background(), 0, &buf); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -228,7 +230,7 @@ func TestAListThatDoesNotFitTogetherIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			leakcheck.Check(t)
-			_, err := folder.New([]byte(c.paths), c.offsets, c.labels)
+			_, err := folder.New(local.Store{}, []byte(c.paths), c.offsets, c.labels)
 			require.ErrorContains(t, err, "folder: ")
 		})
 	}

@@ -1,6 +1,7 @@
 package pixels_test
 
 import (
+	"context"
 	"testing"
 	"unsafe"
 
@@ -41,7 +42,7 @@ func TestImagesComeInTheOrderOfTheirShape(t *testing.T) {
 	require.Equal(t, "image 1 of array 1", p.Name(1))
 	var buf source.Buffer
 	defer buf.Free()
-	_, err = p.Read(1, &buf)
+	_, err = p.Read(context.Background(), 1, &buf)
 	require.NoError(t, err)
 	got := buf.Slice(0, buf.Len())
 	require.Len(t, got, 60)

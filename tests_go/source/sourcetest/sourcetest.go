@@ -4,6 +4,7 @@ package sourcetest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -64,7 +65,7 @@ func Files(t *testing.T, open func(t *testing.T, files []File) source.Files) {
 		defer buf.Free()
 		for _, i := range []int{6, 0, 3, 1, 3, 2, 5, 4, 0} {
 			buf.Reset(64 << 20)
-			stamp, err := s.Read(i, &buf)
+			stamp, err := s.Read(context.Background(), i, &buf)
 			require.NoError(t, err)
 			require.EqualValues(t, len(files[i].Bytes), stamp.Bytes)
 			require.True(t, bytes.Equal(files[i].Bytes, buf.Slice(0, buf.Len())), "sample %d", i)
@@ -76,7 +77,7 @@ func Files(t *testing.T, open func(t *testing.T, files []File) source.Files) {
 		var want []byte
 		for range 2 {
 			for i, f := range files {
-				_, err := s.Read(i, &buf)
+				_, err := s.Read(context.Background(), i, &buf)
 				require.NoError(t, err)
 				want = append(want, f.Bytes...)
 				require.Equal(t, len(want), buf.Len())
@@ -93,7 +94,7 @@ func Files(t *testing.T, open func(t *testing.T, files []File) source.Files) {
 				for k := range 20 {
 					i := (g + k) % len(files)
 					from := buf.Len()
-					if _, err := s.Read(i, &buf); err != nil {
+					if _, err := s.Read(context.Background(), i, &buf); err != nil {
 						t.Error(err)
 						return
 					}
@@ -132,7 +133,7 @@ func Unreadable(t *testing.T, s source.Files, i int) {
 	require.NoError(t, err)
 	copy(room, "first")
 	buf.Add(5)
-	_, err = s.Read(i, &buf)
+	_, err = s.Read(context.Background(), i, &buf)
 	require.ErrorIs(t, err, source.ErrUnreadable)
 	require.ErrorContains(t, err, s.Name(i))
 	require.Equal(t, "first", string(buf.Slice(0, buf.Len())))
@@ -167,7 +168,7 @@ func Rows(t *testing.T, open func(t *testing.T, n int, fields [][]byte) source.R
 				}
 				const guard = 3
 				got := bytes.Repeat([]byte{0xee}, len(want)+guard)
-				require.NoError(t, s.CopyRows(k, samples, got[:len(want):len(want)]))
+				require.NoError(t, s.CopyRows(t.Context(), k, samples, got[:len(want):len(want)]))
 				require.Equal(t, string(want), string(got[:len(want)]))
 				require.Equal(t, []byte{0xee, 0xee, 0xee}, got[len(want):])
 			}

@@ -138,9 +138,9 @@ class _NativeIterator(ResumableIterator):
 
     def _submit(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign) -> None:
         """Raises IndexError, as of a Subset that lists a sample which is not there."""
-        rows, lent = task.rows, task.lent
+        rows = task.rows
         seeds = self._seeds(batch, task.indices, len(rows)) if self._plan.random and self._rng == "sample" else None
-        run.submit(rows, (0, 0) if lent is None else (lent.data_ptr(), lent.numel()), seeds)
+        run.submit(rows, task.lent, seeds)
 
     def _seeds(self, batch: NDArray[np.int64] | Foreign, indices: Any, count: int) -> NDArray[np.uint64]:
         """A seed for each of the first `count` samples of a batch."""
@@ -473,7 +473,11 @@ class PrefetchingIterator(_NativeIterator):
             self._advance()
             _in_worker(error, worker).reraise()
         if batch is None:
-            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+            late = RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+            waits_for = self._run.waits_for()
+            if waits_for and hasattr(late, "add_note"):  # Python 3.11
+                late.add_note(f"goloader: {waits_for}")
+            raise late
         self._advance()
         return batch
 

@@ -17,12 +17,14 @@ __all__ = ["FIELDS_MAX", "encode", "source_of"]
 
 FIELDS_MAX = 16  # GL_FIELDS_MAX
 
-_MAGIC = 0x31424C47
+_MAGIC = 0x32424C47
 _HEADER = struct.Struct("<6I")
 _FIELD = struct.Struct("<8I")
-_SOURCE = struct.Struct("<5IQq")
+_SOURCE = struct.Struct("<5I2qQq")
 _IMAGE = struct.Struct("<4I")
 
+# Of a source: where its bytes begin in the file, and how many they are: all.
+_WHOLE = 0, -1
 # Of a source's kind: palette indices are taken, not colours (core/recipe.Palette).
 _STORED = 16
 
@@ -82,7 +84,7 @@ def encode(fields: Sequence[Value]) -> bytes:
                 known = numbers[id(source), image.stored] = len(sources)
                 where = put(source.data + b"\0" if source.path else source.data)
                 kind = (not source.path) + 2 * source.reader + _STORED * image.stored
-                sources.append(_SOURCE.pack(kind, *source.size, *where, *source.stamp))
+                sources.append(_SOURCE.pack(kind, *source.size, *where, *_WHOLE, *source.stamp))
             before = len(steps)
             steps += image.steps
             if field.patches:
@@ -102,7 +104,7 @@ def source_of(message: bytes, image: int) -> Source:
     _, fields, sources, *_, body = _HEADER.unpack_from(message)
     first = _HEADER.size + fields * _FIELD.size
     number = _IMAGE.unpack_from(message, first + sources * _SOURCE.size + image * _IMAGE.size)[0]
-    kind, width, height, at, size, *stamp = _SOURCE.unpack_from(message, first + number * _SOURCE.size)
+    kind, width, height, at, size, _, _, *stamp = _SOURCE.unpack_from(message, first + number * _SOURCE.size)
     at += len(message) - body
     data = message[at : at + size]
     mode = "P" if kind >= _STORED else ""

@@ -1,9 +1,9 @@
-package array
+package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -20,8 +20,8 @@ const (
 	directAlign = 4096
 )
 
-// File is a file that arrays are in. Its methods may be called from any goroutine.
-type File struct {
+// container is a file that is held open. It implements source.Container.
+type container struct {
 	path   string
 	fd     int
 	bytes  int64
@@ -32,13 +32,13 @@ type File struct {
 	blind atomic.Bool
 }
 
-// OpenFile opens a file for the arrays of a source, which closes it. direct reads past the page cache.
-func OpenFile(path string, direct bool) (*File, error) {
+// Open implements source.Store.
+func (s Store) Open(ctx context.Context, path string) (source.Container, error) {
 	flags := unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK // a FIFO is refused, not waited for
-	if direct {
+	if s.Direct {
 		flags |= unix.O_DIRECT
 	}
-	fd, err := unix.Open(path, flags, 0)
+	fd, err := unix.Openat(directoryOf(ctx).at(), path, flags, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", path, source.ErrUnreadable, err)
 	}
@@ -54,17 +54,36 @@ func OpenFile(path string, direct bool) (*File, error) {
 	// Rows come in any order: what the kernel would read beyond them is another sample's, and what is next we tell it.
 	// It is free not to listen.
 	_ = unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM)
-	return &File{path: path, fd: fd, bytes: stat.Size, direct: direct}, nil
+	return &container{path: path, fd: fd, bytes: stat.Size, direct: s.Direct}, nil
 }
 
 // Close ends all reading.
-func (f *File) Close() { unix.Close(f.fd) }
+func (f *container) Close() { unix.Close(f.fd) }
 
-// read fills dst from a place in the file.
-func (f *File) read(dst []byte, at int64) error {
-	if f.direct {
-		return f.readDirect(dst, at)
+// Name implements source.Container.
+func (f *container) Name() string { return f.path }
+
+// Bytes implements source.Container.
+func (f *container) Bytes() int64 { return f.bytes }
+
+// Read implements source.Container.
+func (f *container) Read(ctx context.Context, pieces ...source.Piece) error {
+	for _, p := range pieces {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		read := f.read
+		if f.direct {
+			read = f.readDirect
+		}
+		if err := read(p.Into, p.At); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (f *container) read(dst []byte, at int64) error {
 	from := at
 	if !f.blind.Load() {
 		// What is in the page cache, without waiting for the rest.
@@ -99,7 +118,7 @@ func (f *File) read(dst []byte, at int64) error {
 }
 
 // short says that the file has become too short for a read.
-func (f *File) short(at int64, bytes int) error {
+func (f *container) short(at int64, bytes int) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(f.fd, &stat); err != nil {
 		return fmt.Errorf("%s: %w: %w", f.path, source.ErrUnreadable, err)
@@ -108,12 +127,16 @@ func (f *File) short(at int64, bytes int) error {
 }
 
 // readDirect reads whole blocks around the place.
-func (f *File) readDirect(dst []byte, at int64) error {
+func (f *container) readDirect(dst []byte, at int64) error {
 	begin := at &^ (directAlign - 1)
 	end := (at + int64(len(dst)) + directAlign - 1) &^ (directAlign - 1)
-	room := takeScratch(int(end-begin) + directAlign)
-	defer putScratch(room)
-	blocks := room.bytes[:cap(room.bytes)]
+	need := int(end-begin) + directAlign
+	room := scratches.Get().(*[]byte)
+	defer scratches.Put(room)
+	if cap(*room) < need {
+		*room = make([]byte, need)
+	}
+	blocks := (*room)[:cap(*room)]
 	blocks = blocks[-uintptr(unsafe.Pointer(unsafe.SliceData(blocks)))%directAlign:][:end-begin]
 	for have := 0; begin+int64(have) < at+int64(len(dst)); {
 		n, err := unix.Pread(f.fd, blocks[have:], begin+int64(have))
@@ -133,53 +156,15 @@ func (f *File) readDirect(dst []byte, at int64) error {
 	return nil
 }
 
-// waits says whether the kernel should be told of reads: they had to wait lately, or it cannot say.
-func (f *File) waits() bool { return !f.direct && (f.waiting.Load() > 0 || f.blind.Load()) }
+// scratches are blocks on their way.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
-// expect tells the kernel of a read that will come, if reads had to wait lately.
-func (f *File) expect(at int64, bytes int) {
-	if f.waits() {
+// Waits implements source.Container: reads had to wait lately, or the kernel cannot say.
+func (f *container) Waits() bool { return !f.direct && (f.waiting.Load() > 0 || f.blind.Load()) }
+
+// Expect implements source.Container: it tells the kernel, if reads had to wait lately.
+func (f *container) Expect(at int64, bytes int) {
+	if f.Waits() {
 		_ = unix.Fadvise(f.fd, at, int64(bytes), unix.FADV_WILLNEED)
 	}
 }
-
-// holds says whether all rows of an array are inside the file.
-func (f *File) holds(offset int64, rows, stride int, before, behind int) error {
-	if rows == 0 {
-		return nil
-	}
-	last := 0
-	if rows > 1 {
-		if stride != 0 && rows-1 > math.MaxInt64/4/max(stride, -stride) {
-			return fmt.Errorf("%s: %d rows, %d bytes from one to the next", f.path, rows, stride)
-		}
-		last = (rows - 1) * stride
-	}
-	if lowest := offset + int64(min(0, last)-before); lowest < 0 {
-		return fmt.Errorf("%s: rows from byte %d on", f.path, lowest)
-	}
-	if end := offset + int64(max(0, last)+behind); end > f.bytes {
-		return fmt.Errorf("%s: rows up to byte %d, but the file has %d: %w", f.path, end, f.bytes, source.ErrUnreadable)
-	}
-	return nil
-}
-
-// scratch is memory for rows on their way.
-type scratch struct {
-	words []uint64 // aligned for every item
-	bytes []byte
-}
-
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-func takeScratch(n int) *scratch {
-	s := scratches.Get().(*scratch)
-	if cap(s.bytes) < n {
-		s.words = make([]uint64, (n+7)/8)
-		s.bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s.words))), 8*len(s.words))
-	}
-	s.bytes = s.bytes[:n]
-	return s
-}
-
-func putScratch(s *scratch) { scratches.Put(s) }

@@ -1,0 +1,245 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goloader/goloader/core/pipeline"
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/array"
+	"github.com/goloader/goloader/core/source/local"
+	"github.com/goloader/goloader/core/tensor"
+	"github.com/goloader/goloader/tests_go/mem/leakcheck"
+	"github.com/goloader/goloader/tests_go/source/faulty"
+)
+
+// soon is how long a call may take that must not wait for the storage. It is far below a test's patience, and far above what a
+// busy machine takes.
+const soon = 5 * time.Second
+
+func requireSoon(t *testing.T, call func()) {
+	t.Helper()
+	begin := time.Now()
+	call()
+	require.Less(t, time.Since(begin), soon)
+}
+
+// hung is a loader whose sample 0 is not read before the gate opens, and a run that waits for it.
+func hung(t *testing.T, o pipeline.Options) (l *pipeline.Loader, r *rig, gate *faulty.Gate) {
+	photos, p := makePhotos(12, 1, good...), training(12)
+	inner := store(t, photos)
+	files := faulty.Wrap(inner)
+	gate = faulty.NewGate(inner, 0)
+	files.OnRead(0, gate.Read)
+	l = openLoader(t, p, files)
+	r = start(t, l, p, photos, o)
+	r.submit(0, 1, 2, 3)
+	r.submit(4, 5, 6, 7)
+	<-gate.Arrived()
+	files.OnRead(0, nil)
+	return l, r, gate
+}
+
+func eventuallyNoneLeft(t *testing.T) {
+	t.Helper()
+	eventually(t, func() bool { return pipeline.LeftBehind() == 0 && pipeline.Serving() == 0 })
+}
+
+// As many reads hang as there are workers: those that are left are replaced.
+func TestResetDoesNotWaitForAReadThatHangs(t *testing.T) {
+	for name, o := range map[string]pipeline.Options{
+		"read by its only worker": {Workers: 1, Streams: 1}, "read by a worker": {Workers: 3, Streams: 2},
+		"read ahead": {Workers: 2, Streams: 1, SlowSource: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leakcheck.Check(t)
+			_, r, gate := hung(t, o)
+			requireSoon(t, func() {
+				left, err := r.run.Reset()
+				require.NoError(t, err)
+				require.Equal(t, 1, left)
+			})
+			require.Equal(t, 1, pipeline.LeftBehind())
+			r.submit(8, 9, 10)
+			require.Equal(t, []int64{1008, 1009, 1010}, r.result(nil).labels)
+			gate.Open()
+			eventually(t, func() bool { return pipeline.LeftBehind() == 0 })
+			r.submit(0, 1)
+			require.Equal(t, []int64{1000, 1001}, r.result(nil).labels)
+		})
+	}
+}
+
+func TestCloseDoesNotWaitForAReadThatHangs(t *testing.T) {
+	leakcheck.Check(t)
+	l, r, gate := hung(t, pipeline.Options{Workers: 2, Streams: 1, HoldDirectory: true})
+	requireSoon(t, func() {
+		require.NoError(t, r.run.Close())
+		require.Equal(t, 1, r.run.Left())
+		require.NoError(t, l.Close())
+	})
+	require.Equal(t, 1, pipeline.Serving(), "it is still in the read")
+	gate.Open()
+	eventuallyNoneLeft(t)
+}
+
+// A sample in error ends its batch, though the file of another one hangs; later batches come.
+func TestAnErrorDoesNotWaitForAReadThatHangs(t *testing.T) {
+	leakcheck.Check(t)
+	photos, p := makePhotos(8, 1, good...), training(8)
+	photos[0].file, photos[0].broken = cut(photos[0].file), true
+	inner := store(t, photos)
+	files := faulty.Wrap(inner)
+	gate := faulty.NewGate(inner, 3)
+	files.OnRead(3, gate.Read)
+	r := start(t, openLoader(t, p, files), p, photos, pipeline.Options{Workers: 3, Streams: 1, Span: 1})
+	r.submit(0, 1, 2, 3)
+	r.submit(4, 5)
+	<-gate.Arrived()
+	requireSoon(t, func() {
+		ask := r.question(pipeline.AskPixels)
+		require.Zero(t, ask.Position)
+		left, err := r.run.Reject()
+		require.NoError(t, err)
+		require.Equal(t, 1, left)
+		require.Equal(t, []int64{1004, 1005}, r.result(nil).labels)
+	})
+	gate.Open()
+	eventually(t, func() bool { return pipeline.LeftBehind() == 0 })
+}
+
+func TestWhatIsWaitedForIsNamed(t *testing.T) {
+	leakcheck.Check(t)
+	_, r, gate := hung(t, pipeline.Options{Workers: 2, Streams: 1})
+	require.Regexp(t, "^reading .*/"+r.photos[0].name+" has taken [0-9.]+ s$", r.run.WaitsFor())
+	gate.Open()
+	r.result(nil)
+	r.result(nil)
+	require.Empty(t, r.run.WaitsFor())
+}
+
+// slowRows is a container whose reads wait for a signal.
+type slowRows struct {
+	source.Container
+	arrived, open chan struct{}
+}
+
+func (s slowRows) Read(ctx context.Context, pieces ...source.Piece) error {
+	select {
+	case s.arrived <- struct{}{}:
+	default:
+	}
+	<-s.open
+	return s.Container.Read(ctx, pieces...)
+}
+
+func TestRowsOfAStorageThatHangsAreLeft(t *testing.T) {
+	leakcheck.Check(t)
+	path := filepath.Join(t.TempDir(), "rows")
+	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("12345678"), 100), 0o600))
+	file, err := local.Store{}.Open(t.Context(), path)
+	require.NoError(t, err)
+	slow := slowRows{file, make(chan struct{}, 1), make(chan struct{})}
+	row := tensor.Spec{DType: tensor.Uint8, Shape: tensor.Shape{8}}
+	rows, err := array.New(100, []array.Field{{Row: row, Arrays: []array.Array{{File: slow, Rows: 100, Strides: []int{8, 1}}}}})
+	require.NoError(t, err)
+	p := &plan.Plan{Source: plan.Source{Kind: plan.Array, Fields: stacked(row)}, Parts: []plan.Part{{Count: 100}}}
+	l := pipeline.OpenRows(p, rows)
+	r := start(t, l, p, nil, pipeline.Options{Workers: 1, Streams: 1})
+	lent := lend(t, 4096)
+	require.NoError(t, r.run.Submit([]int64{5, 1, 7}, address(lent), len(lent)))
+	r.submit(2, 3)
+	<-slow.arrived
+	requireSoon(t, func() {
+		require.NoError(t, r.run.Close())
+		require.Equal(t, 1, r.run.Left())
+		require.NoError(t, l.Close())
+	})
+	close(slow.open)
+	eventuallyNoneLeft(t)
+}
+
+// Two images in one file: each is read from its range.
+func TestAnOriginMayBeARangeOfAFile(t *testing.T) {
+	leakcheck.Check(t)
+	photos := makePhotos(5, 3, "png", "jpeg")
+	dir := t.TempDir()
+	var pack []byte
+	begins := make([]int, len(photos))
+	for i, p := range photos {
+		begins[i] = len(pack)
+		pack = append(pack, p.file...)
+	}
+	path := filepath.Join(dir, "pack")
+	require.NoError(t, os.WriteFile(path, pack, 0o600))
+	var buffer source.Buffer
+	defer buffer.Free()
+	for i := range photos {
+		key := source.Key{Container: []byte(path + "\x00"), Offset: int64(begins[i]), Length: int64(len(photos[i].file))}
+		from := buffer.Len()
+		stamp, err := local.Store{}.Read(t.Context(), key, &buffer)
+		require.NoError(t, err)
+		require.EqualValues(t, len(pack), stamp.Bytes)
+		require.Equal(t, photos[i].file, buffer.Slice(from, buffer.Len()))
+	}
+	_, err := local.Store{}.Read(t.Context(), source.Key{Container: []byte(path + "\x00"), Offset: 1, Length: int64(len(pack))}, &buffer)
+	require.ErrorIs(t, err, source.ErrUnreadable)
+	require.ErrorContains(t, err, "bytes from byte 1 on")
+}
+
+// flaky is a store that fails so often.
+type flaky struct {
+	source.Store
+	err   error
+	fails *int
+}
+
+func (f flaky) Read(ctx context.Context, key source.Key, buf *source.Buffer) (source.Stamp, error) {
+	if *f.fails > 0 {
+		*f.fails--
+		return source.Stamp{}, f.err
+	}
+	return f.Store.Read(ctx, key, buf)
+}
+
+func TestOnlyWhatCanPassIsReadAgainAndCounted(t *testing.T) {
+	leakcheck.Check(t)
+	photos := makePhotos(1, 1, "png")
+	fields := []recipe.Field{{Count: 1, DType: tensor.Uint8, Channels: 3, Size: photos[0].size, Table: byteTable()}}
+	for _, c := range []struct {
+		err     error
+		fails   int
+		retries int64
+		comes   bool
+	}{
+		{syscall.EIO, 1, 1, true}, {syscall.ESTALE, 2, 2, true}, {syscall.ETIMEDOUT, 1, 1, true},
+		{syscall.EIO, 3, 2, false}, {syscall.EACCES, 1, 0, false}, {syscall.ENOENT, 1, 0, false},
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, photos[0].name), photos[0].file, 0o600))
+		fails := c.fails
+		l, err := pipeline.OpenRecipes(recipePlan, source.Retry(flaky{local.Store{}, c.err, &fails}))
+		require.NoError(t, err)
+		r := start(t, l, recipePlan, photos, pipeline.Options{Workers: 1, Streams: 1})
+		require.NoError(t, r.run.SubmitRecipes(message(dir, photos, fields, [][]wish{{{photo: 0}}}), 16))
+		if c.comes {
+			lease := r.deliver()
+			requireFields(t, lease, photos, fields, [][]wish{{{photo: 0}}})
+			lease.Slot.Release()
+		} else {
+			require.Contains(t, r.question(pipeline.AskPixels).Reason, c.err.Error())
+		}
+		require.Equal(t, c.retries, l.Stats.Retries.Load(), "%v, %d times", c.err, c.fails)
+		r.close()
+		require.NoError(t, l.Close())
+	}
+}
