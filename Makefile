@@ -92,6 +92,10 @@ bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
 bench-tables: build ## Write what was measured into README.md and bench/README.md.
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k kept_result
 
+.PHONY: bench-storage
+bench-storage: build .venv/bench.stamp ## Time an image folder on a storage that takes 50 ms for each read, beside torch (needs FUSE and root).
+	$(PYTHON) -m bench.storage --rounds $(ROUNDS)
+
 .PHONY: bench-jpeg
 bench-jpeg: .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside libjpeg-turbo and simplejpeg.
 	$(PYTHON) -m bench.jpeg

@@ -58,7 +58,7 @@ def hanging(mount_command: Path, tmp_path: Path) -> Iterator[Hanging]:
     point.mkdir()
     late = sorted(path for path in files.rglob("*") if path.is_file())[5]
     process = subprocess.Popen(
-        [mount_command, files, point, late.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [mount_command, "-hang", late.name, files, point], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     if process.stdout.readline() != "mounted\n":

@@ -1,0 +1,141 @@
+"""An image folder on a storage that takes 50 ms for each opening and each reading.
+
+    python -m bench.storage [--delay 50ms] [--count 2048] [--rounds 3] [--contenders goloader,torch-2,torch-8,torch-32]
+
+What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224), flip,
+ToTensor and Normalize, batches of 64: goloader with num_workers=2, torch's DataLoader with 2, 8 and 32.
+
+How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fuse and root), which sleeps before it opens a file
+and before each reading of it. A process a contender, in turn. The file system itself takes some of the cores' time, from everybody.
+
+How to read: 'it / torch' is goloader's figure over that one's. "in memory" is goloader over the same files without the
+delay: what decoding on this machine allows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench import harness, photos
+
+ROOT = Path(__file__).parents[1]
+CONTENDERS = {
+    "goloader": "goloader, 2 workers",
+    "in-memory": "goloader, 2 workers, in memory",
+    "torch-2": "torch, 2 workers",
+    "torch-8": "torch, 8 workers",
+    "torch-32": "torch, 32 workers",
+}
+
+
+@contextmanager
+def slow(folder: Path, delay: str) -> Iterator[Path]:
+    """The folder at another place, where each opening and reading takes longer."""
+    go = shutil.which("go")
+    if go is None:
+        raise SystemExit("go is needed: see scripts/setup.sh")
+    with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
+        command, point = Path(scratch, "mount"), Path(scratch, "slow")
+        point.mkdir()
+        subprocess.run([go, "build", "-o", command, "./tests_go/source/faultfs/mount"], cwd=ROOT, check=True)
+        server = subprocess.Popen(
+            [command, "-delay", delay, folder, point], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert server.stdout is not None
+        if server.stdout.readline() != "mounted\n":
+            raise SystemExit("the slow file system cannot be mounted: it needs /dev/fuse, and root")
+        try:
+            yield point
+        finally:
+            server.communicate()
+
+
+def contend(name: str, root: str) -> None:
+    """The child: prints the images per second of the second epoch."""
+    import torch
+    import torchvision.transforms as T
+    from torchvision.datasets import ImageFolder
+
+    import goloader
+
+    torch.set_num_threads(1)
+    transform = T.Compose(
+        [
+            T.RandomResizedCrop(224),
+            T.RandomHorizontalFlip(),
+            T.ToTensor(),
+            T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+        ]
+    )
+    of_torch = name.startswith("torch")
+    workers = int(name.removeprefix("torch-")) if of_torch else 2
+    loader: Any = (torch.utils.data.DataLoader if of_torch else goloader.DataLoader)(
+        ImageFolder(root, transform), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
+    )
+    for epoch in range(2):
+        start, seen = time.perf_counter(), 0
+        for images, _ in loader:
+            seen += len(images)
+        rate = seen / (time.perf_counter() - start)
+        harness.say(f"  epoch {epoch}: {rate:.0f} images/s")
+    print(json.dumps({"rate": rate}))
+
+
+def run(name: str, folder: Path) -> float:
+    """One process."""
+    command = [sys.executable, "-W", "ignore", "-m", "bench.storage", "--child", name, "--root", str(folder)]
+    figures: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return figures["rate"]
+
+
+def table(found: dict[str, list[float]], delay: str) -> str:
+    """Medians of the rounds, a line a contender."""
+    median = {name: statistics.median(rates) for name, rates in found.items()}
+    lines = [f"{delay} for each opening and reading", f"{'':34}{'images/s':>10}{'it / that':>12}"]
+    for name, rate in median.items():
+        ratio = f"{median['goloader'] / rate:.2f}x" if "goloader" in median else ""
+        lines.append(f"{CONTENDERS[name]:34}{rate:10.0f}{ratio:>12}")
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Compare loaders over an image folder on a slow storage.")
+    parser.add_argument("--delay", default="50ms", help="of each opening and reading (default: %(default)s)")
+    parser.add_argument("--count", type=int, default=2048, help="images (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="processes of each contender (default: %(default)s)")
+    parser.add_argument("--contenders", default=",".join(CONTENDERS), help="comma-separated (default: %(default)s)")
+    parser.add_argument("--output", type=Path, default=harness.RESULTS / "storage.json")
+    parser.add_argument("--child", choices=CONTENDERS, help=argparse.SUPPRESS)
+    parser.add_argument("--root", help=argparse.SUPPRESS)
+    arguments = parser.parse_args(argv)
+    if arguments.child:
+        contend(arguments.child, arguments.root)
+        return
+    names = arguments.contenders.split(",")
+    if unknown := sorted(set(names) - set(CONTENDERS)):
+        parser.error(f"no contender called {', '.join(unknown)}; there are {', '.join(CONTENDERS)}")
+    folder = photos.ensure_photos(photos.Settings(count=arguments.count))
+    about = {"date": harness.now(), "machine": harness.machine(), "delay": arguments.delay, "count": arguments.count}
+    found: dict[str, list[float]] = {name: [] for name in names}
+    with slow(folder, arguments.delay) as mounted:
+        for _ in range(arguments.rounds):
+            for name in names:
+                harness.say(f"{name} ...")
+                found[name].append(run(name, folder if name == "in-memory" else mounted))
+    print(table(found, arguments.delay))
+    arguments.output.write_text(json.dumps({"scenario": "storage", **about, "contenders": found}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
