@@ -2,13 +2,14 @@
 
     python -m bench.storage [--delay 50ms] [--count 2048] [--rounds 3] [--contenders goloader,torch-2,torch-8,torch-32]
 
-What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224), flip,
-ToTensor and Normalize, batches of 64: goloader with num_workers=2, torch's DataLoader with 2, 8 and 32.
+What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224),
+flip, ToTensor and Normalize, batches of 64: goloader with num_workers=2, torch's DataLoader with 2, 8 and 32.
 
-How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fuse and root), which sleeps before it opens a file
-and before each reading of it. A process a contender, in turn. The file system itself takes some of the cores' time, from everybody.
+How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fuse and root), which sleeps before it
+opens a file and before each reading of it. A process a contender, in turn. The file system itself takes some of the
+cores' time, from everybody.
 
-How to read: 'it / torch' is goloader's figure over that one's. "in memory" is goloader over the same files without the
+How to read: 'it / that' is goloader's figure over that one's. "in memory" is goloader over the same files without the
 delay: what decoding on this machine allows.
 """
 

@@ -63,6 +63,8 @@ class Explanation:
             notes.append(f"{pillow} of them decoded by Pillow")
         if ahead := stats["read_ahead"]:
             notes.append(f"{ahead} of them read ahead by more threads, since reading is slow")
+        if retries := stats["read_retries"]:
+            notes.append(f"{number_of(retries, 'read')} tried again after an error that can pass")
         if entries := stats["seek_entries"]:
             index = f"{number_of(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
             notes.append(f"{stats['seek_hits']} with the seek index: {index}")
