@@ -72,10 +72,10 @@ static void blur_down(const gl_stage *stage, const uint8_t *plane, ptrdiff_t str
         uint8_t *strip = strip_of(stage, 0);
         const size_t columns = (size_t)smaller(GL_STRIP, width - x);
         for (int32_t y = 0; y < height; y++)
-            memcpy(strip + y * GL_STRIP, plane + y * stride + x, columns);
+            memcpy(strip + gl_strip_offset(y), plane + y * stride + x, columns);
         const uint8_t *blurred = blur_strip(stage, stage->pass->radius[1], height);
         for (int32_t y = 0; y < height; y++)
-            memcpy(out + y * gl_stride(width) + x, blurred + y * GL_STRIP, columns);
+            memcpy(out + y * gl_stride(width) + x, blurred + gl_strip_offset(y), columns);
     }
 }
 

@@ -16,7 +16,7 @@ static gl_taps taps_of(const gl_pass *pass) {
 
 /* Where an axis of n goes on, less than n beyond its ends. */
 static int32_t mirrored(int32_t at, int32_t n) {
-    return at < 0 ? -at : at < n ? at : 2 * (n - 1) - at;
+    return at < 0 ? -at : at < n ? at : n - 1 - (at - (n - 1));
 }
 
 /* Numbers from a row to the next. */

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -49,7 +48,7 @@ func fits(width, height int64) error {
 	switch {
 	case width < 1 || height < 1:
 		return fmt.Errorf("an image of %dx%d pixels", width, height)
-	case width > math.MaxInt32 || height > math.MaxInt32 || width*height > PixelsMax:
+	case width > PixelsMax || height > PixelsMax || width*height > PixelsMax:
 		return fmt.Errorf("%dx%d: %w", width, height, ErrTooLarge)
 	default:
 		return nil

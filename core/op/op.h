@@ -16,8 +16,9 @@ enum {
     GL_PATCHES_MAX = 8,
     GL_TORCH_MEAN_MAX = (1 << 24) / 255,
     /* Pixels of any image on the way, and of what is between the two passes of a resize.  Pillow refuses far smaller
-     * files as bombs, and has no memory for larger images on most machines. */
-    GL_PIXELS_MAX = INT32_MAX,
+     * files as bombs, and has no memory for larger images on most machines.  So far below 2^31 that a loop that takes many
+     * pixels at a time, and a place that was rounded to float32, stay within 32 bits. */
+    GL_PIXELS_MAX = INT32_MAX - 4095,
     /* Of a box blur: far more than is of use, and sums still fit 32 bits. */
     GL_RADIUS_MAX = 1 << 20,
     GL_TIMES_MAX = 16,

@@ -55,7 +55,7 @@ static void take_direct(gl_stage *stage, int32_t y, int32_t rows, const uint8_t 
 }
 
 static uint8_t *middle_plane(const gl_stage *stage, int32_t plane) {
-    return stage->scratch->middle.data + plane * stage->want.height * gl_stride(stage->pass->out.width);
+    return stage->scratch->middle.data + plane * gl_stride(stage->pass->out.width) * stage->want.height;
 }
 
 /* Horizontal first: strips become rows of the output's width, which wait in `middle` for the vertical pass. */

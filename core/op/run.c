@@ -117,7 +117,8 @@ static int is_inside(gl_window w, int64_t width, int64_t height) {
 }
 
 static int is_size(int64_t width, int64_t height) {
-    return width >= 1 && height >= 1 && width <= INT32_MAX && height <= INT32_MAX && width * height <= GL_PIXELS_MAX;
+    return width >= 1 && height >= 1 && width <= GL_PIXELS_MAX && height <= GL_PIXELS_MAX &&
+           width * height <= GL_PIXELS_MAX;
 }
 
 static int is_filter(int32_t filter) {
@@ -218,7 +219,7 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
         return pass->factor >= -GL_STENCIL_WEIGHT_MAX && pass->factor <= GL_STENCIL_WEIGHT_MAX ? NULL : "no offset";
     case GL_TURN:
         if (!is_size(in->height, in->width))
-            return "an image on the way is empty or has more than 2^31 - 1 pixels";
+            return "an image on the way is empty or has more than 2^31 - 4096 pixels";
         *in = (shape){in->planes, in->height, in->width};
         return NULL;
     case GL_AFFINE:
@@ -238,18 +239,18 @@ static const char *check_pass(const gl_pass *pass, shape *in) {
             if (!isfinite(pass->matrix[i]))
                 return "a matrix that is not finite";
         if (!is_size(width, height))
-            return "an image on the way is empty or has more than 2^31 - 1 pixels";
+            return "an image on the way is empty or has more than 2^31 - 4096 pixels";
         *in = (shape){in->planes, pass->width, pass->height};
         return NULL;
     default:
         return "no such pass";
     }
     if (!is_size(width, height))
-        return "an image on the way is empty or has more than 2^31 - 1 pixels";
+        return "an image on the way is empty or has more than 2^31 - 4096 pixels";
     if (!is_inside(pass->out, width, height))
         return "the window to keep is not inside the image";
     if (!is_size((int64_t)pass->out.width * (pass->kind == GL_RESAMPLE ? pass->src.height : 1), 1))
-        return "an image on the way has more than 2^31 - 1 pixels";
+        return "an image on the way has more than 2^31 - 4096 pixels";
     in->width = pass->out.width;
     in->height = pass->out.height;
     return NULL;
@@ -264,7 +265,7 @@ static shape shape_in_data(const gl_job *job) {
 static const char *check_job(const gl_job *job) {
     shape image = shape_in_data(job);
     if (!is_size(image.width, image.height))
-        return "the image is empty or has more than 2^31 - 1 pixels";
+        return "the image is empty or has more than 2^31 - 4096 pixels";
     if (job->decoder == NULL && (job->raw < GL_RAW_RGB || job->raw > GL_RAW_GREY))
         return "no such layout of raw pixels";
     if (job->decoder == NULL && job->size != (size_t)image.width * (size_t)image.height * (size_t)image.planes)
@@ -322,7 +323,7 @@ static int aim(const turn *t, gl_target *target) {
         return -1;
     target->stride = gl_stride(shape.width);
     for (int32_t p = 0; p < shape.planes; p++)
-        target->plane[p] = buffer->data + p * shape.height * target->stride;
+        target->plane[p] = buffer->data + p * target->stride * shape.height;
     return 0;
 }
 

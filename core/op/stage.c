@@ -111,7 +111,7 @@ void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *c
     const ptrdiff_t region_stride = gl_stride(want.width);
     const uint8_t *planes[3] = {region->data, region->data, region->data};
     for (int32_t p = 0; p < stage->in_planes; p++) {
-        uint8_t *to = region->data + p * want.height * region_stride;
+        uint8_t *to = region->data + p * region_stride * want.height;
         planes[p] = to;
         for (int32_t i = 0; i < rows; i++)
             memcpy(to + (y + i) * region_stride, plane[p] + i * stride, (size_t)want.width);
