@@ -9,10 +9,12 @@ import "C"
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/collate"
@@ -415,6 +417,19 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	if told, ok := closer.(interface{ Warnings() error }); ok { // a run or a loader
 		warn(told.Warnings(), errOut)
 	}
+	return C.GL_OK
+}
+
+//export go_settle
+func go_settle(timeoutMs C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	deadline := time.Now().Add(time.Duration(timeoutMs) * time.Millisecond)
+	var warnings []error
+	for _, loader := range all[*pipeline.Loader](&handles) {
+		loader.Settle(deadline)
+		warnings = append(warnings, loader.Warnings())
+	}
+	warn(errors.Join(warnings...), errOut)
 	return C.GL_OK
 }
 

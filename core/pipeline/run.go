@@ -353,7 +353,7 @@ func (r *Run) Close() error {
 	r.batches, r.unused = nil, nil
 	_ = unix.Close(r.events)
 	r.directory.Close()
-	r.loader.saveSeek(false)
+	r.loader.startSaving()
 	r.loader.mu.Lock()
 	r.loader.runs--
 	r.loader.mu.Unlock()

@@ -312,7 +312,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	for _, name := range []string{
 		"gl_open", "gl_start", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
-		"gl_reset", "gl_close", "gl_close", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_reset", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
 	} {
 		line := take(&lines)
