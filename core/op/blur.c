@@ -99,6 +99,14 @@ static void whole_blur(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t
     }
 }
 
+const char *gl_blur_check(const gl_pass *pass, gl_shape *shape) {
+    (void)shape;
+    for (int32_t i = 0; i < 2; i++)
+        if (!(pass->radius[i] >= 0 && pass->radius[i] <= GL_RADIUS_MAX))
+            return "no radius to blur with";
+    return pass->times >= 1 && pass->times <= GL_TIMES_MAX ? NULL : "a blur is done 1 to 16 times";
+}
+
 int gl_blur_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->middle, plane_bytes(stage) + 2 * strip_bytes(stage)) != 0)
         return -1;

@@ -182,6 +182,23 @@ static gl_axis_kind kind_of(int32_t in, int32_t out, int32_t filter) {
                                                                                              : GL_AXIS_TAPS;
 }
 
+static int is_filter(int32_t filter) {
+    return (filter >= GL_NEAREST && filter <= GL_HAMMING) || filter == GL_TORCH_BILINEAR ||
+           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST ||
+           (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
+}
+
+const char *gl_resample_check(const gl_pass *pass, gl_shape *shape) {
+    if (!gl_is_inside(pass->src, shape->width, shape->height))
+        return "the window to resize is not inside the image";
+    if (!is_filter(pass->filter))
+        return "no such filter";
+    const char *wrong = gl_keep_check(pass->out, pass->width, pass->height, shape);
+    if (wrong == NULL && !gl_is_size((int64_t)pass->out.width * pass->src.height, 1))
+        wrong = "an image on the way has more than 2^31 - 4096 pixels";
+    return wrong;
+}
+
 int gl_resample_begin(gl_stage *stage) {
     const gl_pass *pass = stage->pass;
     const gl_window src = pass->src, out = pass->out;
