@@ -24,7 +24,6 @@ import (
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
-	"github.com/goloader/goloader/core/sampler"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/core/source/pixels"
@@ -473,7 +472,7 @@ func go_permutation(seed C.uint64_t, out *C.int64_t, n C.int64_t, errOut *C.gl_e
 		return report(fmt.Errorf("a permutation of %d: %w", n, errArgument), errOut)
 	}
 	mt := rng.New(uint64(seed))
-	sampler.Permute(&mt, unsafe.Slice((*int64)(out), int(n)))
+	mt.Permute(unsafe.Slice((*int64)(out), int(n)))
 	return C.GL_OK
 }
 

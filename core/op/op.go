@@ -134,12 +134,6 @@ func (s *Store) Close() {
 	s.c = nil
 }
 
-// Channels and ItemSize are what the store was made with.
-func (s *Store) Channels() int { return int(s.c.channels) }
-
-// ItemSize is the bytes an element of the sample takes.
-func (s *Store) ItemSize() int { return int(s.c.itemsize) }
-
 // Jobs is a run of images for a worker, in C memory, to be filled and used again and again by one goroutine at a time.
 type Jobs struct {
 	c []C.gl_job

@@ -84,7 +84,7 @@ var unknown kind
 
 // row is a kind's row of the table; an empty one if there is no such kind.
 func (k Kind) row() *kind {
-	if int(k) >= len(kinds) {
+	if int(k) >= Kinds {
 		return &unknown
 	}
 	return &kinds[k]
