@@ -110,8 +110,5 @@ const char *gl_blur_check(const gl_pass *pass, gl_shape *shape) {
 int gl_blur_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->middle, plane_bytes(stage) + 2 * strip_bytes(stage)) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_blur;
-    return 0;
+    return gl_whole_begin(stage, whole_blur);
 }

@@ -75,8 +75,5 @@ int gl_convolve_begin(gl_stage *stage) {
     const size_t rows = (size_t)stage->in_height * row_numbers(stage) * sizeof(float);
     if (gl_buffer_grow(&stage->scratch->middle, rows + GL_CONVOLVE_SLACK) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_convolve;
-    return 0;
+    return gl_whole_begin(stage, whole_convolve);
 }

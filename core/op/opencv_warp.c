@@ -309,8 +309,5 @@ int gl_opencv_affine_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->maps, 9 * n * sizeof(int32_t)) != 0 ||
         gl_buffer_grow(&stage->scratch->words, (FIRST + pixels + 8) * sizeof(uint32_t)) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_affine;
-    return gl_places_grow(stage);
+    return gl_places_grow(stage) != 0 ? -1 : gl_whole_begin(stage, whole_affine);
 }

@@ -126,6 +126,13 @@ void gl_stage_rows(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *cons
     }
 }
 
+int gl_whole_begin(gl_stage *stage, void (*whole)(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride)) {
+    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
+    stage->take = gl_stage_collect;
+    stage->whole = whole;
+    return 0;
+}
+
 void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_window want = stage->want;
     if (rows == want.height) {

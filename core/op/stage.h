@@ -117,7 +117,9 @@ int gl_rows_begin(gl_stage *stage,
 void gl_stage_places(const gl_stage *stage, int32_t y, uint8_t *out[3]);
 int gl_places_grow(gl_stage *stage);
 
-/* gl_stage_collect is the take of a pass that needs all rows at once. It copies none if they come in one strip. */
+/* gl_stage_collect is the take of a pass that needs all rows at once, with gl_whole_begin for its begin. It copies none if
+ * they come in one strip. */
+int gl_whole_begin(gl_stage *stage, void (*whole)(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride));
 void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
 
 /* The stride of rows that kernels may fill a vector beyond width. */

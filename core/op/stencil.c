@@ -34,8 +34,5 @@ const char *gl_stencil_check(const gl_pass *pass, gl_shape *shape) {
 }
 
 int gl_stencil_begin(gl_stage *stage) {
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_stencil;
-    return 0;
+    return gl_whole_begin(stage, whole_stencil);
 }

@@ -144,11 +144,11 @@ const char *gl_torch_check(const gl_pass *pass, gl_shape *shape) {
 }
 
 int gl_torch_begin(gl_stage *stage) {
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
     if (gl_buffer_grow(&stage->scratch->middle, (size_t)stage->in_width) != 0)
         return -1;
     switch (stage->pass->mode) {
     case GL_TORCH_GREY:
+        stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
         stage->take = take_grey;
         return 0;
     case GL_TORCH_SATURATION:
@@ -158,14 +158,10 @@ int gl_torch_begin(gl_stage *stage) {
     case GL_TORCH_HUE:
         return gl_rows_begin(stage, hue_row);
     case GL_TORCH_CONTRAST:
-        stage->whole = whole_contrast;
-        break;
+        return gl_whole_begin(stage, whole_contrast);
     case GL_TORCH_AUTOCONTRAST:
-        stage->whole = whole_autocontrast;
-        break;
+        return gl_whole_begin(stage, whole_autocontrast);
     default:
-        stage->whole = whole_sharpness;
+        return gl_whole_begin(stage, whole_sharpness);
     }
-    stage->take = gl_stage_collect;
-    return 0;
 }

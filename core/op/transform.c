@@ -240,8 +240,5 @@ int gl_transform_begin(gl_stage *stage) {
     const size_t width = (size_t)stage->pass->width;
     if (gl_buffer_grow(&stage->scratch->maps, width * (sizeof(ptrdiff_t) + 2 * sizeof(double))) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_transform;
-    return gl_places_grow(stage);
+    return gl_places_grow(stage) != 0 ? -1 : gl_whole_begin(stage, whole_transform);
 }
