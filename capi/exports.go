@@ -10,10 +10,12 @@ import "C"
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/collate"
@@ -23,7 +25,6 @@ import (
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
-	"github.com/goloader/goloader/core/sampler"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/source/folder"
@@ -440,7 +441,7 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	if told, ok := closer.(interface{ Warnings() error }); ok { // a run or a loader
 		warn(told.Warnings(), errOut)
 	}
-	if run, ok := closer.(*pipeline.Run); ok && run.Left() > 0 {
+	if leaving, ok := closer.(interface{ Left() int }); ok && leaving.Left() > 0 { // a run or a loader
 		return C.GL_LEFT
 	}
 	return C.GL_OK
@@ -456,6 +457,19 @@ func go_waits_for(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (
 		fill(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(n)), run.WaitsFor())
 		return nil
 	})
+}
+
+//export go_settle
+func go_settle(timeoutMs C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	deadline := time.Now().Add(time.Duration(timeoutMs) * time.Millisecond)
+	var warnings []error
+	for _, loader := range all[*pipeline.Loader](&handles) {
+		loader.Settle(deadline)
+		warnings = append(warnings, loader.Warnings())
+	}
+	warn(errors.Join(warnings...), errOut)
+	return C.GL_OK
 }
 
 //export go_stats
@@ -498,7 +512,7 @@ func go_permutation(seed C.uint64_t, out *C.int64_t, n C.int64_t, errOut *C.gl_e
 		return report(fmt.Errorf("a permutation of %d: %w", n, errArgument), errOut)
 	}
 	mt := rng.New(uint64(seed))
-	sampler.Permute(&mt, unsafe.Slice((*int64)(out), int(n)))
+	mt.Permute(unsafe.Slice((*int64)(out), int(n)))
 	return C.GL_OK
 }
 

@@ -259,9 +259,14 @@ gl_status gl_waits_for(gl_handle run, char *text, size_t bytes, gl_error *err);
 
 /* gl_close closes a run (waits for its workers, milliseconds; GL_OK, or after 50 ms GL_LEFT), a loader, a list of files or a sampler, which no other call
  * may be using.  Of two threads that close one, one gets GL_BAD_HANDLE.  Leased batches stay readable.  A seek index with
- * a path is written, if there is enough that is new.
- *   err     on GL_OK a warning (the seek index could not be written), or an empty text */
+ * a path is written, if there is enough that is new: closing a run begins that and goes on, closing a loader waits for it,
+ * 5 seconds at most.
+ *   err     on GL_OK a warning (the seek index could not be written, now or earlier), or an empty text */
 gl_status gl_close(gl_handle handle, gl_error *err);
+
+/* gl_settle waits until no seek index is being written, at most so long: for who is about to exit.
+ *   err     on GL_OK a warning of what could not be written, or not in that time, or an empty text */
+gl_status gl_settle(int32_t timeout_ms, gl_error *err);
 
 /* gl_stats writes a loader's counters as JSON, NUL-terminated; GL_BAD_ARGUMENT if bytes are too few. */
 gl_status gl_stats(gl_handle loader, char *json, size_t bytes, gl_error *err);

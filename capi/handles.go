@@ -46,6 +46,18 @@ func get[T any](t *table, handle int64) (T, error) {
 	return find[T](t, handle)
 }
 
+// all finds the objects of type T.
+func all[T any](t *table) (found []T) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, object := range t.objects {
+		if o, ok := object.(T); ok {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
 // take finds the object of a handle that nobody finds any more: one of two who close it at the same time.
 func take[T any](t *table, handle int64) (T, error) {
 	t.mu.Lock()

@@ -151,6 +151,11 @@ gl_status gl_waits_for(gl_handle run, char *text, size_t bytes, gl_error *err) {
     return go_waits_for(run, text, bytes, err);
 }
 
+gl_status gl_settle(int32_t timeout_ms, gl_error *err) {
+    ENTER(err);
+    return go_settle(timeout_ms, err);
+}
+
 gl_status gl_stats(gl_handle loader, char *json, size_t bytes, gl_error *err) {
     ENTER(err);
     return go_stats(loader, json, bytes, err);

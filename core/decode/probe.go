@@ -39,9 +39,6 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// Native says whether goloader has a decoder for the format. Images of the others go through Pillow.
-func (f Format) Native() bool { return f == JPEG || f == PNG }
-
 // Header is what the first bytes of a file tell.
 type Header struct {
 	Format Format

@@ -28,11 +28,6 @@ func (t randomApply) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recip
 func (t randomApply) random() bool  { return true }
 func (t randomApply) stepsMax() int { return t.program.StepsMax() }
 
-func (t randomApply) out(in recipe.Size) (recipe.Size, bool) {
-	applied, ok := t.program.outOf(in)
-	return in, ok && in.Width != 0 && applied == in
-}
-
 // steps are fixed.
 type steps []recipe.Step
 
@@ -56,6 +51,5 @@ func (t steps) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.Step
 	return append(dst, t...), in, nil
 }
 
-func (t steps) random() bool                           { return false }
-func (t steps) stepsMax() int                          { return len(t) }
-func (t steps) out(in recipe.Size) (recipe.Size, bool) { return in, in.Width != 0 }
+func (t steps) random() bool  { return false }
+func (t steps) stepsMax() int { return len(t) }

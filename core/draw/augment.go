@@ -84,8 +84,6 @@ func (t augment) stepsMax() int {
 	return t.rounds * longest
 }
 
-func (t augment) out(in recipe.Size) (recipe.Size, bool) { return in, in.Width != 0 }
-
 // autoAugment is torchvision's AutoAugment: one of some pairs of operations, each with its probability and level.
 type autoAugment struct {
 	policies [][2]policyStep
@@ -158,5 +156,3 @@ func (t autoAugment) stepsMax() int {
 	}
 	return longest
 }
-
-func (t autoAugment) out(in recipe.Size) (recipe.Size, bool) { return in, in.Width != 0 }

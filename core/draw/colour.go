@@ -45,6 +45,5 @@ func (t colorJitter) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recip
 	return dst, in, nil
 }
 
-func (t colorJitter) random() bool                           { return true }
-func (t colorJitter) stepsMax() int                          { return len(t.factors) }
-func (t colorJitter) out(in recipe.Size) (recipe.Size, bool) { return in, in.Width != 0 }
+func (t colorJitter) random() bool  { return true }
+func (t colorJitter) stepsMax() int { return len(t.factors) }

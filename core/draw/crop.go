@@ -22,9 +22,8 @@ func (t centerCrop) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe
 	return dst, in, nil
 }
 
-func (t centerCrop) random() bool                                { return false }
-func (t centerCrop) stepsMax() int                               { return 2 }
-func (t centerCrop) out(recipe.Size) (size recipe.Size, ok bool) { return sizeFrom(t.size), true }
+func (t centerCrop) random() bool  { return false }
+func (t centerCrop) stepsMax() int { return 2 }
 
 func sizeFrom(s plan.HeightWidth) recipe.Size { return recipe.Size{Width: s.Width, Height: s.Height} }
 
@@ -64,8 +63,7 @@ func compileRandomCrop(t plan.RandomCrop, channels uint8) (transform, error) {
 	}
 }
 
-func (t randomCrop) random() bool                                { return true }
-func (t randomCrop) out(recipe.Size) (size recipe.Size, ok bool) { return sizeFrom(t.size), true }
+func (t randomCrop) random() bool { return true }
 
 func offset(r *Source, room int32) int32 { return int32(r.MT.Randint(uint64(room) + 1)) }
 

@@ -32,8 +32,6 @@ type Program struct {
 	transforms []transform
 	random     bool
 	stepsMax   int
-	out        recipe.Size
-	fixed      bool
 }
 
 // transform is one transform, its arguments worked out.
@@ -44,9 +42,6 @@ type transform interface {
 	random() bool
 	// stepsMax is the most steps that draw appends.
 	stepsMax() int
-	// out is the size of what comes out of an image of size in; ok is false if that depends on more than in, or on in
-	// where in.Width is 0 because nobody knows it yet.
-	out(in recipe.Size) (size recipe.Size, ok bool)
 }
 
 // Compile makes the Program of a part's images.
@@ -74,19 +69,7 @@ func compileAll(transforms []plan.Transform, channels uint8, r plan.RNG) (*Progr
 		p.random = p.random || made.random()
 		p.stepsMax += made.stepsMax()
 	}
-	p.out, p.fixed = p.outOf(recipe.Size{})
 	return p, nil
-}
-
-// outOf is the size of what comes out of images of size in, which is zero if nobody knows it.
-func (p *Program) outOf(in recipe.Size) (size recipe.Size, fixed bool) {
-	size, fixed = in, in.Width != 0
-	for _, t := range p.transforms {
-		if size, fixed = t.out(size); !fixed {
-			size = recipe.Size{}
-		}
-	}
-	return size, fixed
 }
 
 func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
@@ -167,18 +150,23 @@ func (p *Program) Random() bool { return p.random }
 func (p *Program) Pairs(image, target recipe.Size, r *Source) error {
 	var steps []recipe.Step
 	for _, t := range p.transforms {
+		same := image == target
 		switch t.(type) {
-		case flip, pad, resize, centerCrop, grayscale:
+		case flip:
+		case pad, resize, centerCrop, grayscale: // which draw nothing
+			_, target, _ = t.draw(steps[:0], target, r) // an error comes again where the target has its turn
 		default:
-			if image != target {
+			if !same {
 				return &Refused{"pairs", fmt.Sprintf("Found multiple HxW dimensions in the sample: (%d, %d) and (%d, %d)",
 					image.Height, image.Width, target.Height, target.Width)}
 			}
 		}
 		var err error
-		target, _ = t.out(target)
 		if steps, image, err = t.draw(steps[:0], image, r); err != nil {
 			return err
+		}
+		if same {
+			target = image
 		}
 	}
 	return nil
@@ -186,9 +174,6 @@ func (p *Program) Pairs(image, target recipe.Size, r *Source) error {
 
 // StepsMax is the most steps that Draw appends.
 func (p *Program) StepsMax() int { return p.stepsMax }
-
-// OutSize is the size of every image that comes out, if it does not depend on the image.
-func (p *Program) OutSize() (recipe.Size, bool) { return p.out, p.fixed }
 
 var filters = map[plan.Filter]recipe.Filter{
 	plan.Nearest:  recipe.Nearest,

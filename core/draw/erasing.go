@@ -42,9 +42,8 @@ func (t randomErasing) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]rec
 	return dst, in, nil
 }
 
-func (t randomErasing) random() bool                           { return true }
-func (t randomErasing) stepsMax() int                          { return 1 }
-func (t randomErasing) out(in recipe.Size) (recipe.Size, bool) { return in, in.Width != 0 }
+func (t randomErasing) random() bool  { return true }
+func (t randomErasing) stepsMax() int { return 1 }
 
 // fitInside rounds, and says whether a rectangle, which may be empty, is smaller than the image both ways.
 func fitInside(height, width float64, in recipe.Size) (h, w int32, fits bool) {

@@ -15,6 +15,5 @@ func (t flip) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step,
 	return dst, in, nil
 }
 
-func (t flip) random() bool                           { return true }
-func (t flip) stepsMax() int                          { return 1 }
-func (t flip) out(in recipe.Size) (recipe.Size, bool) { return in, in.Width != 0 }
+func (t flip) random() bool  { return true }
+func (t flip) stepsMax() int { return 1 }

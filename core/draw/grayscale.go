@@ -12,6 +12,5 @@ func (t grayscale) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.
 	return append(dst, recipe.Step{Kind: recipe.Grayscale, Channels: t.to}), in, nil
 }
 
-func (t grayscale) random() bool                           { return false }
-func (t grayscale) stepsMax() int                          { return 1 }
-func (t grayscale) out(in recipe.Size) (recipe.Size, bool) { return in, in.Width != 0 }
+func (t grayscale) random() bool  { return false }
+func (t grayscale) stepsMax() int { return 1 }

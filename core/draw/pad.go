@@ -68,11 +68,3 @@ func (t pad) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.Step, 
 
 func (t pad) random() bool  { return false }
 func (t pad) stepsMax() int { return 1 }
-
-func (t pad) out(in recipe.Size) (recipe.Size, bool) {
-	if in.Width == 0 {
-		return in, false
-	}
-	_, to, err := t.padding.add(nil, in, t.sides)
-	return to, err == nil
-}

@@ -35,14 +35,6 @@ func (t resize) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.Ste
 func (t resize) random() bool  { return false }
 func (t resize) stepsMax() int { return 1 }
 
-func (t resize) out(in recipe.Size) (recipe.Size, bool) {
-	if in.Width == 0 && len(t.size) < 2 {
-		return in, false
-	}
-	to, err := t.resized(in)
-	return to, err == nil
-}
-
 // resized is the size an image of size in gets. Products stay below 2^53 (plan limits sizes), so the quotients in
 // float64 are Python's.
 func (t resize) resized(in recipe.Size) (recipe.Size, error) {

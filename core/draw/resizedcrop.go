@@ -50,9 +50,8 @@ func (t *randomResizedCrop) draw(dst []recipe.Step, in recipe.Size, r *Source) (
 	return dst, in, nil
 }
 
-func (t *randomResizedCrop) random() bool                        { return true }
-func (t *randomResizedCrop) stepsMax() int                       { return 3 }
-func (t *randomResizedCrop) out(recipe.Size) (recipe.Size, bool) { return t.size, true }
+func (t *randomResizedCrop) random() bool  { return true }
+func (t *randomResizedCrop) stepsMax() int { return 3 }
 
 func (t *randomResizedCrop) window(in recipe.Size, r *Source) (left, top, width, height int32, err error) {
 	for range areaTries {

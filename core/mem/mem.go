@@ -4,15 +4,13 @@ package mem
 
 /*
 #include "block.h"
-
-static int64_t counter_bytes(gl_counter *counter) { return atomic_load(&counter->bytes); }
-static int64_t counter_blocks(gl_counter *counter) { return atomic_load(&counter->blocks); }
 */
 import "C"
 
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -42,8 +40,8 @@ type Usage struct {
 // InUse reads a purpose's counter.
 func InUse(p Purpose) Usage {
 	return Usage{
-		Bytes:  int64(C.counter_bytes(&counters[p])),
-		Blocks: int64(C.counter_blocks(&counters[p])),
+		Bytes:  atomic.LoadInt64((*int64)(unsafe.Pointer(&counters[p].bytes))),
+		Blocks: atomic.LoadInt64((*int64)(unsafe.Pointer(&counters[p].blocks))),
 	}
 }
 
@@ -99,14 +97,17 @@ func (b Block) SetPoison(on bool) {
 	}
 }
 
-// Take takes the block if it is idle.
-func (b Block) Take() bool { return C.gl_block_take(b.c) != 0 }
+// state is the word that its reader's last call, in C, changes as well.
+func (b Block) state() *int32 { return (*int32)(unsafe.Pointer(&b.c.state)) }
 
-// Put makes a taken block idle again.
-func (b Block) Put() { C.gl_block_put(b.c) }
+// Take takes the block if it is idle.
+func (b Block) Take() bool { return atomic.CompareAndSwapInt32(b.state(), C.GL_IDLE, C.GL_TAKEN) }
+
+// Put makes a taken block idle again, unread.
+func (b Block) Put() { atomic.StoreInt32(b.state(), C.GL_IDLE) }
 
 // Lease hands a taken block to a reader.
-func (b Block) Lease() { C.gl_block_lease(b.c) }
+func (b Block) Lease() { atomic.StoreInt32(b.state(), C.GL_LEASED) }
 
 // Release ends a lease; any thread.
 func (b Block) Release() { C.gl_block_release(b.c) }

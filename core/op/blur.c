@@ -72,10 +72,10 @@ static void blur_down(const gl_stage *stage, const uint8_t *plane, ptrdiff_t str
         uint8_t *strip = strip_of(stage, 0);
         const size_t columns = (size_t)smaller(GL_STRIP, width - x);
         for (int32_t y = 0; y < height; y++)
-            memcpy(strip + y * GL_STRIP, plane + y * stride + x, columns);
+            memcpy(strip + gl_strip_offset(y), plane + y * stride + x, columns);
         const uint8_t *blurred = blur_strip(stage, stage->pass->radius[1], height);
         for (int32_t y = 0; y < height; y++)
-            memcpy(out + y * gl_stride(width) + x, blurred + y * GL_STRIP, columns);
+            memcpy(out + y * gl_stride(width) + x, blurred + gl_strip_offset(y), columns);
     }
 }
 
@@ -99,11 +99,16 @@ static void whole_blur(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t
     }
 }
 
+const char *gl_blur_check(const gl_pass *pass, gl_shape *shape) {
+    (void)shape;
+    for (int32_t i = 0; i < 2; i++)
+        if (!(pass->radius[i] >= 0 && pass->radius[i] <= GL_RADIUS_MAX))
+            return "no radius to blur with";
+    return pass->times >= 1 && pass->times <= GL_TIMES_MAX ? NULL : "a blur is done 1 to 16 times";
+}
+
 int gl_blur_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->middle, plane_bytes(stage) + 2 * strip_bytes(stage)) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_blur;
-    return 0;
+    return gl_whole_begin(stage, whole_blur);
 }

@@ -2,6 +2,7 @@
 #ifndef GOLOADER_BLUR_H
 #define GOLOADER_BLUR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { GL_STRIP = 64 }; /* lines that are blurred side by side */
@@ -12,6 +13,11 @@ typedef struct gl_box {
     int32_t radius;
     uint32_t inner, outer;
 } gl_box;
+
+/* Where pixel `at` of a strip's lines begins: more than 2^31 bytes in where lines are long. */
+static inline ptrdiff_t gl_strip_offset(int64_t at) {
+    return (ptrdiff_t)at * GL_STRIP;
+}
 
 /* n pixels of GL_STRIP lines, pixel by pixel: src and dst are [n][GL_STRIP] and do not overlap. */
 typedef void gl_blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst);

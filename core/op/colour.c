@@ -1,4 +1,5 @@
 /* The passes that change each pixel by itself. */
+#include <math.h>
 #include <string.h>
 
 #include "stage.h"
@@ -28,6 +29,11 @@ static void saturation_row(const gl_stage *stage, const uint8_t *const in[3], si
         stage->kernels->blend(grey, in[p], stage->pass->factor, n, out[p]);
 }
 
+const char *gl_factor_check(const gl_pass *pass, gl_shape *shape) {
+    (void)shape;
+    return isfinite(pass->factor) ? NULL : "a factor that is not finite";
+}
+
 int gl_saturation_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->region, (size_t)stage->in_width) != 0)
         return -1;
@@ -37,6 +43,11 @@ int gl_saturation_begin(gl_stage *stage) {
 static void hue_row(const gl_stage *stage, const uint8_t *const in[3], size_t n, uint8_t *const out[3]) {
     if (!copies_grey(stage, in, n, out))
         stage->kernels->hue(stage->pass->shift, in, n, out);
+}
+
+const char *gl_hue_check(const gl_pass *pass, gl_shape *shape) {
+    (void)shape;
+    return pass->shift >= 0 && pass->shift <= UINT8_MAX ? NULL : "hue is shifted by 0 to 255";
 }
 
 int gl_hue_begin(gl_stage *stage) {

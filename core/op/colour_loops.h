@@ -31,18 +31,19 @@ GL_LOOP void gl_smooth_loop(const uint8_t *above, const uint8_t *src, const uint
 }
 
 GL_LOOP const uint8_t *gl_line_loop(const uint8_t *lines, int64_t at, int32_t n) {
-    return lines + GL_STRIP * (ptrdiff_t)(at < 0 ? 0 : at < n ? at : n - 1);
+    return lines + gl_strip_offset(at < 0 ? 0 : at < n ? at : n - 1);
 }
 
 GL_LOOP void gl_blur_loop(const gl_box *box, const uint8_t *src, int32_t n, uint8_t *dst) {
     const int64_t radius = box->radius;
     uint32_t sum[GL_STRIP]; /* of a box: first of the one around pixel -1, of which radius + 1 are copies of pixel 0 */
     const int64_t whole = radius < n ? radius : n;
+    const uint8_t *end = gl_line_loop(src, n - 1, n);
     for (int i = 0; i < GL_STRIP; i++)
-        sum[i] = src[i] * (uint32_t)(radius + 1) + src[(n - 1) * GL_STRIP + i] * (uint32_t)(radius - whole);
+        sum[i] = src[i] * (uint32_t)(radius + 1) + end[i] * (uint32_t)(radius - whole);
     for (int64_t at = 0; at < whole; at++)
         for (int i = 0; i < GL_STRIP; i++)
-            sum[i] += src[at * GL_STRIP + i];
+            sum[i] += src[gl_strip_offset(at) + i];
     for (int32_t at = 0; at < n; at++, dst += GL_STRIP) {
         const uint8_t *before = gl_line_loop(src, at - radius - 1, n), *last = gl_line_loop(src, at + radius, n);
         const uint8_t *behind = gl_line_loop(src, at + radius + 1, n);

@@ -16,7 +16,7 @@ static gl_taps taps_of(const gl_pass *pass) {
 
 /* Where an axis of n goes on, less than n beyond its ends. */
 static int32_t mirrored(int32_t at, int32_t n) {
-    return at < 0 ? -at : at < n ? at : 2 * (n - 1) - at;
+    return at < 0 ? -at : at < n ? at : n - 1 - (at - (n - 1));
 }
 
 /* Numbers from a row to the next. */
@@ -55,12 +55,25 @@ static void whole_convolve(gl_stage *stage, const uint8_t *const plane[3], ptrdi
     }
 }
 
+/* Whether so many weights go over an axis of n: the mirrored border is narrower than that. */
+static int is_odd_taps(int32_t taps, int32_t n) {
+    return taps >= 1 && taps <= GL_TAPS_MAX && taps % 2 == 1 && taps / 2 < n;
+}
+
+const char *gl_convolve_check(const gl_pass *pass, gl_shape *shape) {
+    if (!is_odd_taps(pass->width, shape->width) || !is_odd_taps(pass->height, shape->height))
+        return "weights are 1, 3, ... 31 each way, and the image has more pixels than half of that";
+    for (int32_t i = 0; i < pass->width + pass->height; i++) {
+        const float weight = i < pass->width ? pass->weight[0][i] : pass->weight[1][i - pass->width];
+        if (!(weight >= 0 && weight <= 1))
+            return "a weight that is not between 0 and 1";
+    }
+    return NULL;
+}
+
 int gl_convolve_begin(gl_stage *stage) {
     const size_t rows = (size_t)stage->in_height * row_numbers(stage) * sizeof(float);
     if (gl_buffer_grow(&stage->scratch->middle, rows + GL_CONVOLVE_SLACK) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_convolve;
-    return 0;
+    return gl_whole_begin(stage, whole_convolve);
 }

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -49,7 +48,7 @@ func fits(width, height int64) error {
 	switch {
 	case width < 1 || height < 1:
 		return fmt.Errorf("an image of %dx%d pixels", width, height)
-	case width > math.MaxInt32 || height > math.MaxInt32 || width*height > PixelsMax:
+	case width > PixelsMax || height > PixelsMax || width*height > PixelsMax:
 		return fmt.Errorf("%dx%d: %w", width, height, ErrTooLarge)
 	default:
 		return nil
@@ -95,8 +94,8 @@ func (p *Pass) isPointwise() bool {
 	}
 }
 
-// colours are the passes that are what a step of the recipe is, but for its numbers.
-var colours = map[recipe.Kind]PassKind{
+// plain are the passes that are what a step of the recipe is, but for a factor or a shift.
+var plain = map[recipe.Kind]PassKind{
 	recipe.Contrast: Contrast, recipe.Saturation: Saturation, recipe.Sharpness: Sharpness, recipe.Hue: Hue,
 	recipe.Autocontrast: Autocontrast, recipe.Equalize: Equalize, recipe.OpenCVToHSV: ToHSV, recipe.OpenCVFromHSV: FromHSV,
 }
@@ -161,9 +160,6 @@ func (f *fuser) add(step recipe.Step) error {
 	case recipe.Brightness:
 		table := brightness(step.Factor)
 		f.lookup(&table)
-	case recipe.Contrast, recipe.Saturation, recipe.Sharpness, recipe.Hue, recipe.Autocontrast, recipe.Equalize,
-		recipe.OpenCVToHSV, recipe.OpenCVFromHSV:
-		f.push(Pass{Kind: colours[step.Kind], Factor: step.Factor, Shift: int32(step.Shift)})
 	case recipe.TorchColour:
 		p := Pass{Kind: TorchColour, Mode: int32(step.Colour), Factor: step.Factor, Rest: step.Rest}
 		if step.Fused {
@@ -196,7 +192,11 @@ func (f *fuser) add(step recipe.Step) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("no step of kind %d", step.Kind)
+		kind, known := plain[step.Kind]
+		if !known {
+			return fmt.Errorf("no step of kind %d", step.Kind)
+		}
+		f.push(Pass{Kind: kind, Factor: step.Factor, Shift: int32(step.Shift)})
 	}
 	f.size = out
 	return nil

@@ -15,6 +15,15 @@ static void take_grey(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *c
     }
 }
 
+const char *gl_grey_check(const gl_pass *pass, gl_shape *shape) {
+    if (pass->planes != 1 && pass->planes != 3)
+        return "grey leaves 1 or 3 planes";
+    if (pass->mode != GL_GREY_PILLOW && pass->mode != GL_GREY_OPENCV)
+        return "no such grey";
+    shape->planes = pass->planes;
+    return NULL;
+}
+
 int gl_grey_begin(gl_stage *stage) {
     stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
     stage->take = take_grey;

@@ -21,13 +21,6 @@ static void look_up(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t st
         }
 }
 
-static int begin_whole(gl_stage *stage, void (*whole)(gl_stage *, const uint8_t *const[3], ptrdiff_t)) {
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole;
-    return 0;
-}
-
 /* The mean luma, rounded as ImageEnhance.Contrast does. */
 static uint8_t mean_luma(const gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
     const size_t width = (size_t)stage->want.width;
@@ -64,7 +57,7 @@ static void whole_contrast(gl_stage *stage, const uint8_t *const plane[3], ptrdi
 int gl_contrast_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->middle, (size_t)stage->in_width) != 0)
         return -1;
-    return begin_whole(stage, whole_contrast);
+    return gl_whole_begin(stage, whole_contrast);
 }
 
 static void count(const gl_stage *stage, const uint8_t *plane, ptrdiff_t stride, uint32_t histogram[256]) {
@@ -137,7 +130,7 @@ static void whole_autocontrast(gl_stage *stage, const uint8_t *const plane[3], p
 }
 
 int gl_autocontrast_begin(gl_stage *stage) {
-    return begin_whole(stage, whole_autocontrast);
+    return gl_whole_begin(stage, whole_autocontrast);
 }
 
 static void whole_equalize(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
@@ -145,5 +138,5 @@ static void whole_equalize(gl_stage *stage, const uint8_t *const plane[3], ptrdi
 }
 
 int gl_equalize_begin(gl_stage *stage) {
-    return begin_whole(stage, whole_equalize);
+    return gl_whole_begin(stage, whole_equalize);
 }

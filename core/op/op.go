@@ -95,78 +95,6 @@ const (
 	PixelsMax = C.GL_PIXELS_MAX
 )
 
-// PassKind says what a Pass does.
-type PassKind int32
-
-// The passes.
-const (
-	Resample     PassKind = C.GL_RESAMPLE     // crop to Src, resize to Width x Height, crop to Out, flip
-	Pad          PassKind = C.GL_PAD          // add a border, crop to Out, flip
-	Grey         PassKind = C.GL_GREY         // luma, as Planes equal planes; Mode says whose
-	Lookup       PassKind = C.GL_LOOKUP       // replace bytes as Table says
-	Contrast     PassKind = C.GL_CONTRAST     // blend with the mean luma by Factor
-	Saturation   PassKind = C.GL_SATURATION   // blend with the luma by Factor
-	Sharpness    PassKind = C.GL_SHARPNESS    // blend with the smoothed image by Factor
-	Hue          PassKind = C.GL_HUE          // add Shift to the hue
-	Autocontrast PassKind = C.GL_AUTOCONTRAST // stretch each plane to 0 ... 255
-	Equalize     PassKind = C.GL_EQUALIZE     // equalize each plane's histogram
-	Affine       PassKind = C.GL_AFFINE       // transform by Matrix to Width x Height with Filter
-	Perspective  PassKind = C.GL_PERSPECTIVE  // the same with a perspective Matrix
-	Turn         PassKind = C.GL_TURN         // by 90 degrees counter-clockwise; flip
-	ToHSV        PassKind = C.GL_TO_HSV       // RGB to OpenCV's HSV
-	FromHSV      PassKind = C.GL_FROM_HSV     // and back
-	Select       PassKind = C.GL_SELECT       // the Planes planes that Fill names
-	BoxBlur      PassKind = C.GL_BOX_BLUR     // with Radius, Times times
-	Convolve     PassKind = C.GL_CONVOLVE     // with Width x Height weights
-	Stencil      PassKind = C.GL_STENCIL      // with Width x Width weights
-	TorchColour  PassKind = C.GL_TORCH_COLOUR // Mode (a recipe.Colour) says which, with Factor, Rest and Fused
-)
-
-// Modes of Grey: whose weights.
-const (
-	GreyPillow = C.GL_GREY_PILLOW
-	GreyOpenCV = C.GL_GREY_OPENCV
-)
-
-// Flip says which ways a pass mirrors its result.
-type Flip int32
-
-// The flips; both together turn the image by half.
-const (
-	FlipHorizontal Flip = C.GL_FLIP_HORIZONTAL
-	FlipVertical   Flip = C.GL_FLIP_VERTICAL
-)
-
-// Window is a rectangle of pixels.
-type Window struct{ X, Y, Width, Height int32 }
-
-// Pass is gl_pass (op.h), field by field.
-type Pass struct {
-	Kind                           PassKind
-	Src                            Window
-	Width, Height, Filter          int32
-	Out                            Window
-	Flip                           Flip
-	Left, Top, Right, Bottom, Mode int32
-	Fill                           [4]uint8
-	Planes                         int32
-	Factor                         float32
-	Shift                          int32
-	Radius                         [2]float32
-	Times                          int32
-	Weights                        [2][recipe.TapsMax]float32
-	Rest                           float32
-	Fused                          int32
-	Matrix                         [8]float64
-	Table                          [3][256]uint8
-}
-
-// Pass is copied into C as it is: these two fail to compile if the layouts differ in size.
-const (
-	_ = uint(unsafe.Sizeof(Pass{}) - C.sizeof_gl_pass)
-	_ = uint(C.sizeof_gl_pass - unsafe.Sizeof(Pass{}))
-)
-
 // Store is look-up tables in C memory: what a pixel's byte becomes in the sample, and in its patches.
 type Store struct{ c *C.gl_store }
 
@@ -205,12 +133,6 @@ func (s *Store) Close() {
 	C.free(unsafe.Pointer(s.c))
 	s.c = nil
 }
-
-// Channels and ItemSize are what the store was made with.
-func (s *Store) Channels() int { return int(s.c.channels) }
-
-// ItemSize is the bytes an element of the sample takes.
-func (s *Store) ItemSize() int { return int(s.c.itemsize) }
 
 // Jobs is a run of images for a worker, in C memory, to be filled and used again and again by one goroutine at a time.
 type Jobs struct {

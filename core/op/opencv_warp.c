@@ -291,6 +291,17 @@ static void whole_affine(gl_stage *stage, const uint8_t *const plane[3], ptrdiff
     }
 }
 
+const char *gl_opencv_affine_check(const gl_pass *pass, gl_shape *shape) {
+    if (pass->mode < GL_CONSTANT || pass->mode > GL_SYMMETRIC)
+        return "no such border";
+    if (gl_stride(shape->width) * (int64_t)shape->height >= INT32_MAX)
+        return "an image of 2^31 bytes a plane is transformed";
+    for (int32_t i = 0; i < 6; i++)
+        if (!(fabs(pass->matrix[i]) <= GL_MATRIX_MAX))
+            return "a matrix of numbers beyond 2^31";
+    return gl_size_check(pass->width, pass->height, shape);
+}
+
 int gl_opencv_affine_begin(gl_stage *stage) {
     const size_t n = gl_round_up((size_t)stage->pass->width, 16);
     const size_t pixels =
@@ -298,8 +309,5 @@ int gl_opencv_affine_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->maps, 9 * n * sizeof(int32_t)) != 0 ||
         gl_buffer_grow(&stage->scratch->words, (FIRST + pixels + 8) * sizeof(uint32_t)) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_affine;
-    return gl_places_grow(stage);
+    return gl_places_grow(stage) != 0 ? -1 : gl_whole_begin(stage, whole_affine);
 }

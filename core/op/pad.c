@@ -71,6 +71,15 @@ static void whole_pad(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t 
     }
 }
 
+const char *gl_pad_check(const gl_pass *pass, gl_shape *shape) {
+    if (pass->left < 0 || pass->top < 0 || pass->right < 0 || pass->bottom < 0)
+        return "negative padding";
+    if (pass->mode < GL_CONSTANT || pass->mode > GL_SYMMETRIC)
+        return "no such padding mode";
+    return gl_keep_check(pass->out, (int64_t)shape->width + pass->left + pass->right,
+                         (int64_t)shape->height + pass->top + pass->bottom, shape);
+}
+
 int gl_pad_begin(gl_stage *stage) {
     const gl_pass *pass = stage->pass;
     const gl_window out = pass->out;

@@ -55,7 +55,7 @@ static void take_direct(gl_stage *stage, int32_t y, int32_t rows, const uint8_t 
 }
 
 static uint8_t *middle_plane(const gl_stage *stage, int32_t plane) {
-    return stage->scratch->middle.data + plane * stage->want.height * gl_stride(stage->pass->out.width);
+    return stage->scratch->middle.data + plane * gl_stride(stage->pass->out.width) * stage->want.height;
 }
 
 /* Horizontal first: strips become rows of the output's width, which wait in `middle` for the vertical pass. */
@@ -180,6 +180,23 @@ static gl_axis_kind kind_of(int32_t in, int32_t out, int32_t filter) {
         return GL_AXIS_SAME;
     return filter == GL_NEAREST || filter == GL_TORCH_NEAREST || filter == GL_OPENCV_NEAREST ? GL_AXIS_MAP
                                                                                              : GL_AXIS_TAPS;
+}
+
+static int is_filter(int32_t filter) {
+    return (filter >= GL_NEAREST && filter <= GL_HAMMING) || filter == GL_TORCH_BILINEAR ||
+           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST ||
+           (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
+}
+
+const char *gl_resample_check(const gl_pass *pass, gl_shape *shape) {
+    if (!gl_is_inside(pass->src, shape->width, shape->height))
+        return "the window to resize is not inside the image";
+    if (!is_filter(pass->filter))
+        return "no such filter";
+    const char *wrong = gl_keep_check(pass->out, pass->width, pass->height, shape);
+    if (wrong == NULL && !gl_is_size((int64_t)pass->out.width * pass->src.height, 1))
+        wrong = "an image on the way has more than 2^31 - 4096 pixels";
+    return wrong;
 }
 
 int gl_resample_begin(gl_stage *stage) {

@@ -81,6 +81,11 @@ static int32_t weigh(const rule *rule, int32_t output, int32_t *first, double *w
     /* Bounded before they become integers, since they may not fit. */
     const double left = centre - rule->support + 0.5, right = centre + rule->support + 0.5;
     const int32_t low = left < 0 ? 0 : (int32_t)left, end = right > rule->in ? rule->in : (int32_t)right;
+    if (low >= end) { /* the box of a wide input, a float32, may reach beyond it: Pillow sums up nothing there */
+        weights[0] = 0.0;
+        *first = end - 1;
+        return 1;
+    }
     double sum = 0.0;
     for (int32_t j = low; j < end; j++) {
         const double weight = filters[rule->filter].weight((j - centre + 0.5) * rule->inverse);

@@ -1,5 +1,4 @@
 /* The worker: runs the passes of one image after another. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +9,6 @@ enum {
     /* A buffer that one huge image left larger than this goes back to the system after the run. */
     KEEP_BYTES = 64 << 20
 };
-
-typedef struct shape {
-    int32_t planes, width, height;
-} shape;
 
 typedef struct decoder_state {
     const gl_decoder *decoder;
@@ -27,7 +22,7 @@ typedef struct turn {
     gl_job *job; /* NULL: none */
     gl_image image;
     int32_t pass;   /* which one is under way */
-    shape shape;    /* of what it makes */
+    gl_shape shape; /* of what it makes */
     int is_started; /* its memory is ready for rows */
 } turn;
 
@@ -111,160 +106,26 @@ static void *state_of(gl_worker *worker, const gl_decoder *decoder) {
 
 /* ---- checks: whatever a job says, nothing is read or written outside its memory */
 
-static int is_inside(gl_window w, int64_t width, int64_t height) {
-    return w.x >= 0 && w.y >= 0 && w.width >= 1 && w.height >= 1 && (int64_t)w.x + w.width <= width &&
-           (int64_t)w.y + w.height <= height;
-}
-
-static int is_size(int64_t width, int64_t height) {
-    return width >= 1 && height >= 1 && width <= INT32_MAX && height <= INT32_MAX && width * height <= GL_PIXELS_MAX;
-}
-
-static int is_filter(int32_t filter) {
-    return (filter >= GL_NEAREST && filter <= GL_HAMMING) || filter == GL_TORCH_BILINEAR ||
-           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST ||
-           (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
-}
-
-/* Whether so many weights go over an axis of n: the mirrored border is narrower than that. */
-static int is_odd_taps(int32_t taps, int32_t n) {
-    return taps >= 1 && taps <= GL_TAPS_MAX && taps % 2 == 1 && taps / 2 < n;
-}
-
-static int is_opencv_affine(const gl_pass *pass) {
-    return pass->kind == GL_AFFINE && (pass->filter == GL_OPENCV_NEAREST || pass->filter == GL_OPENCV_LINEAR);
-}
-
 /* What is wrong with a pass over an image of shape *in, or NULL and *in is what comes out. */
-static const char *check_pass(const gl_pass *pass, shape *in) {
-    int64_t width = pass->width, height = pass->height;
-    switch (pass->kind) {
-    case GL_RESAMPLE:
-        if (!is_inside(pass->src, in->width, in->height))
-            return "the window to resize is not inside the image";
-        if (!is_filter(pass->filter))
-            return "no such filter";
-        break;
-    case GL_PAD:
-        if (pass->left < 0 || pass->top < 0 || pass->right < 0 || pass->bottom < 0)
-            return "negative padding";
-        if (pass->mode < GL_CONSTANT || pass->mode > GL_SYMMETRIC)
-            return "no such padding mode";
-        width = (int64_t)in->width + pass->left + pass->right;
-        height = (int64_t)in->height + pass->top + pass->bottom;
-        break;
-    case GL_GREY:
-        if (pass->planes != 1 && pass->planes != 3)
-            return "grey leaves 1 or 3 planes";
-        if (pass->mode != GL_GREY_PILLOW && pass->mode != GL_GREY_OPENCV)
-            return "no such grey";
-        in->planes = pass->planes;
-        return NULL;
-    case GL_SELECT:
-        if (pass->planes != 1 && pass->planes != 3)
-            return "a selection is of 1 or 3 planes";
-        for (int32_t p = 0; p < pass->planes; p++)
-            if (pass->fill[p] >= in->planes)
-                return "a selected plane is not there";
-        in->planes = pass->planes;
-        return NULL;
-    case GL_LOOKUP:
-    case GL_AUTOCONTRAST:
-    case GL_EQUALIZE:
-    case GL_TO_HSV:
-    case GL_FROM_HSV:
-        return NULL;
-    case GL_CONTRAST:
-    case GL_SATURATION:
-    case GL_SHARPNESS:
-        return isfinite(pass->factor) ? NULL : "a factor that is not finite";
-    case GL_HUE:
-        return pass->shift >= 0 && pass->shift <= UINT8_MAX ? NULL : "hue is shifted by 0 to 255";
-    case GL_TORCH_COLOUR:
-        if (pass->mode < GL_TORCH_GREY || pass->mode > GL_TORCH_AUTOCONTRAST)
-            return "no such colour of torch's";
-        if (!isfinite(pass->factor) || !isfinite(pass->rest))
-            return "a factor that is not finite";
-        if (pass->mode == GL_TORCH_HUE && !(pass->factor >= -0.5f && pass->factor <= 0.5f))
-            return "torch shifts hue by -0.5 to 0.5";
-        if ((pass->mode == GL_TORCH_GREY || pass->mode == GL_TORCH_SATURATION || pass->mode == GL_TORCH_HUE) &&
-            in->planes != 3)
-            return "torch's grey, saturation and hue are of three planes";
-        if (pass->mode == GL_TORCH_CONTRAST && (int64_t)in->width * in->height > GL_TORCH_MEAN_MAX)
-            return "an image too large for torch's contrast";
-        if (pass->mode == GL_TORCH_GREY)
-            in->planes = 1;
-        return NULL;
-    case GL_BOX_BLUR:
-        for (int32_t i = 0; i < 2; i++)
-            if (!(pass->radius[i] >= 0 && pass->radius[i] <= GL_RADIUS_MAX))
-                return "no radius to blur with";
-        return pass->times >= 1 && pass->times <= GL_TIMES_MAX ? NULL : "a blur is done 1 to 16 times";
-    case GL_CONVOLVE:
-        if (!is_odd_taps(pass->width, in->width) || !is_odd_taps(pass->height, in->height))
-            return "weights are 1, 3, ... 31 each way, and the image has more pixels than half of that";
-        for (int32_t i = 0; i < pass->width + pass->height; i++) {
-            const float weight = i < pass->width ? pass->weight[0][i] : pass->weight[1][i - pass->width];
-            if (!(weight >= 0 && weight <= 1))
-                return "a weight that is not between 0 and 1";
-        }
-        return NULL;
-    case GL_STENCIL:
-        if (pass->width != 3 && pass->width != GL_STENCIL_MAX)
-            return "a stencil has 3 or 5 rows and columns";
-        for (int32_t i = 0; i < pass->width * pass->width; i++)
-            if (!(pass->weight[0][i] >= -GL_STENCIL_WEIGHT_MAX && pass->weight[0][i] <= GL_STENCIL_WEIGHT_MAX))
-                return "a weight that is too large";
-        return pass->factor >= -GL_STENCIL_WEIGHT_MAX && pass->factor <= GL_STENCIL_WEIGHT_MAX ? NULL : "no offset";
-    case GL_TURN:
-        if (!is_size(in->height, in->width))
-            return "an image on the way is empty or has more than 2^31 - 1 pixels";
-        *in = (shape){in->planes, in->height, in->width};
-        return NULL;
-    case GL_AFFINE:
-    case GL_PERSPECTIVE:
-        if (is_opencv_affine(pass)) {
-            if (pass->mode < GL_CONSTANT || pass->mode > GL_SYMMETRIC)
-                return "no such border";
-            if (gl_stride(in->width) * (int64_t)in->height >= INT32_MAX)
-                return "an image of 2^31 bytes a plane is transformed";
-            for (int32_t i = 0; i < 6; i++)
-                if (!(fabs(pass->matrix[i]) <= GL_MATRIX_MAX))
-                    return "a matrix of numbers beyond 2^31";
-        } else if (pass->filter != GL_NEAREST && pass->filter != GL_BILINEAR && pass->filter != GL_BICUBIC) {
-            return "no such filter";
-        }
-        for (int32_t i = 0; i < (pass->kind == GL_AFFINE ? 6 : 8); i++)
-            if (!isfinite(pass->matrix[i]))
-                return "a matrix that is not finite";
-        if (!is_size(width, height))
-            return "an image on the way is empty or has more than 2^31 - 1 pixels";
-        *in = (shape){in->planes, pass->width, pass->height};
-        return NULL;
-    default:
-        return "no such pass";
-    }
-    if (!is_size(width, height))
-        return "an image on the way is empty or has more than 2^31 - 1 pixels";
-    if (!is_inside(pass->out, width, height))
-        return "the window to keep is not inside the image";
-    if (!is_size((int64_t)pass->out.width * (pass->kind == GL_RESAMPLE ? pass->src.height : 1), 1))
-        return "an image on the way has more than 2^31 - 1 pixels";
-    in->width = pass->out.width;
-    in->height = pass->out.height;
-    return NULL;
+static const char *check_pass(const gl_pass *pass, gl_shape *in) {
+    static gl_check *const check[] = {
+#define GL_CHECK(name, check, begin) check,
+        GL_PASSES(GL_CHECK)
+#undef GL_CHECK
+    };
+    return pass->kind >= 0 && pass->kind < GL_PASS_KINDS ? check[pass->kind](pass, in) : "no such pass";
 }
 
-static shape shape_in_data(const gl_job *job) {
+static gl_shape shape_in_data(const gl_job *job) {
     const int is_one_plane = job->decoder == NULL ? job->raw == GL_RAW_GREY : job->is_one_plane;
-    return (shape){is_one_plane ? 1 : 3, job->width, job->height};
+    return (gl_shape){is_one_plane ? 1 : 3, job->width, job->height};
 }
 
 /* What is wrong with a job, or NULL. */
 static const char *check_job(const gl_job *job) {
-    shape image = shape_in_data(job);
-    if (!is_size(image.width, image.height))
-        return "the image is empty or has more than 2^31 - 1 pixels";
+    gl_shape image = shape_in_data(job);
+    if (!gl_is_size(image.width, image.height))
+        return "the image is empty or has more than 2^31 - 4096 pixels";
     if (job->decoder == NULL && (job->raw < GL_RAW_RGB || job->raw > GL_RAW_GREY))
         return "no such layout of raw pixels";
     if (job->decoder == NULL && job->size != (size_t)image.width * (size_t)image.height * (size_t)image.planes)
@@ -284,7 +145,7 @@ static const char *check_job(const gl_job *job) {
     if (job->npatch < 0 || job->npatch > GL_PATCHES_MAX)
         return "too many patches";
     for (int32_t i = 0; i < job->npatch; i++) {
-        if (!is_inside(job->patch[i].window, image.width, image.height))
+        if (!gl_is_inside(job->patch[i].window, image.width, image.height))
             return "a patch is not inside the sample";
         if (job->patch[i].table < 0 || job->patch[i].table >= store->tables)
             return "the store has no table for a patch";
@@ -301,7 +162,7 @@ static const char *check_job(const gl_job *job) {
 static int aim(const turn *t, gl_target *target) {
     gl_worker *worker = t->worker;
     const gl_job *job = t->job;
-    const shape shape = t->shape;
+    const gl_shape shape = t->shape;
     *target = (gl_target){.planes = shape.planes, .width = shape.width, .height = shape.height};
     if (t->pass == job->npass - 1) {
         target->stride = (ptrdiff_t)gl_round_up((size_t)shape.width, 16);
@@ -322,7 +183,7 @@ static int aim(const turn *t, gl_target *target) {
         return -1;
     target->stride = gl_stride(shape.width);
     for (int32_t p = 0; p < shape.planes; p++)
-        target->plane[p] = buffer->data + p * shape.height * target->stride;
+        target->plane[p] = buffer->data + p * target->stride * shape.height;
     return 0;
 }
 
@@ -330,7 +191,7 @@ static void strip(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const p
 
 /* Makes the turn's pass ready for rows of an image of shape `in`: it then knows which it wants.  Tables and buffers
  * are the worker's, so that all this holds only until another turn begins a pass. */
-static int begin_pass(turn *t, shape in) {
+static int begin_pass(turn *t, gl_shape in) {
     const gl_pass *pass = &t->job->pass[t->pass];
     t->stage = (gl_stage){
         .sink = {strip},
@@ -347,27 +208,10 @@ static int begin_pass(turn *t, shape in) {
     check_pass(pass, &t->shape);
     if (aim(t, &t->stage.target) != 0)
         return -1;
-    static int (*const begin[])(gl_stage *stage) = {
-        [GL_RESAMPLE] = gl_resample_begin,
-        [GL_PAD] = gl_pad_begin,
-        [GL_GREY] = gl_grey_begin,
-        [GL_LOOKUP] = gl_lookup_begin,
-        [GL_CONTRAST] = gl_contrast_begin,
-        [GL_SATURATION] = gl_saturation_begin,
-        [GL_SHARPNESS] = gl_sharpness_begin,
-        [GL_HUE] = gl_hue_begin,
-        [GL_AUTOCONTRAST] = gl_autocontrast_begin,
-        [GL_EQUALIZE] = gl_equalize_begin,
-        [GL_AFFINE] = gl_transform_begin,
-        [GL_PERSPECTIVE] = gl_transform_begin,
-        [GL_TURN] = gl_turn_begin,
-        [GL_SELECT] = gl_select_begin,
-        [GL_BOX_BLUR] = gl_blur_begin,
-        [GL_CONVOLVE] = gl_convolve_begin,
-        [GL_STENCIL] = gl_stencil_begin,
-        [GL_TO_HSV] = gl_opencv_to_hsv_begin,
-        [GL_FROM_HSV] = gl_opencv_from_hsv_begin,
-        [GL_TORCH_COLOUR] = gl_torch_begin,
+    static gl_begin *const begin[] = {
+#define GL_BEGIN(name, check, begin) begin,
+        GL_PASSES(GL_BEGIN)
+#undef GL_BEGIN
     };
     return begin[pass->kind](&t->stage);
 }

@@ -22,8 +22,5 @@ static void whole_sharpness(gl_stage *stage, const uint8_t *const plane[3], ptrd
 int gl_sharpness_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->middle, (size_t)stage->in_width) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_sharpness;
-    return 0;
+    return gl_whole_begin(stage, whole_sharpness);
 }

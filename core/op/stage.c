@@ -63,6 +63,35 @@ void gl_target_put(const gl_target *target, int32_t plane, int32_t y, int32_t ro
         put_run(target, target->shelf, plane, y + i, 0, src + i * stride, width);
 }
 
+int gl_is_inside(gl_window w, int64_t width, int64_t height) {
+    return w.x >= 0 && w.y >= 0 && w.width >= 1 && w.height >= 1 && (int64_t)w.x + w.width <= width &&
+           (int64_t)w.y + w.height <= height;
+}
+
+int gl_is_size(int64_t width, int64_t height) {
+    return width >= 1 && height >= 1 && width <= GL_PIXELS_MAX && height <= GL_PIXELS_MAX &&
+           width * height <= GL_PIXELS_MAX;
+}
+
+const char *gl_size_check(int64_t width, int64_t height, gl_shape *shape) {
+    if (!gl_is_size(width, height))
+        return "an image on the way is empty or has more than 2^31 - 4096 pixels";
+    *shape = (gl_shape){shape->planes, (int32_t)width, (int32_t)height};
+    return NULL;
+}
+
+const char *gl_keep_check(gl_window kept, int64_t width, int64_t height, gl_shape *shape) {
+    const char *wrong = gl_size_check(width, height, shape);
+    if (wrong == NULL && !gl_is_inside(kept, width, height))
+        wrong = "the window to keep is not inside the image";
+    return wrong != NULL ? wrong : gl_size_check(kept.width, kept.height, shape);
+}
+
+const char *gl_any_check(const gl_pass *pass, gl_shape *shape) {
+    (void)pass, (void)shape;
+    return NULL;
+}
+
 int gl_places_grow(gl_stage *stage) {
     const gl_target *target = &stage->target;
     return target->sample == NULL ? 0 : gl_planes_grow(&stage->scratch->middle, target->planes, target->width, 1);
@@ -97,6 +126,13 @@ void gl_stage_rows(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *cons
     }
 }
 
+int gl_whole_begin(gl_stage *stage, void (*whole)(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride)) {
+    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
+    stage->take = gl_stage_collect;
+    stage->whole = whole;
+    return 0;
+}
+
 void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_window want = stage->want;
     if (rows == want.height) {
@@ -111,7 +147,7 @@ void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *c
     const ptrdiff_t region_stride = gl_stride(want.width);
     const uint8_t *planes[3] = {region->data, region->data, region->data};
     for (int32_t p = 0; p < stage->in_planes; p++) {
-        uint8_t *to = region->data + p * want.height * region_stride;
+        uint8_t *to = region->data + p * region_stride * want.height;
         planes[p] = to;
         for (int32_t i = 0; i < rows; i++)
             memcpy(to + (y + i) * region_stride, plane[p] + i * stride, (size_t)want.width);

@@ -81,29 +81,31 @@ struct gl_stage {
     gl_opencv opencv;
 };
 
-/* The beginnings of the passes: 0, or -1 if out of memory. */
-int gl_resample_begin(gl_stage *stage);
-int gl_opencv_linear_begin(gl_stage *stage);
-int gl_opencv_area_begin(gl_stage *stage);
-int gl_opencv_affine_begin(gl_stage *stage);
-int gl_opencv_to_hsv_begin(gl_stage *stage);
-int gl_opencv_from_hsv_begin(gl_stage *stage);
-int gl_pad_begin(gl_stage *stage);
-int gl_grey_begin(gl_stage *stage);
-int gl_lookup_begin(gl_stage *stage);
-int gl_contrast_begin(gl_stage *stage);
-int gl_saturation_begin(gl_stage *stage);
-int gl_sharpness_begin(gl_stage *stage);
-int gl_hue_begin(gl_stage *stage);
-int gl_autocontrast_begin(gl_stage *stage);
-int gl_equalize_begin(gl_stage *stage);
-int gl_transform_begin(gl_stage *stage);
-int gl_turn_begin(gl_stage *stage);
-int gl_select_begin(gl_stage *stage);
-int gl_torch_begin(gl_stage *stage);
-int gl_blur_begin(gl_stage *stage);
-int gl_convolve_begin(gl_stage *stage);
-int gl_stencil_begin(gl_stage *stage);
+/* An image between two passes. */
+typedef struct gl_shape {
+    int32_t planes, width, height;
+} gl_shape;
+
+/* What the table of passes (passes.h) names.
+ *   check  what is wrong with a pass over an image of shape *shape, or NULL: then *shape is what comes out
+ *   begin  makes a stage ready for rows; 0, or -1 if out of memory */
+typedef const char *gl_check(const gl_pass *pass, gl_shape *shape);
+typedef int gl_begin(gl_stage *stage);
+#define GL_DECLARE(name, check, begin)                                                                                 \
+    gl_check check;                                                                                                    \
+    gl_begin begin;
+GL_PASSES(GL_DECLARE)
+#undef GL_DECLARE
+/* The parts of a pass that go by OpenCV's rules. */
+gl_check gl_opencv_affine_check;
+gl_begin gl_opencv_linear_begin, gl_opencv_area_begin, gl_opencv_affine_begin;
+
+/* Whether a window has pixels and they are all in an image; whether an image of that size is possible. */
+int gl_is_inside(gl_window w, int64_t width, int64_t height);
+int gl_is_size(int64_t width, int64_t height);
+/* The end of some checks: *shape becomes what is kept, or all, of an image of that size. */
+const char *gl_keep_check(gl_window kept, int64_t width, int64_t height, gl_shape *shape);
+const char *gl_size_check(int64_t width, int64_t height, gl_shape *shape);
 
 /* gl_stage_rows is the take of a pass that changes each pixel by itself, with gl_rows_begin for its begin. */
 void gl_stage_rows(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
@@ -115,7 +117,9 @@ int gl_rows_begin(gl_stage *stage,
 void gl_stage_places(const gl_stage *stage, int32_t y, uint8_t *out[3]);
 int gl_places_grow(gl_stage *stage);
 
-/* gl_stage_collect is the take of a pass that needs all rows at once. It copies none if they come in one strip. */
+/* gl_stage_collect is the take of a pass that needs all rows at once, with gl_whole_begin for its begin. It copies none if
+ * they come in one strip. */
+int gl_whole_begin(gl_stage *stage, void (*whole)(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride));
 void gl_stage_collect(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
 
 /* The stride of rows that kernels may fill a vector beyond width. */

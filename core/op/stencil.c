@@ -23,9 +23,16 @@ static void whole_stencil(gl_stage *stage, const uint8_t *const plane[3], ptrdif
         }
 }
 
+const char *gl_stencil_check(const gl_pass *pass, gl_shape *shape) {
+    (void)shape;
+    if (pass->width != 3 && pass->width != GL_STENCIL_MAX)
+        return "a stencil has 3 or 5 rows and columns";
+    for (int32_t i = 0; i < pass->width * pass->width; i++)
+        if (!(pass->weight[0][i] >= -GL_STENCIL_WEIGHT_MAX && pass->weight[0][i] <= GL_STENCIL_WEIGHT_MAX))
+            return "a weight that is too large";
+    return pass->factor >= -GL_STENCIL_WEIGHT_MAX && pass->factor <= GL_STENCIL_WEIGHT_MAX ? NULL : "no offset";
+}
+
 int gl_stencil_begin(gl_stage *stage) {
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_stencil;
-    return 0;
+    return gl_whole_begin(stage, whole_stencil);
 }

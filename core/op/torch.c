@@ -126,12 +126,29 @@ static void whole_sharpness(gl_stage *stage, const uint8_t *const plane[3], ptrd
         }
 }
 
+const char *gl_torch_check(const gl_pass *pass, gl_shape *shape) {
+    if (pass->mode < GL_TORCH_GREY || pass->mode > GL_TORCH_AUTOCONTRAST)
+        return "no such colour of torch's";
+    if (!isfinite(pass->factor) || !isfinite(pass->rest))
+        return "a factor that is not finite";
+    if (pass->mode == GL_TORCH_HUE && !(pass->factor >= -0.5f && pass->factor <= 0.5f))
+        return "torch shifts hue by -0.5 to 0.5";
+    if ((pass->mode == GL_TORCH_GREY || pass->mode == GL_TORCH_SATURATION || pass->mode == GL_TORCH_HUE) &&
+        shape->planes != 3)
+        return "torch's grey, saturation and hue are of three planes";
+    if (pass->mode == GL_TORCH_CONTRAST && (int64_t)shape->width * shape->height > GL_TORCH_MEAN_MAX)
+        return "an image too large for torch's contrast";
+    if (pass->mode == GL_TORCH_GREY)
+        shape->planes = 1;
+    return NULL;
+}
+
 int gl_torch_begin(gl_stage *stage) {
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
     if (gl_buffer_grow(&stage->scratch->middle, (size_t)stage->in_width) != 0)
         return -1;
     switch (stage->pass->mode) {
     case GL_TORCH_GREY:
+        stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
         stage->take = take_grey;
         return 0;
     case GL_TORCH_SATURATION:
@@ -141,14 +158,10 @@ int gl_torch_begin(gl_stage *stage) {
     case GL_TORCH_HUE:
         return gl_rows_begin(stage, hue_row);
     case GL_TORCH_CONTRAST:
-        stage->whole = whole_contrast;
-        break;
+        return gl_whole_begin(stage, whole_contrast);
     case GL_TORCH_AUTOCONTRAST:
-        stage->whole = whole_autocontrast;
-        break;
+        return gl_whole_begin(stage, whole_autocontrast);
     default:
-        stage->whole = whole_sharpness;
+        return gl_whole_begin(stage, whole_sharpness);
     }
-    stage->take = gl_stage_collect;
-    return 0;
 }

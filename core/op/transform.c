@@ -219,14 +219,26 @@ static void whole_transform(gl_stage *stage, const uint8_t *const plane[3], ptrd
     }
 }
 
+static int is_opencv(int32_t filter) {
+    return filter == GL_OPENCV_NEAREST || filter == GL_OPENCV_LINEAR;
+}
+
+const char *gl_transform_check(const gl_pass *pass, gl_shape *shape) {
+    if (pass->kind == GL_AFFINE && is_opencv(pass->filter))
+        return gl_opencv_affine_check(pass, shape);
+    if (pass->filter != GL_NEAREST && pass->filter != GL_BILINEAR && pass->filter != GL_BICUBIC)
+        return "no such filter";
+    for (int32_t i = 0; i < (pass->kind == GL_AFFINE ? 6 : 8); i++)
+        if (!isfinite(pass->matrix[i]))
+            return "a matrix that is not finite";
+    return gl_size_check(pass->width, pass->height, shape);
+}
+
 int gl_transform_begin(gl_stage *stage) {
-    if (stage->pass->filter == GL_OPENCV_NEAREST || stage->pass->filter == GL_OPENCV_LINEAR)
+    if (is_opencv(stage->pass->filter))
         return gl_opencv_affine_begin(stage);
     const size_t width = (size_t)stage->pass->width;
     if (gl_buffer_grow(&stage->scratch->maps, width * (sizeof(ptrdiff_t) + 2 * sizeof(double))) != 0)
         return -1;
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_transform;
-    return gl_places_grow(stage);
+    return gl_places_grow(stage) != 0 ? -1 : gl_whole_begin(stage, whole_transform);
 }

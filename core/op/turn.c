@@ -34,9 +34,11 @@ static void whole_turn(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t
         }
 }
 
+const char *gl_turn_check(const gl_pass *pass, gl_shape *shape) {
+    (void)pass;
+    return gl_size_check(shape->height, shape->width, shape);
+}
+
 int gl_turn_begin(gl_stage *stage) {
-    stage->want = (gl_window){0, 0, stage->in_width, stage->in_height};
-    stage->take = gl_stage_collect;
-    stage->whole = whole_turn;
-    return 0;
+    return gl_whole_begin(stage, whole_turn);
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sort"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/collate"
@@ -83,6 +84,9 @@ const bufferKeep = 64 << 20
 // its variable is assigned again.
 const slotsHeld = 2
 
+// SaveWait is how long a loader's Close waits for its seek index to be written: 512 MiB to a slow disk, not to one that is gone.
+const SaveWait = 5 * time.Second
+
 // part is a stretch of the source's samples with transforms of their own.
 type part struct {
 	end    int64        // first sample behind it
@@ -130,6 +134,8 @@ type Loader struct {
 	// warnings that nobody has taken yet
 	warnings []error
 	closed   bool
+	saving   chan struct{} // nil but while the seek index is being written; closed when it is
+	unsaved  bool          // somebody asked for another save meanwhile
 }
 
 // Open compiles a plan over a source of files, which the loader then owns.
@@ -208,15 +214,71 @@ func (l *Loader) openSeek(n int) error {
 	return nil
 }
 
-// saveSeek keeps the seek index for later runs, if the plan says where.
-func (l *Loader) saveSeek(all bool) {
-	if l.seek == nil || l.plan.SeekIndex.Path == "" {
+// saves reports whether the seek index is kept for later runs.
+func (l *Loader) saves() bool { return l.seek != nil && l.plan.SeekIndex.Path != "" }
+
+// save writes the seek index. One goroutine at a time.
+func (l *Loader) save(all bool) {
+	if err := guard(func() error { return l.seek.Save(l.plan.SeekIndex.Path, l.files.Name, all) }); err != nil {
+		l.warn(fmt.Errorf("the seek index is not saved: %w", err))
+	}
+}
+
+func (l *Loader) warn(warning error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.warnings = append(l.warnings, warning)
+}
+
+// startSaving has the seek index written if enough is new, while the caller goes on.
+func (l *Loader) startSaving() {
+	if !l.saves() {
 		return
 	}
-	if err := l.seek.Save(l.plan.SeekIndex.Path, l.files.Name, all); err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.warnings = append(l.warnings, fmt.Errorf("the seek index is not saved: %w", err))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.saving != nil {
+		l.unsaved = true
+		return
+	}
+	done := make(chan struct{})
+	l.saving = done
+	go func() {
+		defer close(done)
+		for again := true; again; {
+			l.save(false)
+			l.mu.Lock()
+			again, l.unsaved = l.unsaved, false
+			if !again {
+				l.saving = nil
+			}
+			l.mu.Unlock()
+		}
+	}()
+}
+
+// Settle waits until the seek index is not being written, at most until a deadline, at which it warns.
+func (l *Loader) Settle(deadline time.Time) {
+	if saving := l.savingNow(); saving != nil {
+		l.await(saving, deadline)
+	}
+}
+
+// savingNow is closed when the save under way is over; nil if there is none.
+func (l *Loader) savingNow() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.saving
+}
+
+// await waits for the end of a save, and reports whether it came in time.
+func (l *Loader) await(saved <-chan struct{}, deadline time.Time) bool {
+	select {
+	case <-saved:
+		return true
+	case <-time.After(time.Until(deadline)):
+		l.warn(fmt.Errorf("%s: the seek index is not saved yet: it is not waited for any longer", l.plan.SeekIndex.Path))
+		return false
 	}
 }
 
@@ -287,14 +349,32 @@ func (l *Loader) check(indices []int64) error {
 	return nil
 }
 
-// Close frees what the loader holds, now or when the last read that was left has returned; leased batches stay readable. All
-// its runs must be closed.
+// Close saves the seek index and frees what the loader holds, now or when the last read that was left has returned; leased
+// batches stay readable. All its runs must be closed. A save that takes longer than SaveWait is left as a read is.
 func (l *Loader) Close() error {
 	if err := l.retire(); err != nil {
 		return err
 	}
-	l.saveSeek(true)
-	l.returned()
+	if !l.saves() {
+		l.returned()
+		return nil
+	}
+	saved := make(chan struct{})
+	go func() {
+		defer close(saved)
+		if saving := l.savingNow(); saving != nil {
+			<-saving
+		}
+		l.save(true)
+		l.returned()
+	}()
+	if !l.await(saved, time.Now().Add(SaveWait)) {
+		leftBehind.Add(1)
+		go func() {
+			<-saved
+			leftBehind.Add(-1)
+		}()
+	}
 	return nil
 }
 
@@ -343,7 +423,20 @@ func (l *Loader) name(b *batch, i int) string {
 	}
 }
 
+// Left is how many reads and saves go on behind Close.
+func (l *Loader) Left() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lingering
+}
+
 func (l *Loader) free() {
+	if l.seek != nil {
+		l.seek.Close()
+	}
+	if l.files != nil {
+		l.files.Close()
+	}
 	for _, w := range l.workers {
 		w.Close()
 	}
@@ -354,12 +447,6 @@ func (l *Loader) free() {
 		for _, v := range p.views {
 			v.store.Close()
 		}
-	}
-	if l.seek != nil {
-		l.seek.Close()
-	}
-	if l.files != nil {
-		l.files.Close()
 	}
 	if l.rows != nil {
 		l.rows.Close()

@@ -410,7 +410,7 @@ func (r *Run) Close() error {
 	r.mu.Unlock()
 	_ = unix.Close(r.events)
 	r.directory.Close()
-	r.loader.saveSeek(false)
+	r.loader.startSaving()
 	r.loader.mu.Lock()
 	r.loader.runs--
 	r.loader.mu.Unlock()

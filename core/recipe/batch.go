@@ -24,7 +24,7 @@ var ErrWire = errors.New("not a batch of recipes")
 //	                               file_bytes (uint64), modified_ns (int64)
 //	images    16 bytes each        source, field, first step, steps
 //	steps     32 bytes each        kind, filter, mode, channels, fill (3), shift (uint8), left, top, right, bottom, width, height
-//	          and behind them      what the kind has more (parameterBytes): factor (float32), matrix (float64), table, number,
+//	          and behind them      what the kind has more (steps.go): factor (float32), matrix (float64), table, number,
 //	                               two radii (float32) and times, weights (2 x TapsMax float32),
 //	                               offset and weights (1 + 5 x 5 float32), factor, rest, colour (uint8) and fused (uint8)
 //	body                           paths, files and tables; the offsets above count from its first byte
@@ -239,19 +239,6 @@ func (b *Batch) check() error {
 	return nil
 }
 
-// planesAfter is how many channels steps leave of an image.
-func planesAfter(planes int, steps []Step) int {
-	for _, s := range steps {
-		switch {
-		case s.Kind == Grayscale || s.Kind == OpenCVGray || s.Kind == Select:
-			planes = int(s.Channels)
-		case s.Kind == TorchColour && s.Colour == TorchGrey:
-			planes = 1
-		}
-	}
-	return planes
-}
-
 // StepsOf are the steps of an image.
 func (b *Batch) StepsOf(i int) []Step {
 	m := b.Images[i]
@@ -298,6 +285,7 @@ func (r row) u32(at int) uint32 {
 	return binary.LittleEndian.Uint32(r[at:])
 }
 
+func (r row) f32(at int) float32 { return math.Float32frombits(r.u32(at)) }
 func (r row) int(at int) int     { return int(r.u32(at)) }
 func (r row) i32(at int) int32   { return int32(r.u32(at)) }
 func (r row) i64(at int) int64   { return int64(r.u32(at)) | int64(r.u32(at+4))<<32 }
@@ -330,28 +318,6 @@ func (r *reader) take(n int) row {
 
 func (r *reader) rows(count, bytes int) row { return r.take(count * bytes) }
 
-// parameterBytes is how much follows a step of a kind.
-func parameterBytes(kind Kind) int {
-	switch kind {
-	case Lookup:
-		return 3 * 256
-	case Brightness, Contrast, Saturation, Sharpness, Patch:
-		return 4
-	case BoxBlur, TorchColour:
-		return 3 * 4
-	case Convolve:
-		return 2 * TapsMax * 4
-	case Stencil:
-		return (1 + 5*5) * 4
-	case Affine:
-		return 6 * 8
-	case Perspective:
-		return 8 * 8
-	default:
-		return 0
-	}
-}
-
 // ReadSteps reads steps from their wire form, as it is in a batch. Tables stay views of data.
 func ReadSteps(data []byte) ([]Step, error) {
 	r := reader{data: data}
@@ -382,39 +348,13 @@ func (r *reader) steps(count int) []Step {
 			Fill: [3]uint8(row[4:7]), Shift: row[7], Left: row.i32(8), Top: row.i32(12), Right: row.i32(16),
 			Bottom: row.i32(20), Width: row.i32(24), Height: row.i32(28),
 		}
-		more := r.take(parameterBytes(s.Kind))
+		if k := s.Kind.row(); k.bytes > 0 {
+			if more := r.take(k.bytes); r.err == nil {
+				k.read(s, more)
+			}
+		}
 		if r.err != nil {
 			return nil
-		}
-		switch s.Kind {
-		case Lookup:
-			s.Table = (*[3 * 256]byte)(more)
-		case Brightness, Contrast, Saturation, Sharpness:
-			s.Factor = math.Float32frombits(more.u32(0))
-		case Patch:
-			s.Number = more.i32(0)
-		case TorchColour:
-			s.Factor, s.Rest = math.Float32frombits(more.u32(0)), math.Float32frombits(more.u32(4))
-			s.Colour, s.Fused = Colour(more[8]), more[9] != 0
-		case BoxBlur:
-			s.Radius = [2]float32{math.Float32frombits(more.u32(0)), math.Float32frombits(more.u32(4))}
-			s.Times = more.u32(8)
-		case Convolve:
-			s.Weights = new([2][TapsMax]float32)
-			for axis := range s.Weights {
-				for k := range s.Weights[axis] {
-					s.Weights[axis][k] = math.Float32frombits(more.u32(4 * (axis*TapsMax + k)))
-				}
-			}
-		case Stencil:
-			s.Factor, s.Weights = math.Float32frombits(more.u32(0)), new([2][TapsMax]float32)
-			for k := range 5 * 5 {
-				s.Weights[0][k] = math.Float32frombits(more.u32(4 + 4*k))
-			}
-		case Affine, Perspective:
-			for k := range len(more) / 8 {
-				s.Matrix[k] = math.Float64frombits(uint64(more.i64(8 * k)))
-			}
 		}
 		if err := s.Check(); err != nil {
 			r.fail("step %d: %v", i, err)

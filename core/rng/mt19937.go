@@ -103,9 +103,6 @@ func (m *MT19937) Uniform(lo, hi float32, fma bool) float32 {
 // Rand draws as torch.rand(1) does: a multiple of 2^-24 in [0, 1).
 func (m *MT19937) Rand() float32 { return float32(m.Uint32()&(1<<24-1)) * 0x1p-24 }
 
-// Rand64 draws as torch.rand(1, dtype=torch.float64) does: a multiple of 2^-53 in [0, 1).
-func (m *MT19937) Rand64() float64 { return float64(m.Uint64()&(1<<53-1)) * 0x1p-53 }
-
 // Randint draws as torch.randint(0, n, (1,)) does. It panics if n is 0, which torch refuses.
 func (m *MT19937) Randint(n uint64) uint64 {
 	if n < randintTwoWords {

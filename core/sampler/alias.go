@@ -1,3 +1,5 @@
+// Package sampler draws indices in ways of goloader's own: with weights, every class as likely, from a mixture of sources.
+// Each is a function of a seed and a draw's number, so any draw can be had again. torch's own samplers are torch's.
 package sampler
 
 import (
@@ -143,18 +145,6 @@ func (a *Alias) Draw(seed uint64, first, step int64, dst []int64) {
 		}
 		dst[i] = int64(at)
 	}
-}
-
-// Shares is how often each index is drawn, as a part of 1.
-func (a *Alias) Shares() []float64 {
-	shares := make([]float64, len(a.cells))
-	each := 1 / float64(len(a.cells))
-	for i, c := range a.cells {
-		own := float64(c.own) / (1 << 32)
-		shares[i] += own * each
-		shares[c.other] += (1 - own) * each
-	}
-	return shares
 }
 
 // Close gives the memory back. Nobody may draw any more.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import time
@@ -10,6 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int32, c_int64
+from functools import cache
 from itertools import repeat, tee
 from typing import Any, Protocol
 
@@ -25,6 +27,9 @@ _left: list[object] = []
 
 # Ctrl-C that arrives just before a wait begins is heard when the wait ends.
 _WAIT_MS = 100
+
+# An exit waits no longer than this for seek indexes that are being written.
+_SETTLE_MS = 5000
 
 
 class Helper(Protocol):
@@ -82,6 +87,8 @@ class Core:
         self._handle = handle.value
         _warn(error)
         _close_with(self, self._lib, self._handle, plan)
+        if plan.seek_index is not None and plan.seek_index.path is not None:
+            _settle_at_exit(self._lib)
 
     def fits(self, plan: Plan) -> bool:
         """True if this core is that plan, Pillow's settings of this moment included."""
@@ -343,6 +350,18 @@ def _close(lib: _native.Library, handle: int, kept: object) -> None:
         _warn(error)
     if status == _native.LEFT:
         _left.append(kept)
+
+
+@cache
+def _settle_at_exit(lib: _native.Library) -> None:
+    """Has the interpreter's exit wait for the seek indexes that runs' ends began to write."""
+    atexit.register(_settle, lib)
+
+
+def _settle(lib: _native.Library) -> None:
+    error = _native.Error()
+    if lib.gl_settle(_SETTLE_MS, byref(error)) == _native.OK:
+        _warn(error)
 
 
 def _warn(error: _native.Error) -> None:

@@ -1,4 +1,4 @@
-"""Steps of a recipe in wire form, as core/recipe reads them (batch.go), and which steps Pillow's calls are."""
+"""Steps of a recipe in wire form, as core/recipe reads them (steps.go), and which steps Pillow's calls are."""
 
 from __future__ import annotations
 
@@ -57,24 +57,36 @@ _NUMBER_MAX = 1e30  # of a matrix: far from what is not finite
 # Behind it comes what some kinds have more.
 _STEP = struct.Struct("<4B4B6i")
 
+# Kinds of step, in the order of core/recipe/steps.go.
+(
+    _CROP, _RESIZE, _HORIZONTAL_FLIP, _VERTICAL_FLIP, _PAD, _GRAYSCALE, _OPENCV_GRAY, _LOOKUP, _BRIGHTNESS,
+    _CONTRAST, _SATURATION, _SHARPNESS, _HUE, _AUTOCONTRAST, _EQUALIZE, _AFFINE, _PERSPECTIVE, _ROTATE_90,
+    _SELECT, _PATCH, _BOX_BLUR, _CONVOLVE, _STENCIL, _OPENCV_TO_HSV, _OPENCV_FROM_HSV, _TORCH_COLOUR,
+) = range(26)  # fmt: skip
 
 # Bytes that kinds have more.
-_MORE = {7: 768, 8: 4, 9: 4, 10: 4, 11: 4, 15: 48, 16: 64, 19: 4, 20: 12, 21: 248, 22: 104, 25: 12}
+_MORE = {
+    _LOOKUP: 768, _BRIGHTNESS: 4, _CONTRAST: 4, _SATURATION: 4, _SHARPNESS: 4, _AFFINE: 48, _PERSPECTIVE: 64,
+    _PATCH: 4, _BOX_BLUR: 12, _CONVOLVE: 248, _STENCIL: 104, _TORCH_COLOUR: 12,
+}  # fmt: skip
 # Behaviours of other libraries (goloader.selfcheck) that a step stands for, by its kind; or by its kind and filter.
 _NEEDS: dict[Any, str] = {
-    0: "pillow.crop", 2: "pillow.transpose", 3: "pillow.transpose", 4: "pillow.expand", 5: "pillow.luma",
-    6: "opencv.grey", 8: "pillow.brightness", 9: "pillow.contrast pillow.luma", 10: "pillow.saturation",
-    11: "pillow.sharpness", 12: "pillow.hue", 13: "pillow.autocontrast", 14: "pillow.equalize",
-    17: "pillow.transpose", 20: "pillow.blur", 21: "torch.convolve", 22: "pillow.kernel", 23: "opencv.to_hsv",
-    24: "opencv.from_hsv",
-    (1, 0): "pillow.resize.nearest", (1, 1): "pillow.resize.lanczos", (1, 2): "pillow.resize.bilinear",
-    (1, 3): "pillow.resize.bicubic", (1, 4): "pillow.resize.box", (1, 5): "pillow.resize.hamming",
-    (1, 16): "torchvision.resize.bilinear", (1, 17): "torchvision.resize.bicubic", (1, 18): "torch.resize.nearest",
-    (1, 32): "opencv.resize.nearest", (1, 33): "opencv.resize.linear", (1, 34): "opencv.resize.area",
-    (15, 0): "pillow.affine.nearest", (15, 2): "pillow.affine.bilinear", (15, 3): "pillow.affine.bicubic",
-    (15, 32): "opencv.warp.nearest", (15, 33): "opencv.warp.linear",
-    (16, 0): "pillow.perspective.nearest", (16, 2): "pillow.perspective.bilinear",
-    (16, 3): "pillow.perspective.bicubic",
+    _CROP: "pillow.crop", _HORIZONTAL_FLIP: "pillow.transpose", _VERTICAL_FLIP: "pillow.transpose",
+    _PAD: "pillow.expand", _GRAYSCALE: "pillow.luma", _OPENCV_GRAY: "opencv.grey", _BRIGHTNESS: "pillow.brightness",
+    _CONTRAST: "pillow.contrast pillow.luma", _SATURATION: "pillow.saturation", _SHARPNESS: "pillow.sharpness",
+    _HUE: "pillow.hue", _AUTOCONTRAST: "pillow.autocontrast", _EQUALIZE: "pillow.equalize",
+    _ROTATE_90: "pillow.transpose", _BOX_BLUR: "pillow.blur", _CONVOLVE: "torch.convolve",
+    _STENCIL: "pillow.kernel", _OPENCV_TO_HSV: "opencv.to_hsv", _OPENCV_FROM_HSV: "opencv.from_hsv",
+    (_RESIZE, 0): "pillow.resize.nearest", (_RESIZE, 1): "pillow.resize.lanczos",
+    (_RESIZE, 2): "pillow.resize.bilinear", (_RESIZE, 3): "pillow.resize.bicubic",
+    (_RESIZE, 4): "pillow.resize.box", (_RESIZE, 5): "pillow.resize.hamming",
+    (_RESIZE, 16): "torchvision.resize.bilinear", (_RESIZE, 17): "torchvision.resize.bicubic",
+    (_RESIZE, 18): "torch.resize.nearest", (_RESIZE, 32): "opencv.resize.nearest",
+    (_RESIZE, 33): "opencv.resize.linear", (_RESIZE, 34): "opencv.resize.area",
+    (_AFFINE, 0): "pillow.affine.nearest", (_AFFINE, 2): "pillow.affine.bilinear",
+    (_AFFINE, 3): "pillow.affine.bicubic", (_AFFINE, 32): "opencv.warp.nearest",
+    (_AFFINE, 33): "opencv.warp.linear", (_PERSPECTIVE, 0): "pillow.perspective.nearest",
+    (_PERSPECTIVE, 2): "pillow.perspective.bilinear", (_PERSPECTIVE, 3): "pillow.perspective.bicubic",
 }  # fmt: skip
 
 
@@ -91,22 +103,22 @@ def needs(steps: bytes) -> tuple[str, ...]:
 
 def crop(left: int, top: int, width: int, height: int) -> bytes:
     """Keeps a rectangle that lies inside the image."""
-    return _STEP.pack(0, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)
+    return _STEP.pack(_CROP, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)
 
 
 def resize(width: int, height: int, resample: int) -> bytes:
     """Resamples by Pillow's filter number."""
-    return _STEP.pack(1, resample, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, width, height)
+    return _STEP.pack(_RESIZE, resample, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, width, height)
 
 
 def flip_horizontal() -> bytes:
     """Mirrors left and right."""
-    return _STEP.pack(2, *(0,) * 13)
+    return _STEP.pack(_HORIZONTAL_FLIP, *(0,) * 13)
 
 
 def flip_vertical() -> bytes:
     """Mirrors top and bottom."""
-    return _STEP.pack(3, *(0,) * 13)
+    return _STEP.pack(_VERTICAL_FLIP, *(0,) * 13)
 
 
 _PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
@@ -115,17 +127,17 @@ _PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
 def pad(left: int, top: int, right: int, bottom: int, mode: str, fill: tuple[int, ...] = (0,)) -> bytes:
     """Adds a border; mode is torchvision's, fill a byte a channel or one for all."""
     red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
-    return _STEP.pack(4, 0, _PAD_MODES[mode], 0, red, green, blue, 0, left, top, right, bottom, 0, 0)
+    return _STEP.pack(_PAD, 0, _PAD_MODES[mode], 0, red, green, blue, 0, left, top, right, bottom, 0, 0)
 
 
 def grayscale(channels: int) -> bytes:
     """Luma, as 1 channel or 3 equal ones."""
-    return _STEP.pack(5, 0, 0, channels, *(0,) * 10)
+    return _STEP.pack(_GRAYSCALE, 0, 0, channels, *(0,) * 10)
 
 
 def lookup(table: bytes) -> bytes:
     """Replaces each byte; a row of 256 for each of 3 channels, or one for all."""
-    return _STEP.pack(7, *(0,) * 13) + (table if len(table) == 768 else 3 * table)
+    return _STEP.pack(_LOOKUP, *(0,) * 13) + (table if len(table) == 768 else 3 * table)
 
 
 def _blend(kind: int, factor: float) -> bytes:
@@ -134,42 +146,42 @@ def _blend(kind: int, factor: float) -> bytes:
 
 def brightness(factor: float) -> bytes:
     """ImageEnhance.Brightness."""
-    return _blend(8, factor)
+    return _blend(_BRIGHTNESS, factor)
 
 
 def contrast(factor: float) -> bytes:
     """ImageEnhance.Contrast."""
-    return _blend(9, factor)
+    return _blend(_CONTRAST, factor)
 
 
 def saturation(factor: float) -> bytes:
     """ImageEnhance.Color."""
-    return _blend(10, factor)
+    return _blend(_SATURATION, factor)
 
 
 def sharpness(factor: float) -> bytes:
     """ImageEnhance.Sharpness."""
-    return _blend(11, factor)
+    return _blend(_SHARPNESS, factor)
 
 
 def hue(shift: int) -> bytes:
     """Adds to H of Pillow's HSV, modulo 256."""
-    return _STEP.pack(12, 0, 0, 0, 0, 0, 0, shift, *(0,) * 6)
+    return _STEP.pack(_HUE, 0, 0, 0, 0, 0, 0, shift, *(0,) * 6)
 
 
 def autocontrast() -> bytes:
     """ImageOps.autocontrast."""
-    return _STEP.pack(13, *(0,) * 13)
+    return _STEP.pack(_AUTOCONTRAST, *(0,) * 13)
 
 
 def equalize() -> bytes:
     """ImageOps.equalize."""
-    return _STEP.pack(14, *(0,) * 13)
+    return _STEP.pack(_EQUALIZE, *(0,) * 13)
 
 
 def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[int, ...]) -> bytes:
     """Image.transform by 6 numbers (AFFINE) or 8 (PERSPECTIVE); fill a byte a channel or one for all."""
-    kind = 15 if len(matrix) == 6 else 16
+    kind = _AFFINE if len(matrix) == 6 else _PERSPECTIVE
     red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
     return _STEP.pack(kind, resample, 0, 0, red, green, blue, 0, 0, 0, 0, 0, *size) + struct.pack(
         f"<{len(matrix)}d", *matrix
@@ -178,7 +190,7 @@ def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[in
 
 def rotate_90() -> bytes:
     """A quarter turn, counter-clockwise."""
-    return _STEP.pack(17, *(0,) * 13)
+    return _STEP.pack(_ROTATE_90, *(0,) * 13)
 
 
 def transpose() -> tuple[bytes, ...]:
@@ -188,41 +200,41 @@ def transpose() -> tuple[bytes, ...]:
 
 def opencv_gray(channels: int) -> bytes:
     """OpenCV's luma of RGB, as 1 channel or 3 equal ones."""
-    return _STEP.pack(6, 0, 0, channels, *(0,) * 10)
+    return _STEP.pack(_OPENCV_GRAY, 0, 0, channels, *(0,) * 10)
 
 
 def opencv_affine(matrix: Sequence[float], linear: bool, size: Size, mode: str, fill: tuple[int, ...]) -> bytes:
     """cv2.warpAffine by 6 numbers that lead from output to input; mode and fill as for pad."""
     red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
     return _STEP.pack(
-        15, 33 if linear else 32, _PAD_MODES[mode], 0, red, green, blue, 0, 0, 0, 0, 0, *size
+        _AFFINE, 33 if linear else 32, _PAD_MODES[mode], 0, red, green, blue, 0, 0, 0, 0, 0, *size
     ) + struct.pack("<6d", *matrix)
 
 
 def opencv_to_hsv() -> bytes:
     """cv2.cvtColor from RGB to HSV."""
-    return _STEP.pack(23, *(0,) * 13)
+    return _STEP.pack(_OPENCV_TO_HSV, *(0,) * 13)
 
 
 def opencv_from_hsv() -> bytes:
     """cv2.cvtColor from HSV to RGB."""
-    return _STEP.pack(24, *(0,) * 13)
+    return _STEP.pack(_OPENCV_FROM_HSV, *(0,) * 13)
 
 
 def select(channels: tuple[int, ...]) -> bytes:
     """Keeps 1 channel or 3, in an order of their own."""
     one, two, three = channels if len(channels) == 3 else (*channels, 0, 0)
-    return _STEP.pack(18, 0, 0, len(channels), one, two, three, 0, *(0,) * 6)
+    return _STEP.pack(_SELECT, 0, 0, len(channels), one, two, three, 0, *(0,) * 6)
 
 
 def box_blur(radius: tuple[float, float], times: int) -> bytes:
     """ImageFilter.BoxBlur with two radii, `times` times across and then down."""
-    return _STEP.pack(20, *(0,) * 13) + struct.pack("<2fI", *radius, times)
+    return _STEP.pack(_BOX_BLUR, *(0,) * 13) + struct.pack("<2fI", *radius, times)
 
 
 def patch(left: int, top: int, width: int, height: int, number: int) -> bytes:
     """A rectangle of the finished sample that goes by another of its tables; behind all other steps."""
-    return _STEP.pack(19, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height) + struct.pack("<I", number)
+    return _STEP.pack(_PATCH, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height) + struct.pack("<I", number)
 
 
 TAPS_MAX = 31  # core/recipe.TapsMax
@@ -231,13 +243,14 @@ TAPS_MAX = 31  # core/recipe.TapsMax
 def convolve(across: Sequence[float], down: Sequence[float]) -> bytes:
     """A sum of weighted pixels, in float32: at most TAPS_MAX weights from 0 to 1 each way, an odd number."""
     row, column = ((*weights, *(0.0,) * (TAPS_MAX - len(weights))) for weights in (across, down))
-    return _STEP.pack(21, *(0,) * 11, len(across), len(down)) + struct.pack(f"<{2 * TAPS_MAX}f", *row, *column)
+    return _STEP.pack(_CONVOLVE, *(0,) * 11, len(across), len(down)) + struct.pack(f"<{2 * TAPS_MAX}f", *row, *column)
 
 
 def stencil(weights: Sequence[float], offset: float) -> bytes:
     """ImageFilter.Kernel of 3 x 3 or 5 x 5 weights, row by row."""
     side = 3 if len(weights) == 9 else 5
-    return _STEP.pack(22, *(0,) * 11, side, side) + struct.pack("<26f", offset, *weights, *(0.0,) * (25 - len(weights)))
+    more = struct.pack("<26f", offset, *weights, *(0.0,) * (25 - len(weights)))
+    return _STEP.pack(_STENCIL, *(0,) * 11, side, side) + more
 
 
 _TORCH_COLOURS = ("grey", "contrast", "saturation", "sharpness", "hue", "autocontrast")
@@ -249,7 +262,8 @@ def torch_colour(name: str, fused: bool, factor: float = 0.0, rest: float = 0.0)
     factor, rest  shares of the image and of what it is blended with; what is added to the hue
     fused         torch adds a multiple with one rounding
     """
-    return _STEP.pack(25, *(0,) * 13) + struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
+    more = struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
+    return _STEP.pack(_TORCH_COLOUR, *(0,) * 13) + more
 
 
 _HALF_TURN = (flip_horizontal(), flip_vertical())

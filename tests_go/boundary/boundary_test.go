@@ -25,7 +25,6 @@ import (
 
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
-	"github.com/goloader/goloader/core/sampler"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -313,7 +312,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	for _, name := range []string{
 		"gl_open", "gl_start", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
-		"gl_reset", "gl_close", "gl_close", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_reset", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
 	} {
 		line := take(&lines)
@@ -342,8 +341,9 @@ func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
 	require.Equal(t, "state: 0 seed 7", take(&lines))
 	require.Equal(t, "sequence: 0", take(&lines), "reset begins to count anew")
 	require.Contains(t, take(&lines), ": unreadable: 1 bytes at byte 4 wanted, but the file has 2", "it was cut")
-	mt := rng.New(42)
-	require.Equal(t, "permutation: "+strings.Trim(fmt.Sprint(sampler.Permutation(&mt, 5)), "[]"), take(&lines))
+	mt, order := rng.New(42), make([]int64, 5)
+	mt.Permute(order)
+	require.Equal(t, "permutation: "+strings.Trim(fmt.Sprint(order), "[]"), take(&lines))
 	mt = rng.New(42)
 	require.Equal(t, fmt.Sprintf("seeds: %d skipped 1", mt.Random63()), take(&lines))
 	requireNothingLives(t, take(&lines))

@@ -113,7 +113,7 @@ func TestStepsThatCannotBeAreErrors(t *testing.T) {
 	}{
 		"no image":         {recipe.Size{}, crop, "0x0"},
 		"crop too far":     {photo, recipe.Step{Kind: recipe.Crop, Left: 201, Width: 300, Height: 1}, "leaves the image"},
-		"crop overflowing": {photo, recipe.Step{Kind: recipe.Crop, Left: 1<<31 - 1, Width: 1<<31 - 1, Height: 1}, "leaves the image"},
+		"crop overflowing": {photo, recipe.Step{Kind: recipe.Crop, Left: 1<<31 - 1, Width: op.PixelsMax, Height: 1}, "leaves the image"},
 		"crop before":      {photo, recipe.Step{Kind: recipe.Crop, Left: -1, Width: 3, Height: 1}, "leaves the image"},
 		"empty crop":       {photo, recipe.Step{Kind: recipe.Crop}, "0x0"},
 		"empty resize":     {photo, recipe.Step{Kind: recipe.Resize, Width: 3}, "3x0"},

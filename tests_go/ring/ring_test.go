@@ -2,6 +2,7 @@ package ring_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -117,6 +118,51 @@ func TestARingKeepsAsManyIdleSlotsAsAreExpectedInUse(t *testing.T) {
 		for _, slot := range used {
 			ring.Discard(slot)
 		}
+	}
+}
+
+func TestLookingForAnIdleSlotNeverCallsC(t *testing.T) {
+	r := newRing(t)
+	var held []ring.Slot
+	for range 50 {
+		slot := acquire(t, r, 1000)
+		ring.Lease(slot)
+		held = append(held, slot)
+	}
+	ring.Discard(acquire(t, r, 1000))
+	before := runtime.NumCgoCall()
+	for range 100 {
+		slot, err := r.Acquire(1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ring.Discard(slot)
+	}
+	require.Less(t, runtime.NumCgoCall()-before, int64(100), "a few may be the test's own")
+	for _, slot := range held {
+		slot.Release()
+	}
+}
+
+func BenchmarkAcquire(b *testing.B) {
+	for _, held := range []int{0, 20, 1000} {
+		b.Run(fmt.Sprintf("held=%d", held), func(b *testing.B) {
+			r := ring.New(idleMax)
+			defer r.Close()
+			for range held {
+				slot, err := r.Acquire(64)
+				require.NoError(b, err)
+				ring.Lease(slot)
+				defer slot.Release()
+			}
+			for b.Loop() {
+				slot, err := r.Acquire(64)
+				if err != nil {
+					b.Fatal(err)
+				}
+				ring.Discard(slot)
+			}
+		})
 	}
 }
 

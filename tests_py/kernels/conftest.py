@@ -18,7 +18,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = os.environ.get("CC") or shutil.which("cc") or pytest.skip("no C compiler")
     library = tmp_path_factory.mktemp("op") / "op.so"
     sources = [str(path) for path in sorted(OP.glob("*.c"))]
-    subprocess.run([compiler, "-O2", "-fPIC", "-shared", "-o", str(library), *sources, "-lm"], check=True)
+    # A sum or product of signed numbers that overflows ends the process.
+    checked = ["-fsanitize=signed-integer-overflow", "-fsanitize-undefined-trap-on-error"]
+    subprocess.run([compiler, "-O2", *checked, "-fPIC", "-shared", "-o", str(library), *sources, "-lm"], check=True)
     return library
 
 

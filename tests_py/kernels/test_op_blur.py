@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import mmap
+import os
 import struct
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -51,6 +54,51 @@ def test_blurs_of_any_radius_equal_pillow(worker: Worker, radius: float) -> None
     for width, height in ((1, 1), (1, 90), (70, 1), (2, 3), (64, 65), (300, 17)):
         for kind in (ImageFilter.GaussianBlur, ImageFilter.BoxBlur):
             check(worker, noise(rng, width, height), kind(radius))
+
+
+class Box(ctypes.Structure):
+    _fields_ = [("radius", ctypes.c_int32), ("inner", ctypes.c_uint32), ("outer", ctypes.c_uint32)]
+
+
+@pytest.fixture
+def one_mebibyte_many_times() -> Iterator[Callable[[int], int]]:
+    """Gives addresses where so many mebibytes are all the same one, with nothing for as far before and behind them."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype, libc.mmap.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.c_size_t] * 2 + [ctypes.c_int] * 3 + [ctypes.c_long],
+    )
+    libc.munmap.argtypes = [ctypes.c_size_t] * 2
+    private, shared, fixed, no_reserve = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.MAP_SHARED, 0x10, 0x4000
+    mapped = []
+
+    def give(times: int) -> int:
+        start = libc.mmap(0, 3 * times << 20, 0, private | no_reserve, -1, 0)
+        assert start, os.strerror(ctypes.get_errno())
+        mapped.append((start, 3 * times << 20))
+        memory = os.memfd_create("mebibyte")
+        os.ftruncate(memory, 1 << 20)
+        for at in range(start + (times << 20), start + (2 * times << 20), 1 << 20):
+            assert libc.mmap(at, 1 << 20, mmap.PROT_READ | mmap.PROT_WRITE, shared | fixed, memory, 0) == at
+        os.close(memory)
+        return start + (times << 20)
+
+    yield give
+    for room in mapped:
+        libc.munmap(*room)
+
+
+def test_lines_side_by_side_may_have_more_than_2_31_bytes(
+    worker: Worker, one_mebibyte_many_times: Callable[[int], int]
+) -> None:
+    times = (1 << 11) + 2
+    src, dst = one_mebibyte_many_times(times), one_mebibyte_many_times(times)
+    ctypes.memset(src, 7, 1 << 20)
+    blur = ctypes.CFUNCTYPE(None, ctypes.POINTER(Box), ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)(
+        worker.kernel("blur")
+    )
+    blur(Box(radius=1, inner=(1 << 24) // 3, outer=0), src, (times << 20) // 64, dst)
+    assert ctypes.string_at(dst, 1 << 20) == b"\x07" * (1 << 20)
 
 
 KERNELS = (

@@ -6,6 +6,7 @@ This is about geometry, grey and the store; test_op_colour.py and test_op_transf
 from __future__ import annotations
 
 import ctypes
+import functools
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from op_library import (
     RESAMPLE,
     SHARPNESS,
     VERTICAL,
+    Bytes,
     Job,
     Pass,
     Store,
@@ -230,3 +232,23 @@ def test_a_job_that_contradicts_itself_is_refused_before_anything_is_touched(wor
             job.passes[i] = one
         worker.library.gl_worker_run(worker.handle, ctypes.byref(job), 1, None)
         assert job.status == BAD_JOB and job.why, [p.kind for p in passes]
+
+
+WIDE, WIDER = 2**25 + 6, 2**25 + 70
+
+
+@functools.cache
+def wide_row_of_pillow(resampling: Image.Resampling) -> Bytes:
+    row = Image.fromarray(np.full((1, WIDE), 200, np.uint8))
+    return np.asarray(row.resize((WIDER, 1), resampling))[:, -1:].copy()
+
+
+@pytest.mark.parametrize("resampling", [Image.Resampling.BOX, Image.Resampling.BILINEAR])
+def test_the_end_of_a_row_whose_width_float32_rounds_up_equals_pillow(
+    worker: Worker, resampling: Image.Resampling
+) -> None:
+    """The last output lies so far behind the row's end that less than no pixels go into it."""
+    out = Window(WIDER - 1, 0, 1, 1)
+    one = resample(Window(0, 0, WIDE, 1), WIDER, 1, resampling, out)
+    got = worker.run(np.full((1, WIDE), 200, np.uint8), [one], (1, 1), identity(1))
+    assert np.array_equal(got[0], wide_row_of_pillow(resampling))

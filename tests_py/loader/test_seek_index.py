@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
-from goloader import DataLoader, NumpyLoader, SeekIndex
+from goloader import DataLoader, NumpyLoader, SeekIndex, _core, _native
 from goloader import transforms as T
 from goloader.doors import choice as _doors
 from goloader.doors.recipe import door, hooks
@@ -134,6 +136,7 @@ def test_an_index_is_saved_and_read_by_the_next_loader(folder: Path, tmp_path: P
     path = tmp_path / "cache" / "photos.seek"
     first = loader(folder, seek_index=SeekIndex(path=path))
     want = list(epochs(first))
+    _core._settle(_native.library())
     assert path.exists()
     second = loader(folder, seek_index=SeekIndex(path=str(path)))
     assert all(map(torch.equal, epochs(second), want))
@@ -146,6 +149,7 @@ def test_an_index_is_saved_and_read_by_the_next_loader(folder: Path, tmp_path: P
 def test_a_damaged_index_is_ignored_with_a_warning(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "photos.seek"
     want = list(epochs(loader(folder, seek_index=SeekIndex(path=path))))
+    _core._settle(_native.library())
     saved = bytearray(path.read_bytes())
     saved[len(saved) // 2] ^= 1
     path.write_bytes(saved)
@@ -154,6 +158,7 @@ def test_a_damaged_index_is_ignored_with_a_warning(folder: Path, tmp_path: Path)
         got = list(epochs(ours))
     assert all(map(torch.equal, got, want))
     assert stats(ours)["seek_hits"] == 2 * FILES
+    _core._settle(_native.library())
     assert list(epochs(loader(folder, seek_index=SeekIndex(path=path)), 1))  # it was replaced: no warning
 
 
@@ -164,9 +169,36 @@ def test_an_index_that_cannot_be_written_is_a_warning(folder: Path, tmp_path: Pa
     with pytest.warns(RuntimeWarning, match="seek index is not saved"):
         assert len(list(epochs(ours, 1))) == 1
         gc.collect()
+        _core._settle(_native.library())
     with pytest.warns(RuntimeWarning, match="seek index is not saved"):
         del ours
         gc.collect()
+
+
+AT_EXIT = """
+import sys, torch
+from torchvision import datasets, transforms
+from goloader import DataLoader, SeekIndex
+crops = transforms.Compose([transforms.RandomResizedCrop(32), transforms.ToTensor()])
+dataset = datasets.ImageFolder(sys.argv[1], crops)
+loader = DataLoader(dataset, batch_size=4, num_workers=1, seek_index=SeekIndex(path=sys.argv[2]))
+for _ in loader:
+    pass
+"""
+
+
+def test_an_exit_waits_for_the_index_and_says_what_could_not_be_written(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, warned in (("index", False), ("file/index", True)):
+        run = subprocess.run(
+            [sys.executable, "-c", AT_EXIT, str(folder), str(tmp_path / name)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ("the seek index is not saved" in run.stderr) == warned, run.stderr
+        assert (tmp_path / name).exists() != warned
+    assert {path.name for path in tmp_path.iterdir()} == {"photos", "file", "index"}
 
 
 def test_arguments_are_checked_when_the_loader_is_made(folder: Path, tmp_path: Path) -> None:

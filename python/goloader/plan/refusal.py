@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-__all__ = ["Refusal", "RefusalError"]
+__all__ = ["Refusal", "RefusalError", "granted", "refuses"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,3 +36,19 @@ class RefusalError(Exception):
     def __init__(self, stage: str, what: str, why: str, code: str = "") -> None:
         super().__init__(f"{what}: {why}")
         self.refusal = Refusal(stage, what, why, code)
+
+
+def granted(answer: T | Refusal) -> T:
+    """An answer that is no refusal. Raises RefusalError for one."""
+    if isinstance(answer, Refusal):
+        raise RefusalError(answer.stage, answer.what, answer.why, answer.code)
+    return answer
+
+
+def refuses(check: Callable[..., object], *arguments: Any) -> bool:
+    """Whether a check raises RefusalError."""
+    try:
+        check(*arguments)
+    except RefusalError:
+        return True
+    return False

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .. import transforms as T
 from .lowered import Lowered, Target
-from .refusal import Refusal, RefusalError
+from .refusal import RefusalError, granted
 from .tables import Table, as_pil, run_tail
 from .transforms import Form, Lowering, fill_of, lower, read
 
@@ -44,10 +44,7 @@ def lower_together(transforms: Any, kind: Kind, mode: str) -> Lowered:
 
 
 def _lowered(transform: Any, form: Form) -> Lowered:
-    lowered = lower(transform, form)
-    if isinstance(lowered, Refusal):
-        raise RefusalError(lowered.stage, lowered.what, lowered.why, lowered.code)
-    return lowered
+    return granted(lower(transform, form))
 
 
 def _paired(image: Lowered, target: Lowered, kind: Kind, mode: str, *, together: bool) -> Lowered:

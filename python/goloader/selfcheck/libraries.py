@@ -94,9 +94,7 @@ def _tables() -> int:
 def _processor() -> int:
     try:
         with open("/proc/cpuinfo") as file:
-            lines = [
-                line for line in file.read(1 << 14).splitlines() if line.startswith(("flags", "Features", "model"))
-            ]
+            lines = [line for line in file.read(1 << 14).splitlines() if line.startswith(_ABOUT_PROCESSORS)]
     except OSError:
         lines = []
     settings = sorted(item for item in os.environ.items() if item[0].startswith(_SETTINGS))

@@ -340,6 +340,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_reset(run, &error));
     SAY(gl_close(run, &error));
     SAY(gl_close(loader, &error));
+    SAY(gl_settle(0, &error));
     SAY(gl_stats(loader, json, sizeof json, &error));
     SAY(gl_live(json, sizeof json, &error));
     SAY(gl_permutation(1, numbers, 1, &error));

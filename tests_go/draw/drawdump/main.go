@@ -36,11 +36,10 @@ type drawn struct {
 }
 
 type reply struct {
-	Draws    []drawn   `json:"draws"`
-	State    []byte    `json:"state"`
-	Random   bool      `json:"random"`
-	StepsMax int       `json:"steps_max"`
-	Out      *[2]int32 `json:"out"`
+	Draws    []drawn `json:"draws"`
+	State    []byte  `json:"state"`
+	Random   bool    `json:"random"`
+	StepsMax int     `json:"steps_max"`
 }
 
 func main() {
@@ -82,9 +81,6 @@ func run(q request, in *json.Decoder, out *json.Encoder) (*reply, error) {
 	}
 	source := &draw.Source{MT: &mt, Exp: &draw.Answers{}}
 	r := &reply{Random: program.Random(), StepsMax: program.StepsMax(), State: make([]byte, rng.TorchStateBytes)}
-	if size, ok := program.OutSize(); ok {
-		r.Out = &[2]int32{size.Width, size.Height}
-	}
 	for _, size := range q.Sizes {
 		d, err := one(program, recipe.Size{Width: size[0], Height: size[1]}, source, in, out)
 		if err != nil {

@@ -50,18 +50,19 @@ def _alone() -> Iterator[None]:
         worker._worker_info = info
 
 
+def is_plain(tensor: torch.Tensor) -> bool:
+    """True for a tensor on the CPU whose storage, strides and dtype are all there is to it."""
+    return (
+        tensor.layout is torch.strided
+        and tensor.device.type == "cpu"
+        and not (tensor.is_quantized or tensor.is_nested or tensor.is_conj() or tensor.is_neg())
+    )
+
+
 def _alike(batch: Sequence[Any]) -> bool:
     """True for plain tensors of one shape and dtype: whatever else there is, and every error, is torch's."""
     first = batch[0]
-    if (
-        type(first) is not torch.Tensor
-        or first.layout is not torch.strided
-        or first.device.type != "cpu"
-        or first.is_quantized
-        or first.is_nested
-        or first.is_conj()
-        or first.is_neg()
-    ):
+    if type(first) is not torch.Tensor or not is_plain(first):
         return False
     shape, dtype = first.shape, first.dtype
     return all(

@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...adapters.torch import pin_memory
+from .collate import is_plain
 from .slots import Slot, Slots
 
 # What is smaller travels inside the pickle: a slot costs two system calls' time, and whole pages.
@@ -180,15 +181,7 @@ class _Pickler(ForkingPickler):
         return NotImplemented
 
     def _tensor(self, tensor: torch.Tensor) -> Any:
-        if (
-            tensor.requires_grad
-            or tensor.layout is not torch.strided
-            or tensor.device.type != "cpu"
-            or tensor.is_quantized
-            or tensor.is_nested
-            or tensor.is_conj()
-            or tensor.is_neg()
-        ):
+        if tensor.requires_grad or not is_plain(tensor):
             self._note(tensor)
             return NotImplemented
         storage = tensor.untyped_storage()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...arrays import ArrayDataset, FileArray, RaggedArray
 from ...arrays.file_array import DTYPES
-from ..refusal import RefusalError
+from ..refusal import RefusalError, refuses
 from ..rows import DIMENSIONS_MAX, Array
 from .tensors import NAMES, Tensor
 from .tree import Column, Indices, Node, check_class
@@ -42,11 +42,8 @@ class Rows(Node):
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset or dataset.fields is not self._given or dataset.names is not self._names:
             return False
-        if at is None:
-            try:
-                _check(dataset)
-            except RefusalError:
-                return False
+        if at is None and refuses(_check, dataset):
+            return False
         return all(map(_Piece.unchanged, self._pieces, dataset.fields))
 
 

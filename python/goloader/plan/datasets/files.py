@@ -14,7 +14,7 @@ from .. import look
 from ..calls import check_calls
 from ..lowered import Lowered
 from ..paths import Files
-from ..refusal import Refusal, RefusalError
+from ..refusal import RefusalError, granted
 from ..transforms import is_original
 from ..transforms import lower as lower_transform
 from .known import Known, nearest
@@ -144,9 +144,7 @@ def lower_of_mode(transform: Any, mode: str) -> Lowered:
     Raises RefusalError.
     """
     check_calls("Image.open", ((sys.modules["PIL.Image"], "open"),), (sys.modules["PIL.Image"].Image,), ("convert",))
-    lowered = lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode])
-    if isinstance(lowered, Refusal):
-        raise RefusalError(lowered.stage, lowered.what, lowered.why, lowered.code)
+    lowered = granted(lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode]))
     return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
 
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..lowered import Lowered
-from ..refusal import Refusal, RefusalError
+from ..refusal import RefusalError, granted, refuses
 from ..rows import Array, Pixels
 from ..transforms import lower as lower_transform
 from .known import Known, nearest
@@ -115,9 +115,7 @@ class Pictures(Node):
         self._check()
         self._images = _images(dataset, kind)
         pixels = self._images.pixels
-        lowered = lower_transform(dataset.transform, pixels.channels)
-        if isinstance(lowered, Refusal):
-            raise RefusalError(lowered.stage, lowered.what, lowered.why, lowered.code)
+        lowered = granted(lower_transform(dataset.transform, pixels.channels))
         targets = getattr(dataset, kind.targets)
         self._given = copied(targets)
         labels = kind.read(targets)
@@ -142,11 +140,7 @@ class Pictures(Node):
             raise RefusalError("source", name_of(dataset), "its labels are whole rows of a table", "LABELS")
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset:
-            return False
-        try:
-            self._check()
-        except RefusalError:
+        if dataset is not self.dataset or refuses(self._check):
             return False
         targets = getattr(dataset, self._kind.targets)
         return (

@@ -8,7 +8,7 @@ import torch
 from torch.utils.data import TensorDataset
 
 from ..look import has
-from ..refusal import RefusalError
+from ..refusal import RefusalError, refuses
 from ..rows import DIMENSIONS_MAX, Array
 from .tree import Column, Indices, Node, check_class
 
@@ -101,11 +101,8 @@ class Tensors(Node):
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset or dataset.tensors is not self.given or has(dataset, "__getitems__"):
             return False
-        if at is None:
-            try:
-                _check(dataset)
-            except RefusalError:
-                return False
+        if at is None and refuses(_check, dataset):
+            return False
         return len(self.given) == len(self.tensors) and all(
             ours.unchanged(theirs) for ours, theirs in zip(self.tensors, self.given, strict=True)
         )

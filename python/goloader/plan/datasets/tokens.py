@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...arrays import FileArray, TokenDataset
 from ...arrays.tokens import inner
-from ..refusal import RefusalError
+from ..refusal import RefusalError, refuses
 from ..row_layouts import DocumentRows, RowLayout
 from ..rows import Array
 from .cuts import Cut
@@ -51,12 +51,7 @@ class Tokens(Node):
             one is not other for one, other in zip(_attributes(dataset), self._given, strict=True)
         ):
             return False
-        if at is None:
-            try:
-                _check(dataset)
-            except RefusalError:
-                return False
-        return True
+        return at is not None or not refuses(_check, dataset)
 
 
 def _attributes(dataset: Any) -> tuple[Any, ...]:

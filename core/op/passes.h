@@ -1,0 +1,160 @@
+/* passes.h: the table of passes, and the numbers of one.  All else is made of it: the enum that op.go takes its constants
+ * from, what run.c calls to check and to begin a pass, the struct, and the places of its fields that op.go compares with
+ * its own. */
+#ifndef GOLOADER_PASSES_H
+#define GOLOADER_PASSES_H
+
+#include <stddef.h>
+
+#include "../decode/decoder.h"
+#include "convolve.h"
+
+/* A row a pass: its kind, the function that checks one, and the function that begins one (stage.h). */
+#define GL_PASSES(ROW)                                                                                                 \
+    ROW(RESAMPLE, gl_resample_check, gl_resample_begin)                                                                \
+    ROW(PAD, gl_pad_check, gl_pad_begin)                                                                               \
+    ROW(GREY, gl_grey_check, gl_grey_begin)                                                                            \
+    ROW(LOOKUP, gl_any_check, gl_lookup_begin)                                                                         \
+    ROW(CONTRAST, gl_factor_check, gl_contrast_begin)                                                                  \
+    ROW(SATURATION, gl_factor_check, gl_saturation_begin)                                                              \
+    ROW(SHARPNESS, gl_factor_check, gl_sharpness_begin)                                                                \
+    ROW(HUE, gl_hue_check, gl_hue_begin)                                                                               \
+    ROW(AUTOCONTRAST, gl_any_check, gl_autocontrast_begin)                                                             \
+    ROW(EQUALIZE, gl_any_check, gl_equalize_begin)                                                                     \
+    ROW(AFFINE, gl_transform_check, gl_transform_begin)                                                                \
+    ROW(PERSPECTIVE, gl_transform_check, gl_transform_begin)                                                           \
+    ROW(TURN, gl_turn_check, gl_turn_begin)                                                                            \
+    ROW(SELECT, gl_select_check, gl_select_begin)                                                                      \
+    ROW(BOX_BLUR, gl_blur_check, gl_blur_begin)                                                                        \
+    ROW(CONVOLVE, gl_convolve_check, gl_convolve_begin)                                                                \
+    ROW(STENCIL, gl_stencil_check, gl_stencil_begin)                                                                   \
+    ROW(TO_HSV, gl_any_check, gl_opencv_to_hsv_begin)                                                                  \
+    ROW(FROM_HSV, gl_any_check, gl_opencv_from_hsv_begin)                                                              \
+    ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin)
+
+/* gl_pass.kind */
+enum {
+#define GL_KIND(name, check, begin) GL_##name,
+    GL_PASSES(GL_KIND)
+#undef GL_KIND
+        GL_PASS_KINDS
+};
+
+enum {
+    GL_TORCH_MEAN_MAX = (1 << 24) / 255,
+    /* Of a box blur: far more than is of use, and sums still fit 32 bits. */
+    GL_RADIUS_MAX = 1 << 20,
+    GL_TIMES_MAX = 16,
+    /* Rows and columns of a stencil, and weights that cannot make a sum overflow. */
+    GL_STENCIL_MAX = 5,
+    GL_STENCIL_WEIGHT_MAX = 1 << 20
+};
+
+/* Filters: Pillow's by its numbers (Image.Resampling), and those whose arithmetic is another library's. */
+enum {
+    GL_NEAREST = 0,
+    GL_LANCZOS = 1,
+    GL_BILINEAR = 2,
+    GL_BICUBIC = 3,
+    GL_BOX = 4,
+    GL_HAMMING = 5,
+    GL_TORCH_BILINEAR = 16, /* torch's interpolate(..., antialias=True) of bytes */
+    GL_TORCH_BICUBIC = 17,
+    GL_TORCH_NEAREST = 18,  /* torch's interpolate(..., mode="nearest"), of any numbers */
+    GL_OPENCV_NEAREST = 32, /* cv2.resize, by its flag INTER_... */
+    GL_OPENCV_LINEAR = 33,
+    GL_OPENCV_AREA = 34
+};
+
+/* Of the matrix of a GL_AFFINE by OpenCV's rules. */
+#define GL_MATRIX_MAX 2147483648.0
+enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */
+/* gl_pass.mode of a border, as numpy.pad and torchvision name them. */
+enum { GL_CONSTANT = 0, GL_EDGE = 1, GL_REFLECT = 2, GL_SYMMETRIC = 3 };
+/* gl_pass.mode of grey: whose weights. */
+enum { GL_GREY_PILLOW = 0, GL_GREY_OPENCV = 1 };
+/* gl_pass.mode of torch's colours. */
+enum {
+    GL_TORCH_GREY = 0,
+    GL_TORCH_CONTRAST = 1,
+    GL_TORCH_SATURATION = 2,
+    GL_TORCH_SHARPNESS = 3,
+    GL_TORCH_HUE = 4,
+    GL_TORCH_AUTOCONTRAST = 5
+};
+
+/* One pass over an image; fields a kind does not name are not looked at.
+ *   GL_RESAMPLE  take `src` of the input; resize it to width x height with `filter` (none if that is src's size);
+ *                keep `out` of the result; flip that.  Only what `out` needs is computed.
+ *   GL_PAD       add left, top, right, bottom pixels (>= 0) of kind `mode`; `fill` is used by GL_CONSTANT, a byte a
+ *                plane; keep `out` of the padded image; flip that.
+ *   GL_GREY      L = (19595 R + 38470 G + 7471 B + 32768) >> 16 (ITU-R 601, as Pillow's convert("L")), or with mode
+ *                GL_GREY_OPENCV (9798 R + 19235 G + 3735 B + 16384) >> 15 (cv2.cvtColor); `planes` says whether one
+ *                plane or three equal ones come out.  One plane goes through unchanged.
+ *   GL_LOOKUP    replace each byte of plane p by table[p][byte].
+ *   GL_CONTRAST, GL_SATURATION, GL_SHARPNESS
+ *                Image.blend(degenerate, image, factor), as ImageEnhance.Contrast, .Color and .Sharpness have it; factor
+ *                is finite.  Saturation leaves one plane as it is.
+ *   GL_HUE       RGB to Pillow's HSV, H + shift modulo 256, and back; leaves one plane as it is.
+ *   GL_AUTOCONTRAST, GL_EQUALIZE
+ *                each plane by itself, as ImageOps.autocontrast and .equalize do without further arguments.
+ *   GL_AFFINE, GL_PERSPECTIVE
+ *                Image.transform to width x height with GL_NEAREST, GL_BILINEAR or GL_BICUBIC as `filter`: matrix is its
+ *                data (6 or 8 numbers, finite), which leads from a pixel of the output to one of the input; pixels from
+ *                outside are `fill`, a byte a plane.  GL_AFFINE with GL_OPENCV_NEAREST or GL_OPENCV_LINEAR is
+ *                cv2.warpAffine by a matrix that is inverted already, of numbers up to GL_MATRIX_MAX; `mode` says what is
+ *                outside, and a plane of the input, in rows of whole GL_ALIGN bytes, has less than 2^31 bytes.
+ *   GL_TURN      by 90 degrees counter-clockwise, as Image.transpose(ROTATE_90) does; then flip.
+ *   GL_SELECT    `planes` (1 or 3) planes come out: those of the input that `fill` names.
+ *   GL_BOX_BLUR  ImageFilter.BoxBlur with radius[0] across and then radius[1] down (0 to GL_RADIUS_MAX), each `times`
+ *                times (1 to GL_TIMES_MAX).
+ *   GL_CONVOLVE  torchvision's gaussian_blur of bytes, as convolve.h says: width and height are the weights across and
+ *                down, weight[0] and weight[1] their float32; the border is mirrored.
+ *   GL_STENCIL   ImageFilter.Kernel of width x width (3 or 5) weights, row by row in weight[0], and the offset factor; none
+ *                is beyond +-GL_STENCIL_WEIGHT_MAX.
+ *   GL_TO_HSV, GL_FROM_HSV
+ *                cv2.cvtColor from RGB to HSV, with H in 0 to 179, and back; one plane goes through unchanged.
+ *   GL_TORCH_COLOUR
+ *                what torchvision does to a uint8 tensor, by `mode`: GL_TORCH_GREY leaves one plane, blends with `factor`
+ *                and `rest`, the shares of the image and of what it is blended with; GL_TORCH_HUE adds factor, -0.5 to
+ *                0.5.  `fused` says how torch adds (torch.h).  Grey, saturation and hue are of three planes; an image for
+ *                GL_TORCH_CONTRAST has at most GL_TORCH_MEAN_MAX pixels: torch's mean of more is rounded on the way. */
+#define GL_PASS_FIELDS(FIELD)                                                                                          \
+    FIELD(int32_t, kind, )                                                                                             \
+    FIELD(gl_window, src, )                                                                                            \
+    FIELD(int32_t, width, )                                                                                            \
+    FIELD(int32_t, height, )                                                                                           \
+    FIELD(int32_t, filter, )                                                                                           \
+    FIELD(gl_window, out, )                                                                                            \
+    FIELD(int32_t, flip, )                                                                                             \
+    FIELD(int32_t, left, )                                                                                             \
+    FIELD(int32_t, top, )                                                                                              \
+    FIELD(int32_t, right, )                                                                                            \
+    FIELD(int32_t, bottom, )                                                                                           \
+    FIELD(int32_t, mode, )                                                                                             \
+    FIELD(uint8_t, fill, [4])                                                                                          \
+    FIELD(int32_t, planes, )                                                                                           \
+    FIELD(float, factor, )                                                                                             \
+    FIELD(int32_t, shift, ) /* 0 to 255 */                                                                             \
+    FIELD(float, radius, [2])                                                                                          \
+    FIELD(int32_t, times, )                                                                                            \
+    FIELD(float, weight, [2][GL_TAPS_MAX])                                                                             \
+    FIELD(float, rest, )                                                                                               \
+    FIELD(int32_t, fused, )                                                                                            \
+    FIELD(double, matrix, [8])                                                                                         \
+    FIELD(uint8_t, table, [3][256])
+
+typedef struct gl_pass {
+#define GL_MEMBER(type, name, count) type name count;
+    GL_PASS_FIELDS(GL_MEMBER)
+#undef GL_MEMBER
+} gl_pass;
+
+/* Where each field is: GL_AT_kind, GL_AT_src ... */
+enum {
+#define GL_AT(type, name, count) GL_AT_##name = offsetof(gl_pass, name),
+    GL_PASS_FIELDS(GL_AT)
+#undef GL_AT
+};
+
+#endif
