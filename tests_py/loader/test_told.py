@@ -247,7 +247,7 @@ def test_the_native_fraction_is_of_images_made_or_of_stages() -> None:
     ]
     assert Explanation(rows).native_fraction == 0.5
     assert Explanation(rows[:1]).native_fraction == 0.0
-    counts = {"samples": 8, "batches": 1, "pillow_samples": 2, "read_ahead": 0, "seek_entries": 0}
+    counts = {"samples": 8, "batches": 1, "pillow_samples": 2, "read_ahead": 0, "read_retries": 0, "seek_entries": 0}
     assert Explanation(rows).counted(counts).native_fraction == 0.75
     assert Explanation(rows, 0.25).counted(counts).native_fraction == 0.25
 

@@ -591,7 +591,7 @@ def without_read_ahead(printed: str) -> str:
 
 
 def test_read_ahead_is_told_in_the_words_that_are_left_out() -> None:
-    counts = {"samples": 4, "batches": 1, "pillow_samples": 0, "seek_entries": 0}
+    counts = {"samples": 4, "batches": 1, "pillow_samples": 0, "read_retries": 0, "seek_entries": 0}
     quick, slow = (Explanation(()).counted({**counts, "read_ahead": files}) for files in (0, 3))
     assert str(slow) != str(quick)
     assert without_read_ahead(str(slow)) == str(quick)
