@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00050000u
+#define GL_ABI_VERSION 0x00050001u
 
 typedef int32_t gl_status;
 enum {
@@ -181,6 +181,11 @@ gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err);
 /* gl_files_wait waits until the list is made, at most timeout_ms: GL_OK and all of *files, good until the list is
  * closed, or GL_EMPTY and files->count. */
 gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err);
+
+/* gl_use_libwebp tells where the process has libwebp's WebPInitDecoderConfigInternal, WebPGetFeaturesInternal and WebPDecode,
+ * which are to stay there: whoever brings them decides on the pixels.  They are tried, and refused with GL_BAD_ARGUMENT if
+ * they do not decode.  The first that were accepted count; before, WebP files are asked for (GL_ASK_PIXELS). */
+gl_status gl_use_libwebp(void *init_config, void *get_features, void *decode, gl_error *err);
 
 /* gl_start makes a run of a loader, whose goroutines start with its first batch; several runs of one loader may be
  * alive at once.
