@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/goloader/goloader/core/collate"
+	"github.com/goloader/goloader/core/decode/webp"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
@@ -235,6 +236,12 @@ func fits(fields []plan.Field) error {
 		return fmt.Errorf("%d fields, at most %d are possible: %w", count, C.GL_FIELDS_MAX, errArgument)
 	}
 	return nil
+}
+
+//export go_use_libwebp
+func go_use_libwebp(initConfig, getFeatures, decode unsafe.Pointer, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return report(webp.Use(initConfig, getFeatures, decode), errOut)
 }
 
 //export go_start

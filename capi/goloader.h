@@ -184,6 +184,11 @@ gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err);
  * closed, or GL_EMPTY and files->count. */
 gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err);
 
+/* gl_use_libwebp tells where the process has libwebp's WebPInitDecoderConfigInternal, WebPGetFeaturesInternal and WebPDecode,
+ * which are to stay there: whoever brings them decides on the pixels.  They are tried, and refused with GL_BAD_ARGUMENT if
+ * they do not decode.  The first that were accepted count; before, WebP files are asked for (GL_ASK_PIXELS). */
+gl_status gl_use_libwebp(void *init_config, void *get_features, void *decode, gl_error *err);
+
 /* gl_start makes a run of a loader, whose goroutines start with its first batch; several runs of one loader may be
  * alive at once.
  *   out     on GL_OK the run, to be closed by gl_close before its loader

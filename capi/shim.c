@@ -51,6 +51,11 @@ gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, 
     return go_open((char *)plan, plan_bytes, (gl_source *)source, out, err);
 }
 
+gl_status gl_use_libwebp(void *init_config, void *get_features, void *decode, gl_error *err) {
+    ENTER(err);
+    return go_use_libwebp(init_config, get_features, decode, err);
+}
+
 gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err) {
     ENTER(err);
     return go_files_list((gl_tree *)tree, out, err);

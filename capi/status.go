@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"github.com/goloader/goloader/core/decode/webp"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
@@ -40,6 +41,7 @@ var kinds = []struct {
 	{sampler.ErrLabels, C.GL_BAD_ARGUMENT},
 	{sampler.ErrSources, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrState, C.GL_BAD_ARGUMENT},
+	{webp.ErrLibrary, C.GL_BAD_ARGUMENT},
 	{recipe.ErrWire, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrShape, C.GL_SHAPE},
 	{source.ErrRange, C.GL_RANGE},

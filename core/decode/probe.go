@@ -1,6 +1,6 @@
 // Package decode knows image files from outside: what format a file is and how large its image, from its first bytes.
 //
-// The decoders are packages of their own (jpeg, png), behind the C contract of decoder.h; the pipeline joins them.
+// The decoders are packages of their own (jpeg, png, webp, bmp, gif, tiff), behind the C contract of decoder.h; the pipeline joins them.
 //
 // A probe never guesses. Where a header is not plainly what Pillow would read the same way, it says so with an error, and
 // the caller asks Pillow. A wrong size could not become a wrong picture all the same: a decoder is told the size and

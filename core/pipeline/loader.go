@@ -8,6 +8,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -15,8 +16,12 @@ import (
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/decode/bmp"
+	"github.com/goloader/goloader/core/decode/gif"
 	"github.com/goloader/goloader/core/decode/jpeg"
 	"github.com/goloader/goloader/core/decode/png"
+	"github.com/goloader/goloader/core/decode/tiff"
+	"github.com/goloader/goloader/core/decode/webp"
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/plan"
@@ -43,16 +48,41 @@ var (
 var decoders = map[decode.Format]unsafe.Pointer{
 	decode.JPEG: jpeg.Decoder(),
 	decode.PNG:  png.Decoder(),
+	decode.WebP: webp.Decoder(),
+	decode.BMP:  bmp.Decoder(),
+	decode.GIF:  gif.Decoder(),
+	decode.TIFF: tiff.Decoder(),
+}
+
+// asked are the decoders that only a plan that names them has.
+var asked = map[decode.Format]plan.Decoder{
+	decode.WebP: plan.WebP,
+	decode.BMP:  plan.BMP,
+	decode.GIF:  plan.GIF,
+	decode.TIFF: plan.TIFF,
 }
 
 // planeDecoders is the same for images that keep the one plane that their files have.
 var planeDecoders = map[recipe.Mode]map[decode.Format]unsafe.Pointer{
-	recipe.Palette: {decode.PNG: png.PaletteDecoder()},
-	recipe.Grey:    {decode.PNG: png.GreyDecoder()},
+	recipe.Palette: {
+		decode.PNG:  png.PaletteDecoder(),
+		decode.BMP:  bmp.PaletteDecoder(),
+		decode.GIF:  gif.PaletteDecoder(),
+		decode.TIFF: tiff.PaletteDecoder(),
+	},
+	recipe.Grey: {
+		decode.PNG:  png.GreyDecoder(),
+		decode.BMP:  bmp.GreyDecoder(),
+		decode.GIF:  gif.GreyDecoder(),
+		decode.TIFF: tiff.GreyDecoder(),
+	},
 }
 
 // decoder is what decodes an image here; nil if it goes through Pillow.
-func decoder(s *sample) unsafe.Pointer {
+func (l *Loader) decoder(s *sample) unsafe.Pointer {
+	if name, ok := asked[s.format]; ok && !slices.Contains(l.plan.Pillow.Decoders, name) {
+		return nil
+	}
 	if s.mode != recipe.RGB {
 		return planeDecoders[s.mode][s.format]
 	}

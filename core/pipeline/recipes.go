@@ -157,7 +157,7 @@ func (w *worker) readSource(ctx context.Context, t *reading, i int) {
 
 // carryOutRecipes makes the images of a span. What cannot be read, or is not what the recipe says, is left to Pillow.
 func (w *worker) carryOutRecipes(b *batch, sp *span) error {
-	r := b.recipes
+	r, l := b.recipes, w.run.loader
 	w.todo = w.todo[:0]
 	for i := sp.lo; i < sp.hi; i++ {
 		s := &b.samples[i]
@@ -169,7 +169,7 @@ func (w *worker) carryOutRecipes(b *batch, sp *span) error {
 		}
 		m := r.batch.Images[i]
 		origin := r.origin(s)
-		if !s.pixels.Valid() && decoder(s) == nil {
+		if !s.pixels.Valid() && l.decoder(s) == nil {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", origin.Name(), s.format)
 			continue
 		}

@@ -132,7 +132,7 @@ func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error
 		if l.views == 1 { // the target is a label
 			*(*int64)(unsafe.Add(b.slot.Data(), fields[1].Offset+8*i)) = l.files.Label(int(s.index))
 		}
-		if !s.pixels.Valid() && l.image(s) == nil && decoder(s) == nil {
+		if !s.pixels.Valid() && l.image(s) == nil && l.decoder(s) == nil {
 			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
 			continue
 		}
@@ -217,7 +217,7 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 		if image := l.image(s); image != nil {
 			w.jobs.SetRaw(k, layouts[image.Layout], data, len(file), s.size)
 		} else {
-			w.jobs.SetBytes(k, decoder(s), data, len(file), s.size)
+			w.jobs.SetBytes(k, l.decoder(s), data, len(file), s.size)
 			if s.mode.Planes() == 1 {
 				w.jobs.SetOnePlane(k)
 			}
@@ -233,10 +233,13 @@ func (w *worker) seekRoom(k int) []byte {
 	return w.seeks.Bytes()[k*n : (k+1)*n]
 }
 
+// seekable reports whether the decoder of a format keeps something in a seek index.
+func seekable(f decode.Format) bool { return f == decode.JPEG || f == decode.WebP }
+
 // lendSeek gives job k what is known of its file.
 func (w *worker) lendSeek(k int, s *sample) {
 	l := w.run.loader
-	if !s.indexed || s.format != decode.JPEG {
+	if !s.indexed || !seekable(s.format) {
 		w.jobs.SetSeek(k, nil, 0, 0)
 		return
 	}
@@ -251,7 +254,7 @@ func (w *worker) lendSeek(k int, s *sample) {
 // keepSeek keeps what job k has learned of its file.
 func (w *worker) keepSeek(k int, s *sample) {
 	l := w.run.loader
-	if !s.indexed || s.format != decode.JPEG || s.pixels.Valid() {
+	if !s.indexed || !seekable(s.format) || s.pixels.Valid() {
 		return
 	}
 	if size := w.jobs.SeekSize(k); size != s.seekBytes {

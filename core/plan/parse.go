@@ -229,6 +229,9 @@ func pillow(n node) Pillow {
 	if limit := f.get("max_pixels"); !limit.isNull() {
 		p.MaxPixels = limit.int(1, math.MaxInt64)
 	}
+	for _, d := range f.get("decoders").list() {
+		p.Decoders = append(p.Decoders, oneOf(d, WebP, BMP, GIF, TIFF))
+	}
 	f.done()
 	return p
 }

@@ -229,7 +229,20 @@ const (
 type Pillow struct {
 	PassOrder PassOrder
 	MaxPixels int64 // Image.MAX_IMAGE_PIXELS; 0 if it is None
+	// Decoders are for formats beside JPEG and PNG that are decoded here as this Pillow does; files of others go to Pillow.
+	Decoders []Decoder
 }
+
+// Decoder is a format of image files.
+type Decoder string
+
+// The decoders that a plan can ask for.
+const (
+	WebP Decoder = "webp"
+	BMP  Decoder = "bmp"
+	GIF  Decoder = "gif"
+	TIFF Decoder = "tiff"
+)
 
 // Filter is a resampling filter by torchvision's name, for PIL images; those of torch are for tensors of bytes.
 type Filter string

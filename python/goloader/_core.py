@@ -77,6 +77,8 @@ class Core:
         self.plan = plan
         self._lib = lib or _native.library()
         self.text = text = plan.to_json()
+        if plan.rules is not None:  # images
+            self._lib.find_libwebp()
         source = _native.Source(
             plan.count,
             *_listed(plan),

@@ -29,6 +29,7 @@ from typing import Any
 
 from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
+from .adapters import pillow
 
 ABI_MAJOR = 6
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
@@ -168,6 +169,7 @@ _SHORT = {
     "gl_abi_version": (c_uint32, []),
     "gl_dtype_name": (c_char_p, [c_int32]),
     "gl_kernels": (c_char_p, []),
+    "gl_use_libwebp": (c_int32, [c_void_p, c_void_p, c_void_p, POINTER(Error)]),
     "gl_start": (c_int32, [c_int64, POINTER(RunOptions), POINTER(c_int64), POINTER(c_int32), POINTER(Error)]),
     "gl_submit": (c_int32, [c_int64, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_submit_seeded": (c_int32, [c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
@@ -212,6 +214,7 @@ class Library:
                 "build both from one commit"
             )
         self.pid = os.getpid()
+        self._told_of_libwebp = False
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -221,6 +224,14 @@ class Library:
         if status >= OK:
             return status
         raise BY_STATUS.get(status, CoreError)(error.text.decode(errors="replace"))
+
+    def find_libwebp(self) -> None:
+        """Tells the library where Pillow has its libwebp, once; one that is refused leaves its files to Pillow."""
+        if not self._told_of_libwebp:
+            addresses = pillow.libwebp()
+            if addresses is not None:
+                self.gl_use_libwebp(*addresses, None)
+                self._told_of_libwebp = True
 
     def json(self, function: Any, *arguments: Any) -> dict[str, Any]:
         """What a function that writes JSON says."""

@@ -174,7 +174,7 @@ class _Helper:
         try:
             from PIL import Image
         except ImportError as error:
-            raise RuntimeError(f"{path} is not an intact JPEG or PNG file, and Pillow is not installed") from error
+            raise RuntimeError(f"{path} is damaged, or only Pillow reads it, and Pillow is not installed") from error
         image = Image.open(io.BytesIO(content)).convert("RGB")
         return image.tobytes(), image.width, image.height
 

@@ -80,7 +80,7 @@ func folderPlan(n int) string {
 	}
 	return fmt.Sprintf(`{"version": 1, "source": {"kind": "folder"},
 		"parts": [{"count": %d, "transforms": [], "table": "%s"}], "output": {"dtype": "uint8", "channels": 3},
-		"rng": {"fma": true, "correctly_rounded_exp": false}, "pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": {"bytes_max": 1000000, "path": null}}`,
+		"rng": {"fma": true, "correctly_rounded_exp": false}, "pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": {"bytes_max": 1000000, "path": null}}`,
 		n, base64.StdEncoding.EncodeToString(table))
 }
 
@@ -261,6 +261,7 @@ func TestErrorsHaveAKindAndAText(t *testing.T) {
 		`-3 a permutation of -1: not a valid argument`,
 		`-3 1 seeds after -1: not a valid argument`,
 		`-3 -1 seeds after 0: not a valid argument`,
+		`-3 no libwebp is there`,
 		`-7 stack expects each tensor to be equal size, but got [3, 2, 3] at entry 0 and [3, 2, 2] at entry 1`,
 		`-7 stack expects each tensor to be equal size: the memory lent for batch 1 has 8 bytes, 72 are needed`,
 		`next(run, &batch, &ask): 0`,
@@ -310,7 +311,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
+		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
 		"gl_reset", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
@@ -366,7 +367,7 @@ func TestSamplersCrossTheBoundary(t *testing.T) {
 
 // recipePlan has no source: batches bring their recipes along.
 const recipePlan = `{"version": 1, "source": {"kind": "recipe", "files": 3}, "parts": [], "output": null, "rng": null,
-	"pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": {"bytes_max": 1000000, "path": null}}`
+	"pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": {"bytes_max": 1000000, "path": null}}`
 
 // message is the wire form (core/recipe) of one field with the images of some paths, as they are.
 func message(t *testing.T, width, height int, paths ...string) []byte {

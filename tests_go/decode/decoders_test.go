@@ -9,9 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goloader/goloader/core/decode"
+	"github.com/goloader/goloader/core/decode/bmp"
 	"github.com/goloader/goloader/core/decode/decodetest"
+	"github.com/goloader/goloader/core/decode/gif"
 	"github.com/goloader/goloader/core/decode/jpeg"
 	"github.com/goloader/goloader/core/decode/png"
+	"github.com/goloader/goloader/core/decode/tiff"
+	"github.com/goloader/goloader/core/decode/webp"
 )
 
 // crop cuts a window out of a whole image, both interleaved RGB.
@@ -35,12 +39,25 @@ func open(t testing.TB, decoder unsafe.Pointer) *decodetest.State {
 var decoders = []struct {
 	prefix  string
 	decoder unsafe.Pointer
-}{{"jpeg", jpeg.Decoder()}, {"png", png.Decoder()}}
+}{
+	{"jpeg", jpeg.Decoder()},
+	{"png", png.Decoder()},
+	{"bmp", bmp.Decoder()},
+	{"gif", gif.Decoder()},
+	{"tiff", tiff.Decoder()},
+}
+
+// decoded are the files of a format without one that Pillow turns, and the decoder refuses.
+func decoded(t *testing.T, prefix string) (map[string][]byte, map[string]golden) {
+	data, want := files(t, prefix)
+	delete(data, "tiff_turned")
+	return data, want
+}
 
 func TestDecodersGivePillowsBytes(t *testing.T) {
 	for _, d := range decoders {
 		state := open(t, d.decoder)
-		data, want := files(t, d.prefix)
+		data, want := decoded(t, d.prefix)
 		for name, file := range data {
 			g := want[name]
 			all := decodetest.Window{Width: g.Width, Height: g.Height}
@@ -57,7 +74,7 @@ func TestDecodersGivePillowsBytes(t *testing.T) {
 func TestWindowIsTheCropOfTheWhole(t *testing.T) {
 	for _, d := range decoders {
 		state := open(t, d.decoder)
-		data, want := files(t, d.prefix)
+		data, want := decoded(t, d.prefix)
 		for name, file := range data {
 			g := want[name]
 			whole, _, why, err := state.Decode(file, g.Width, g.Height, decodetest.Window{Width: g.Width, Height: g.Height})
@@ -99,6 +116,19 @@ func TestEveryCutFileIsRefused(t *testing.T) {
 	}
 }
 
+// Where libwebp is, only Python can say: tests_py/kernels_decode compares what is decoded then.
+func TestWebPIsRefusedWithoutALibrary(t *testing.T) {
+	require.ErrorIs(t, webp.Use(nil, nil, nil), webp.ErrLibrary)
+	state := open(t, webp.Decoder())
+	data, want := files(t, "webp")
+	for name, file := range data {
+		g := want[name]
+		_, status, why, err := state.Decode(file, g.Width, g.Height, decodetest.Window{Width: 1, Height: 1})
+		require.NoError(t, err, name)
+		require.Equal(t, decodetest.Refused, status, why)
+	}
+}
+
 // fuzz states the law for damaged files: a decoder refuses, or gives for a window what it gives for the whole.
 func fuzz(f *testing.F, prefix string, decoder unsafe.Pointer) {
 	data, _ := files(f, prefix)
@@ -130,3 +160,9 @@ func fuzz(f *testing.F, prefix string, decoder unsafe.Pointer) {
 func FuzzJPEG(f *testing.F) { fuzz(f, "jpeg", jpeg.Decoder()) }
 
 func FuzzPNG(f *testing.F) { fuzz(f, "png", png.Decoder()) }
+
+func FuzzBMP(f *testing.F) { fuzz(f, "bmp", bmp.Decoder()) }
+
+func FuzzGIF(f *testing.F) { fuzz(f, "gif", gif.Decoder()) }
+
+func FuzzTIFF(f *testing.F) { fuzz(f, "tiff", tiff.Decoder()) }

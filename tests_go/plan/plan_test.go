@@ -46,7 +46,7 @@ var images = `{"version": 1,
    "table": "` + table + table + `"}],
  "output": {"dtype": "float32", "channels": 3},
  "rng": {"fma": true, "correctly_rounded_exp": false},
- "pillow": {"pass_order": "tall_first", "max_pixels": 178956970},
+ "pillow": {"pass_order": "tall_first", "max_pixels": 178956970, "decoders": ["webp", "tiff"]},
  "seek_index": {"bytes_max": 1048576, "path": "/cache/index"}}`
 
 const arrays = `{"version": 1,
@@ -65,7 +65,7 @@ var pairs = `{"version": 1, "source": {"kind": "pairs"},
    "table": "` + base64.StdEncoding.EncodeToString(make([]byte, 256*8)) + `"}}],
  "output": {"dtype": "float32", "channels": 3}, "target": {"dtype": "int64", "channels": 1},
  "rng": {"fma": true, "correctly_rounded_exp": false},
- "pillow": {"pass_order": "tall_first", "max_pixels": null}, "seek_index": null}`
+ "pillow": {"pass_order": "tall_first", "max_pixels": null, "decoders": []}, "seek_index": null}`
 
 func TestAPlanOfPairsIsReadWhole(t *testing.T) {
 	p, err := plan.Parse([]byte(pairs))
@@ -90,7 +90,7 @@ func TestAPlanOfPairsIsReadWhole(t *testing.T) {
 }
 
 const recipes = `{"version": 1, "source": {"kind": "recipe", "files": 9}, "parts": [],
- "output": null, "rng": null, "pillow": {"pass_order": "shrink_first", "max_pixels": null},
+ "output": null, "rng": null, "pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []},
  "seek_index": {"bytes_max": 1048576, "path": null}}`
 
 func TestAPlanOfRecipesIsReadWhole(t *testing.T) {
@@ -138,9 +138,11 @@ func TestAnImagePlanIsReadWhole(t *testing.T) {
 			{Count: 0, Table: make([]byte, 2*len(rgb)), Transforms: []plan.Transform{
 				plan.RandomErasing{P: 0.5, Scale: [2]float64{0.02, 0.5}, LogRatio: [2]float32{-1, 1}, Table: 1}}},
 		},
-		Output:    plan.Output{DType: tensor.Float32, Channels: 3},
-		RNG:       plan.RNG{FMA: true},
-		Pillow:    plan.Pillow{PassOrder: plan.TallFirst, MaxPixels: 178956970},
+		Output: plan.Output{DType: tensor.Float32, Channels: 3},
+		RNG:    plan.RNG{FMA: true},
+		Pillow: plan.Pillow{
+			PassOrder: plan.TallFirst, MaxPixels: 178956970, Decoders: []plan.Decoder{plan.WebP, plan.TIFF},
+		},
 		SeekIndex: &plan.SeekIndex{BytesMax: 1 << 20, Path: "/cache/index"},
 	}, p)
 }
@@ -154,7 +156,7 @@ func TestAPlanOfImagesInMemoryIsReadWhole(t *testing.T) {
 		zeros := base64.StdEncoding.EncodeToString(make([]byte, channels*256))
 		text := fmt.Sprintf(`{"version": 1, "source": {"kind": "pixels"},
  "output": {"dtype": "uint8", "channels": %d}, "rng": {"fma": true, "correctly_rounded_exp": false},
- "pillow": {"pass_order": "shrink_first", "max_pixels": null}, "seek_index": null,
+ "pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": null,
  "parts": [{"count": 2, "transforms": [], "table": %q, "image": {"layout": %q, "size": [4, 5]}}]}`, channels, zeros, layout)
 		p, err := plan.Parse([]byte(text))
 		require.NoError(t, err)
@@ -279,6 +281,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 			"seek_index.bytes_max: want an integer from 1 to 9223372036854775807, got 0"},
 		{`"/cache/index"`, `""`, "seek_index.path: want null or the path of a file"},
 		{`"pillow"`, `"pi` + "\xff" + `low"`, "not UTF-8"},
+		{`"webp"`, `"jpeg"`, `pillow.decoders[0]: want "webp" or "bmp" or "gif" or "tiff", got "jpeg"`},
 		{`"max_pixels": 178956970`, `"max_pixels": ` + strings.Repeat("[", 99),
 			"pillow.max_pixels" + strings.Repeat("[0]", 14) + ": nested more than 16 deep"},
 	})

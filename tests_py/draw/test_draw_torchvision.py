@@ -128,7 +128,7 @@ class Case:
             "parts": [{"count": count, "transforms": self.plan, "table": table}],
             "output": {"dtype": "uint8", "channels": self.channels},
             "rng": {"fma": FUSED, "correctly_rounded_exp": False},
-            "pillow": {"pass_order": "shrink_first", "max_pixels": None},
+            "pillow": {"pass_order": "shrink_first", "max_pixels": None, "decoders": []},
             "seek_index": None,
         }
 

@@ -38,7 +38,7 @@ _STEPS = {
     "a damaged file": "os.unlink('data/a/04.jpg'), pathlib.Path('data/a/04.jpg').write_bytes(b'')\n"
     "it = iter(in_go(loader()))\ntwo()\ngo_on(it)",
     "a file for Pillow": "os.unlink('data/a/04.jpg')\n"
-    "Image.open(files(ROOT)[0]).save('data/a/04.jpg', 'BMP')\nit = iter(in_go(loader()))\ntwo()\ngo_on(it)",
+    "Image.open(files(ROOT)[0]).save('data/a/04.jpg', 'PPM')\nit = iter(in_go(loader()))\ntwo()\ngo_on(it)",
 }
 
 PROGRAMS = {

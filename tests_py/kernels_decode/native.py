@@ -37,13 +37,14 @@ class Seek(ctypes.Structure):
 
 
 def build(folder: Path) -> ctypes.CDLL:
-    """Compiles both decoders, the collecting sink of core/decode/decodetest, and encode.c.
+    """Compiles the decoders, the collecting sink of core/decode/decodetest, and encode.c.
 
     GOLOADER_TEST_CC and GOLOADER_TEST_CFLAGS choose another compiler or a sanitizer.
     """
     cc = os.environ.get("GOLOADER_TEST_CC") or shutil.which("cc") or "cc"
     flags = os.environ.get("GOLOADER_TEST_CFLAGS", "-O2").split()
-    sources = sorted(str(c) for part in ("jpeg", "png", "decodetest") for c in (DECODE / part).glob("*.c"))
+    parts = ("jpeg", "png", "webp", "bmp", "gif", "tiff", "decodetest")
+    sources = sorted(str(c) for part in parts for c in (DECODE / part).glob("*.c"))
     sources.append(str(Path(__file__).with_name("encode.c")))
     library = folder / "decoders.so"
     command = [cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *flags, *sources]

@@ -120,7 +120,7 @@ def test_explain_has_a_line_a_stage_and_counts_what_was_delivered(dataset: Image
 
 
 def test_explain_counts_pillow_s_samples_once(tmp_path: Path) -> None:
-    files = photos.plain(24) | {"x.bmp": photos.foreign()["00.bmp"]}
+    files = photos.plain(24) | {"x.ppm": photos.foreign()["01.ppm"]}
     dataset = ImageFolder(str(photos.fill(tmp_path, files)), T.Compose(TO_TENSOR))
     for num_workers in 0, 2:
         loader = goloader.DataLoader(dataset, batch_size=5, num_workers=num_workers)

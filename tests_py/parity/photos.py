@@ -83,15 +83,15 @@ def fill(root: Path, files: dict[str, bytes], classes: str = "abc") -> Path:
 
 
 def native() -> dict[str, bytes]:
-    """JPEG and PNG of many kinds, and one BMP, which is below the share from which torch's path is faster."""
+    """JPEG and PNG of many kinds, and one PPM, which is below the share from which torch's path is faster."""
     files = {f"{number:02}.jpg": content for number, content in enumerate(_jpegs())}
     files |= {f"{number:02}.png": content for number, content in enumerate(_pngs(), len(files))}
-    files["zz.bmp"] = save(picture(37, 43, 60), "BMP")
+    files["zz.ppm"] = save(picture(37, 43, 60), "PPM")
     return files
 
 
 def foreign() -> dict[str, bytes]:
-    """What only Pillow reads, under its own name or another's."""
+    """Formats beside JPEG and PNG, of which Pillow alone reads two, under their own names or others."""
     moving = [picture(41, 36, seed).quantize(16) for seed in (70, 71)]
     gif = io.BytesIO()
     moving[0].save(gif, "GIF", save_all=True, append_images=moving[1:])

@@ -183,7 +183,7 @@ LARGE = photos.save(photos.picture(90, 80, 1), "JPEG")
         {"009.jpg": LARGE, "012.jpg": b""},
         {"009.jpg": b"", "012.jpg": LARGE},
         {"009.jpg": cut("009.jpg"), "012.jpg": LARGE, "015.jpg": b""},
-        {"009.jpg": LARGE, "012.jpg": photos.foreign()["00.bmp"]},
+        {"009.jpg": LARGE, "012.jpg": photos.foreign()["01.ppm"]},
     ],
     ids=[
         "one",

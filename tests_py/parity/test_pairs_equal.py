@@ -175,6 +175,20 @@ def test_palettes_of_any_depth_keep_their_numbers(bits: int, tmp_path: Path) -> 
     check(Program(loader_of(dataset, batch_size=4, num_workers=2)))
 
 
+@WORKERS
+@pytest.mark.parametrize(("name", "mode"), [("BMP", "P"), ("BMP", "L"), ("GIF", "P"), ("TIFF", "P"), ("TIFF", "L")])
+def test_masks_of_other_formats(name: str, mode: str, num_workers: int, tmp_path: Path) -> None:
+    dataset = voc(
+        tmp_path, transform=APART["padded"]["transform"], target_transform=APART["both random"]["target_transform"]
+    )
+    for number, path in enumerate(dataset.masks):
+        made = mask(*Image.open(path).size, number, mode)
+        made.save(path, name)  # under the name of a PNG
+        assert Image.open(path).mode == made.mode
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
+    assert "by Pillow" not in str(goloader.DataLoader(dataset).explain())
+
+
 def damage(paths: list[Path]) -> None:
     """Files that are not there, that are none, and that end early, before and after the header."""
     paths[0].unlink()
@@ -238,13 +252,13 @@ def test_images_or_masks_of_a_batch_that_differ_in_size(tmp_path: Path) -> None:
     "transforms", [APART["both random"], {"transforms": TOGETHER["edges"]}], ids=["apart", "together"]
 )
 def test_what_only_pillow_reads(transforms: dict[str, Any], num_workers: int, tmp_path: Path) -> None:
-    """An image and a mask that are BMP files, of the first sample of a batch, of the second, and both of one sample."""
+    """An image and a mask that are PCX files, of the first sample of a batch, of the second, and both of one sample."""
     dataset = voc(tmp_path, **transforms)
     image, target = tmp_path / "image.jpg", tmp_path / "target.png"
     for path, picked in ((image, dataset.images[5]), (target, dataset.masks[5])):
         whole = Image.open(picked)
         whole.load()
-        whole.save(path, "BMP")
+        whole.save(path, "PCX")
     images, targets = dataset.images * 5, dataset.targets * 5
     for of_images, of_targets in (((4, 9), (8, 21)), ((0,), (0, 13)), ((), (0,))):
         dataset.images, dataset.targets = images.copy(), targets.copy()

@@ -87,7 +87,11 @@ def test_the_json_is_the_schemas(photos: Path) -> None:
     assert parsed["source"] == {"kind": "folder"}
     assert parsed["output"] == {"dtype": "float32", "channels": 3}
     assert set(parsed["rng"]) == {"fma", "correctly_rounded_exp"}
-    assert parsed["pillow"] == {"pass_order": plan.rules.pass_order, "max_pixels": Image.MAX_IMAGE_PIXELS}  # type: ignore[union-attr]
+    assert parsed["pillow"] == {
+        "pass_order": plan.rules.pass_order,  # type: ignore[union-attr]
+        "max_pixels": Image.MAX_IMAGE_PIXELS,
+        "decoders": ["webp", "bmp", "gif", "tiff"],
+    }
     (part,) = parsed["parts"]
     assert part["count"] == 23
     assert [step["op"] for step in part["transforms"]] == ["random_resized_crop", "random_horizontal_flip"]

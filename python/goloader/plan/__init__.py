@@ -27,7 +27,7 @@ from ..seek_index import SeekIndex
 from . import look
 from .explain import Explanation, Row, number_of
 from .lowered import Lowered, lower_neutral
-from .needs import DECODERS, RESIZES, Rules, check_pillow_plugins, max_pixels, require, rules, steps_of
+from .needs import DECODERS, RESIZES, Rules, check_pillow_plugins, decoders, max_pixels, require, rules, steps_of
 from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED
@@ -157,7 +157,7 @@ class Plan:
             source["fields"] = [field.to_plan() for field in self.fields]
         else:
             assert self.rules is not None  # images have some
-            pillow = {"pass_order": self.rules.pass_order, "max_pixels": max_pixels()}
+            pillow = {"pass_order": self.rules.pass_order, "max_pixels": max_pixels(), "decoders": decoders()}
             if self.kind != "recipe":
                 output = {"dtype": self.dtype, "channels": self.channels}
                 rng = {"fma": self.rules.fma, "correctly_rounded_exp": self.rules.correctly_rounded_exp}
@@ -528,7 +528,7 @@ def _arrays_row(loader: Any, samples: Arrays) -> Row:
 
 
 def _source_row(what: str, foreign: float, notes: Sequence[str] = ()) -> Row:
-    pillow = f"{foreign:.1%} of the files are not JPEG or PNG: Pillow decodes them, one by one" if foreign else ""
+    pillow = f"{foreign:.1%} of the files are of kinds that only Pillow reads, one by one" if foreign else ""
     return Row("source", what, "Go", "; ".join(filter(None, (*notes, pillow))))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..selfcheck import differing, value
+from ..adapters import pillow
+from ..selfcheck import differing, holds, value
 from .lowered import Lowered
 from .refusal import Refusal, RefusalError
 
@@ -16,6 +16,7 @@ __all__ = [
     "RESIZES",
     "Rules",
     "check_pillow_plugins",
+    "decoders",
     "max_pixels",
     "require",
     "require_class",
@@ -24,6 +25,8 @@ __all__ = [
 ]
 
 DECODERS = ("pillow.decode.jpeg", "pillow.decode.png")
+# Formats whose files go to Pillow where it decodes them otherwise, by Pillow's names for them.
+_OTHERS = ("WEBP", "BMP", "GIF", "TIFF")
 # Door 2 decides for each resize whether it is recorded.
 RESIZES = tuple(f"pillow.resize.{name}" for name in ("lanczos", "bilinear", "bicubic", "box", "hamming"))
 _GENERATOR = ("torch.generator", "torch.random")
@@ -94,10 +97,19 @@ def max_pixels() -> int | None:
 
 def check_pillow_plugins() -> Refusal | None:
     """Refuse if another package registered itself for the formats that the core decodes."""
-    image: Any = sys.modules.get("PIL.Image")
     for name in ("JPEG", "PNG"):
-        opener = image.OPEN.get(name) if image is not None else None
-        if opener is not None and opener[0].__module__.partition(".")[0] != "PIL":
-            why = f"{opener[0].__module__} is registered to open {name} files"
+        why = pillow.opens_as_shipped(name)
+        if why is not None:
             return Refusal("source", "Pillow", why, "PILLOW_PLUGIN")
     return None
+
+
+def decoders() -> list[str]:
+    """The formats beside JPEG and PNG that the core decodes as the Pillow here does, as it is now."""
+    return [
+        name.lower()
+        for name in _OTHERS
+        if pillow.opens_as_shipped(name) is None
+        and holds(f"pillow.decode.{name.lower()}")
+        and (name != "WEBP" or pillow.libwebp() is not None)
+    ]

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .needs import decoders
 from .refusal import RefusalError
 
 __all__ = ["IMG_EXTENSIONS", "Files", "find_classes"]
@@ -17,8 +18,10 @@ __all__ = ["IMG_EXTENSIONS", "Files", "find_classes"]
 # torchvision.datasets.folder.IMG_EXTENSIONS
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
-# Those with a decoder in core/decode; all others go to Pillow, one by one.
+# Those of formats with a decoder in core/decode, the last ones where needs.decoders() has it; all others go to Pillow,
+# one by one.
 _NATIVE_EXTENSIONS = (b".jpg", b".jpeg", b".png")
+_EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "tiff": (b".tif", b".tiff")}
 
 
 class Files(Sequence[tuple[str, int]]):
@@ -112,9 +115,10 @@ class Files(Sequence[tuple[str, int]]):
     def native_share(self, index: NDArray[np.int64] | None = None) -> float:
         """Share of samples whose file has a decoder in the core, by its extension; `index` is the samples' files."""
         native = np.zeros(len(self), np.bool_)
+        extensions = (*_NATIVE_EXTENSIONS, *(each for name in decoders() for each in _EXTENSIONS_OF[name]))
         for begin in range(0, len(self), _CHUNK):
             ends = self.offsets[begin + 1 : begin + _CHUNK + 1]
-            for extension in _NATIVE_EXTENSIONS:
+            for extension in extensions:
                 wanted = np.frombuffer(extension, np.uint8)
                 # From in front of the dot to in front of the NUL; a path as short as that is not the end of another.
                 tails = self.paths[np.maximum(ends[:, None] - 1 + np.arange(-len(wanted), 0), 0)]

@@ -128,7 +128,7 @@ REASONS = {
         "use `str` paths and `int` labels in a list",
     ),
     "FOREIGN_FILES": Reason(
-        "many files are neither JPEG nor PNG; Pillow reads these, and torch's workers do so in parallel",
+        "many files are of kinds that only Pillow reads, and torch's workers do so in parallel",
         "convert them to PNG or JPEG",
     ),
     "IMAGE_LOADER": Reason(

@@ -16,6 +16,7 @@ __all__ = ["NAMES", "stamp", "version"]
 NAMES = {"pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV"}
 _MODULES = {"pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2"}
 _ABOUT_PROCESSORS = ("flags", "Features", "model")  # lines of /proc/cpuinfo
+_CODECS = ("libjpeg", "libz", "libwebp", "libtiff")  # that Pillow decodes with
 # Settings by which users choose other kernels.
 _SETTINGS = ("ATEN_", "DNNL_", "MKL_", "ONEDNN_", "OPENCV_")
 
@@ -67,7 +68,7 @@ def _decoders(packages: str) -> Iterator[str]:
     """The system's libraries that Pillow decodes with, if it did not bring its own: they are replaced without it."""
     try:
         with open("/proc/self/maps") as maps:
-            paths = {line.rpartition(" ")[2].strip() for line in maps if "libjpeg" in line or "libz" in line}
+            paths = {line.rpartition(" ")[2].strip() for line in maps if any(map(line.__contains__, _CODECS))}
     except OSError:
         return
     yield from (path for path in paths if not path.startswith(packages))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .behaviour import Behaviour, golden, picture
 from .resize import ORDERS, resized, vertical_first
 
-__all__ = ["BEHAVIOURS", "CMYK", "JPEG", "PNG", "files_of"]
+__all__ = ["BEHAVIOURS", "BMP", "CMYK", "GIF", "JPEG", "PNG", "TIFF", "WEBP", "files_of"]
 
 _MODULE = "PIL.Image"
 
@@ -114,6 +114,139 @@ PNG = (
     "|xLPE%7vi0`vj)!|i#q&*lecHxpU7Ft-DLW6y&yOD+9X;@(twuxB^|XWi7fGK9wguSY9vR9VA0Lle<hy2Snx~T7`A`%Utm!4d-?$JN31sD2ef?Y2"
     ">AqVb4vR!`0~<UL4-e9H!=-!PJhD=AdSFu3((;5fI5>U!NfUZdt8wFTJO|*@)bvRe|4(Ya@3MaYJat7~"
 )
+# The same: with loss, with loss and alpha, without loss, that with alpha, with a profile and EXIF.
+WEBP = (
+    "c-rlk`8U*m`^Vp6Y!N18U&Dl$CSzZ+6NBt)_H2zzgDhjqGGz-<mIz}BV~IhQtPQecBun<aMKcP?QrteD@Avz;&-wmx{{#1R&g)#)_1o)uKF@ic^N^"
+    "u3H`LP;rvd;QT`e<fGeseu)A>6+kWVGa3vdAHNLZGBiAb?9gdT`yes~+mhs6abBn40c7-C<WM||>*4WRu@N49aK-KE>aehW~@5X@~!)zq=KD5YKY`"
+    "muiZxemh~0307$|L~9rL<*Rfg7=bj*!CcML`TalC}tDVrk_pl3+~DG$fOmZCGj?F(x^xrr)wRqTkvFd*l68NTG9V#xKVfW<>tUEXpj4NXzo4X_+H%"
+    "E7@>&o9pvOQ`OkdzJ-%HD?Uvt-rOm(oe7I62!yRRe_)t1JyBLI|@IQ4KT2ASong2Rkt(YDcGctZqdo2reRJsHMEe1ZZ{M3jbxp6&KvxE0Gbj1th84"
+    "uM=o$UOmjxsecsq9d=6`R>Gp59fdo@T;y0RX=Kt=G!G^|ECI0D$%M@c;lj0B9PU8RVR9R2QI8Y-|a<RKRfA53$Ee6Jha6Igbw#Uy*N_Y$S;u3QA1w"
+    "<9LZF5#@~vI`;zJ2V7NvB&PFr<{vN$uqXUdf>yn3c1{-Y@|82LnpS{Xp`EKnp6sLji^s~RM*o197uN4ggP`7J)J6_{(G;2EeV?)~)3W;&A<^lHoNs"
+    "&9YuYl;yU$&UbXgWcW!*`u4>O&38^mu&%?14BvB>HF>*)URxY4-4u>7J(5tJTS;{0Eaq5HRGx<YxGXlIT9hKFT?_di}FV6RKvs#gm#D4|wvR%~UnV"
+    "n03jcwpc%D(7cmhDvab@#~PQVk`(Td_g<p)l8lBi=R;n-nP({sA;kt%KWoD3m-h9mzb3`@~*CiIpCx!X?N1EV@%`55_Ymb8RK6qZRxIva*rKa(`k*"
+    "&Era?a?RWPo<Pj_Q*lJHL95>-MO|TCJp0ELzZuAz#cBx@|O&;S-jkg<TGCddho)6l-XA^MVyKRGoftD-5w-+K6IaG6p1C`ZIPyrDhxzW$GZdBSU&n"
+    "bG?NV8-!XK^Q`mcNDk+*|ETw_7dNXrdQ*YjTEFYQynDz|m6|0O+9k%j+hZf4nxXIGtsA01)u-s+`WQ2H;jyh7=tb|FSO{(NA6c0(r6DVISv6AHH5u"
+    "hZGglKRMbOoI9aMo57ZTH!vqJW(cNGx!s=i!Lf)mQ2()c>6Ct@Ue`GYPebK0E)UM`nZGiAc8fS{S>w>3A*KnWy-FuAz9`8HuCbx?e;PK<71z}i?N~"
+    "Tz-ePq|MXDaTE_|zh_NlY89W%Asu+I{H&^|soLf-2b_%?$M7{x->$|>;Ksq^hi``Ldo<P}fW>wn`us$Kf_piyf+j|0yD*EA)F?`Gi~)1gw&m{5B4X"
+    "17KCULYmp&Q#l6f^dr!$&{#d)_<A6%ljO(xeT><QreP;p(qZ1;hm8}RIV_O)M2u{JB=IJ<!m;+dN4k|aybuYV@{kTJqb(IznWtef}9MYt)?PLZ09%"
+    "%^GSBnGAV<rl4nD53gyizgtSC<ZH(M7KRtKJys1mLV9ME~g5kQBUl|yW2P6F?^xAeXGm7;QU3(^U4vX9!!N~}A{Hp6>*5H-;9yf7Z>#KH5;`mdSI#"
+    "LstEs!0p+>=Hse{8}ZqUeO_44z#B72<7~tqgfHZsKD*=jFAzUnwLHdNKFPGbD^S87>{gFhhlPq7$Jp9*PMg<brpE5Bbzns3}8b1&a$7ysJUakd;Ku"
+    "FLVCQ-yQ99DSA76m-kG9*etqeCi;8owd?6-u#5GcHf!ufL1z4e?R_<&LoqhWZ(GCHQJX=Xx*iU{AMarn?ehBkS)8In_>ONUnf`gnSQe{b6>K?;k|5"
+    "WVEgP5>l(w|(4>?u#hqVrm9xW{e;AF=X!sLCX^2`0N1+2{LEjT)nF7J0du?}{e%wKzR**A$37l5hW8^Ib}W1GwlXkwj*6ZmerHjkCAL6n(ZzjAPMz"
+    "{lNMCgGT>tS(|I$C=^Ly)&#2q7IiGlt5-K+U_G~2=vVTEA3}*V!OKwZCyt^6l%uo&62)ak4dsIe;im_VdX9E`=TJr0Wf9WxOUfoIjxtZ_;SIA;z+o"
+    "A-j{p!KDmjfNPqKV>I}d%0q1owswlE#<vf<ADLC&MmTfmIkE4c!$bXhwe8Aqq4`CpZ?!<ATjXvKSx*zS4jBjB#;2h5j#Id;0h>Kesz|CQzN`8+pi5"
+    "nbT+Evz42Hnq}xf0b(pM;{t^4G>ZSBf8=T$T$LHr?`ilbYpU>-ty%8eupl(;8*$b<a=aXoo!3Bl78$X(P%(=1<|pJpJ--2U`9##SF$?sq^gQtM~QK"
+    "HD|d7<g4v~Z(34<+~y5b65Xmu0)o}m&VEJiW7fmir##B>#s%s1#Tf1s1XV|3l4Z=sd!QHW6;`CQ)D1a90hRvg_33wALi`qq07cct(zZGmf)k8umc-"
+    "myLUa&O;2R*z*vI>@9qx@natmCkLF<Ymhwew7<uG1mT}pULJeKmE-$LX&w_{}-X*aWFIVBA7WASrRhoD#oBwKHbg{hus-F#Ic<ENxtwbf<tyhn-Ye"
+    "58gn9{u!9zX+c0<{bC+%rPr?3{Mi1s&3Pz7fKv`1fsco3wI5*Cxln?sDXKv1ua{WN-+7rAcm)Uqghr5hhhN$1Ntk!0zv=IFK^KQ<QHoT>@>bO6L}2"
+    "H4;zn5VSMy#^cN4%snF=2rj*RN)#E&v#fi2tb{nA8K(3q(rvkvDv%#|)^S>gs60}aNUP&413GK%`pG^}2ZqMkQafjV1yFelKGp)A<N!x*GqJ3uRlW"
+    "DU{O!O&Pzka+U2wXhFz)C>owZGW`Z>=mIop>#JhYXHPB}F<ae#<~M?4R7B>^c29l>Q;exQ^yNnM3XL*v3!5)%Bl_8U?m|IycIFgyB(Jd$WnxNEHa6"
+    "oWR=ttkzIK@oHVIv_JFbrEL)}3`vFr@gisULds_@3yuQ0%(nxLP(PI^o{H)&@BYH3d^0l{T$))!I&7Qc$~t9oGQObGp)TFXVPj!DhIruYbeWI(oqD"
+    "pjswb#xTJ?32H%R2W&XH)Frnog`?Tv3y;xa<t#;)-*VtS-0rlYk{z(=w+@O%iU5yY;Z5OIIru`fo_=1juZf%93zR|k+V@3R$z7<@+i^{6Huw)U0Hf"
+    "NzVBtQ7?(x+7vLUn?3(^z(|n>t`a$3-$_fryY)l$C<2jXWW%ySssv!-KWGaY;WL1=k&tEw$A&-To{w~?wgkuJswbb|ELPBK+(|+i;i0!7SUN+mC1!"
+    "gV<#{CsZ$<a3DvBqDYPq+^rJ4h*8n>h>3?F*@8YU$>4DQoZcAcaUQ-mKQet7#PNPp$^bHJr@Zo-Y-)sNll`MZBG+m4Ou!=PQ7wbm&hlhx=AGMM7Ru"
+    "U7D@0(RK?EJ3s3veOqaBOtgK_PQ`@QkXNt*Y>(Ob+@tGRM=ALni&ZTpzM<xawuph>Fr0S+3DUw>BqqW1`pp4W{WZ(p>nt3O--{)3(+*^Y+fC8l%>C"
+    "cqkMt*~_oX7$m-W7jT!%kK=hL7qfraIm})9-k(2%A&KAFsYzm`yEh-xtYcd4g^(<7c)AmP-|uH?EN1u}cc8>R<z}8|K~&ClJMj|g85hoFE7}h6RqR"
+    "$Zm^NLOQQWZ(2x@Z~?XETJNJ-6n#y2k<m^hm;-SqLdmO^j+2}HYULbCfFdLo|`J?iSDpZ(SOaA<Z=S=Ia*SA;u~Gfm*fJtodiLEX>KQ8Un5Ik+Okh"
+    "hjI28wEc+_*$P-!vKg970ZT|OQzUr(Yb;hrBv4w%99xePy?IMD6Sc$?lA1e%?jUDz0zBK8wq4J>l9MTWFFaM(-x*h2GiC*aZ^cT*HJhouuh_x+}C="
+    "Uk{BFboJ+g!#oX$<;9}l=S(Y7~m=O7p#AD>AwdM20Mn|*E#d-$=65(|3G*tUc?Us?vQD1o%ZvJ~C8a4SFVo`i>sg9Abh_8tuER7C<n%#ZW<zQPVI7"
+    "P(ymF0#Vf*TRaIn&_KHy&PVz=YpE_Ej{DqRLy)D|RZzVu$)(>#t59uN>jj=ByP+J9TB~qr2qL8zlv*Tyj%8y1}9`(;#D~Z8vqcpXV9PQW;p%eYggX"
+    "uN%zxxD{NIY8{#p)X}XqkD7BJF5GDv{H46`g*bv;xA(rgRA(ApocO*iB|AKJ$;g9~N8_E_jq~aiy}Mt@I?`nH8#iGsdm)7VQx`rL*~8VWmtw!|V&u"
+    "9$K^h@vuuhCkOtfIBYdiK#^k8Pg&{-q8l-IW2Rm6o#n+mf=7jq$=m-2n^M>ooR!`}t#nB;6bJ%9O(bzAkWu_)uu4KY(P=0*y9K}|`>;gMu*Q;9!7m"
+    "vJF%GkJ2e+p0ub>Rzez<H}Ux=l9$wnU;M=6Ny&n#WDT%!A9BkVPsDhWcY@ZI~Qz@S6hXeQQhFmH%Nh8uk+V}R)s4mntEBxu`?0DC&{w84X%S0go1U"
+    ")C7LE^Y3sGJr7_`KU#PtQCIy%OM+%UCNWoBB+l=9K3;DkS{!3r~iN17g4fW2QYKA}nlBbOx_`CiENDvN2"
+)
+# The same: 24 and 32 bits, palettes of 1, 4 and 8 bits, grey, 16 bits of both kinds, rows that go down.
+BMP = (
+    "c-pO5dAyd>7Jg1evq~fxDnhn7WG+sI3@6hzQ-lhc3CTuCGGz=UGuu3mC7CiSTjnYAJP(EFuIE{Azu&z%-9NhbJAJ2f-tT?)UVE))J?mNP^ha%7fB3"
+    "71y}R1GrM;WlyT-ow>SFJ<&HX+1l`;^K5OT>#3Aq&eZdX%DA(R|a3?bMrK$v8EOsbw6@{c_l>3Z*a_6U6Ej1n?(PTUaLwuoFb6{Hx!4YJ)BLPWIR1"
+    "Nb)M?73+Fg4q;v&Sq80_KaBzyR~GqHt?gAxkR)Zi~YnqLJao3<Y>Qeoie3SZQT?%6WtrlYkw16A6<|Aw5J5O*~|ewWWGTt#Xd7v!S<mSli6%<8k~7"
+    "X@Qn1Pf5x}nz^mqGIl<0opW8iLC)k(S%NWRM@|mJzJ~BHB*DdsitzplUSj=bkPCRtdz1gnOTRd_I?xYmx`)U>1Y>wuBF}vkFL8QT4q3B6_*3X?{(w"
+    "-UcSS0^EB}Rny@?Kk)&gb&{jQjBtk6V0Cu9FyZttZ48#Qe<MKhbVmFX!mz=XK(PzUMkzImn~3jWLkjLDp!MEW3Cu$}hwj*G>GgMY5a<UxPLga|~C6"
+    "{3ZM)`T*|RSmdMROUZuu&(0j}aFOSsPZ&GpQP4H{pd`14J|c`|V^N&A7JW*;89MD6?<+DQ(sztYl_$h-w*44CVlN3;zK>3B&fqhFct~0H%W+wV(RH"
+    "1dhqRc*EC}knd{!8Xj%5ZgSJ!h88s$&=KQd;-Lz;{AAU`<{-3Fd8M9~P{WInLpiy~*XXJIT=n=4xOd#wDKs@zgi)8>%m6XDsRVQbQNMe8upg~g-{w"
+    "RIIi<qCBC=)Vbjw2Qb1vNcuf@%gNnWXC`ZikYx)&k1+jKad~o%Yqrmij27ZXR!#v1S%l%f-S}{(3?f!2;AQuwbjW>F*!q-qX;9p#con$%t%|p7|Sx"
+    "<mX2~3k!BQZAK8YP-@Db+)^)3?c<diM+*;RX*TZ9ENSaGK5|3Fd8!a%55%&}OTEg%G?XVl8`%?Mqu1xNbA_8V?3hM*YJdzc8mZJ0&%Mtz_I$N2pq4"
+    "!iw7zbgS@iKBYzz3OPKUkm@fBRqen(r;A#cB+RSjQ8dZf8*GM!T(OQ|@a96?iV%VRIO6J{w;7tb@H<$Y)K>U+rn2?Q72v#F<E8ax-ZXFGAaA1<Tfr"
+    "Iv+t}SR^GA?~y+dHkl!!-^6~|qpo8KgbV^BX|XRnu9pdAE*Xk9v(lKGqJhBv5d`*wIWNk2(d$nU+cPAzn*?ZKGdIdwLeo}cV%jyL-zrbV)%H#Vt*A"
+    "C6l`1pYwy@0^kib($LC%8{6?(A<YqLJnVTq=|phZ^N;1Q)Mg=xYSOR2&^z~|DeL2X^L2J^#hCtaUjQx9(G3|l_1mNOd6Gp2`O)Xq;=2H%rL5u096X"
+    "%T~D{wMv=TbT!olr~YGV8RhV$two0W+?||fmoIJ;!)`of|uFsg-^wW8DmlQ`lZlW%*-O?cXVbH{W2n~C;XYLABFEMLqyF<WhQgsOv`v?zIeEhRUvK"
+    "39JMu7P^Fc$bYNx9!mq_VMWw1>OjAkzS>7QzsR~PqNxW3`l!zmi;nuSth&K&Z1YhK%<V3pC3vuwn3mwc}p2zF7N+$QFg9*YSQYl{42!%An@^MI&k3"
+    ";P}cpeUGI3EtfEMP`spd%Li<#mPMijuCd@=#qeuZSGhicIaxPwb~epXOBQNU!m9XQupQQ6!ntKO~;WN+AJcFiK?790klGR)H7D;C`S6%1$)Ih%iI<"
+    "1+PenFbSe%*EZz6qB`vok>XqxB0(gc3FxdXDH&XEB)>tY?rS;Nx5~j$_8vA*4mO-m4$i6P+yDA9P!Xxc)hZK^r7ww5nLcxAwun-gOoC!1?pfYhv=|"
+    "(gT`CloAC^%Dfjl6U%TU>m5;d6#mK87(9%EYA@&xrgS*4Hp$Xb_OYb8-Xm7+9ZaZZOQB71zY8W07PyRm|+%2KZL9IAyZkXbdIw8%w81X<XTN+1_8b"
+    "fj`gKXD$pv#1EF5C_s)aQCF5wk=1`H3}5gXQs4{$*gA%b5|!xnk_`~PDa2?4h|1FR05Fw6BD<%+zT$rRd$&Ne4+%eN+~KXT!u+gQai&}y9!^m^>F<"
+    "B@a35De_5ncBs7^~R8K0Sk`3H4c<Y$h8*uwlwJ}BFjOUaNBo^2*s+cjyNVnOgTc8kQUDTno6cFiHc_U3$fT|gxOczo5$;rgRFP$1CZ{_h!h9eI!I3"
+    "<hmsAsZ+gk+%GDT`AQSHook&rC3@h2;k1ddW$7TO>itRq`qYDZYt}xu7dumDH#*Qrw&hN$QuURO3tvV6&m#pycQPNe<mY;IiOlX<Z3h(H<+V3NXvO"
+    "d;v8KJcCsdIbXYyL3K{a1&Uog!POR&cm5q0{}<8`?_{rrUhJ6HNjfD-=_$A94ThBgOsvI8Qj52elznKSRyL}OV)c}3S&)NB%O@31FwBr3R4KxYs73"
+    "=^n{e{3&0BfO6Ur5ajlN}0Gh9qT1`rY&3>Y`&qXI5_dOnb($f?`Zda7@92}I*5V~V%wSsFK~FtMWwnq36%j3f%wFv9tQ`a?@;E|a~1WByR?5Kz>D^"
+    "qIO-5(_nq&XbhIq^TnOWuGeq`I6~MrA2>dHOJZOpsKBULnP6GniY;SB2kw-ZtS7isq`^?^=U9aJ@Mc0^&i+;Ac#?|sZV6w*ifmjjXb9sSOz(;)Jt("
+    "{+L5J`RE$)rS*N*#7@TU$?xeo-5siCG5|u)>6b;jSyb^pHjcz3EG$GQkfiNUvcmW|1FfLK*gSCl$NF+>^v;r@|?gJ0MN!__>rFUMOR#4-MfZ-DoTI"
+    "xk=ZkeTMqBD{=d)}*QD=`FH%qS-*QJlGnCzdlvI4i6|JrP&6mts%pUf#ssMh&1hXxT+H^>HQ?)!UQP#q)%YR01hWwS}_{I$o7g6OiQEO5f9h&I<Xe"
+    "si{GO1`W`#VM8=()CdbLv=A0vcwsbd+!#%oG(pp*P0_4bGc<4B94%V3K+BdbvB)BepjE3@Xx+Ls+O%ndMHgKZZQHiRVv8+?#TQ>3?b@}&5=$(B_U+"
+    "qa$t9OWhYlUE)KW`f>7|#(GRrK3WtUwR9XobJr%s*FxpQYMx7>1Ae);9mrArsAu)+#ham5v}(n>3#YuBz=dF7Q=5m#Ad6|B1Is#tBc)v)^Nt7DBd*"
+    "1(!;u8FnQS_|E}b;H_guZ?xqSqJN`yDqwS?~e7>TMz56zdknDU;}Kp;fB~~qm8if#v5akO*TP~9zD>rXHRUp>899hv&~RjTZ>-3dSUa;H^&xRY=JG"
+    "e+!9-DwH12z?v1Ut-WuC%vkkW0c3W(>-FB#}t3#hYeX#xZ+hd0vcEFB1?ueas+6g=Fyt8JIyX>+HcHMPX?6%u(*nRiivBw^JV9!1G#9n*tg}wLQ8~"
+    "g0D5Bm1)i+=t3Vc&iC#eVzkhyMNhWB>j4#{mZ%fCCRa5CaAbz`%h6F=)^r9CXk@IQZa$amXQuVDR9<IP}m%aoAyp;qb!`#}P*yfg_JR5=R|%6plXn"
+    "XdH9QF*x?vV=-jN5FB^haX9|?<8i_XCt&E%p*Zox6ESSqFr0MKNt%<LeDcXS<&;x!>Zzw<`0(L4?X=Ty`st_Rj5E%_h!G=j=9y<=<j9dY>#VadYSb"
+    "v4efHTn=bUqJ?z!jUyz|b(`RAXH(W6J>f(tIdg%@6ki!Qnd7hilaF1h3qTzcuH7&B%JF1ze9Tz>iGxZ;W{Fm~)%j2kx&S6+D~#*ZJ5tFF2VS6_WKu"
+    "DRwKTzl=cxbC{^aQ*ey<Axh<z>PQFh?{P@NprZHZ@w9~+;R(Uz4cbycH3>Z{r1~&#~pXz&O7hKU3cAuyYIdm_uO+2?!EV3+;`u7xc~n9@xTKQ;K2t"
+    "U#6u4~goht~7>_*i2qsLJfQb_);?YMR#iU7-@YrLIVe;h3c>M9l@x&8P;K?VS#8Xc_g{Pl>8dIiB!86Z1gJ++87SBER9G-vvdA#t#3wZIx7xB_dFX"
+    "82vU&hp_Q!#DYG`#Z4D-z(ZzWOSrPoIw0UV9C%zy3Pjc;gMc`R1E=>#eu&_S<jcop;{ByYIe>_uhLC@4x>(KKS4R%$P9)AAa~DKKke*eEjjp_~esM"
+    "@ad<Y;<L{_!{?uWjxWCW0$+alCBFLVD}4R+*ZAg}Z}9E6-{QOPzQgz5e~%x2_yIru_#=M$=_maB^UwI@mtXMfufO8A-+sf)nKLnK)-3$~`|tSUk3a"
+    "C|pMPTZ?AiG1ufOp3-+yDyoH<meDs>ulqIjoP)YVZ%aM-HuQsUVsn3};!iLscHj@Zzv6`{OUd9T!ohC<%o@JIIS&W4hAnpUdRYqUUW3;h@H??Nhub"
+    "{-7_T;Z@Gpul87(M*TU3r{rOdinA7%p+&o0-Ue$HK@MYOTYM7x2SjFV1ZRb(#dDp#Ro`%J#=<Wqp27BExMOQjNLg4R<4GIQLPrmeeg+^dSIwaVWTK"
+    "LRZZE8{@BE^ADe5PD9xRea~SL8EvcKM3e+%DW0UBAHOZW%vIg^cX?Sj-NuQz;*`ieqLQ#XjzeofLb&54jf{G@nQCc9V?MrjpMaoBNs;cMWX*H)|(f"
+    "5HI;|)dJ=PoSg$%nS=4+8!L*-1|H"
+)
+# The same: a palette, interlaced, grey, a part of the screen with and without transparency.
+GIF = (
+    "c-n1}$xjqP6vkioOb<O9v%)O&z-+)w&A#t2sBwUsNga*G=)rjM<jGW!aY;}ECLTF3keKoY|A9&joa^M7lmCJ@U$q2{p$@NKS9g8C%J;rcFxt4??mT"
+    "dV9bN(m0LBENz`5XzF+!=JTo5Ag1>}=60u+Sc*b@$n3dR{wBCx^JSU3UB@HqZOPzERyX3IDgdB7!Epyxo*jrHS$uVdAjxqE&*IeqO&ZtkytxEQ|;*"
+    "Pc8dPL9rYBR6)8jcOcv_y4&kt}C5yl*ty%`*37&c|FFtp1;&z8!LWd>Vqov?_6w2ePeil`kJZ#Xb3%<@)z*RlvET&RaJ|{VzpW|O|#i-Q&UsAuG{T"
+    ")hr{7?I$bW8+wGp7p7wY=Ua!~Z^ZEV$Kp+qd24`kwW@l$Zp-?y+jzl8SXmoCF&M=HvEH*zszp$_nkH-^<L^7F7rBdm1dU0`aX=!PBc{!8GWV2a9NG"
+    "_Ml=ktX^p;#=IN~LnST&Yy5)oQI)tJmv|Mx)tmwpy)ryWQz@y4`NC*X#HDgTY{BWo31B^%|qsG(CVu>}{XE@uoK4{hS<rM<Wh@oSz(>y|1DX*%TW6"
+    "?9%8U=rA^o6@(E+F$)5xEXPT);N&^(;~qoTF#!apj0wqGK>eS)t;zxHZJFGUj}Iibkd)lft^>IdIbe3h^++zJj$>XhS!TghV(>VZS>uSL6h8{gm0T"
+    "QSoA_l_05rIcKQ{SK6E7rx{|~=*@79--ha)Y1bI14`NB(crRMjc"
+)
+# The same: without compression, LZW and deflate with and without differences, PackBits, grey both ways, a palette,
+# RGBA, tiles, big-endian.
+TIFF = (
+    "c-rk5YgAQL`kc!JugXm?3ceUX@Bt@OGL{3Sg1iKRxLgnBIGUECqDH=I%%w-cM_MMMse=v?3hMTnVdiSqYRu7mM1v+Cp;nHr5z$#bnx)WWmI|}K{q2"
+    "44!9-wc&9Bbg``mr@`QG2RU*EYSr=%#-3|WFpQCLwWg-9w<2ozP<vG9ulN-8Z17DZJwP1PtMFPcsW2Sbt+Mq@yP7NQY=&~%-+s4+l6O;w1-_yTJLB"
+    "MQ8yOhGh_Qd3k>C?FIBWKaqt0vDBv38v{97UZc*2*=n_!HB97mt2GwdU2*IEfh?J0u(i(xj@|pk-&6JdQ~-WCmfuDb(SRALjprvX_aL&Yj>p8MEgD"
+    "He*^9C;4o0Vc-us)jl)}L_2vD5<Hy@Trw50bL~s5EIwK5iiP3=HYUcTi^m!R&L3&a%_y!gnPtN?oPF_#wTOYN3+YY~+q$v@hm;HvTE0X&Twd6U1v^"
+    "W1AY%4sP+R-ELncA)kBlBMxuqtxfnBD6BNWE~>#d$pw2KVZ>Dy8<;wdx;-^j@}XnG|G?>Pl2;xzwd<e!X2HG4ZuCSB`RoYB`amw#^%Tywv5%o{1^_"
+    "B6nM35`ya!<5R;1uNysiU#*&y5wh~sl_$r&w{y&p!nA4jaS6TO>R0BNs;{}%IB8H$Y^=nn_w%NHjO$XheOsnojZuOJg?yVD=J#f7Z0i=EX|TBGLo5"
+    "z3bL59x+{`TweT&;<aq!(#T0f<A0<9Bi4PerMC+0Cv1lc2GhnFIC+GbBq8)oaYB5rb3McK$Mo~w=oM})3;%-UyN;tP7u%ejMktx365|FwDKpaGkbL"
+    "mcDQ9!h_5^)oMS=r#M<*P@Hk`p;Q7VZ-!}D^G2|6}Mx+=#2HJuAaF*F~BoD|E%*&l%);Pcu#t?ZQ2@*Inu*zV`^rbds2Ej3^!@^!lH>8dDg=bmP-L"
+    "QYl|-&+D)dWmu_BWmsa0Qnpzp%kooP%xdZb$q;Hnehn#%nANz+sy{2^W&`TS0rDu!295ZTFZsu2$O<@P$*ikj?v9YCt&dsR3ezbB)$v<Pl>IRI@?@"
+    "{06dtZ_|%P6o6>dP{7CKFsXv3{txxglgwQ}*I*Dz<EM!CPcs-cRqcA8%9j<sL4WDY8HBr%&<-HyyY7J}d(A>Eptp^r}o7)!xJYpOS%#s+I?I-<xuE"
+    "*t*ky==f4XLek7UvpqC@)`^hpr1{nFS|<*9I_Sf~I^Rp<eNLR%eQs{-{O8t9o#9_`w&C&O_qUW+f3|mcZpNPP_hrk699{N?f4O^ZZrz_>jahNv_Q7"
+    "epz8`vGM@81XuI0gjzxOGywH^`PhS9Qr+5a99i=?)UmT(i;qzG)LP!?D%u0_C$tpY^zpp|&Qd~Bi<vP|?Qy-8|RWL1$BwS&r*38H$kwMR2iVEIAtM"
+    "qnUIib-KrHBls}W<XXwU?MjIGDXu}@F0vQE?Jb12dogXN`+Aw0~3Wd0~5VbfU5uwi<5~}jk191lF5^zaPlaGgjCI-BqPYArV@Xr-{%rHDj=s-Wy>o"
+    "pWSRlYM5)O-x#u<?h)UV1+Fea%Jex?9&LKHpPSO)enluJaxvLabc9Cst%W5{jWSBpGMzp-$wz-v!APu)1xc<_ME%j_!rl!&HjmFnw{(|5(M8ST7TN"
+    "i<&>#WHh>4U~DLR`BDWJEh!v4_z0VXM2`f<5FG?D0w~qo+y&OC+(mWW?GtzK3JG$~C3M)ujR7k<jTccbhcaTe=m!;q65!x9hDzFRx#EdCLbY_uRj8"
+    "cVA6}pFO`Q+ZsM3Y|G$2?bFC&&`4^hMk8C%=)9NEh^~)`$$fwHCTiqXdsKLUt&`*%bc>YPB_%(h<g=@b2b&e&q`D8T9?Xvp*-#M@aV25rbK!ZT>uj"
+    "NEipjfO8X4C-k6%!uSlR}H=ec%`OC^ao9W_n`+QdnmP6h9h<fws`qXzmNHSmKzz<`#T<y6!xctf1<gg9yz{O~<gz*4h-0zfw|#dl5x?r;GI<cHLeF"
+    "VZ7UxC;z~Xj}?3;0fgf40wZ-kq-2M6ix;BqJBUX_(Mx@18UHV@-!}mJMc$M@DBgL6Ez2_*n^yrGW4J&ks4}%PiP;Y4b-6pa-#Hr12Vx6;D9>%0QCh"
+    "dfDzgNHNZf-3b~Oka>5o`2Pq*3;W@Xhgs1T>azJaKKT#&Pz1=>=KC~*}2+yDe(4&AW;s7N@FJtt;JAg#4XcdeTkQ(C*sUdBILwJlz=mltahZ0~sif"
+    "BU1qt0j>)COfo`(QMoWN1<BLkhx=Xic;hT3*;zP!Lgq{Xh}pL_``|AAJQB00wO=q68zyJqiRD^c6k}NpKuu>>)K_QyeqsL6iwc9Qs{&4W5L3(NYMF"
+    ";}_|pt$+hiK&^z;gl|!PlvvmYd5dR^D0ggQd<$D(G$R$HDn^i)i!i#-RyYPRn#8C<&!enB8AlpY21+85(dyzo=!5=3jj>mZ8Zq)Q&hQQDiT1*~u#c"
+    "EQFk(eCA}<_OIATx}@h@Z&(dy=e*f=`~8whWqj$$rDA7HEkmY87?PP`ZMm6$=%YbYD~o;c^Rol7-8{RNl6E|H%83RCW6S(Sv0<H=h~?)#}pFV>UF)"
+    "DeLNhcDV+^H;34mB)^czNU^3@mq7Cw13LRS7!wkB$w@*u~-T0xanyB^(hN-!vZ#s-g!3cSnqedSH#!)tbS|k>)p3ihCGqu-2T_Va>p*mxbVTH-tQj"
+    "U<5QVE^9BF%z}@>(7Zksiz54Sjwy4?8^1)lv9&hLsdDoibJh!7h>XVNzOxSzs+DA{VEneb%?9$v#h1Jhz7w>fJiinPE=-98sK6mWFS*gE$f8AFfIV"
+    "_e(ueIhjoV_1hYt1dJwI?63);b<~*0e~u>}+vfb|;@;p9i~hNcKn?WPCIYDr~7$x-o}}`#xjR3Q-BgB`j~HLe@%S&^oI+OJV6mH!^~KBWyS&b~vG@"
+    "6G&1)8Vj;ebe{^9C!kmc3iC>^*@Pq-Y*Z1D0kdNRX`Y?~L`?xbSb~dkP^cPERZSqW^cB(F`7q4>DVRQklMl;x(F(~i!uHI%sP3#68V%)RD6A5V{hC"
+    "RJIEpJ(##y<LG#9I8`q0xJJ?>EqtSUDdz#2r;48oDlt;XIoQ~NS)EyZ4S8}mMxYin>Bjd@gKDMHtQLL@=ikG&+S4oOQ*q!;l_BaSKj+yebBVqkS<3"
+    "*B`L5;)u+I^lB}Jw6*S;HXLz$^BEABn**9ujoZQCWMF`2mlb5{*V~pJbDH&aqG0_L}Y5g3)kB*0~}yy35%C&H1Z*aiEPZ@Dm-&+$o9e!Pij7f(e4U"
+    "{uYlG#w5Ai|93kRe)kGnf4M+M6$3Pf|1|+&+(6SV^NF<}{p){Apn0$8Sy<Hf@kdb%cNPGmsEX36%nma#lun<m*SVS6}Ww%A%9OXAMU|AY&Ohu?IE~"
+    "bndQWQ52ArNsFP5SlvMK3mfA6PgZ3IEf{{E?TA<Vic>+aXW0t9APAgeQE8BM*M5YSEsq!PZ87iScvOuL1dgzTE4RZwndBVy~8W3C65tOKVRYZ+E3N"
+    "-q22<ynsd-rJu;#?|D7=rN|<_L(rNl^RFYHE-d=D{V%q|v6d+Tr;av$c;|~QK1Z(nX=mS*;KEN<&8f}suGxR{8=rTg;!8af7F7rJ*mA-W9{O=woIP"
+    "TD(2d-}<6jJ^|Kn5Lp2$7tf8Xny>cqr?ikPwbuEi5iXWp3gw+jb4*!$WFD37Wm*26*G9<itEMkk#dUOcc{mS=D6c)`dU9Zc7{N0+@Jt-fmxHkD`QR"
+    "DAxMNlSLsZMvAd;P&sX#x3|)`I71D4wYR9I57O{jH5A4@s&+K4C|5Z*GI<B2h23SEq!y5$F=y)#rU12h3_eH9B)%2%khSG0^<b`&&!Ff_B4aRaicM"
+    "tf1n#{$R>-7GVHb4N{%UCp8s`kgA`b;-4CkRA@Qk}@94z~zD47tTsVC8_!-&c_U2w&%O?L95N<_o"
+)
 
 
 def _decoded(files: str) -> Iterator[Any]:
@@ -127,7 +260,7 @@ def _decoded(files: str) -> Iterator[Any]:
 
 
 def files_of(packed: str) -> Iterator[bytes]:
-    """The files of JPEG or PNG."""
+    """The files of one of these."""
     content = zlib.decompress(base64.b85decode(packed))
     while content:
         end = 2 + int.from_bytes(content[:2], "little")
@@ -281,6 +414,10 @@ def _kernels() -> Iterator[Any]:
 BEHAVIOURS = {
     "pillow.decode.jpeg": golden(_MODULE, "JPEG decoder", lambda: _decoded(JPEG), 4251988186),
     "pillow.decode.png": golden(_MODULE, "PNG decoder", lambda: _decoded(PNG), 3364407028),
+    "pillow.decode.webp": golden(_MODULE, "WebP decoder", lambda: _decoded(WEBP), 2395494564),
+    "pillow.decode.bmp": golden(_MODULE, "BMP decoder", lambda: _decoded(BMP), 1967281785),
+    "pillow.decode.gif": golden(_MODULE, "GIF decoder", lambda: _decoded(GIF), 1723826379),
+    "pillow.decode.tiff": golden(_MODULE, "TIFF decoder", lambda: _decoded(TIFF), 1703020315),
     "pillow.resize.nearest": golden(_MODULE, "nearest resize", _nearest, 2529267695),
     **{f"pillow.resize.{name}": _resize(name, number) for name, number in _FILTERS.items()},
     "pillow.crop": golden(_MODULE, "crop", _crops, 1576422467),

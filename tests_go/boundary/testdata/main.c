@@ -232,6 +232,7 @@ static void errors(void) {
     SAY(gl_permutation(1, numbers, -1, &error));
     SAY(gl_seeds(1, -1, numbers, 1, &error));
     SAY(gl_seeds(1, 0, numbers, -1, &error));
+    SAY(gl_use_libwebp(NULL, NULL, NULL, &error));
 
     gl_batch batch;
     gl_ask ask;
@@ -324,6 +325,7 @@ static void child(gl_handle loader, gl_handle run) {
     printf("gl_kernels: %d\n", gl_kernels() == NULL);
     SAY(gl_open(plan, plan_bytes, &files, &none, &error));
     SAY(gl_start(loader, &(gl_run_options){.streams = 1}, &none, &fd, &error));
+    SAY(gl_use_libwebp(NULL, NULL, NULL, &error));
     SAY(gl_files_list(&tree, &none, &error));
     SAY(gl_files_wait(loader, 0, &list, &error));
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));

@@ -7,7 +7,10 @@ error is raised by Pillow, at the line where the user's own code expects it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection
 from typing import NamedTuple
+
+from .other_headers import Header, probe_other
 
 __all__ = ["HEAD_BYTES_MAX", "JPEG", "PNG", "Header", "Probed", "probe", "probe_file", "probe_path"]
 
@@ -24,14 +27,17 @@ _PNG_MODES |= {(3, bits): "P" for bits in (1, 2, 4, 8)}
 _PNG_END = b"\x00\x00\x00\x00IEND\xae\x42\x60\x82"
 _JPEG_END = b"\xff\xd9"
 
-Header = tuple[tuple[int, int], str]
+
+Others = Callable[[], Collection[str]]  # the formats beside JPEG and PNG that are wanted
 
 
-def probe(content: bytes) -> Header | None:
+def probe(content: bytes, others: Others | None = None) -> Header | None:
     """((width, height), mode) of a whole file."""
-    if content.endswith((_PNG_END, _JPEG_END)):
-        return _probe_head(content)
-    return None
+    if content.startswith((JPEG, PNG)):
+        return _probe_head(content) if content.endswith((_PNG_END, _JPEG_END)) else None
+    if others is None:
+        return None
+    return probe_other(content[:_HEAD_BYTES], len(content), lambda at, n: content[at : at + n], others())
 
 
 class Probed(NamedTuple):
@@ -47,23 +53,26 @@ class Probed(NamedTuple):
     head: bytes
 
 
-def probe_path(path: bytes) -> Probed | None:
+def probe_path(path: bytes, others: Others | None = None) -> Probed | None:
     """What is seen of a file; None if it cannot be read."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            return probe_file(number)
+            return probe_file(number, others)
         finally:
             os.close(number)
     except (OSError, ValueError):
         return None
 
 
-def probe_file(fd: int) -> Probed:
+def probe_file(fd: int, others: Others | None = None) -> Probed:
     """The same of an open file, without moving it. Raises OSError."""
     about = os.fstat(fd)
     size, stamp = about.st_size, (about.st_size, about.st_mtime_ns)
     head = os.pread(fd, _HEAD_BYTES, 0)
+    if not head.startswith((JPEG, PNG)):
+        found = None if others is None else probe_other(head, size, lambda at, n: os.pread(fd, n, at), others())
+        return Probed(found, stamp, head)
     end = os.pread(fd, 12, max(size - 12, 0))
     if not end.endswith((_PNG_END, _JPEG_END)):
         return Probed(None, stamp, head)

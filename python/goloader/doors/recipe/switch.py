@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...adapters.python import ForkLock
+from ...plan.needs import decoders as _decoders
 from ...selfcheck import holds as _holds
 from ...selfcheck import value as _value
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .session import Session
     from .shipment import Recipes
 
-__all__ = ["current", "fronts", "holds", "off", "pack", "packing", "recording", "value"]
+__all__ = ["current", "decoders", "fronts", "holds", "off", "pack", "packing", "recording", "value"]
 
 # What stands in front of modules' functions while any thread records; set by those who hold the hooks.
 fronts: tuple[Front, ...] = ()
@@ -96,6 +97,12 @@ def packing() -> Recipes | None:
 def pack(recipes: Recipes | None) -> None:
     """From now on recipes of stand-ins go there; None ends it."""
     _local.recipes = recipes
+
+
+def decoders() -> list[str]:
+    """The formats beside JPEG and PNG that the core decodes."""
+    with off():
+        return _decoders()
 
 
 def holds(*names: str) -> bool:

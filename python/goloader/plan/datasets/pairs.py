@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..lowered import Lowered
+from ..needs import decoders
 from ..paths import Files
 from ..refusal import RefusalError
 from ..targets import Kind as TargetKind
@@ -216,7 +217,10 @@ def _common_mode(name: str, paths: Sequence[Any]) -> str:
     foreign = found[modes[0], False] / found.total()
     if foreign > _FOREIGN_SHARE_MAX:
         raise RefusalError(
-            "source", name, f"{foreign:.0%} of its masks are not PNG: torch's workers read in parallel", "FOREIGN_FILES"
+            "source",
+            name,
+            f"only Pillow reads {foreign:.0%} of its masks; torch's workers do in parallel",
+            "FOREIGN_FILES",
         )
     return modes[0]
 
@@ -237,6 +241,6 @@ def _mode(path: Any) -> tuple[str, bool]:
         if head.startswith(_PNG) and (head[25], head[24]) in _MODES:
             return _MODES[head[25], head[24]], True
         with Image.open(path) as image:
-            return str(image.mode), False
+            return str(image.mode), str(image.format).lower() in decoders()
     except Exception:  # whatever it is, the dataset raises it
         return _UNREADABLE

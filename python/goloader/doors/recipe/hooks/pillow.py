@@ -117,19 +117,19 @@ def _source(fp: Any) -> Source | None:
     try:
         if kind is io.BytesIO:
             content = fp.getvalue()
-            found = header.probe(content)
+            found = header.probe(content, switch.decoders)
             return None if found is None or _too_large(found[0]) else Source(content, fp, *found)
         if kind is io.BufferedReader:
             path = os.fsencode(os.path.abspath(fp.name)) if isinstance(fp.name, (str, bytes)) else b""
             number = fp.fileno()
             if not path or not os.path.samestat(os.fstat(number), os.stat(path)):
                 return None
-            probed = header.probe_file(number)
+            probed = header.probe_file(number, switch.decoders)
         elif kind is str or kind is bytes or isinstance(fp, os.PathLike):
             path = os.fsencode(fp)
             if not path.startswith(b"/"):
                 path = os.path.abspath(path)
-            probed = header.probe_path(path)
+            probed = header.probe_path(path, switch.decoders)
         else:
             return None
     except (OSError, ValueError):

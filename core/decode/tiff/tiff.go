@@ -1,0 +1,22 @@
+// Package tiff decodes the first image of TIFF files to the bytes that Pillow gives: 8-bit grey, RGB, RGBA and palettes.
+//
+// The work is done in C, behind the contract of ../decoder.h; this file only hands the decoder on.
+package tiff
+
+/*
+#cgo CFLAGS: -std=gnu11 -O3 -Wall -Wextra
+#cgo LDFLAGS: -ldeflate
+#include "tiff.h"
+*/
+import "C"
+
+import "unsafe"
+
+// Decoder returns the decoder, a const gl_decoder * of C that lives as long as the program.
+func Decoder() unsafe.Pointer { return unsafe.Pointer(&C.gl_tiff) }
+
+// PaletteDecoder returns the decoder whose one plane is the indices of an image of Pillow's mode P.
+func PaletteDecoder() unsafe.Pointer { return unsafe.Pointer(&C.gl_tiff_p) }
+
+// GreyDecoder returns the decoder whose one plane is the grey of an image of Pillow's mode L.
+func GreyDecoder() unsafe.Pointer { return unsafe.Pointer(&C.gl_tiff_l) }
