@@ -81,24 +81,17 @@ def _function(own: OwnCode, expression: Expression) -> Any:
 
 
 def _opens(called: Any) -> bool:
-    """True for what opens a file's image: Pillow's function, and torchvision's that call it."""
-    return called is not None and any(called is each for each in (_image_open(), *_loaders()))
-
-
-def _image_open() -> Any:
-    """Pillow's Image.open, behind a hook of door 2's perhaps; None where it is another, or nobody imported it."""
-    known = getattr(sys.modules.get("PIL.Image"), "open", None)
-    return known if is_original(known, "PIL", "goloader") else None
-
-
-def _loaders() -> list[Any]:
-    """torchvision's functions that open a file's image in mode RGB by Pillow."""
-    folder = sys.modules.get("torchvision.datasets.folder")
-    if folder is None or _image_open() is None:
-        return []
-    by_pillow = sys.modules["torchvision"].get_image_backend() == "PIL"
-    names = ("pil_loader", "default_loader") if by_pillow else ("pil_loader",)
-    return [known for known in (getattr(folder, name) for name in names) if is_original(known, "torchvision")]
+    """True for what opens a file's image: Pillow's function, and torchvision's that call it and convert to RGB."""
+    pillow, folder = sys.modules.get("PIL.Image"), sys.modules.get("torchvision.datasets.folder")
+    if called is None or pillow is None:
+        return False
+    # What a library's file says of its functions takes milliseconds to read, so that is done for those that are called.
+    if called is pillow.open:  # behind a hook of door 2's perhaps
+        return is_original(called, "PIL", "goloader")
+    if folder is None or not any(called is loader for loader in (folder.pil_loader, folder.default_loader)):
+        return False
+    by_pillow = called is folder.pil_loader or sys.modules["torchvision"].get_image_backend() == "PIL"
+    return by_pillow and is_original(called, "torchvision") and is_original(pillow.open, "PIL", "goloader")
 
 
 @dataclass(frozen=True)
@@ -236,7 +229,7 @@ class OpenedFiles(Node):
                 called = _function(self._own, function)
                 if _opens(called):
                     self._own.means(function)
-                    if called is not _image_open():
+                    if called is not sys.modules["PIL.Image"].open:
                         return _Opened(inner, "RGB", given, given)
                     return _Opened(self._path(inner), "file", given, given)
                 opened = self._opened(inner)
