@@ -47,6 +47,8 @@ _UNNAMED = (
     "__new__",
     "__torch_function__",
 )
+# Those that a class without them may be given.
+_NAMES_HOOKED = frozenset({"__call__", "__getattr__", "__getattribute__"})
 _NOTHING: Any = object()
 _CODE, _DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__")
 
@@ -62,7 +64,8 @@ class Calls:
         self._functions: dict[FunctionType, None] = {}
         self._classes: dict[type, None] = {}
         self._names = dict.fromkeys((*_UNNAMED, *names))
-        self._looked_up: set[tuple[type, str]] = set()
+        # What a class has, of its own and of its bases, and how many of the names were looked up in it.
+        self._looked_up: dict[type, tuple[frozenset[str], int]] = {}
         self._work: list[FunctionType] = []
         self.replaced = ""
         for owner, name in roots:
@@ -131,7 +134,7 @@ class Calls:
 
     def _find_in(self, kind: type, name: str) -> None:
         found = _lookup(kind, name)
-        if found is None and name not in ("__call__", "__getattr__", "__getattribute__"):
+        if found is None and name not in _NAMES_HOOKED:
             return
         for base in _mro(kind):
             members = _members(base)
@@ -163,13 +166,15 @@ class Calls:
             self._classes[inner] = None
 
     def _look_up(self) -> bool:
-        """Looks all names up in all classes; True if there is something new to be read."""
+        """Looks all names up in all classes; True if there is something new to be read, or to be looked up in."""
+        names = tuple(self._names)
         for kind in tuple(self._classes):
-            for name in tuple(self._names):
-                if (kind, name) not in self._looked_up:
-                    self._looked_up.add((kind, name))
+            has, count = self._looked_up.get(kind) or (_NAMES_HOOKED.union(*map(_members, _mro(kind))), 0)
+            self._looked_up[kind] = has, len(names)
+            for name in names[count:]:
+                if name in has:
                     self._find_in(kind, name)
-        return bool(self._work)
+        return bool(self._work) or len(self._looked_up) < len(self._classes)
 
     def _follow(self, function: FunctionType) -> None:
         uses = _uses(function)
