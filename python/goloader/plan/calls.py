@@ -10,9 +10,10 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import repeat
-from operator import attrgetter, is_
+from contextlib import contextmanager
+from operator import attrgetter, contains, is_, itemgetter
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from .originals import (
 )
 from .refusal import RefusalError
 
-__all__ = ["Calls", "calls_of", "check_calls"]
+__all__ = ["Calls", "calls_of", "check_calls", "noting"]
 
 # Whose functions are read. Those of others are only looked at themselves.
 _READ = {"PIL", "albucore", "albumentations", "torchvision"}
@@ -82,18 +83,27 @@ class Calls:
         self._options = [
             (each, each.__kwdefaults__, {**each.__kwdefaults__}) for each in functions if each.__kwdefaults__
         ]
-        self._look_at = [
-            (each.mapping.get, tuple(each.values), tuple(each.values.values()), each) for each in self._bound.values()
+        self._scopes = list(self._bound.values())
+        there = [
+            (each.mapping, {name: was for name, was in each.values.items() if was is not _NOTHING})
+            for each in self._scopes
         ]
+        # A name more than is needed, as itemgetter gives no tuple for one alone.
+        self._names_there = [(itemgetter(*names, next(iter(names))), mapping) for mapping, names in there if names]
+        self._values = [was for _, names in there if names for was in (*names.values(), next(iter(names.values())))]
+        nowhere = [
+            (each.mapping, name) for each in self._scopes for name in each.values if each.values[name] is _NOTHING
+        ]
+        self._nowhere = tuple(zip(*nowhere, strict=True)) or ((), ())
 
     def look(self) -> str:
         """What of it somebody has replaced, by its name; "" if all is as it was found. Some 100 us."""
         if self.replaced:
             return self.replaced
-        for get, names, values, scope in self._look_at:
-            if not all(map(is_, map(get, names, repeat(_NOTHING)), values)):
+        if not self._are_bound():
+            for scope in self._scopes:
                 for name, was in scope.values.items():
-                    if behind(get(name, _NOTHING)) is not was:
+                    if behind(scope.mapping.get(name, _NOTHING)) is not was:
                         return f"{scope.name}.{name}"
         functions, codes = self._codes
         if not all(map(is_, map(_CODE, functions), codes)):  # those of our own hooks, perhaps
@@ -110,6 +120,16 @@ class Calls:
             if now is not options or list(now) != list(items) or not all(map(is_, now.values(), items.values())):
                 return _name_of(function)
         return ""
+
+    def _are_bound(self) -> bool:
+        """Whether all names stand for what they did."""
+        now: list[Any] = []
+        try:
+            for names, mapping in self._names_there:
+                now += names(mapping)
+        except KeyError:
+            return False
+        return all(map(is_, now, self._values)) and not any(map(contains, *self._nowhere))
 
     def _keep(self, mapping: Mapping[Any, Any], of: str, key: Any, value: Any) -> bool:
         """Notes what a name has to stand for; False if that was noted before."""
@@ -337,12 +357,49 @@ def _tables(function: FunctionType) -> Iterator[tuple[Mapping[Any, Any], Any, An
 _known: dict[Any, Calls] = {}
 
 
+class _Noted:
+    """What was asked of calls_of."""
+
+    def __init__(self) -> None:
+        self._roots: dict[tuple[Any, str], None] = {}
+        self._classes: dict[type, None] = {}
+        self._names: dict[str, None] = {}
+
+    def add(self, roots: Iterable[tuple[Any, str]], classes: Iterable[type], names: Iterable[str]) -> None:
+        self._roots.update(dict.fromkeys(roots))
+        self._classes.update(dict.fromkeys(classes))
+        self._names.update(dict.fromkeys(names))
+
+    def whole(self) -> Calls:
+        """All of it at once: what several of them call is looked at but once."""
+        return calls_of(tuple(self._roots), tuple(self._classes), tuple(self._names))
+
+
+class _Noting(threading.local):
+    noted: _Noted | None = None
+
+
+_noting = _Noting()
+
+
+@contextmanager
+def noting() -> Iterator[_Noted]:
+    """Within it, what this thread asks of calls_of is noted."""
+    before, _noting.noted = _noting.noted, _Noted()
+    try:
+        yield _noting.noted
+    finally:
+        _noting.noted = before
+
+
 def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (), names: tuple[str, ...] = ()) -> Calls:
     """All that may be called by way of these.
 
     roots           (a module or class, a name in it)
     classes, names  objects of these classes, and what of them is called besides what is called without being named
     """
+    if _noting.noted is not None:
+        _noting.noted.add(roots, classes, names)
     key = (roots, classes, names)
     calls = _known.get(key)
     if calls is None:

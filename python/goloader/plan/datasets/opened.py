@@ -26,6 +26,7 @@ from ..paths import Files
 from ..refusal import RefusalError
 from ..structure import Structure, renumbered
 from ..transforms import is_original
+from ..watch import Watch
 from .columns import PATHS, VALUES, Columns, TensorItem
 from .files import lower_of_mode, open_rgb
 from .made import Made, made_of
@@ -139,6 +140,7 @@ class OpenedFiles(Node):
             if self._views not in (1, 2):
                 raise UnreadableError(f"gives {self._views} images, not one or two")
             self._read = _read(own, self._images)
+            self._watches = [Watch[Lowered]() for _ in self._images]
             given = (value for each in self._given for value in each.values)
             opened = (each.path for each in self._images)
             self._columns = Columns(own, [*opened, *given, *own.reading.loose])
@@ -277,21 +279,16 @@ class OpenedFiles(Node):
 
     def _lowered(self) -> Lowered:
         """What becomes of a sample's images, in mode RGB."""
-        first, *others = (self._lowered_image(opened) for opened in self._images)
+        first, *others = map(self._lowered_image, self._images, self._watches)
         for second in others:
             target = Target(second, "RGB", together=False, read=self._read)
             names = (*first.names, *(f"of the second image: {name}" for name in second.names))
             return replace(first, target=target, names=names)
         return first
 
-    def _lowered_image(self, opened: _Opened) -> Lowered:
+    def _lowered_image(self, opened: _Opened, watch: Watch[Lowered]) -> Lowered:
         transforms = [self._own.value(each) for each in opened.transforms]
-        whole = transforms[0] if len(transforms) == 1 else None
-        if len(transforms) > 1:
-            from torchvision.transforms import Compose
-
-            whole = Compose(transforms)
-        return lower_of_mode(whole, opened.mode)
+        return watch.found(lambda: lower_of_mode(_composed(transforms), opened.mode), transforms)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not self._own.unchanged(dataset):
@@ -321,6 +318,14 @@ class OpenedFiles(Node):
                 for now, was in zip(values[n], kept, strict=True)
             )
         )
+
+
+def _composed(transforms: list[Any]) -> Any:
+    if len(transforms) < 2:
+        return transforms[0] if transforms else None
+    from torchvision.transforms import Compose
+
+    return Compose(transforms)
 
 
 def _last_call(own: OwnCode, opened: _Opened) -> int:
