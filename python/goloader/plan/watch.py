@@ -38,11 +38,11 @@ _GAP = (object(),)
 
 
 class Watch(Generic[T]):
-    """What a check found last."""
+    """What a check found last: where nothing changed between two times that it was asked, it is not asked again."""
 
     def __init__(self) -> None:
-        self._state: _State | None = None
-        self._found: T
+        # In one piece: several threads may ask.
+        self._known: tuple[_State, T] | None = None
         self._misses = 0
 
     def found(self, check: Callable[[], T], transforms: Iterable[Any], dataset: Any = None) -> T:
@@ -52,20 +52,22 @@ class Watch(Generic[T]):
         dataset     whose attributes it goes by, not what they hold
         """
         given = (dataset, *transforms)
-        state = self._state
-        if state is not None and state.stands(given):
+        known = self._known
+        if known is not None and known[0].stands(given):
             self._misses = 0
-            return self._found
-        self._state = None
-        # Noted before the check: what changes meanwhile has changed.
-        state = _State(given) if self._misses < _MISSES_MAX else None
-        with calls.noting() as noted:
-            self._found = check()
-        if state is not None and self._misses and state.is_known:
-            state.calls = noted.whole()
-            self._state = state
+            return known[1]
+        self._known = None
         self._misses += 1
-        return self._found
+        # What is checked but once need not be remembered.
+        if not 1 < self._misses <= _MISSES_MAX:
+            return check()
+        state = _State(given)  # before the check: what changes meanwhile has changed
+        with calls.noting() as noted:
+            found = check()
+        if state.is_known:
+            state.calls = noted.whole()
+            self._known = state, found
+        return found
 
 
 def _world() -> tuple[Any, ...]:
@@ -83,7 +85,7 @@ def _world() -> tuple[Any, ...]:
 class _State:
     """Objects, and what they hold."""
 
-    calls: calls.Calls
+    calls: calls.Calls  # all that the check looked at
 
     def __init__(self, given: tuple[Any, ...]) -> None:
         dataset, *transforms = self._given = given
@@ -96,11 +98,13 @@ class _State:
             self._add_object(dataset)
         # False if there is something that may change though it stays the very same object.
         self.is_known = all(map(self._add, transforms)) and all(type(kind) is type for kind in self._classes)
+        if not self.is_known:
+            return
         for kind in self._classes:
             self._add_views(vars(kind).keys(), vars(kind).values())
         self._kinds = list(map(type, self._objects))
         self._mros = list(map(_MRO, self._kinds))
-        self._dicts = list(map(_DICT, self._objects)) if self.is_known else []
+        self._dicts = list(map(_DICT, self._objects))
         self._held = list(chain.from_iterable(self._views))
 
     def stands(self, given: tuple[Any, ...]) -> bool:

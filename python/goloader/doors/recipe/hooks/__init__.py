@@ -59,6 +59,7 @@ class _Hooks:
         self._hooks: list[Hook] = []
         self._made: dict[str, Swap] = {}
         self._calls: Calls | None = None
+        self._replaced = False
 
     def look(self, again: bool = False) -> None:
         """Sees to it that those hooks stand that may.
@@ -72,15 +73,15 @@ class _Hooks:
             return
         for module in new:
             self._add(module)
-        # One look at all that any of them calls is cheaper than one for each.
-        whole = _calls(self._hooks)
-        known = "" if not whole.look() else None
+        # One look at all that any of them calls is cheaper than one for each, while nothing is replaced.
+        self._replaced = self._replaced or bool(_calls(self._hooks).look())
+        known = None if self._replaced else ""
         standing = [hook for hook in self._hooks if self._stands(hook, known)]
         self.swaps = {hook.text: self._made[hook.text] for hook in standing}
         for part in self._parts.values():
             if hasattr(part, "settle"):
                 part.settle(self.swaps)
-        self._calls = whole if known is not None else _calls(standing)
+        self._calls = _calls(standing if self._replaced else self._hooks)
 
     def _add(self, module: str) -> None:
         try:
