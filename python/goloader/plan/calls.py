@@ -10,9 +10,10 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import repeat
-from operator import attrgetter, is_
+from contextlib import contextmanager
+from operator import attrgetter, contains, is_, itemgetter
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from .originals import (
 )
 from .refusal import RefusalError
 
-__all__ = ["Calls", "calls_of", "check_calls"]
+__all__ = ["Calls", "calls_of", "check_calls", "noting"]
 
 # Whose functions are read. Those of others are only looked at themselves.
 _READ = {"PIL", "albucore", "albumentations", "torchvision"}
@@ -47,6 +48,8 @@ _UNNAMED = (
     "__new__",
     "__torch_function__",
 )
+# Those that a class without them may be given.
+_NAMES_HOOKED = frozenset({"__call__", "__getattr__", "__getattribute__"})
 _NOTHING: Any = object()
 _CODE, _DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__")
 
@@ -62,7 +65,8 @@ class Calls:
         self._functions: dict[FunctionType, None] = {}
         self._classes: dict[type, None] = {}
         self._names = dict.fromkeys((*_UNNAMED, *names))
-        self._looked_up: set[tuple[type, str]] = set()
+        # What a class has, of its own and of its bases, and how many of the names were looked up in it.
+        self._looked_up: dict[type, tuple[frozenset[str], int]] = {}
         self._work: list[FunctionType] = []
         self.replaced = ""
         for owner, name in roots:
@@ -79,18 +83,27 @@ class Calls:
         self._options = [
             (each, each.__kwdefaults__, {**each.__kwdefaults__}) for each in functions if each.__kwdefaults__
         ]
-        self._look_at = [
-            (each.mapping.get, tuple(each.values), tuple(each.values.values()), each) for each in self._bound.values()
+        self._scopes = list(self._bound.values())
+        there = [
+            (each.mapping, {name: was for name, was in each.values.items() if was is not _NOTHING})
+            for each in self._scopes
         ]
+        # A name more than is needed, as itemgetter gives no tuple for one alone.
+        self._names_there = [(itemgetter(*names, next(iter(names))), mapping) for mapping, names in there if names]
+        self._values = [was for _, names in there if names for was in (*names.values(), next(iter(names.values())))]
+        nowhere = [
+            (each.mapping, name) for each in self._scopes for name in each.values if each.values[name] is _NOTHING
+        ]
+        self._nowhere = tuple(zip(*nowhere, strict=True)) or ((), ())
 
     def look(self) -> str:
         """What of it somebody has replaced, by its name; "" if all is as it was found. Some 100 us."""
         if self.replaced:
             return self.replaced
-        for get, names, values, scope in self._look_at:
-            if not all(map(is_, map(get, names, repeat(_NOTHING)), values)):
+        if not self._are_bound():
+            for scope in self._scopes:
                 for name, was in scope.values.items():
-                    if behind(get(name, _NOTHING)) is not was:
+                    if behind(scope.mapping.get(name, _NOTHING)) is not was:
                         return f"{scope.name}.{name}"
         functions, codes = self._codes
         if not all(map(is_, map(_CODE, functions), codes)):  # those of our own hooks, perhaps
@@ -107,6 +120,16 @@ class Calls:
             if now is not options or list(now) != list(items) or not all(map(is_, now.values(), items.values())):
                 return _name_of(function)
         return ""
+
+    def _are_bound(self) -> bool:
+        """Whether all names stand for what they did."""
+        now: list[Any] = []
+        try:
+            for names, mapping in self._names_there:
+                now += names(mapping)
+        except KeyError:
+            return False
+        return all(map(is_, now, self._values)) and not any(map(contains, *self._nowhere))
 
     def _keep(self, mapping: Mapping[Any, Any], of: str, key: Any, value: Any) -> bool:
         """Notes what a name has to stand for; False if that was noted before."""
@@ -131,7 +154,7 @@ class Calls:
 
     def _find_in(self, kind: type, name: str) -> None:
         found = _lookup(kind, name)
-        if found is None and name not in ("__call__", "__getattr__", "__getattribute__"):
+        if found is None and name not in _NAMES_HOOKED:
             return
         for base in _mro(kind):
             members = _members(base)
@@ -163,13 +186,15 @@ class Calls:
             self._classes[inner] = None
 
     def _look_up(self) -> bool:
-        """Looks all names up in all classes; True if there is something new to be read."""
+        """Looks all names up in all classes; True if there is something new to be read, or to be looked up in."""
+        names = tuple(self._names)
         for kind in tuple(self._classes):
-            for name in tuple(self._names):
-                if (kind, name) not in self._looked_up:
-                    self._looked_up.add((kind, name))
+            has, count = self._looked_up.get(kind) or (_NAMES_HOOKED.union(*map(_members, _mro(kind))), 0)
+            self._looked_up[kind] = has, len(names)
+            for name in names[count:]:
+                if name in has:
                     self._find_in(kind, name)
-        return bool(self._work)
+        return bool(self._work) or len(self._looked_up) < len(self._classes)
 
     def _follow(self, function: FunctionType) -> None:
         uses = _uses(function)
@@ -332,12 +357,49 @@ def _tables(function: FunctionType) -> Iterator[tuple[Mapping[Any, Any], Any, An
 _known: dict[Any, Calls] = {}
 
 
+class _Noted:
+    """What was asked of calls_of."""
+
+    def __init__(self) -> None:
+        self._roots: dict[tuple[Any, str], None] = {}
+        self._classes: dict[type, None] = {}
+        self._names: dict[str, None] = {}
+
+    def add(self, roots: Iterable[tuple[Any, str]], classes: Iterable[type], names: Iterable[str]) -> None:
+        self._roots.update(dict.fromkeys(roots))
+        self._classes.update(dict.fromkeys(classes))
+        self._names.update(dict.fromkeys(names))
+
+    def whole(self) -> Calls:
+        """All of it at once: what several of them call is looked at but once."""
+        return calls_of(tuple(self._roots), tuple(self._classes), tuple(self._names))
+
+
+class _Noting(threading.local):
+    noted: _Noted | None = None
+
+
+_noting = _Noting()
+
+
+@contextmanager
+def noting() -> Iterator[_Noted]:
+    """Within it, what this thread asks of calls_of is noted."""
+    before, _noting.noted = _noting.noted, _Noted()
+    try:
+        yield _noting.noted
+    finally:
+        _noting.noted = before
+
+
 def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (), names: tuple[str, ...] = ()) -> Calls:
     """All that may be called by way of these.
 
     roots           (a module or class, a name in it)
     classes, names  objects of these classes, and what of them is called besides what is called without being named
     """
+    if _noting.noted is not None:
+        _noting.noted.add(roots, classes, names)
     key = (roots, classes, names)
     calls = _known.get(key)
     if calls is None:

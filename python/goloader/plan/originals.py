@@ -180,14 +180,14 @@ class _Made:
     function: _Function
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Path:
     """A name, and attributes of it."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Imported:
     """A module; or with a name something in it."""
 
@@ -195,7 +195,7 @@ class _Imported:
     name: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Value:
     """A constant; a tuple or dict has such things as these here in it."""
 
@@ -231,25 +231,36 @@ _NAME_SHIFTS = {
     "STORE_NAME": 0,
 }
 
+_OPERATIONS = [(operation, _NAME_SHIFTS.get(operation)) for operation in dis.opname]
+
 
 def operations(code: CodeType) -> Iterator[tuple[str, int, str]]:
     """What code does: the name of each operation, its argument, and the name that it uses, if it does."""
     raw, names = code.co_code, code.co_names
     high = 0
-    for at in range(0, len(raw), 2):
-        number, argument = raw[at], raw[at + 1] | high
+    for number, argument in zip(raw[::2], raw[1::2], strict=True):
         if number == dis.EXTENDED_ARG:
-            high = argument << 8
-            continue
-        high = 0
-        if number:  # 0 is room for the interpreter
-            operation = dis.opname[number]
-            shift = _NAME_SHIFTS.get(operation)
+            high = (argument | high) << 8
+        elif number:  # 0 is room for the interpreter
+            argument |= high
+            high = 0
+            operation, shift = _OPERATIONS[number]
             yield operation, argument, "" if shift is None else names[argument >> shift]
 
 
-@cache
+# What was read, by the codes' ids: of a module's code, its hash alone takes as long as a small one takes to be read.
+_bodies: dict[int, tuple[CodeType, _Body]] = {}
+
+
 def _read(code: CodeType, module: str) -> _Body:
+    """What the code of a module, or of something in it, says."""
+    known = _bodies.get(id(code))
+    if known is None:
+        known = _bodies[id(code)] = code, _read_now(code, module)
+    return known[1]
+
+
+def _read_now(code: CodeType, module: str) -> _Body:
     """Reads code from its first operation to its last, whatever it branches on, and follows what is on its stack.
 
     What is not understood is None. What is wrong on the stack behind a branch is below what the next statement puts
@@ -259,8 +270,12 @@ def _read(code: CodeType, module: str) -> _Body:
     stack: list[Any] = []
 
     def take(count: int) -> list[Any]:
-        taken = [None] * (count - len(stack)) + stack[len(stack) - min(count, len(stack)) :]
-        del stack[max(0, len(stack) - count) :]
+        at = len(stack) - count
+        if at < 0:
+            stack[:0] = [None] * -at
+            at = 0
+        taken = stack[at:]
+        del stack[at:]
         return taken
 
     for operation, argument, name in operations(code):
@@ -333,17 +348,23 @@ def _said(value: Any) -> Any:
 
 def _skip(stack: list[Any], operation: str, argument: int) -> None:
     """An operation of which only the number of objects matters that it takes and leaves."""
-    number = dis.opmap[operation]
-    try:
-        effect = dis.stack_effect(number, argument if number >= dis.HAVE_ARGUMENT else None, jump=False)
-    except ValueError:
-        effect = 0
+    effect = _effect(operation, argument)
     if effect < 0:
         del stack[effect:]
     stack.extend([None] * effect)
     if not operation.startswith(("LOAD_", "PUSH_NULL")):
         changed = min(len(stack), max(1, effect + 1))
         stack[len(stack) - changed :] = [None] * changed
+
+
+@cache
+def _effect(operation: str, argument: int) -> int:
+    """How many more objects are on the stack after an operation."""
+    number = dis.opmap[operation]
+    try:
+        return dis.stack_effect(number, argument if number >= dis.HAVE_ARGUMENT else None, jump=False)
+    except ValueError:
+        return 0
 
 
 def _absolute(name: str, level: Any, module: str) -> str:
@@ -423,13 +444,18 @@ def _body_of(owner: Any) -> _Body | None:
         code = _code_of_file(owner.__name__)
         return None if code is None else _read(code, owner.__name__)
     module = module_of(owner)
-    whole = _body_of(sys.modules[module]) if module in sys.modules else None
+    return _body_of_class(module, owner.__qualname__) if module in sys.modules else None
+
+
+@cache
+def _body_of_class(module: str, qualname: str) -> _Body | None:
+    whole = _body_of(sys.modules[module])
     bodies = [] if whole is None else [whole]
-    for name in owner.__qualname__.split("."):
+    for name in qualname.split("."):
         said = [said for body in bodies for said in body.names.get(name, []) if type(said) is _Made]
         bodies = [_read(each.function.code, module) for each in said if each.function.is_class]
-    if not bodies:
-        return None
+    if len(bodies) < 2:
+        return bodies[0] if bodies else None
     return _Body(
         {name: [said for body in bodies for said in body.names.get(name, [])] for body in bodies for name in body.names}
     )

@@ -24,12 +24,16 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     session.py   one batch while it is recorded
     wire.py      a batch of recipes as bytes
     native.py    the core, carrying them out
-    fetch.py     in front of torch's fetcher: record, and make
+    first.py     in front of torch's fetcher: the first batch
+    fetch.py     the others: record, and make
     trial.py     a forked child compares samples with stand-ins and without, before anything is recorded
-    worker.py    the same in a worker process, which sends recipes home
+    worker.py    a worker process that records
+    tracer.py    the same as fetch.py there, which sends recipes home
     shipment.py  a recorded batch on its way there
+    arrival.py   the same batch where it has arrived
     iterator.py  torch's iterator over such processes
     same.py      comparison, for trials
+    libraries.py whether the libraries in use let anything be recorded
     record.py    what is known about a loader's dataset, and what explain() says
 
 Importing this package imports neither torch nor Pillow.

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import get_worker_info
 
-from ... import _native, plan
+from ... import _native
 from ..._beside import Beside
 from ...plan.refusal import Refusal
-from ...plan.transforms import is_original
 from ...seek_index import SeekIndex
 from ...state.protocol import has_state
 from ...state.workers import ReportedIterator
 from .. import allowed
 from ..worker.iterator import without_slots
-from . import hooks
+from . import libraries
+from .first import First
 from .record import Record
 from .workshop import Workshop
 
@@ -35,10 +35,11 @@ _records: Beside[DataLoader[Any], Record] = Beside()
 _workshops: Beside[DataLoader[Any], Workshop] = Beside()
 
 
-def refusal(loader: DataLoader[Any], *, hooked: bool = True) -> Refusal | None:
+def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False) -> Refusal | None:
     """Why nothing of this loader may be recorded; None if it may be tried.
 
-    hooked  look at the functions that are to be hooked, too: 0.1 s when it is first done
+    hooked  as libraries.refusal takes it
+    ahead   leave out what it says: that is looked at before anything is recorded, but not before the first batch
     """
     if not loader.trace:
         return Refusal("loader", "trace=False", "the loader was told so", "TRACE_OFF")
@@ -67,16 +68,13 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True) -> Refusal | None:
         )
     if torch.get_default_device().type != "cpu":
         return Refusal("loader", "torch.set_default_device", "tensors are made on another device", "TORCH_DEFAULTS")
-    if not is_original(torch.stack, "torch") and hasattr(torch.stack, "__globals__"):
-        return Refusal("loader", "torch.stack", "it was replaced", "FUNCTION_REPLACED")
     if not any(module in sys.modules for module in _OPENERS):
         return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders", "NO_IMAGES")
-    unhooked = hooks.refusal() if hooked else None
-    if unhooked is not None:
-        return unhooked
-    made = plan.make_recipes()
-    if isinstance(made, Refusal):
-        return made
+    if ahead:
+        return None
+    unfit = libraries.refusal(hooked=hooked)
+    if unfit is not None:
+        return unfit
     missing = _native.missing()
     return None if missing is None else Refusal("loader", "goloader's library", missing, "LIBRARY")
 
@@ -100,17 +98,26 @@ def workshop(loader: DataLoader[Any]) -> Workshop:
 
 def iterator(loader: DataLoader[Any]) -> ReportedIterator:
     """The iterator of a loader with num_workers > 0 and shared slots."""
-    if not record(loader).on or refusal(loader, hooked=record(loader).trusted) is not None:
+    known = record(loader)
+    if not known.on or refusal(loader, ahead=not known.trusted) is not None:
         return ReportedIterator(loader)
     from .iterator import TracingIterator
 
-    return TracingIterator(loader, record(loader), workshop(loader))
+    return TracingIterator(loader, known, workshop(loader))
 
 
 def fetcher(loader: DataLoader[Any], inner: Any) -> Any:
     """What fetches batches in place of torch's fetcher: that itself where nothing may be recorded."""
-    if not record(loader).on or refusal(loader, hooked=record(loader).trusted) is not None:
+    known = record(loader)
+    if not known.on or refusal(loader, ahead=True) is not None:
+        return inner
+    return First(inner, known, lambda inner: _fetcher(loader, inner))
+
+
+def _fetcher(loader: DataLoader[Any], inner: Any) -> Any:
+    known = record(loader)
+    if not known.on or refusal(loader, hooked=known.trusted) is not None:
         return inner
     from .fetch import Fetcher
 
-    return Fetcher(inner, record(loader), workshop(loader))
+    return Fetcher(inner, known, workshop(loader))

@@ -83,8 +83,7 @@ class Fetcher:
         record.hear()
         if not record.on:
             return False
-        # The first batch of all is nobody's but the user's.
-        if self.tries and record.due <= 0 and not record.page.running and (record.begun or record.trusted):
+        if self.tries and record.due <= 0 and not record.page.running:
             self._try(indices)
         record.begun += not record.trusted
         return record.on and record.trusted

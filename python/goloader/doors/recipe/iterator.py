@@ -14,14 +14,14 @@ from torch.utils.data._utils import pin_memory
 
 from ...state.workers import ReportedIterator
 from ..worker.parcel import Delivered
-from .native import CoreNative
+from .arrival import Arrival, Finish
 from .record import Record
-from .shipment import Arrival
-from .worker import Finish, TracingWorker
+from .worker import TracingWorker
 from .workshop import Workshop
 
 if TYPE_CHECKING:
     from ..._loader import DataLoader
+    from .native import CoreNative
 
 __all__ = ["TracingIterator"]
 
@@ -75,6 +75,8 @@ class TracingIterator(ReportedIterator):
         self._asked.append(arrival)
         try:
             if self._native is None:
+                from .native import CoreNative  # no earlier than there is something recorded
+
                 self._native = CoreNative(self._workshop.core())
             for message in arrival.messages:
                 self._native.submit(message)
@@ -88,6 +90,8 @@ class TracingIterator(ReportedIterator):
         if waiting is not None:
             return self._finished(waiting, data, worker)
         if not isinstance(data, Delivered) or not isinstance(data.batch, Arrival):
+            if isinstance(data, Delivered):
+                self._record.begun += not self._record.trusted
             return super()._accept(data, worker)
         arrival = data.batch
         try:

@@ -12,10 +12,10 @@ from ... import _told
 from ...plan.explain import Row, number_of
 from ...plan.refusal import Refusal
 from ..sandbox import LIMIT_S, WAITS, Page
-from .session import Session
 
 if TYPE_CHECKING:
-    from .shipment import Letter
+    from .arrival import Letter
+    from .session import Session
 
 __all__ = ["CHECK_EVERY", "KEPT", "OPENED", "Finding", "Made", "Record", "places"]
 

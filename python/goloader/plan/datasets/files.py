@@ -17,6 +17,7 @@ from ..paths import Files
 from ..refusal import RefusalError, granted
 from ..transforms import is_original
 from ..transforms import lower as lower_transform
+from ..watch import Watch
 from .known import Known, nearest
 from .samples import Part
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
@@ -171,6 +172,7 @@ class ImageFiles(Node):
         self._lists = (samples,) if own else tuple(_kept(getattr(dataset, name)) for name in kind.lists)
         self._reads = tuple(copied(getattr(dataset, name)) for name in kind.reads)
         self.part = Part(dataset, samples, files, self._lowered(opener), opener)
+        self._watch = Watch[Lowered]()
         self.length = len(samples)
         self.columns = (Column((self.part,), Part),)
 
@@ -182,10 +184,13 @@ class ImageFiles(Node):
         check_class(dataset, kind.base, "torchvision", attributes)
         if _transforms(dataset, kind)[1] is not None:
             raise RefusalError("source", name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
-        why_not = kind.why_not(dataset)
-        if why_not:
-            raise RefusalError("source", name_of(dataset), why_not, "DATASET_OPTIONS")
+        self._check_options()
         return self._opener()
+
+    def _check_options(self) -> None:
+        why_not = self._kind.why_not(self.dataset)
+        if why_not:
+            raise RefusalError("source", name_of(self.dataset), why_not, "DATASET_OPTIONS")
 
     def _opener(self) -> Callable[[Any], Any]:
         """What opens a file, as the dataset does, but for the mode, which is RGB."""
@@ -216,8 +221,10 @@ class ImageFiles(Node):
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset:
             return False
+        transform = vars(dataset).get("transforms" if self._kind.joint else "transform")
         try:
-            lowered = self._lowered(self._check())
+            lowered = self._watch.found(lambda: self._lowered(self._check()), [transform], dataset)
+            self._check_options()  # the lists among them may have changed
         except RefusalError:
             return False
         return (

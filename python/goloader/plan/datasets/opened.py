@@ -26,6 +26,7 @@ from ..paths import Files
 from ..refusal import RefusalError
 from ..structure import Structure, renumbered
 from ..transforms import is_original
+from ..watch import Watch
 from .columns import PATHS, VALUES, Columns, TensorItem
 from .files import lower_of_mode, open_rgb
 from .made import Made, made_of
@@ -81,24 +82,17 @@ def _function(own: OwnCode, expression: Expression) -> Any:
 
 
 def _opens(called: Any) -> bool:
-    """True for what opens a file's image: Pillow's function, and torchvision's that call it."""
-    return called is not None and any(called is each for each in (_image_open(), *_loaders()))
-
-
-def _image_open() -> Any:
-    """Pillow's Image.open, behind a hook of door 2's perhaps; None where it is another, or nobody imported it."""
-    known = getattr(sys.modules.get("PIL.Image"), "open", None)
-    return known if is_original(known, "PIL", "goloader") else None
-
-
-def _loaders() -> list[Any]:
-    """torchvision's functions that open a file's image in mode RGB by Pillow."""
-    folder = sys.modules.get("torchvision.datasets.folder")
-    if folder is None or _image_open() is None:
-        return []
-    by_pillow = sys.modules["torchvision"].get_image_backend() == "PIL"
-    names = ("pil_loader", "default_loader") if by_pillow else ("pil_loader",)
-    return [known for known in (getattr(folder, name) for name in names) if is_original(known, "torchvision")]
+    """True for what opens a file's image: Pillow's function, and torchvision's that call it and convert to RGB."""
+    pillow, folder = sys.modules.get("PIL.Image"), sys.modules.get("torchvision.datasets.folder")
+    if called is None or pillow is None:
+        return False
+    # What a library's file says of its functions takes milliseconds to read, so that is done for those that are called.
+    if called is pillow.open:  # behind a hook of door 2's perhaps
+        return is_original(called, "PIL", "goloader")
+    if folder is None or not any(called is loader for loader in (folder.pil_loader, folder.default_loader)):
+        return False
+    by_pillow = called is folder.pil_loader or sys.modules["torchvision"].get_image_backend() == "PIL"
+    return by_pillow and is_original(called, "torchvision") and is_original(pillow.open, "PIL", "goloader")
 
 
 @dataclass(frozen=True)
@@ -146,6 +140,7 @@ class OpenedFiles(Node):
             if self._views not in (1, 2):
                 raise UnreadableError(f"gives {self._views} images, not one or two")
             self._read = _read(own, self._images)
+            self._watches = [Watch[Lowered]() for _ in self._images]
             given = (value for each in self._given for value in each.values)
             opened = (each.path for each in self._images)
             self._columns = Columns(own, [*opened, *given, *own.reading.loose])
@@ -236,7 +231,7 @@ class OpenedFiles(Node):
                 called = _function(self._own, function)
                 if _opens(called):
                     self._own.means(function)
-                    if called is not _image_open():
+                    if called is not sys.modules["PIL.Image"].open:
                         return _Opened(inner, "RGB", given, given)
                     return _Opened(self._path(inner), "file", given, given)
                 opened = self._opened(inner)
@@ -284,21 +279,16 @@ class OpenedFiles(Node):
 
     def _lowered(self) -> Lowered:
         """What becomes of a sample's images, in mode RGB."""
-        first, *others = (self._lowered_image(opened) for opened in self._images)
+        first, *others = map(self._lowered_image, self._images, self._watches)
         for second in others:
             target = Target(second, "RGB", together=False, read=self._read)
             names = (*first.names, *(f"of the second image: {name}" for name in second.names))
             return replace(first, target=target, names=names)
         return first
 
-    def _lowered_image(self, opened: _Opened) -> Lowered:
+    def _lowered_image(self, opened: _Opened, watch: Watch[Lowered]) -> Lowered:
         transforms = [self._own.value(each) for each in opened.transforms]
-        whole = transforms[0] if len(transforms) == 1 else None
-        if len(transforms) > 1:
-            from torchvision.transforms import Compose
-
-            whole = Compose(transforms)
-        return lower_of_mode(whole, opened.mode)
+        return watch.found(lambda: lower_of_mode(_composed(transforms), opened.mode), transforms)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not self._own.unchanged(dataset):
@@ -328,6 +318,14 @@ class OpenedFiles(Node):
                 for now, was in zip(values[n], kept, strict=True)
             )
         )
+
+
+def _composed(transforms: list[Any]) -> Any:
+    if len(transforms) < 2:
+        return transforms[0] if transforms else None
+    from torchvision.transforms import Compose
+
+    return Compose(transforms)
 
 
 def _last_call(own: OwnCode, opened: _Opened) -> int:

@@ -11,9 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from ..lowered import Lowered
-from ..refusal import RefusalError, granted, refuses
+from ..refusal import RefusalError, granted
 from ..rows import Array, Pixels
 from ..transforms import lower as lower_transform
+from ..watch import Watch
 from .known import Known, nearest
 from .sequences import Sequences, why_not_sequences
 from .tensors import Tensor
@@ -115,7 +116,8 @@ class Pictures(Node):
         self._check()
         self._images = _images(dataset, kind)
         pixels = self._images.pixels
-        lowered = granted(lower_transform(dataset.transform, pixels.channels))
+        lowered = self._lowered(pixels.channels)
+        self._watch = Watch[Lowered]()
         targets = getattr(dataset, kind.targets)
         self._given = copied(targets)
         labels = kind.read(targets)
@@ -139,8 +141,19 @@ class Pictures(Node):
         if kind.name == "QMNIST" and dataset.compat is not True:
             raise RefusalError("source", name_of(dataset), "its labels are whole rows of a table", "LABELS")
 
+    def _lowered(self, channels: int) -> Lowered:
+        return granted(lower_transform(self.dataset.transform, channels))
+
+    def _checked(self) -> Lowered:
+        self._check()
+        return self._lowered(self.part.pixels.channels)
+
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset or refuses(self._check):
+        if dataset is not self.dataset:
+            return False
+        try:
+            lowered = self._watch.found(self._checked, [vars(dataset).get("transform")], dataset)
+        except RefusalError:
             return False
         targets = getattr(dataset, self._kind.targets)
         return (
@@ -148,7 +161,7 @@ class Pictures(Node):
             and type(targets) is type(self._given)
             and len(targets) == len(self._given)
             and (equal(targets, self._given) if at is None else equal_at(targets, self._given, at))
-            and lower_transform(dataset.transform, self.part.pixels.channels) == self.part.lowered
+            and lowered == self.part.lowered
         )
 
 

@@ -12,7 +12,7 @@ records; to others it costs about 0.2 us a call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -59,6 +59,7 @@ class _Hooks:
         self._hooks: list[Hook] = []
         self._made: dict[str, Swap] = {}
         self._calls: Calls | None = None
+        self._replaced = False
 
     def look(self, again: bool = False) -> None:
         """Sees to it that those hooks stand that may.
@@ -72,17 +73,15 @@ class _Hooks:
             return
         for module in new:
             self._add(module)
-        standing = [hook for hook in self._hooks if self._stands(hook)]
+        # One look at all that any of them calls is cheaper than one for each, while nothing is replaced.
+        self._replaced = self._replaced or bool(_calls(self._hooks).look())
+        known = None if self._replaced else ""
+        standing = [hook for hook in self._hooks if self._stands(hook, known)]
         self.swaps = {hook.text: self._made[hook.text] for hook in standing}
         for part in self._parts.values():
             if hasattr(part, "settle"):
                 part.settle(self.swaps)
-        # One look at all that any of them calls is cheaper than one for each.
-        self._calls = calls_of(
-            tuple((hook.owner, hook.name) for hook in standing),
-            tuple(dict.fromkeys(kind for hook in standing for kind in hook.classes)),
-            tuple(dict.fromkeys(name for hook in standing for name in hook.names)),
-        )
+        self._calls = _calls(standing if self._replaced else self._hooks)
 
     def _add(self, module: str) -> None:
         try:
@@ -100,9 +99,10 @@ class _Hooks:
             except LeftAloneError as why:
                 self.left_alone[text] = str(why)
 
-    def _stands(self, hook: Hook) -> bool:
+    def _stands(self, hook: Hook, replaced: str | None) -> bool:
+        """`replaced`: as Calls.look() says it; None if that is to be asked."""
         try:
-            replaced = hook.calls.look()
+            replaced = hook.calls.look() if replaced is None else replaced
             if replaced:
                 raise LeftAloneError(f"{replaced} was replaced")
             if hook.text not in self._made:
@@ -112,6 +112,15 @@ class _Hooks:
             return False
         self.left_alone.pop(hook.text, None)
         return True
+
+
+def _calls(hooks: Sequence[Hook]) -> Calls:
+    """All that any of their functions calls."""
+    return calls_of(
+        tuple((hook.owner, hook.name) for hook in hooks),
+        tuple(dict.fromkeys(kind for hook in hooks for kind in hook.classes)),
+        tuple(dict.fromkeys(name for hook in hooks for name in hook.names)),
+    )
 
 
 _hooks = _Hooks()

@@ -51,17 +51,14 @@ class Hook(NamedTuple):
 class Swap:
     """A Python function of a library, and what stands in front of it while it is installed.
 
-    Raises LeftAloneError if the library has no such function, or one that takes other arguments, and if the user has
-    replaced it, or anything that it calls.
+    Raises LeftAloneError if the library has no such function, or one that takes other arguments. Whether the user has
+    replaced it, or anything that it calls, is the caller's to look at.
     """
 
     def __init__(self, hook: Hook) -> None:
         function = unwrapped(vars(hook.owner).get(hook.name))
         if function is None:
             raise LeftAloneError("this version has no such function")
-        replaced = hook.calls.look()
-        if replaced:
-            raise LeftAloneError(f"{replaced} was replaced")
         if type(function) is not FunctionType:
             raise LeftAloneError(f"it is a {type(function).__name__} in this version")
         self._function = function
