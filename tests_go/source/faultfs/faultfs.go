@@ -39,7 +39,8 @@ type FS struct {
 	mu      sync.Mutex
 	open    map[string]Fault // by a file's name; "" is every file's
 	read    map[string]Fault
-	arrived chan string // names of files that hang, as they begin to
+	arrived chan string   // names of files that hang, as they begin to
+	over    chan struct{} // closed at the end: a process that ends in a read of its own file system never ends
 	busy    atomic.Int32
 	most    atomic.Int32
 }
@@ -51,13 +52,16 @@ func Mount(t *testing.T, directory string) *FS {
 	if err != nil {
 		t.Skipf("no FUSE here: %v", err)
 	}
-	t.Cleanup(func() { require.NoError(t, unmount()) })
+	t.Cleanup(func() {
+		close(f.over)
+		require.NoError(t, unmount())
+	})
 	return f
 }
 
 // MountAt mounts a file system over a directory at a point.
 func MountAt(directory, point string) (f *FS, unmount func() error, err error) {
-	f = &FS{Path: point, open: map[string]Fault{}, read: map[string]Fault{}, arrived: make(chan string, 1000)}
+	f = &FS{Path: point, open: map[string]Fault{}, read: map[string]Fault{}, arrived: make(chan string, 1000), over: make(chan struct{})}
 	root := &fs.LoopbackRoot{Path: directory}
 	root.NewNode = func(data *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
 		return &node{fs.LoopbackNode{RootData: data}, f}
@@ -117,6 +121,7 @@ func (f *FS) meet(ctx context.Context, faults map[string]Fault, name string) (Fa
 		f.arrived <- name
 		select {
 		case <-fault.Hang:
+		case <-f.over:
 		case <-ctx.Done():
 			return fault, syscall.EINTR
 		}
