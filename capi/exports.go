@@ -257,7 +257,7 @@ func go_start(h C.gl_handle, o *C.gl_run_options, out *C.gl_handle, outFD *C.int
 	}
 	run, err := loader.Start(pipeline.Options{
 		Workers: int(o.workers), Streams: int(o.streams), BaseSeed: uint64(o.base_seed), Seeds: seeds,
-		Span: int(o.run_length), Poison: o.poison != 0,
+		Poison:        o.poison != 0,
 		HoldDirectory: o.hold_directory != 0, CallerDraws: o.caller_draws != 0,
 	})
 	if err != nil {

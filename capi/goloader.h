@@ -132,7 +132,6 @@ typedef struct gl_run_options {
     int32_t workers;        /* goroutines; 0: one a core */
     int32_t streams;        /* random streams; batch k draws from stream k mod streams (torch's workers) */
     uint64_t base_seed;     /* stream w is seeded with base_seed + w, ... */
-    int32_t run_length;     /* images a worker takes at a time; 0: chosen */
     int32_t poison;         /* overwrite released slots: debugging */
     const uint64_t *seeds;  /* ... or with seeds[w]: `streams` of them, copied; NULL for base_seed */
     int32_t hold_directory; /* relative paths begin at the working directory of this call, wherever the process goes */

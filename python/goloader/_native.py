@@ -124,7 +124,6 @@ class RunOptions(Structure):
         ("workers", c_int32),
         ("streams", c_int32),
         ("base_seed", c_uint64),
-        ("run_length", c_int32),
         ("poison", c_int32),
         ("seeds", c_void_p),
         ("hold_directory", c_int32),

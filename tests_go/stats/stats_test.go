@@ -16,14 +16,14 @@ func TestASnapshotHasEachCounterUnderItsName(t *testing.T) {
 	var l stats.Loader
 	for k, counter := range []*atomic.Int64{
 		&l.Batches, &l.Samples, &l.Pillow, &l.Failed, &l.Rewinds, &l.BytesRead, &l.ReadNs, &l.RunNs,
-		&l.ReadAhead, &l.SeekHits,
+		&l.ReadAhead, &l.SeekHits, &l.Retries,
 	} {
 		counter.Store(int64(k + 1))
 	}
 	text, err := json.Marshal(l.Snapshot())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"batches": 1, "samples": 2, "pillow_samples": 3, "failed_batches": 4, "rewinds": 5,
-		"bytes_read": 6, "read_ns": 7, "run_ns": 8, "read_ahead": 9, "seek_hits": 10, "seek_entries": 0, "seek_bytes": 0}`, string(text))
+		"bytes_read": 6, "read_ns": 7, "run_ns": 8, "read_ahead": 9, "seek_hits": 10, "read_retries": 11, "seek_entries": 0, "seek_bytes": 0}`, string(text))
 }
 
 func TestSinceAddsTheTimeThatHasPassed(t *testing.T) {

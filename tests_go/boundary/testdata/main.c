@@ -280,6 +280,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
         printf("gl_position: %d\n", gl_position(handle, &drawn, 1, &error));
         printf("gl_resume: %d\n", gl_resume(handle, 0, &drawn, 1, &error));
         printf("gl_reset: %d\n", gl_reset(handle, &error));
+        printf("gl_waits_for: %d\n", gl_waits_for(handle, json, sizeof json, &error));
     }
     if (as & LIST)
         printf("gl_files_wait: %d\n", gl_files_wait(handle, 0, &list, &error));
@@ -340,6 +341,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_position(run, numbers, 1, &error));
     SAY(gl_resume(run, 0, numbers, 1, &error));
     SAY(gl_reset(run, &error));
+    SAY(gl_waits_for(run, json, sizeof json, &error));
     SAY(gl_close(run, &error));
     SAY(gl_close(loader, &error));
     SAY(gl_settle(0, &error));
@@ -518,6 +520,10 @@ static void positions(void) {
     SAY(gl_position(run, drawn, 1, &error));
     SAY(gl_position(run, drawn, 2, &error));
     printf("drawn: %lld %lld\n", (long long)drawn[0], (long long)drawn[1]);
+    char waits_for[64];
+    SAY(gl_waits_for(run, waits_for, 0, &error));
+    SAY(gl_waits_for(run, waits_for, sizeof waits_for, &error));
+    printf("waits for: \"%s\"\n", waits_for);
     SAY(gl_resume(run, 1, drawn, 2, &error));
     MUST(gl_close(run, &error));
     run = started(loader, 2);
