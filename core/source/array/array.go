@@ -383,6 +383,9 @@ func (f *field) gather(ctx context.Context, samples []int64, dst []byte) error {
 			}
 		default:
 			n = p.together(f, samples[k:])
+			if reads == nil {
+				reads = make([]source.Piece, 0, len(samples)-k)
+			}
 			reads = append(reads, source.Piece{At: p.place(row - p.first), Into: into[:n*f.bytes]})
 		}
 		k += n
