@@ -57,7 +57,7 @@ func TestAFileSystemThatHangsDelaysNobody(t *testing.T) {
 			requireSoon(t, func() {
 				left, err := r.run.Reset()
 				require.NoError(t, err)
-				require.Equal(t, 1, left)
+				require.Positive(t, left)
 			})
 			r.submit(4, 5)
 			require.Equal(t, []int64{1004, 1005}, r.result(nil).labels)
