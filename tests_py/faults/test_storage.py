@@ -98,7 +98,7 @@ def test_a_timeout_names_the_file(hanging: Hanging) -> None:
     del raised, iterator
     gc.collect()
     assert time.monotonic() - begin < SOON
-    assert left() == 1
+    assert left() >= 1
     hanging.let_go()
     until_none_is_left()
 
@@ -114,7 +114,7 @@ def test_a_break_does_not_wait(hanging: Hanging, persistent_workers: bool) -> No
     del loaded, _batch
     gc.collect()
     assert time.monotonic() - begin < SOON
-    assert left() == 1
+    assert left() >= 1
     hanging.let_go()
     until_none_is_left()
 
