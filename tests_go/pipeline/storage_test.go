@@ -99,7 +99,8 @@ func TestAFileSystemThatFailsForAMomentIsReadAgain(t *testing.T) {
 
 // 30 ms for each opening and reading: one after the other the files would take 12 s.
 func TestASlowFileSystemIsReadAtManyPlacesAtOnce(t *testing.T) {
-	const n = 200 // go-fuse keeps pipes for as many readings: there is no leak check
+	const n = 200
+	leakcheck.Check(t)
 	photos, p := makePhotos(n, 1, good...), training(n)
 	f, files := stored(t, photos)
 	f.OnOpen("", faultfs.Fault{Delay: 30 * time.Millisecond})
