@@ -4,52 +4,26 @@
  * to the last wanted one are unfiltered. */
 #include "png.h"
 
-#include <stdio.h>
+#include "../rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include <libdeflate.h>
 
-enum {
-    ROWS_MAX = 16,           /* rows of a strip */
-    KEEP_BYTES = 32 << 20,   /* a larger buffer is not kept for the next image */
-    INFLATE_RATIO_MAX = 1032 /* no deflate stream gives more bytes for a byte (zlib's technical notes) */
-};
+/* No deflate stream gives more bytes for a byte (zlib's technical notes). */
+enum { INFLATE_RATIO_MAX = 1032 };
 
-/* Pillow warns of a decompression bomb from here on (Image.MAX_IMAGE_PIXELS): let it. */
-static const int64_t PIXELS_MAX = 89478485;
-
-typedef struct buffer {
-    uint8_t *at;
-    size_t capacity;
-} buffer;
-
-/* What one worker keeps.  Buffers belong to the state and grow; none above KEEP_BYTES outlives its image. */
+/* What one worker keeps. */
 typedef struct state {
     struct libdeflate_decompressor *inflater;
     gl_split split;
-    buffer joined;   /* the data of several IDAT chunks */
-    buffer inflated; /* filtered rows, unfiltered in place; before that, text to be thrown away */
-    buffer placed;   /* an interlaced image put together */
-    buffer planes;   /* of one strip */
-    int no_memory;   /* while chunks were read */
+    gl_room joined;   /* the data of several IDAT chunks */
+    gl_room inflated; /* filtered rows, unfiltered in place; before that, text to be thrown away */
+    gl_room placed;   /* an interlaced image put together */
+    gl_room planes;   /* of one strip */
+    int no_memory;    /* while chunks were read */
 } state;
-
-static uint8_t *reserve(buffer *b, size_t bytes) {
-    if (bytes > b->capacity) {
-        free(b->at);
-        b->at = malloc(bytes);
-        b->capacity = b->at ? bytes : 0;
-    }
-    return b->at;
-}
-
-static void trim(buffer *b, size_t keep) {
-    if (b->capacity > keep) {
-        free(b->at);
-        *b = (buffer){0};
-    }
-}
 
 static void *png_open(void) {
     state *s = calloc(1, sizeof *s);
@@ -65,28 +39,23 @@ static void *png_open(void) {
     return s;
 }
 
-static void trim_all(state *s, size_t keep) {
-    trim(&s->joined, keep);
-    trim(&s->inflated, keep);
-    trim(&s->placed, keep);
-    trim(&s->planes, keep);
+static void trim(state *s, size_t keep) {
+    gl_room_trim(&s->joined, keep);
+    gl_room_trim(&s->inflated, keep);
+    gl_room_trim(&s->placed, keep);
+    gl_room_trim(&s->planes, keep);
 }
 
 static void png_close(void *context) {
     state *s = context;
-    trim_all(s, 0);
+    trim(s, 0);
     libdeflate_free_decompressor(s->inflater);
     free(s);
 }
 
-static int refuse(char why[GL_WHY_BYTES], const char *text) {
-    snprintf(why, GL_WHY_BYTES, "%s", text);
-    return GL_REFUSED;
-}
-
 static int inflates(void *context, const uint8_t *data, size_t size, size_t limit, size_t *inflated) {
     state *s = context;
-    uint8_t *out = reserve(&s->inflated, limit);
+    uint8_t *out = gl_room_for(&s->inflated, limit);
     if (!out) {
         s->no_memory = 1;
         return 0;
@@ -121,7 +90,7 @@ static const char unknown_filter[] = "unknown row filter";
 /* Unfilters the passes, down to row `end`, and puts the image together. */
 static int put_together(state *s, const gl_png_layout *l, int32_t end, gl_png_rows *rows, char why[GL_WHY_BYTES]) {
     const size_t stride = (size_t)l->width * l->pixel_bytes;
-    uint8_t *image = reserve(&s->placed, stride * (size_t)end + GL_ROW_SLACK);
+    uint8_t *image = gl_room_for(&s->placed, stride * (size_t)end + GL_ROW_SLACK);
     if (!image) {
         return GL_NO_MEMORY;
     }
@@ -133,7 +102,7 @@ static int put_together(state *s, const gl_png_layout *l, int32_t end, gl_png_ro
         }
         size_t row_bytes = gl_png_row_bytes(l, p.width);
         if (!filters_known(at, p.height, row_bytes)) {
-            return refuse(why, unknown_filter);
+            return gl_refuse(why, unknown_filter);
         }
         int32_t wanted = end > p.y0 ? (end - p.y0 - 1) / p.dy + 1 : 0;
         gl_png_unfilter(at, wanted, row_bytes, l->pixel_bytes);
@@ -147,46 +116,43 @@ static int put_together(state *s, const gl_png_layout *l, int32_t end, gl_png_ro
 static int hand_over(state *s, const gl_png_layout *l, const gl_png_rows *rows, gl_window want, gl_sink *sink,
                      char why[GL_WHY_BYTES]) {
     const int is_grey = gl_png_plane_count(l) == 1;
-    const size_t stride = ((size_t)want.width + GL_ROW_SLACK + 63) / 64 * 64, plane_bytes = stride * ROWS_MAX;
+    const size_t stride = ((size_t)want.width + GL_ROW_SLACK + 63) / 64 * 64, plane_bytes = stride * GL_STRIP_ROWS;
     uint8_t *r = NULL, *g, *b;
     const int as_it_is = l->colour == GL_PNG_GREY && l->bits == 8; /* the rows are the plane */
-    if (!as_it_is && !(r = reserve(&s->planes, 3 * plane_bytes))) {
+    if (!as_it_is && !(r = gl_room_for(&s->planes, 3 * plane_bytes))) {
         return GL_NO_MEMORY;
     }
     g = is_grey ? r : r + plane_bytes;
     b = is_grey ? r : g + plane_bytes;
-    for (int32_t y = 0; y < want.height; y += ROWS_MAX) {
-        int32_t n = want.height - y < ROWS_MAX ? want.height - y : ROWS_MAX;
+    for (int32_t y = 0; y < want.height; y += GL_STRIP_ROWS) {
+        int32_t n = want.height - y < GL_STRIP_ROWS ? want.height - y : GL_STRIP_ROWS;
         if (as_it_is) {
             const uint8_t *grey = rows->first + ((size_t)want.y + y) * rows->stride + want.x;
             sink->strip(sink, y, n, (const uint8_t *[3]){grey, grey, grey}, (ptrdiff_t)rows->stride);
             continue;
         }
         if (!gl_png_planes(s->split, l, rows, want.y + y, n, want.x, want.width, (uint8_t *[3]){r, g, b}, stride)) {
-            return refuse(why, "colour that the palette does not have");
+            return gl_refuse(why, "colour that the palette does not have");
         }
         sink->strip(sink, y, n, (const uint8_t *[3]){r, g, b}, (ptrdiff_t)stride);
     }
     return GL_DECODED;
 }
 
-/* What becomes of an image's samples. */
-typedef enum form { AS_RGB, AS_P, AS_L } form;
-
 /* Makes a palette's indices, or plain grey, the one plane that comes out; the reason if the image is not of that mode. */
-static const char *keep_as_stored(gl_png_layout *l, form form) {
-    if (form == AS_P && l->colour != GL_PNG_PALETTE) {
+static const char *keep_as_stored(gl_png_layout *l, gl_form form) {
+    if (form == GL_AS_P && l->colour != GL_PNG_PALETTE) {
         return "not of mode P";
     }
-    if (form == AS_L && (l->colour != GL_PNG_GREY || l->bits == 1 || l->bits == 16)) {
+    if (form == GL_AS_L && (l->colour != GL_PNG_GREY || l->bits == 1 || l->bits == 16)) {
         return "not of mode L";
     }
-    l->is_index = form == AS_P;
+    l->is_index = form == GL_AS_P;
     l->colour = GL_PNG_GREY;
     return NULL;
 }
 
-static int decode_window(state *s, form form, const uint8_t *data, size_t size, int32_t width, int32_t height,
+static int decode_window(state *s, gl_form form, const uint8_t *data, size_t size, int32_t width, int32_t height,
                          gl_window want, gl_sink *sink, char why[GL_WHY_BYTES]) {
     gl_png_layout l;
     s->no_memory = 0;
@@ -195,21 +161,21 @@ static int decode_window(state *s, form form, const uint8_t *data, size_t size, 
         return GL_NO_MEMORY;
     }
     if (refusal) {
-        return refuse(why, refusal);
+        return gl_refuse(why, refusal);
     }
     if (l.width != width || l.height != height) {
-        return refuse(why, "not the size the caller saw in the header");
+        return gl_refuse(why, "not the size the caller saw in the header");
     }
-    if (form != AS_RGB && (refusal = keep_as_stored(&l, form))) {
-        return refuse(why, refusal);
+    if (form != GL_AS_RGB && (refusal = keep_as_stored(&l, form))) {
+        return gl_refuse(why, refusal);
     }
     const size_t bytes = filtered_bytes(&l);
     if (bytes / INFLATE_RATIO_MAX > l.idat_bytes) {
-        return refuse(why, "too little data for the image's size");
+        return gl_refuse(why, "too little data for the image's size");
     }
     const uint8_t *idat = l.idat;
     if (l.idat_chunks > 1) {
-        uint8_t *joined = reserve(&s->joined, l.idat_bytes);
+        uint8_t *joined = gl_room_for(&s->joined, l.idat_bytes);
         if (!joined) {
             return GL_NO_MEMORY;
         }
@@ -217,7 +183,7 @@ static int decode_window(state *s, form form, const uint8_t *data, size_t size, 
         idat = joined;
     }
     uint8_t *filtered =
-        reserve(&s->inflated, bytes + GL_ROW_SLACK); /* more than GL_PNG_UNFILTER_SLACK and the split's */
+        gl_room_for(&s->inflated, bytes + GL_ROW_SLACK); /* more than GL_PNG_UNFILTER_SLACK and the split's */
     if (!filtered) {
         return GL_NO_MEMORY;
     }
@@ -225,11 +191,11 @@ static int decode_window(state *s, form form, const uint8_t *data, size_t size, 
     case LIBDEFLATE_SUCCESS:
         break;
     case LIBDEFLATE_SHORT_OUTPUT:
-        return refuse(why, "less data than pixels");
+        return gl_refuse(why, "less data than pixels");
     case LIBDEFLATE_INSUFFICIENT_SPACE:
-        return refuse(why, "more data than pixels");
+        return gl_refuse(why, "more data than pixels");
     default:
-        return refuse(why, "damaged or incomplete zlib stream");
+        return gl_refuse(why, "damaged or incomplete zlib stream");
     }
     const int32_t end = want.y + want.height;
     gl_png_rows rows;
@@ -241,7 +207,7 @@ static int decode_window(state *s, form form, const uint8_t *data, size_t size, 
     } else {
         size_t row_bytes = gl_png_row_bytes(&l, l.width);
         if (!filters_known(filtered, l.height, row_bytes)) {
-            return refuse(why, unknown_filter);
+            return gl_refuse(why, unknown_filter);
         }
         gl_png_unfilter(filtered, end, row_bytes, l.pixel_bytes);
         rows = (gl_png_rows){filtered + 1, row_bytes + 1, l.bits};
@@ -249,28 +215,5 @@ static int decode_window(state *s, form form, const uint8_t *data, size_t size, 
     return hand_over(s, &l, &rows, want, sink, why);
 }
 
-static int decode_as(state *s, form form, const uint8_t *data, size_t size, int32_t width, int32_t height,
-                     gl_window want, gl_sink *sink, char why[GL_WHY_BYTES]) {
-    why[0] = 0;
-    if ((int64_t)width * height > PIXELS_MAX) {
-        return refuse(why, "more pixels than Pillow takes without a warning");
-    }
-    int status = decode_window(s, form, data, size, width, height, want, sink, why);
-    trim_all(s, KEEP_BYTES);
-    return status;
-}
-
-/* A gl_decoder.decode for each form.  The seek index stays empty: nothing in a deflate stream can be gone to. */
-#define DECODE(name, form)                                                                                             \
-    static int name(void *context, const uint8_t *data, size_t size, int32_t width, int32_t height, gl_window want,    \
-                    gl_seek *seek, gl_sink *sink, char why[GL_WHY_BYTES]) {                                            \
-        (void)seek;                                                                                                    \
-        return decode_as(context, form, data, size, width, height, want, sink, why);                                   \
-    }
-DECODE(png_decode, AS_RGB)
-DECODE(png_decode_p, AS_P)
-DECODE(png_decode_l, AS_L)
-
-const gl_decoder gl_png = {"png", png_open, png_close, png_decode, NULL};
-const gl_decoder gl_png_p = {"png of mode P", png_open, png_close, png_decode_p, NULL};
-const gl_decoder gl_png_l = {"png of mode L", png_open, png_close, png_decode_l, NULL};
+/* The seek index stays empty: nothing in a deflate stream can be gone to. */
+GL_DECODERS(png, decode_window)
