@@ -139,7 +139,6 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 		r.lose(b, err)
 	}
 	r.advance(b.stream)
-	r.wake() // its own span may be made again, though nothing is drawn
 	r.announce()
 	return nil
 }

@@ -256,9 +256,6 @@ func LeftBehind() int { return int(leftBehind.Load()) }
 // settle waits until nobody has anything of these batches in hand, and lets nothing be taken. Reads that do not come back
 // are left. It says how many.
 func (r *Run) settle(batches []*batch) (left int) {
-	for _, b := range batches {
-		b.held = true
-	}
 	over := false
 	alarm := time.AfterFunc(leaveAfter, func() {
 		r.mu.Lock()
@@ -267,8 +264,9 @@ func (r *Run) settle(batches []*batch) (left int) {
 		r.quiet.Broadcast()
 	})
 	defer alarm.Stop()
+	r.hold(batches)
 	for _, b := range batches {
-		for b.running > 0 || b.reads > 0 && !over {
+		for b.reads > 0 && !over {
 			r.quiet.Wait()
 		}
 	}

@@ -544,7 +544,6 @@ func (r *Run) finishRead(b *batch, sp *span, err error) {
 	}
 	sp.phase = ready
 	r.advance(b.stream)
-	r.wake() // recipes draw nothing
 }
 
 // finishRun takes a span back whose samples up to one were made.

@@ -20,12 +20,12 @@ type stream struct {
 	exp      float32
 }
 
-// advance makes all draws of a stream that can be made. Workers may go on after it.
+// advance makes all draws of a stream that can be made, and lets everybody look whether there is something to do.
 func (r *Run) advance(st *stream) {
+	defer r.wake()
 	if r.options.CallerDraws && !r.drawing {
 		return
 	}
-	defer r.wake()
 	for _, b := range r.batches {
 		if b.stream == st && !b.lost && !r.draw(b) {
 			return
