@@ -312,10 +312,15 @@ func go_submit_seeded(h C.gl_handle, indices *C.int64_t, seeds *C.uint64_t, n C.
 }
 
 //export go_submit_recipes
-func go_submit_recipes(h C.gl_handle, message *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+func go_submit_recipes(h C.gl_handle, message *C.uint8_t, n C.size_t, lent unsafe.Pointer, lentBytes C.int64_t,
+	errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	return withRun(h, errOut, func(run *pipeline.Run) error {
-		return run.SubmitRecipes(unsafe.Slice((*byte)(unsafe.Pointer(message)), int(n)), C.GL_FIELDS_MAX)
+		if lentBytes < 0 {
+			return fmt.Errorf("%d bytes: %w", lentBytes, errArgument)
+		}
+		of := unsafe.Slice((*byte)(unsafe.Pointer(message)), int(n))
+		return run.SubmitRecipes(of, C.GL_FIELDS_MAX, lent, int(lentBytes))
 	})
 }
 

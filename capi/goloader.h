@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00060000u
+#define GL_ABI_VERSION 0x00070000u
 
 typedef int32_t gl_status;
 enum {
@@ -211,9 +211,11 @@ gl_status gl_submit_seeded(gl_handle run, const int64_t *indices, const uint64_t
  *   message     the batch's recipes in wire form (core/recipe/batch.go says how it is laid out): where the bytes of each
  *               image are, its steps with every number known, and the fields that the finished images fill, at most
  *               GL_FIELDS_MAX; copied.  GL_BAD_ARGUMENT if it is not well formed
+ *   lent        as gl_submit takes it
  * The batch's fields are the message's, in its order, without labels.  GL_ASK_PIXELS names images by their number in the
  * message; an answer of another size than the recipe's is refused. */
-gl_status gl_submit_recipes(gl_handle run, const uint8_t *message, size_t bytes, gl_error *err);
+gl_status gl_submit_recipes(gl_handle run, const uint8_t *message, size_t bytes, void *lent, int64_t lent_bytes,
+                            gl_error *err);
 
 /* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_IDLE_RUN, GL_ASK and *ask, or the
  * batch's error and batch->sequence, after which the next call goes on with the next batch. */

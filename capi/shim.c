@@ -82,9 +82,10 @@ gl_status gl_submit_seeded(gl_handle run, const int64_t *indices, const uint64_t
     return go_submit_seeded(run, (int64_t *)indices, (uint64_t *)seeds, n, lent, lent_bytes, err);
 }
 
-gl_status gl_submit_recipes(gl_handle run, const uint8_t *message, size_t bytes, gl_error *err) {
+gl_status gl_submit_recipes(gl_handle run, const uint8_t *message, size_t bytes, void *lent, int64_t lent_bytes,
+                            gl_error *err) {
     ENTER(err);
-    return go_submit_recipes(run, (uint8_t *)message, bytes, err);
+    return go_submit_recipes(run, (uint8_t *)message, bytes, lent, lent_bytes, err);
 }
 
 gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err) {

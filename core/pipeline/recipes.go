@@ -63,7 +63,8 @@ func (r *recipes) origin(s *sample) recipe.Origin {
 
 // SubmitRecipes asks for one more batch of a loader without a source, in wire form (core/recipe), which is copied. Its
 // fields are those of the message, at most fieldsMax; a question about pixels names an image by its place in the message.
-func (r *Run) SubmitRecipes(message []byte, fieldsMax int) error {
+// lent is as for Submit.
+func (r *Run) SubmitRecipes(message []byte, fieldsMax int, lent unsafe.Pointer, lentBytes int) error {
 	l := r.loader
 	if l.files != nil || l.rows != nil {
 		return fmt.Errorf("recipes for a loader with a source: %w", ErrState)
@@ -82,8 +83,14 @@ func (r *Run) SubmitRecipes(message []byte, fieldsMax int) error {
 		made.free()
 		return ErrClosed
 	}
+	slot, err := lentSlot(lent, lentBytes)
+	if err != nil {
+		made.free()
+		return err
+	}
 	b := r.take()
 	b.setUpRecipes(r.sequence, r.streamOf(r.sequence), made, r.spanLength(len(made.batch.Images)))
+	b.lent = slot
 	r.put(b)
 	return nil
 }

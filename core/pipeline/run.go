@@ -215,18 +215,23 @@ func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer,
 	if r.closed {
 		return ErrClosed
 	}
+	slot, err := lentSlot(lent, lentBytes)
+	if err != nil {
+		return err
+	}
 	b := r.take()
 	b.setUp(r.loader, r.sequence, r.streamOf(r.sequence), indices, r.spanLength(len(indices)))
-	b.seeds = slices.Clone(seeds)
-	if lent != nil {
-		slot, err := ring.Lend(lent, lentBytes)
-		if err != nil {
-			return err
-		}
-		b.lent = slot
-	}
+	b.seeds, b.lent = slices.Clone(seeds), slot
 	r.put(b)
 	return nil
+}
+
+// lentSlot makes a slot of the caller's memory; none of nil.
+func lentSlot(memory unsafe.Pointer, bytes int) (ring.Slot, error) {
+	if memory == nil {
+		return ring.Slot{}, nil
+	}
+	return ring.Lend(memory, bytes)
 }
 
 func (r *Run) streamOf(sequence int64) *stream { return &r.streams[sequence%int64(len(r.streams))] }

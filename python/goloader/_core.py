@@ -160,7 +160,7 @@ class Run:
         lent   memory for the batch
         seeds  [n] uint64: each sample draws from a generator of its own, seeded so, in place of the batch's stream
         """
-        memory = (0, 0) if lent is None else (lent.data_ptr(), lent.numel())
+        memory = _place(lent)
         if seeds is None:
             self._check(self._lib.gl_submit(self._handle, rows.ctypes.data, len(rows), *memory, byref(self._error)))
         else:
@@ -171,10 +171,13 @@ class Run:
             )
         self._lent.append(lent)
 
-    def submit_recipes(self, message: bytes) -> None:
-        """Asks for one more batch of a plan without a source, in wire form (core/recipe/batch.go)."""
-        self._check(self._lib.gl_submit_recipes(self._handle, message, len(message), byref(self._error)))
-        self._lent.append(None)
+    def submit_recipes(self, message: bytes, lent: Memory | None = None) -> None:
+        """Asks for one more batch of a plan without a source, in wire form (core/recipe/batch.go).
+
+        lent  memory for the batch
+        """
+        self._check(self._lib.gl_submit_recipes(self._handle, message, len(message), *_place(lent), byref(self._error)))
+        self._lent.append(lent)
 
     def receive(
         self, helper: Helper, timeout: float = 0, draw: Callable[[Run], None] | None = None
@@ -297,6 +300,11 @@ class Run:
 
     def _check(self, status: int) -> int:
         return self._lib.check(status, self._error)
+
+
+def _place(lent: Memory | None) -> tuple[int, int]:
+    """Address and bytes of memory; 0 of none."""
+    return (0, 0) if lent is None else (lent.data_ptr(), lent.numel())
 
 
 def _listed(plan: Plan) -> tuple[Any, ...]:

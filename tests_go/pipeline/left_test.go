@@ -230,7 +230,7 @@ func TestOnlyWhatCanPassIsReadAgainAndCounted(t *testing.T) {
 		l, err := pipeline.OpenRecipes(recipePlan, source.Retry(flaky{local.Store{}, c.err, &fails}))
 		require.NoError(t, err)
 		r := start(t, l, recipePlan, photos, pipeline.Options{Workers: 1, Streams: 1})
-		require.NoError(t, r.run.SubmitRecipes(message(dir, photos, fields, [][]wish{{{photo: 0}}}), 16))
+		require.NoError(t, r.run.SubmitRecipes(message(dir, photos, fields, [][]wish{{{photo: 0}}}), 16, nil, 0))
 		if c.comes {
 			lease := r.deliver()
 			requireFields(t, lease, photos, fields, [][]wish{{{photo: 0}}})

@@ -57,7 +57,7 @@ func TestANewStorageServesRecipes(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	r := start(t, l, recipePlan, photos, pipeline.Options{Workers: 2, Streams: 1})
-	require.NoError(t, r.run.SubmitRecipes(message(t.TempDir(), photos, fields, [][]wish{{{photo: 0}, {photo: 1}}}), 16))
+	require.NoError(t, r.run.SubmitRecipes(message(t.TempDir(), photos, fields, [][]wish{{{photo: 0}, {photo: 1}}}), 16, nil, 0))
 	require.Contains(t, r.question(pipeline.AskPixels).Reason, photos[0].name+" was changed since it was opened", "its stamp is another")
 	require.NoError(t, r.run.Supply(photos[0].rgb, photos[0].size))
 	require.Contains(t, r.question(pipeline.AskPixels).Reason, "nobody makes it up")

@@ -200,7 +200,7 @@ func TestRecipesTakeIndicesOrColours(t *testing.T) {
 		}
 	}
 	indices.Count, colours.Count = len(wishes[0]), len(wishes[1])
-	require.NoError(t, r.run.SubmitRecipes(message(dir, all, []recipe.Field{indices, colours}, wishes), 16))
+	require.NoError(t, r.run.SubmitRecipes(message(dir, all, []recipe.Field{indices, colours}, wishes), 16, nil, 0))
 	lease := r.deliverAnswering()
 	defer lease.Slot.Release()
 	const area = 12 * 11
@@ -220,7 +220,7 @@ func TestRecipesTakeIndicesOrColours(t *testing.T) {
 		}
 	}
 	data := message(dir, all, []recipe.Field{indices, colours}, wishes)
-	require.ErrorIs(t, r.run.SubmitRecipes(spoilMode(data), 16), recipe.ErrWire)
+	require.ErrorIs(t, r.run.SubmitRecipes(spoilMode(data), 16, nil, 0), recipe.ErrWire)
 }
 
 // deliverAnswering answers questions until there is a batch.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -232,8 +233,8 @@ func interleaved(planar []byte, channels, itemsize int) []byte {
 	return out
 }
 
-// Whatever the fields, the order of images in the message and the workers, each image is its own recipe's; files that
-// only Pillow reads are asked for.
+// Whatever the fields, the order of images in the message, the workers and the memory, each image is its own recipe's; files
+// that only Pillow reads are asked for.
 func TestRecipesAreCarriedOut(t *testing.T) {
 	random := logSeed(t)
 	photos := makePhotos(24, random.Uint64(), "png", "jpeg", "grey jpeg", "bmp", "cut png")
@@ -241,10 +242,16 @@ func TestRecipesAreCarriedOut(t *testing.T) {
 		r, dir := recipeRig(t, photos, o)
 		var fields [][]recipe.Field
 		var wishes [][][]wish
+		var memories []unsafe.Pointer
 		for range 12 {
 			f, w := randomFields(random, photos)
 			fields, wishes = append(fields, f), append(wishes, w)
-			require.NoError(t, r.run.SubmitRecipes(message(dir, photos, f, w), 16))
+			var lent []byte
+			if len(fields)%2 == 1 {
+				lent = lend(t, 64<<20)
+			}
+			memories = append(memories, address(lent))
+			require.NoError(t, r.run.SubmitRecipes(message(dir, photos, f, w), 16, address(lent), len(lent)))
 		}
 		for k := range fields {
 			flat := []wish{}
@@ -256,6 +263,7 @@ func TestRecipesAreCarriedOut(t *testing.T) {
 				require.NoError(t, err)
 				if ask.Kind == 0 {
 					requireFields(t, lease, photos, fields[k], wishes[k])
+					require.True(t, memories[k] == nil || memories[k] == lease.Slot.Data())
 					lease.Slot.Release()
 					break
 				}
@@ -279,7 +287,7 @@ func TestABrokenFileCostsItsBatch(t *testing.T) {
 	field := recipe.Field{Count: 1, DType: tensor.Uint8, Channels: 3, Table: byteTable()}
 	for _, i := range []int{0, 1, 0, 2, 3, 0} {
 		field.Size = photos[i].size
-		require.NoError(t, r.run.SubmitRecipes(message(dir, photos, []recipe.Field{field}, [][]wish{{{photo: i}}}), 16))
+		require.NoError(t, r.run.SubmitRecipes(message(dir, photos, []recipe.Field{field}, [][]wish{{{photo: i}}}), 16, nil, 0))
 	}
 	for _, i := range []int{0, 1, 0, 2, 3, 0} {
 		if i == 0 {
@@ -303,7 +311,7 @@ func TestAFileThatChangedIsNotRead(t *testing.T) {
 	path := filepath.Join(dir, photos[0].name)
 	later := time.Now().Add(time.Minute)
 	require.NoError(t, os.Chtimes(path, later, later))
-	require.NoError(t, r.run.SubmitRecipes(data, 16))
+	require.NoError(t, r.run.SubmitRecipes(data, 16, nil, 0))
 	require.Contains(t, r.question(pipeline.AskPixels).Reason, "changed since it was opened")
 	require.NoError(t, second(r.run.Reject()))
 }
@@ -348,7 +356,7 @@ func TestNoMessageDoesHarm(t *testing.T) {
 		if takesLong(data) {
 			continue
 		}
-		if err := r.run.SubmitRecipes(data, 16); err != nil {
+		if err := r.run.SubmitRecipes(data, 16, nil, 0); err != nil {
 			require.ErrorIs(t, err, recipe.ErrWire)
 			continue
 		}

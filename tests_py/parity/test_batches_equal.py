@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import twins
+from accelerator import Lent
 from torch.utils import data
 from torchvision.datasets import ImageFolder
 from twins import Program, check, generator, loader_of
@@ -136,23 +137,16 @@ def test_in_order_false_is_allowed_and_gives_the_batches_of_torch(dataset: Image
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_memory_lent_by_torch_gets_the_same_batches(
+def test_batches_are_made_in_page_locked_memory(
     dataset: ImageFolder, num_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As with pin_memory=True and an accelerator, with plain memory in place of page-locked.
-    from goloader.doors.index import iterators as _iterators
-
-    lent = []
-
-    def plain(self: Any, count: int) -> torch.Tensor | None:
-        if count == 0:
-            return None
-        lent.append(torch.full((_iterators._aligned(count * 3 * 32 * 32 * 4) + 8 * count,), 99, dtype=torch.uint8))
-        return lent[-1]
-
-    monkeypatch.setattr(_iterators._NativeIterator, "_pinned", plain)
     for batch_size in 8, None:
-        check(Program(loader_of(dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers), draw=True))
-    assert lent
-    batch = next(iter(goloader.DataLoader(dataset, batch_size=8, num_workers=num_workers)))
-    assert batch[0].untyped_storage().data_ptr() in {tensor.data_ptr() for tensor in lent}
+        program = Program(
+            loader_of(dataset, batch_size=batch_size, shuffle=True, num_workers=num_workers, pin_memory=True), draw=True
+        )
+        with monkeypatch.context() as patch:
+            lent = Lent(patch)
+            check(program)
+            assert lent.blocks
+            batch = next(iter(goloader.DataLoader(dataset, 8, num_workers=num_workers, pin_memory=True)))
+            assert lent.has(batch[0])

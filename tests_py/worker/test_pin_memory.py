@@ -10,6 +10,7 @@ import threading
 import warnings
 from typing import Any
 
+import accelerator
 import pytest
 import torch
 from samples import COLLATES, SAMPLES, Mapped, image, see
@@ -24,7 +25,7 @@ PINNED: set[int] = set()
 
 
 @pytest.fixture(autouse=True)
-def accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     def pin(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
             raise NotImplementedError(f"no pinned memory for {tensor.layout}")
@@ -32,11 +33,7 @@ def accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
         PINNED.add(threading.get_ident())
         return copy
 
-    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
-    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cpu"))
-    monkeypatch.setattr(torch.accelerator, "current_device_index", lambda: 0)
-    monkeypatch.setattr(torch.accelerator, "set_device_index", lambda index: None)
-    monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
+    accelerator.pretend(monkeypatch, pin)
 
 
 class Bagged:

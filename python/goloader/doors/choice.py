@@ -153,7 +153,7 @@ def traced(loader: DataLoader[Any], iterator: _BaseDataLoaderIter) -> _BaseDataL
     if loader.num_workers == 0 and _native.available():
         # torch's name for what calls the dataset and the collate_fn.
         inline: Any = iterator
-        inline._dataset_fetcher = door.fetcher(loader, inline._dataset_fetcher)
+        inline._dataset_fetcher = door.fetcher(loader, inline._dataset_fetcher, inline._pin_memory)
     return iterator
 
 

@@ -270,7 +270,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
     if (as & RUN) {
         printf("gl_submit: %d\n", gl_submit(handle, &index, 1, NULL, 0, &error));
         printf("gl_submit_seeded: %d\n", gl_submit_seeded(handle, &index, &seed, 1, NULL, 0, &error));
-        printf("gl_submit_recipes: %d\n", gl_submit_recipes(handle, state, 0, &error));
+        printf("gl_submit_recipes: %d\n", gl_submit_recipes(handle, state, 0, NULL, 0, &error));
         printf("gl_next: %d\n", gl_next(handle, &batch, &ask, &error));
         printf("gl_answer_pixels: %d\n", gl_answer_pixels(handle, state, 1, 1, &error));
         printf("gl_reject: %d\n", gl_reject(handle, &error));
@@ -331,7 +331,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_files_wait(loader, 0, &list, &error));
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
     SAY(gl_submit_seeded(run, numbers, &seed, 1, NULL, 0, &error));
-    SAY(gl_submit_recipes(run, state, 0, &error));
+    SAY(gl_submit_recipes(run, state, 0, NULL, 0, &error));
     SAY(gl_next(run, &batch, &ask, &error));
     SAY(gl_answer_pixels(run, state, 1, 1, &error));
     SAY(gl_reject(run, &error));
@@ -655,7 +655,7 @@ static void recipes(void) {
     gl_handle loader = opened(&(gl_source){0}), run = started(loader, 1);
     int64_t index = 0;
     SAY(gl_submit(run, &index, 1, NULL, 0, &error));
-    SAY(gl_submit_recipes(run, (const uint8_t *)"GLB2", 4, &error));
+    SAY(gl_submit_recipes(run, (const uint8_t *)"GLB2", 4, NULL, 0, &error));
     for (int64_t i = 0; i < files.count; i++) {
         static uint8_t message[1 << 16];
         FILE *file = fopen(files.paths + files.offsets[i], "rb");
@@ -665,7 +665,7 @@ static void recipes(void) {
         }
         size_t bytes = fread(message, 1, sizeof message, file);
         fclose(file);
-        MUST(gl_submit_recipes(run, message, bytes, &error));
+        MUST(gl_submit_recipes(run, message, bytes, NULL, 0, &error));
         memset(message, 0xFF, sizeof message); /* it was copied */
         gl_batch batch;
         gl_ask ask;

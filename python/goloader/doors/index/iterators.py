@@ -29,7 +29,7 @@ from ...state import book
 from ...state.iterator import ResumableIterator
 from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
-from .. import choice
+from .. import choice, lent
 from . import init_fn, trial
 from .directory import Directory
 
@@ -175,13 +175,11 @@ class _NativeIterator(ResumableIterator):
         return np.array(rows, np.int64), indices if self._auto_collation else indices[0], complete
 
     def _pinned(self, count: int) -> torch.Tensor | None:
-        """Page-locked memory of torch's own allocator for a batch: so torch knows when a copy from it has ended."""
+        """Page-locked memory for a batch."""
         if not self._pin_memory or self._plan.shapes is None or count == 0:
             return None
-        size = 0
-        for dtype, shape in zip(self._dtypes, self._plan.shapes, strict=True):
-            size = _aligned(size) + count * math.prod(shape) * dtype.itemsize
-        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+        fields = zip(self._dtypes, self._plan.shapes, strict=True)
+        return lent.room(count * math.prod(shape) * dtype.itemsize for dtype, shape in fields)
 
     def _receive(self, run: Run, task: _Task) -> Any:
         """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
@@ -201,7 +199,7 @@ class _NativeIterator(ResumableIterator):
             return None
         if not fields or not task.complete:
             return self._fetch(task)
-        tensors = self._tensors(fields, task.lent)
+        tensors = lent.tensors(fields, self._dtypes, task.lent)
         if not self._auto_collation:
             images, labels = tensors
             return self._pin([images[0], int(labels[0])])
@@ -209,22 +207,6 @@ class _NativeIterator(ResumableIterator):
         if isinstance(self._samples, Images):
             columns = [*columns, *map(default_collate, self._samples.beside(task.rows, task.given))]
         return self._pin(collated(self._plan.structure, columns))
-
-    def _tensors(self, fields: list[NDArray[Any]], lent: torch.Tensor | None) -> list[torch.Tensor]:
-        """The fields of a batch; those in page-locked memory as torch's own allocator knows them."""
-        made: list[torch.Tensor] = []
-        begin = 0
-        for array, dtype in zip(fields, self._dtypes, strict=True):
-            begin = _aligned(begin)  # the core puts each field on a cache line of its own
-            if not array.size:  # numpy has strides of its own for nothing
-                made.append(torch.empty(array.shape, dtype=dtype))
-            elif lent is None or array.flags.owndata:
-                tensor = torch.from_numpy(array)
-                made.append(tensor if tensor.dtype == dtype else tensor.view(dtype))
-            else:
-                made.append(lent[begin : begin + array.nbytes].view(dtype).view(array.shape))
-            begin += array.nbytes
-        return made
 
     def _fetch(self, task: _Task) -> Any:
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
@@ -566,7 +548,3 @@ def _in_worker(error: Exception, worker: int) -> ExceptionWrapper:
 def _dtype(name: str) -> torch.dtype:
     dtype: torch.dtype = getattr(torch, name)
     return dtype
-
-
-def _aligned(size: int) -> int:
-    return (size + 63) & ~63

@@ -58,7 +58,7 @@ class Arrival:
         self.batch, self.letter, self.messages = batch, letter, messages
         self.submitted = self.received = 0
         self.failed: Exception | None = None
-        self._arrays: list[Any] = []
+        self._blocks: list[torch.Tensor] = []
         self._views, _opened.views = _opened.views, {}
 
     def pin_memory(self) -> Arrival:
@@ -70,24 +70,24 @@ class Arrival:
     def forget(self) -> None:
         """As if nothing had been submitted."""
         self.submitted = self.received = 0
-        self._arrays.clear()
+        self._blocks.clear()
 
-    def receive(self, arrays: Any) -> None:
-        """The arrays of the next message; with the last ones the batch is whole."""
-        self._arrays += arrays
+    def receive(self, blocks: Sequence[torch.Tensor]) -> None:
+        """The tensors of the next message; with the last ones the batch is whole."""
+        self._blocks += blocks
         self.received += 1
         if self.received == len(self.messages):
-            self.fill([torch.from_numpy(array) for array in self._arrays])
+            self.fill(self._blocks)
 
     def fill(self, blocks: Sequence[torch.Tensor]) -> None:
-        """Gives the tensors of the batch their memory; the core has bytes for dtypes that numpy does not have."""
+        """Gives the tensors of the batch their memory."""
         for number, made in enumerate(blocks):
             for tensor, layout in self._views[number]:
                 if made.dtype != tensor.dtype:
                     made = made.view(tensor.dtype)
                 offset = made.storage_offset() + layout.offset
                 tensor.set_(made.untyped_storage(), offset, layout.shape, layout.strides)
-        self._arrays.clear()
+        self._blocks.clear()
         self._views.clear()
 
 

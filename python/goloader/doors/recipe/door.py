@@ -106,18 +106,21 @@ def iterator(loader: DataLoader[Any]) -> ReportedIterator:
     return TracingIterator(loader, known, workshop(loader))
 
 
-def fetcher(loader: DataLoader[Any], inner: Any) -> Any:
-    """What fetches batches in place of torch's fetcher: that itself where nothing may be recorded."""
+def fetcher(loader: DataLoader[Any], inner: Any, pinned: bool) -> Any:
+    """What fetches batches in place of torch's fetcher: that itself where nothing may be recorded.
+
+    pinned  batches are to be page-locked
+    """
     known = record(loader)
     if not known.on or refusal(loader, ahead=True) is not None:
         return inner
-    return First(inner, known, lambda inner: _fetcher(loader, inner))
+    return First(inner, known, lambda inner: _fetcher(loader, inner, pinned))
 
 
-def _fetcher(loader: DataLoader[Any], inner: Any) -> Any:
+def _fetcher(loader: DataLoader[Any], inner: Any, pinned: bool) -> Any:
     known = record(loader)
     if not known.on or refusal(loader, hooked=known.trusted) is not None:
         return inner
     from .fetch import Fetcher
 
-    return Fetcher(inner, known, workshop(loader))
+    return Fetcher(inner, known, workshop(loader), pinned)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -29,6 +30,9 @@ from .workshop import Workshop
 
 __all__ = ["Fetcher", "finish"]
 
+# What makes values by the core.
+Run = Callable[[list[Value]], list[torch.Tensor]]
+
 # What code raises that was given a stand-in where it needs the real thing.
 _TROUBLE = (TypeError, AttributeError, ValueError, RuntimeError, BufferError, SystemError)
 
@@ -36,7 +40,8 @@ _TROUBLE = (TypeError, AttributeError, ValueError, RuntimeError, BufferError, Sy
 class Fetcher:
     """Fetches batches in the process that uses them (num_workers=0).
 
-    tries  trials are begun here
+    tries   trials are begun here
+    pinned  what the core makes of a batch is to be page-locked
 
     inner     torch's fetcher of a map-style dataset
     record    of the loader
@@ -45,8 +50,8 @@ class Fetcher:
 
     tries = True
 
-    def __init__(self, inner: Any, record: Record, workshop: Workshop | None) -> None:
-        self._inner, self._record, self._workshop = inner, record, workshop
+    def __init__(self, inner: Any, record: Record, workshop: Workshop | None, pinned: bool = False) -> None:
+        self._inner, self._record, self._workshop, self._pinned = inner, record, workshop, pinned
         self._native: CoreNative | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -120,7 +125,7 @@ class Fetcher:
     def _record_and_make(self, session: Session, indices: Any) -> tuple[Any, Made]:
         assert self._native is not None  # _recorder made it
         try:
-            held, leaves = self.recorded(session, indices, self._native)
+            held, leaves = self.recorded(session, indices, partial(self._native.run, pinned=self._pinned))
         finally:
             session.clear()
         return held[0], Made.of(self._count(indices), leaves, session)
@@ -129,8 +134,8 @@ class Fetcher:
         """A batch of torch's fetcher."""
         return self._inner.fetch(indices)
 
-    def recorded(self, session: Session, indices: Any, native: Native | None) -> tuple[list[Any], Counter[str]]:
-        """A batch, in a list that alone holds it, that was recorded and then made by `native`; and what finish() says.
+    def recorded(self, session: Session, indices: Any, run: Run | None) -> tuple[list[Any], Counter[str]]:
+        """A batch, in a list that alone holds it, that was recorded and then made by `run`; and what finish() says.
 
         With None what the core makes is left to others.
         """
@@ -148,7 +153,7 @@ class Fetcher:
             inner.collate_fn = collate
         if session.failed is not None:
             raise session.failed
-        return held, finish(session, held, None if native is None else native.run)
+        return held, finish(session, held, run)
 
     def _count(self, indices: Any) -> int:
         return len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
@@ -157,7 +162,7 @@ class Fetcher:
 _IMAGE = "a PIL image in the batch"
 
 
-def finish(session: Session, held: list[Any], run: Callable[[list[Value]], list[Any]] | None) -> Counter[str]:
+def finish(session: Session, held: list[Any], run: Run | None) -> Counter[str]:
     """Makes the stand-ins that a batch still refers to, wherever they are in it; says where and how many images.
 
     held  the batch, alone: it is another object afterwards if it is a stand-in for an array, or a tuple that has one.

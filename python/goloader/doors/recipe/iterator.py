@@ -79,7 +79,7 @@ class TracingIterator(ReportedIterator):
 
                 self._native = CoreNative(self._workshop.core())
             for message in arrival.messages:
-                self._native.submit(message)
+                self._native.submit(message, pinned=self._pin_memory)
                 arrival.submitted += 1
         except Exception as error:
             arrival.failed = error
@@ -148,7 +148,7 @@ class TracingIterator(ReportedIterator):
             return
         assert self._native is not None  # it was asked
         try:
-            arrays = self._native.receive(arrival.messages[arrival.received], _WAIT_S)
+            blocks = self._native.receive(_WAIT_S)
         except Exception as error:
             arrival.failed = error
             arrival.received += 1
@@ -156,10 +156,10 @@ class TracingIterator(ReportedIterator):
             self._ask_again()
             raise
         else:
-            if arrays is None:
+            if blocks is None:
                 self._take_arrived()
             else:
-                arrival.receive(arrays)
+                arrival.receive(blocks)
 
     def _ask_again(self) -> None:
         """What the core has given while Ctrl-C was heard is lost."""

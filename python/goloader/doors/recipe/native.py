@@ -6,7 +6,7 @@ import io
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from PIL import Image
@@ -14,13 +14,22 @@ from PIL import Image
 from ..._core import Core, Rejected, Run
 from ..._native import own_library
 from ...plan import Refusal, make_recipes
+from .. import lent
 from . import switch
 from .opencv import OpenCVSource
 from .session import Native, TroubleError
 from .value import Value
-from .wire import FIELDS_MAX, encode, source_of
+from .wire import FIELDS_MAX, encode, fields_of, source_of
 
 __all__ = ["CoreNative", "WorkerNative"]
+
+
+class _Asked(NamedTuple):
+    """A message under way; the core writes into `memory`, if there is some."""
+
+    message: bytes
+    dtypes: list[torch.dtype]
+    memory: torch.Tensor | None
 
 
 class CoreNative(Native):
@@ -30,35 +39,48 @@ class CoreNative(Native):
         """Starts as many goroutines as `workers` asks, 0 for one a core."""
         self._core = core
         self._run: Run = core.start(workers=workers, streams=1, base_seed=0)
+        self._asked: deque[_Asked] = deque()
 
-    def run(self, values: list[Value]) -> list[torch.Tensor]:
-        """Blocks that hold these values, shaped as they lie in memory."""
-        messages = deque(encode(values[at : at + FIELDS_MAX]) for at in range(0, len(values), FIELDS_MAX))
-        arrays: list[Any] = []
+    def run(self, values: list[Value], pinned: bool = False) -> list[torch.Tensor]:
+        """Blocks that hold these values, shaped as they lie in memory; in page-locked memory if `pinned`."""
+        blocks: list[torch.Tensor] = []
         try:
-            for message in messages:
-                self.submit(message)
-            while messages:
-                arrays += self.receive(messages.popleft()) or ()
+            for at in range(0, len(values), FIELDS_MAX):
+                self.submit(encode(values[at : at + FIELDS_MAX]), pinned)
+            while self._asked:
+                blocks += self.receive() or ()
         except BaseException:
             self.reset()
             raise
-        return [_tensor(array, each) for array, each in zip(arrays, values, strict=True)]
+        return [block.view(each.shape) for block, each in zip(blocks, values, strict=True)]
 
-    def submit(self, message: bytes) -> None:
-        """Asks for the arrays of a message in wire form."""
-        self._run.submit_recipes(message)
+    def submit(self, message: bytes, pinned: bool = False) -> None:
+        """Asks for the tensors of a message in wire form; in page-locked memory if `pinned`."""
+        fields = fields_of(message)
+        memory = lent.room(size for _, size in fields) if pinned else None
+        self._run.submit_recipes(message, memory)
+        self._asked.append(_Asked(message, [dtype for dtype, _ in fields], memory))
 
     def reset(self) -> None:
         """Forgets messages that were submitted and not received."""
         self._run.reset()
+        self._asked.clear()
 
-    def receive(self, message: bytes, timeout: float = 0) -> Sequence[Any] | None:
-        """The arrays of the message that was submitted first; None after `timeout` seconds, if that is not 0."""
+    def receive(self, timeout: float = 0) -> Sequence[torch.Tensor] | None:
+        """The tensors of the message that was submitted first; None after `timeout` seconds, if that is not 0."""
+        asked = self._asked[0]
         try:
-            return self._run.receive(_Helper(message), timeout)
+            arrays = self._run.receive(_Helper(asked.message), timeout)
         except Rejected as rejected:
+            self._asked.popleft()
             raise rejected.error from None
+        except Exception:
+            self._asked.popleft()  # whatever is wrong, it is this message's
+            raise
+        if arrays is None:
+            return None
+        self._asked.popleft()
+        return lent.tensors(arrays, asked.dtypes, asked.memory)
 
     def stats(self) -> dict[str, int]:
         """Counters of the core."""
@@ -92,12 +114,6 @@ class WorkerNative(Native):
     def run(self, values: list[Value]) -> list[torch.Tensor]:
         assert self._core is not None  # opened says so
         return self._core.run(values)
-
-
-def _tensor(array: Any, value: Value) -> torch.Tensor:
-    tensor = torch.from_numpy(array)
-    dtype = value.tail.dtype
-    return (tensor if tensor.dtype == dtype else tensor.view(dtype)).view(value.shape)
 
 
 class _Helper:

@@ -138,7 +138,7 @@ def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
         session, images = Session(native), Counter[str]()
 
         def run() -> list[Any]:
-            held, leaves = fetcher.recorded(session, indices, native)
+            held, leaves = fetcher.recorded(session, indices, native.run)
             images.update(leaves)
             return held
 
@@ -148,7 +148,8 @@ def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
         kept = bool(session.living())
         if half.error is None:
             # What is made but once is made now.
-            half = half._replace(seconds=_timed(lambda: fetcher.recorded(Session(native), indices, native)[0]).seconds)
+            again = _timed(lambda: fetcher.recorded(Session(native), indices, native.run)[0])
+            half = half._replace(seconds=again.seconds)
         return _Recorded(half, sum(images.values()), kept, session.reasons, session.seen, hooks.refusal())
 
 

@@ -13,7 +13,7 @@ from .recipe import OPENCV, TORCHVISION, Source
 from .tail import Tail
 from .value import Value
 
-__all__ = ["FIELDS_MAX", "encode", "source_of"]
+__all__ = ["FIELDS_MAX", "encode", "fields_of", "source_of"]
 
 FIELDS_MAX = 16  # GL_FIELDS_MAX
 
@@ -41,6 +41,7 @@ DTYPES = {
     torch.float64: 12,
     torch.bool: 13,
 }
+_BY_NUMBER = {number: dtype for dtype, number in DTYPES.items()}
 
 
 def encode(fields: Sequence[Value]) -> bytes:
@@ -92,6 +93,16 @@ def encode(fields: Sequence[Value]) -> bytes:
             images.append(_IMAGE.pack(known, number, before, len(steps) - before))
     header = _HEADER.pack(_MAGIC, len(heads), len(sources), len(images), len(steps), at)
     return b"".join((header, *heads, *sources, *images, *steps, *body))
+
+
+def fields_of(message: bytes) -> list[tuple[torch.dtype, int]]:
+    """Of each array of a message: its dtype, and how many bytes it takes."""
+    fields = []
+    for at in range(_HEADER.unpack_from(message)[1]):
+        count, number, channels, height, width, *_ = _FIELD.unpack_from(message, _HEADER.size + at * _FIELD.size)
+        dtype = _BY_NUMBER[number]
+        fields.append((dtype, count * channels * height * width * dtype.itemsize))
+    return fields
 
 
 def source_of(message: bytes, image: int) -> Source:

@@ -1,0 +1,50 @@
+"""Page-locked memory that is lent to the core for batches.
+
+It is of torch's own allocator, so that torch knows when a copy from it has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+__all__ = ["room", "tensors"]
+
+
+def room(sizes: Iterable[int]) -> torch.Tensor:
+    """Memory for fields of so many bytes."""
+    end = 0
+    for size in sizes:
+        end = _aligned(end) + size
+    return _locked(end)
+
+
+def _locked(size: int) -> torch.Tensor:
+    return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+
+def tensors(
+    arrays: Sequence[NDArray[Any]], dtypes: Sequence[torch.dtype], lent: torch.Tensor | None
+) -> list[torch.Tensor]:
+    """The fields of a batch from the core; those in lent memory as torch's own allocator knows them."""
+    made: list[torch.Tensor] = []
+    begin = 0
+    for array, dtype in zip(arrays, dtypes, strict=True):
+        begin = _aligned(begin)
+        if not array.size:  # numpy has strides of its own for nothing
+            made.append(torch.empty(array.shape, dtype=dtype))
+        elif lent is None or array.flags.owndata:
+            tensor = torch.from_numpy(array)
+            made.append(tensor if tensor.dtype == dtype else tensor.view(dtype))
+        else:
+            made.append(lent[begin : begin + array.nbytes].view(dtype).view(array.shape))
+        begin += array.nbytes
+    return made
+
+
+def _aligned(size: int) -> int:
+    """Where the core puts a field: on a cache line of its own."""
+    return (size + 63) & ~63
