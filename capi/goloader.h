@@ -274,7 +274,9 @@ gl_status gl_close(gl_handle handle, gl_error *err);
  *   err     on GL_OK a warning of what could not be written, or not in that time, or an empty text */
 gl_status gl_settle(int32_t timeout_ms, gl_error *err);
 
-/* gl_stats writes a loader's counters as JSON, NUL-terminated; GL_BAD_ARGUMENT if bytes are too few. */
+/* gl_stats writes a loader's counters as JSON, NUL-terminated; GL_BAD_ARGUMENT if bytes are too few (32 KiB are enough).
+ * "stages" has a histogram of nanoseconds for each of read, decode, op, gather, wait and hand_out, whose buckets are pairs
+ * of [end, count]; "detours" why images had to be made by Python (core/stats has both). */
 gl_status gl_stats(gl_handle loader, char *json, size_t bytes, gl_error *err);
 
 /* gl_live writes what is alive in the whole library as JSON (handles, bytes and blocks by purpose): for leak checks. */

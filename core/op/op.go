@@ -35,6 +35,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/recipe"
@@ -260,13 +261,14 @@ func (w *Worker) Close() {
 }
 
 // Run does the first n jobs; a decoder may take neighbouring ones by turns. cancel may be nil; C looks at it before each
-// image, and once another goroutine has made it non-zero (atomically) the rest ends as Cancelled.
-func (w *Worker) Run(jobs *Jobs, n int, cancel *int32) {
+// image, and once another goroutine has made it non-zero (atomically) the rest ends as Cancelled. It says how long passes took:
+// all of the time, but for that of decoders.
+func (w *Worker) Run(jobs *Jobs, n int, cancel *int32) (passes time.Duration) {
 	if n == 0 {
-		return
+		return 0
 	}
 	run := jobs.c[:n]
-	C.gl_worker_run(w.c, &run[0], C.int32_t(n), (*C.int32_t)(unsafe.Pointer(cancel)))
+	return time.Duration(C.gl_worker_run(w.c, &run[0], C.int32_t(n), (*C.int32_t)(unsafe.Pointer(cancel))))
 }
 
 // Bytes is the memory the worker holds, decoder states aside.

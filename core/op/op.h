@@ -87,9 +87,10 @@ size_t gl_worker_bytes(const gl_worker *worker);
 /* The same over all workers that are open; any thread. */
 size_t gl_worker_bytes_live(void);
 
-/* gl_worker_run does n jobs, and looks at *cancel (may be NULL) before each: non-zero leaves the rest GL_CANCELLED.
+/* gl_worker_run does n jobs, and looks at *cancel (may be NULL) before each: non-zero leaves the rest GL_CANCELLED.  It
+ * says how many nanoseconds went into passes: all of it, but for decoders.
  * Neighbours with a decoder that takes many images (gl_decoder.decode_all) are decoded by turns; all others in order. */
-void gl_worker_run(gl_worker *worker, gl_job *jobs, int32_t n, const volatile int32_t *cancel);
+int64_t gl_worker_run(gl_worker *worker, gl_job *jobs, int32_t n, const volatile int32_t *cancel);
 
 /* gl_kernels_name says which instruction set the kernels use: "avx512", "avx2", "neon" or "plain".  Chosen at the first
  * call by what the processor has; the environment variable GOLOADER_KERNELS names another (tests only). */

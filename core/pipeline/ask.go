@@ -8,6 +8,7 @@ import (
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/stats"
 )
 
 // AskKind says what a question is about; 0 is none.
@@ -29,6 +30,7 @@ type Ask struct {
 	Index    int64 // of the image in the source's files
 	X        float32
 	Reason   string
+	Detour   stats.Detour // of AskPixels and AskSample
 }
 
 // question finds what has to be asked next of a batch: its first sample that is in doubt, since an error in that one ends the
@@ -46,7 +48,7 @@ func (r *Run) question(b *batch) {
 		}
 		switch s := &b.samples[i]; s.state {
 		case refused:
-			b.ask = Ask{Kind: AskPixels, Sequence: b.sequence, Position: i, Index: s.index, Reason: s.why}
+			b.ask = b.doubt(AskPixels, i, s.why)
 			return
 		case finished:
 		default:
@@ -54,6 +56,13 @@ func (r *Run) question(b *batch) {
 		}
 	}
 	b.ask = b.stall
+}
+
+// doubt is a question about the image at a place.
+func (b *batch) doubt(kind AskKind, place int, why detour) Ask {
+	return Ask{
+		Kind: kind, Sequence: b.sequence, Position: place, Index: b.samples[place].index, Reason: why.text, Detour: why.Detour,
+	}
 }
 
 // makeBefore lets workers make the samples in front of a stall that share its span before all of the span is drawn.
@@ -112,9 +121,9 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 		return err
 	}
 	copy(pixels.Bytes(), rgb)
-	r.loader.Stats.Pillow.Add(1)
-
 	s := &b.samples[b.ask.Position]
+	r.loader.Stats.Pillow.Add(1)
+	r.loader.Stats.Detours[s.why.Detour].Add(1)
 	position, known := b.ask.Position, s.size
 	s.pixels, s.size, s.state = pixels, size, sized
 	b.ask = Ask{}
@@ -163,6 +172,7 @@ func (r *Run) Reject() (left int, err error) {
 	}
 	r.release(held)
 	left = r.settle([]*batch{b})
+	r.loader.Stats.Detours[b.ask.Detour].Add(1)
 	st := b.stream
 	b.after, b.drew = st.mt.Drawn(), true
 	r.loader.Stats.Failed.Add(1)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
@@ -11,6 +12,7 @@ import (
 	"github.com/goloader/goloader/core/ring"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -46,7 +48,18 @@ type sample struct {
 	steps     [2]int32 // its recipe in batch.steps
 	out       recipe.Size
 	pixels    mem.Block // what Pillow supplied, if it did
-	why       string    // unsized, refused
+	why       detour    // unsized, refused
+}
+
+// detour is why Python has to make an image, or to say what is wrong with it.
+type detour struct {
+	stats.Detour
+	text string
+}
+
+// away sends a sample to Python.
+func (s *sample) away(state sampleState, kind stats.Detour, format string, of ...any) {
+	s.state, s.why = state, detour{kind, fmt.Sprintf(format, of...)}
 }
 
 // span is a few neighbouring samples of a batch: what a worker takes at a time.
@@ -108,17 +121,18 @@ type batch struct {
 	fields []Field          // rows only: the slot's
 	bytes  int              // rows only: all of them
 
-	reads   int   // readings in hand
-	running int   // spans that a worker has in hand to make their samples
-	unread  int   // spans of which not everything was given to be read
-	undone  int   // spans not done
-	doubts  bool  // a sample was refused
-	held    bool  // nobody may take anything: draws are being taken back
-	left    bool  // it is given up, but for the memory that readings in hand use
-	stall   Ask   // what stops the draws; Kind 0 for nothing
-	ask     Ask   // the question that Next asked last, until it is answered
-	err     error // that ends the batch, whatever its samples are
-	lost    bool  // no draws and spans of it are worked on any more
+	reads   int       // readings in hand
+	running int       // spans that a worker has in hand to make their samples
+	unread  int       // spans of which not everything was given to be read
+	undone  int       // spans not done
+	doubts  bool      // a sample was refused
+	held    bool      // nobody may take anything: draws are being taken back
+	left    bool      // it is given up, but for the memory that readings in hand use
+	stall   Ask       // what stops the draws; Kind 0 for nothing
+	ask     Ask       // the question that Next asked last, until it is answered
+	err     error     // that ends the batch, whatever its samples are
+	lost    bool      // no draws and spans of it are worked on any more
+	ready   time.Time // when its last span was done
 }
 
 // mark is where a stream stood before a sample of a batch drew.
@@ -255,7 +269,7 @@ func (b *batch) restartSpan(sp *span) {
 		case s.pixels.Valid() || kept && s.state != unsized:
 			s.state = sized
 		case !kept:
-			s.state, s.size, s.why = unread, recipe.Size{}, ""
+			s.state, s.size, s.why = unread, recipe.Size{}, detour{}
 		}
 	}
 	if !kept {

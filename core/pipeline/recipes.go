@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/decode"
@@ -10,6 +11,7 @@ import (
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -133,12 +135,15 @@ func (w *worker) readSource(ctx context.Context, t *reading, i int) {
 		data = s.data()
 	default:
 		from := t.buffer.Len()
+		start := time.Now()
 		stamp, err := l.store.Read(ctx, origin.Key(), t.buffer)
-		if err == nil && stamp != (source.Stamp{Bytes: origin.FileBytes, ModifiedNs: origin.ModifiedNs}) {
-			err = fmt.Errorf("%s was changed since it was opened", origin.Name())
-		}
+		l.Stats.Stages[stats.Read].Observe(time.Since(start), 1)
 		if err != nil {
-			s.state, s.why = unsized, err.Error()
+			s.away(unsized, stats.Unreadable, "%v", err)
+			return
+		}
+		if stamp != (source.Stamp{Bytes: origin.FileBytes, ModifiedNs: origin.ModifiedNs}) {
+			s.away(unsized, stats.Changed, "%s was changed since it was opened", origin.Name())
 			return
 		}
 		s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
@@ -152,11 +157,11 @@ func (w *worker) readSource(ctx context.Context, t *reading, i int) {
 	size := recipe.Size{Width: header.Width, Height: header.Height}
 	switch {
 	case err != nil:
-		s.state, s.why = unsized, fmt.Sprintf("%s: %v", origin.Name(), err)
+		s.away(unsized, stats.Unknown, "%s: %v", origin.Name(), err)
 	case size != s.size:
-		s.state, s.why = unsized, fmt.Sprintf("%s: it has %v pixels now, %v when it was opened", origin.Name(), size, s.size)
+		s.away(unsized, stats.Changed, "%s: it has %v pixels now, %v when it was opened", origin.Name(), size, s.size)
 	case size.Pixels() > op.PixelsMax:
-		s.state, s.why = unsized, fmt.Sprintf("%s: %v: %v", origin.Name(), size, op.ErrTooLarge)
+		s.away(unsized, stats.TooLarge, "%s: %v: %v", origin.Name(), size, op.ErrTooLarge)
 	default:
 		s.state, s.format = sized, header.Format
 	}
@@ -177,7 +182,7 @@ func (w *worker) carryOutRecipes(b *batch, sp *span) error {
 		m := r.batch.Images[i]
 		origin := r.origin(s)
 		if !s.pixels.Valid() && l.decoder(s) == nil {
-			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", origin.Name(), s.format)
+			s.away(refused, stats.Foreign, "%s: %v is decoded by Pillow", origin.Name(), s.format)
 			continue
 		}
 		field := b.fields[m.Field]

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/goloader/goloader/core/collate"
+	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -115,6 +117,7 @@ func roomy(n int) int {
 
 // copyRows gathers some rows of a batch, field by field.
 func (l *Loader) copyRows(ctx context.Context, b *batch, lo, hi int) error {
+	start := time.Now()
 	slot := b.slot.Bytes()
 	var parts [][]byte
 	first := 0
@@ -130,5 +133,6 @@ func (l *Loader) copyRows(ctx context.Context, b *batch, lo, hi int) error {
 		}
 	}
 	l.Stats.Samples.Add(int64(hi - lo))
+	l.Stats.Stages[stats.Gather].Observe(time.Since(start)/time.Duration(hi-lo), hi-lo)
 	return nil
 }

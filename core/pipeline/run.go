@@ -17,6 +17,7 @@ import (
 	"github.com/goloader/goloader/core/ring"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/local"
+	"github.com/goloader/goloader/core/stats"
 )
 
 // spanMax is the most images a worker takes at a time: the JPEG decoder, which takes images by turns, wants about this many,
@@ -84,10 +85,11 @@ type Run struct {
 	sequence int64
 	workers  int // goroutines that make samples, and
 	readers  readers
-	expects  int  // that tell the storage of reads to come
-	alive    int  // all of them, but for those that were left in a read
-	left     int  // reads that Close left
-	drawing  bool // inside LoadRNG
+	expects  int       // that tell the storage of reads to come
+	alive    int       // all of them, but for those that were left in a read
+	left     int       // reads that Close left
+	drawing  bool      // inside LoadRNG
+	waiting  time.Time // since when Next is called for the first batch; zero: it is not
 	closed   bool
 	broken   error // workers could not be started: every batch fails with this
 	// What is under way ends soon after these: ctx for reads, cancel for C workers, who look at it between images.
@@ -288,12 +290,16 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if r.closed {
 		return Empty, Lease{}, Ask{}, ErrClosed
 	}
+	if r.waiting.IsZero() {
+		r.waiting = time.Now()
+	}
 	for i := range r.streams {
 		if st := &r.streams[i]; st.needsExp {
 			return Asked, Lease{}, Ask{Kind: AskExp, X: st.exp}, nil
 		}
 	}
 	if len(r.batches) == 0 {
+		r.waiting = time.Time{}
 		return Idle, Lease{}, Ask{}, nil
 	}
 	b := r.batches[0]
@@ -320,6 +326,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		return Empty, lost, Ask{}, err
 	}
 	lease := r.lease(b)
+	r.tookBatch(b)
 	r.pop()
 	return Delivered, lease, Ask{}, nil
 }
@@ -341,6 +348,17 @@ func (r *Run) lease(b *batch) Lease {
 	return lease
 }
 
+// tookBatch counts how long the taker of a batch has waited for it, and how long it has waited for its taker.
+func (r *Run) tookBatch(b *batch) {
+	stages, now := &r.loader.Stats.Stages, time.Now()
+	ready := b.ready
+	if ready.IsZero() { // there was nothing to do for it
+		ready = r.waiting
+	}
+	stages[stats.Wait].Observe(max(0, now.Sub(r.waiting)), 1)
+	stages[stats.HandOut].Observe(max(0, r.waiting.Sub(ready)), 1)
+}
+
 // pop removes the first batch. Nothing of it may be in hand, unless it was left.
 func (r *Run) pop() {
 	b := r.batches[0]
@@ -348,6 +366,7 @@ func (r *Run) pop() {
 		b.stream.yielded = b.after
 	}
 	r.batches = append(r.batches[:0], r.batches[1:]...)
+	r.waiting = time.Time{}
 	r.discard(b)
 	r.announce()
 }
@@ -367,7 +386,7 @@ func (r *Run) Reset() (left int, err error) {
 	for i := range r.streams {
 		r.streams[i].needsExp = false
 	}
-	r.sequence = 0
+	r.sequence, r.waiting = 0, time.Time{}
 	return left, nil
 }
 
@@ -563,6 +582,7 @@ func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
 		sp.dropBuffers(r.loader)
 		if b.undone > 0 {
 			b.undone--
+			b.ready = time.Now()
 		}
 	} else {
 		sp.phase, sp.upTo = ready, sp.lo

@@ -7,6 +7,7 @@ import (
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/core/stats"
 )
 
 // stream is the random generator of one of torch's would-be workers. Its batches are drawn one after the other, sample
@@ -53,7 +54,7 @@ func (r *Run) draw(b *batch) bool {
 			return false
 		}
 		if s.state == unsized {
-			b.stall = Ask{Kind: AskPixels, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: s.why}
+			b.stall = b.doubt(AskPixels, b.drawn, s.why)
 			return false
 		}
 		if !r.drawSample(b, s) {
@@ -113,11 +114,11 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 		if !s.pixels.Valid() && r.loader.image(s) == nil {
 			// torchvision only sees an image that could be decoded, and of the size that Pillow gives it.
 			st.mt = before
-			b.stall = Ask{Kind: AskPixels, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
+			b.stall = b.doubt(AskPixels, b.drawn, detour{stats.Untransformed, no.Error()})
 			return false
 		}
 		// The generator stays where the transform left it, as it does when torchvision raises.
-		b.stall = Ask{Kind: AskSample, Sequence: b.sequence, Position: b.drawn, Index: s.index, Reason: no.Error()}
+		b.stall = b.doubt(AskSample, b.drawn, detour{stats.Untransformed, no.Error()})
 		return false
 	case err != nil:
 		b.lost, b.undone, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)

@@ -82,9 +82,11 @@ func (w *worker) read(ctx context.Context, t *reading) error {
 func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
 	l := w.run.loader
 	from := t.buffer.Len()
+	start := time.Now()
 	stamp, err := l.files.Read(ctx, int(s.index), t.buffer)
+	l.Stats.Stages[stats.Read].Observe(time.Since(start), 1)
 	if err != nil {
-		s.state, s.why = unsized, err.Error()
+		s.away(unsized, stats.Unreadable, "%v", err)
 		return
 	}
 	s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
@@ -96,15 +98,14 @@ func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
 	}
 	header, err := decode.Probe(s.data())
 	size := recipe.Size{Width: header.Width, Height: header.Height}
-	why := l.tooLarge(size)
-	if err != nil {
-		why = err.Error()
+	switch large := l.tooLarge(size); {
+	case err != nil:
+		s.away(unsized, stats.Unknown, "%s: %v", l.files.Name(int(s.index)), err)
+	case large != "":
+		s.away(unsized, stats.TooLarge, "%s: %s", l.files.Name(int(s.index)), large)
+	default:
+		s.state, s.format, s.size = sized, header.Format, size
 	}
-	if why != "" {
-		s.state, s.why = unsized, fmt.Sprintf("%s: %s", l.files.Name(int(s.index)), why)
-		return
-	}
-	s.state, s.format, s.size = sized, header.Format, size
 }
 
 // carryOut makes a span's samples up to one: one call into C decodes them, carries out their recipes and writes them into the
@@ -133,7 +134,7 @@ func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error
 			*(*int64)(unsafe.Add(b.slot.Data(), fields[1].Offset+8*i)) = l.files.Label(int(s.index))
 		}
 		if !s.pixels.Valid() && l.image(s) == nil && l.decoder(s) == nil {
-			s.state, s.why = refused, fmt.Sprintf("%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
+			s.away(refused, stats.Foreign, "%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
 			continue
 		}
 		// What has no place goes aside: no batch comes of it, but if the file is damaged that is the error to report.
@@ -152,7 +153,12 @@ func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error
 // finish runs the jobs of a span.
 func (w *worker) finish(name func(*sample) string) error {
 	l := w.run.loader
-	w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
+	start := time.Now()
+	passes := w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
+	if n := len(w.todo); n > 0 {
+		l.Stats.Stages[stats.Op].Observe(passes/time.Duration(n), n)
+		l.Stats.Stages[stats.Decode].Observe((time.Since(start)-passes)/time.Duration(n), n)
+	}
 	for k, s := range w.todo {
 		switch status := w.jobs.Status(k); status {
 		case op.Decoded:
@@ -162,7 +168,7 @@ func (w *worker) finish(name func(*sample) string) error {
 			}
 			w.keepSeek(k, s)
 		case op.Refused:
-			s.state, s.why = refused, fmt.Sprintf("%s: %s", name(s), w.jobs.Why(k))
+			s.away(refused, stats.Refused, "%s: %s", name(s), w.jobs.Why(k))
 		case op.NoMemory:
 			return fmt.Errorf("sample %d: %s: %w", s.index, name(s), op.ErrNoMemory)
 		case op.Cancelled:

@@ -23,6 +23,9 @@ type Loader struct {
 	ReadAhead atomic.Int64 // files read by goroutines that only read, since their storage is slow
 
 	SeekHits atomic.Int64 // files of which a seek index was there
+
+	Stages  Stages  // how long each took
+	Detours Detours // images that Python was asked for
 }
 
 // Snapshot is a Loader's counters at one moment, by the names that reach Python.
@@ -42,6 +45,9 @@ type Snapshot struct {
 	SeekHits    int64 `json:"seek_hits"`
 	SeekEntries int64 `json:"seek_entries"` // files that have a seek index now
 	SeekBytes   int64 `json:"seek_bytes"`   // memory of the seek index
+
+	Stages  *Stages  `json:"stages"`  // as they are when they are written
+	Detours *Detours `json:"detours"` // the same
 }
 
 // Snapshot reads the counters, each for itself.
@@ -50,6 +56,7 @@ func (l *Loader) Snapshot() Snapshot {
 		Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
 		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(), ReadNs: l.ReadNs.Load(), RunNs: l.RunNs.Load(),
 		Retries: l.Retries.Load(), ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
+		Stages: &l.Stages, Detours: &l.Detours,
 	}
 }
 

@@ -234,7 +234,7 @@ class Library:
 
     def json(self, function: Any, *arguments: Any) -> dict[str, Any]:
         """What a function that writes JSON says."""
-        text, error = ctypes.create_string_buffer(8192), Error()
+        text, error = ctypes.create_string_buffer(1 << 15), Error()
         self.check(function(*arguments, text, len(text), byref(error)), error)
         value: dict[str, Any] = json.loads(text.value)
         return value

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 )
 
@@ -86,7 +88,35 @@ func TestStatsCountWhatPillowSupplied(t *testing.T) {
 	require.EqualValues(t, 1, got.Batches)
 	require.EqualValues(t, 1, got.Failed)
 	require.EqualValues(t, 2, got.Pillow)
+	require.EqualValues(t, 1, got.Detours[stats.Unreadable].Load(), "missing")
+	require.EqualValues(t, 1, got.Detours[stats.Foreign].Load()+got.Detours[stats.Refused].Load(), "bmp")
+	require.EqualValues(t, 1, got.Detours[stats.Unknown].Load(), "strange")
 	require.GreaterOrEqual(t, got.BytesRead, int64(len(photos[0].file)+len(photos[1].file)+len(photos[2].file)))
+}
+
+// Each stage is counted for each image and each batch, and the times are where they were spent.
+func TestStatsHaveTheTimeOfEachStage(t *testing.T) {
+	leakcheck.Check(t)
+	photos, p := album("png", "jpeg", "png", "jpeg"), still(4)
+	l := openLoader(t, p, store(t, photos))
+	r := start(t, l, p, photos, pipeline.Options{Workers: 2, Streams: 1})
+	before := time.Now()
+	r.submit(0, 1, 2)
+	require.Equal(t, delivered, r.result(nil).kind)
+	r.submit(3, 0)
+	time.Sleep(20 * time.Millisecond)
+	require.Equal(t, delivered, r.result(nil).kind)
+	passed := time.Since(before).Nanoseconds()
+	stages := l.Stats.Snapshot().Stages
+	for stage, count := range map[stats.Stage]int64{
+		stats.Read: 5, stats.Decode: 5, stats.Op: 5, stats.Gather: 0, stats.Wait: 2, stats.HandOut: 2,
+	} {
+		got := stages[stage].Distribution()
+		require.Equal(t, count, got.Count, "stage %d", stage)
+		require.LessOrEqual(t, got.SumNs, 2*passed, "stage %d", stage)
+		require.Equal(t, count > 0, got.SumNs > 0 || stage == stats.HandOut && got.Count > 0, "stage %d", stage)
+	}
+	require.Greater(t, stages[stats.HandOut].Distribution().MaxNs, int64(10*time.Millisecond), "the second one was ready long before")
 }
 
 // run1 is one batch alone.
@@ -214,7 +244,7 @@ func TestASampleThatATransformRefusesIsAskedFor(t *testing.T) {
 	require.NoError(t, r.run.Supply(photos[2].rgb, photos[2].size))
 	ask := r.question(pipeline.AskSample)
 	require.Equal(t, pipeline.Ask{Kind: pipeline.AskSample, Position: 2, Index: 2,
-		Reason: "Required crop size (21, 20) is larger than input image size (30, 19)"}, ask)
+		Reason: "Required crop size (21, 20) is larger than input image size (30, 19)", Detour: stats.Untransformed}, ask)
 	require.ErrorIs(t, r.run.Supply(photos[2].rgb, photos[2].size), pipeline.ErrState, "pixels are not the question")
 	for _, indices := range batches {
 		requireOutcome(t, m.batch(indices), r.result(nil))

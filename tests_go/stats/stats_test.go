@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,10 +21,16 @@ func TestASnapshotHasEachCounterUnderItsName(t *testing.T) {
 	} {
 		counter.Store(int64(k + 1))
 	}
+	l.Detours[stats.Foreign].Add(2)
+	l.Stages[stats.Read].Observe(time.Microsecond, 3)
+	const none = `{"count": 0, "sum_ns": 0, "max_ns": 0, "buckets": []}`
 	text, err := json.Marshal(l.Snapshot())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"batches": 1, "samples": 2, "pillow_samples": 3, "failed_batches": 4, "rewinds": 5,
-		"bytes_read": 6, "read_ns": 7, "run_ns": 8, "read_ahead": 9, "seek_hits": 10, "read_retries": 11, "seek_entries": 0, "seek_bytes": 0}`, string(text))
+		"bytes_read": 6, "read_ns": 7, "run_ns": 8, "read_ahead": 9, "seek_hits": 10, "read_retries": 11, "seek_entries": 0, "seek_bytes": 0,
+		"detours": {"unreadable": 0, "changed": 0, "unknown_format": 0, "too_large": 0, "no_decoder": 2, "decoder_refused": 0, "transform_refused": 0},
+		"stages": {"read": {"count": 3, "sum_ns": 3000, "max_ns": 1000, "buckets": [[1024, 3]]}, "decode": `+none+`, "op": `+none+`,
+			"gather": `+none+`, "wait": `+none+`, "hand_out": `+none+`}}`, string(text))
 }
 
 func TestSinceAddsTheTimeThatHasPassed(t *testing.T) {
@@ -51,4 +58,33 @@ func TestCountersMayBeReadWhileTheyCount(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, int64(4000), l.Snapshot().Samples)
+}
+
+// Every duration is in the bucket around it, which is no wider than a quarter of its octave.
+func TestAHistogramKnowsEachDurationToAQuarter(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		ns := random.Int64N(1 << (1 + random.IntN(38)))
+		var h stats.Histogram
+		h.Observe(time.Duration(ns), 1+int(ns%3))
+		got := h.Distribution()
+		require.Equal(t, 1+ns%3, got.Count)
+		require.Equal(t, ns*got.Count, got.SumNs)
+		require.Equal(t, ns, got.MaxNs)
+		require.Len(t, got.Buckets, 1)
+		end := got.Buckets[0][0]
+		require.Less(t, ns, end)
+		if end > 256 {
+			require.LessOrEqual(t, end-ns, end/4, "%d ns end at %d", ns, end)
+		}
+	}
+}
+
+func TestAHistogramTakesWhateverAClockSays(t *testing.T) {
+	var h stats.Histogram
+	h.Observe(-time.Second, 1)
+	h.Observe(time.Hour, 1)
+	got := h.Distribution()
+	require.EqualValues(t, 2, got.Count)
+	require.Equal(t, time.Hour.Nanoseconds(), got.MaxNs)
 }
