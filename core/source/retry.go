@@ -86,5 +86,5 @@ func passes(err error) bool {
 	if errors.As(err, &timeout) && timeout.Timeout() { // ETIMEDOUT and EAGAIN, among others
 		return !errors.Is(err, context.DeadlineExceeded)
 	}
-	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ESTALE) || errors.Is(err, syscall.EINTR)
+	return errors.Is(err, ErrTransient) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ESTALE) || errors.Is(err, syscall.EINTR)
 }

@@ -14,6 +14,9 @@ import (
 var (
 	// ErrUnreadable says that a sample's bytes could not be had at all: no such file, no permission, not a file.
 	ErrUnreadable = errors.New("unreadable")
+	// ErrTransient says that what failed may succeed when it is tried again, where the error itself does not tell: a
+	// connection that broke off.
+	ErrTransient = errors.New("broken off")
 	// ErrRange says that an index lies outside the set.
 	ErrRange = errors.New("index out of range")
 )
