@@ -459,6 +459,18 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	return C.GL_OK
 }
 
+//export go_doubts
+func go_doubts(h C.gl_handle, images *C.int64_t, n C.int32_t, count *C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		if n < 0 {
+			return fmt.Errorf("room for %d images: %w", n, errArgument)
+		}
+		*count = C.int32_t(run.Doubts(unsafe.Slice((*int64)(images), int(n))))
+		return nil
+	})
+}
+
 //export go_waits_for
 func go_waits_for(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)

@@ -259,6 +259,12 @@ gl_status gl_reset(gl_handle run, gl_error *err);
  * child may call it.  Exactly once a lease. */
 void gl_release(void *lease);
 
+/* gl_doubts writes which images gl_next will ask for (GL_ASK_PIXELS), by what is known now, so that they may be decoded
+ * before: those of the earliest batches first, each once.
+ *   images  room for n numbers, as gl_ask.index has them
+ *   count   on GL_OK how many were written */
+gl_status gl_doubts(gl_handle run, int64_t *images, int32_t n, int32_t *count, gl_error *err);
+
 /* gl_waits_for writes which file the next batch of a run waits for, and for how long already, for messages; an empty text if
  * it waits for none. */
 gl_status gl_waits_for(gl_handle run, char *text, size_t bytes, gl_error *err);

@@ -152,6 +152,11 @@ gl_status gl_close(gl_handle handle, gl_error *err) {
     return go_close(handle, err);
 }
 
+gl_status gl_doubts(gl_handle run, int64_t *images, int32_t n, int32_t *count, gl_error *err) {
+    ENTER(err);
+    return go_doubts(run, images, n, count, err);
+}
+
 gl_status gl_waits_for(gl_handle run, char *text, size_t bytes, gl_error *err) {
     ENTER(err);
     return go_waits_for(run, text, bytes, err);

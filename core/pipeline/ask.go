@@ -65,6 +65,30 @@ func (b *batch) doubt(kind AskKind, place int, why detour) Ask {
 	}
 }
 
+// Doubts writes the images of outstanding batches that Next will ask for, by what is known now: at most as many as there is
+// room for, the earliest first and each once. They may be decoded before they are asked for.
+func (r *Run) Doubts(images []int64) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.batches {
+		for i := range b.spans {
+			sp := &b.spans[i]
+			if sp.phase == running || sp.reads > 0 { // somebody has its samples in hand
+				continue
+			}
+			for k := sp.lo; k < sp.hi && n < len(images); k++ {
+				s := &b.samples[k]
+				if (s.state == unsized || s.state == refused) && !s.told && !s.pixels.Valid() {
+					s.told = true
+					images[n] = s.index
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
 // makeBefore lets workers make the samples in front of a stall that share its span before all of the span is drawn.
 func (r *Run) makeBefore(b *batch, end int) {
 	sp := b.spanOf(end)

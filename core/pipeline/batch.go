@@ -49,6 +49,7 @@ type sample struct {
 	out       recipe.Size
 	pixels    mem.Block // what Pillow supplied, if it did
 	why       detour    // unsized, refused
+	told      bool      // Doubts has told of it
 }
 
 // detour is why Python has to make an image, or to say what is wrong with it.

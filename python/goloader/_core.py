@@ -288,6 +288,13 @@ class Run:
         self._lent.clear()
         self._batch.sequence = -1
 
+    def doubts(self, most: int) -> list[int]:
+        """Which rows the helper will be asked the pixels of, by what is known now: at most so many, each once."""
+        rows, count = np.empty(most, np.int64), c_int32()
+        self._check(self._lib.gl_doubts(self._handle, rows.ctypes.data, most, byref(count), byref(self._error)))
+        found: list[int] = rows[: count.value].tolist()
+        return found
+
     def waits_for(self) -> str:
         """Which file the next batch waits for, and how long already; "" if it waits for none."""
         text = ctypes.create_string_buffer(4096)

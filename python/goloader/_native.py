@@ -179,6 +179,7 @@ _SHORT = {
     "gl_rng_get": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
     "gl_position": (c_int32, [c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_release": (None, [c_void_p]),
+    "gl_doubts": (c_int32, [c_int64, c_void_p, c_int32, POINTER(c_int32), POINTER(Error)]),
     "gl_waits_for": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_live": (c_int32, [POINTER(c_char), c_size_t, POINTER(Error)]),

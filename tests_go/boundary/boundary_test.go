@@ -197,10 +197,14 @@ func TestAProgramGetsItsBatches(t *testing.T) {
 	require.Equal(t, "of nothing: 1 1 0", take(&lines))
 	require.Equal(t, "gl_next(run, &batch, &ask, &error): 3", take(&lines))
 	take(&lines) // gl_wait: the last batch's event may be read or not
-	var stats map[string]int64
+	var stats struct {
+		Batches, Samples int64
+		Stages           map[string]struct{ Count int64 }
+	}
 	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(take(&lines), "stats: ")), &stats))
-	require.EqualValues(t, 3, stats["batches"])
-	require.EqualValues(t, 6, stats["samples"])
+	require.EqualValues(t, 3, stats.Batches)
+	require.EqualValues(t, 6, stats.Samples)
+	require.EqualValues(t, 6, stats.Stages["decode"].Count)
 	require.Contains(t, take(&lines), "gl_close(loader, &error): -3 1 runs of this loader are open")
 	live := take(&lines)
 	require.Contains(t, live, `"slots_blocks":1`, "the lease is left")
@@ -278,7 +282,7 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 	lines := play(t, "stale", folderPlan(1), a)
 	forRun := []string{
 		"gl_submit", "gl_submit_seeded", "gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp",
-		"gl_rng_set", "gl_rng_get", "gl_position", "gl_resume", "gl_reset", "gl_waits_for",
+		"gl_rng_set", "gl_rng_get", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_waits_for",
 	}
 	forLoader := []string{"gl_start", "gl_stats"}
 	requireAll := func(what string, names ...string) {
@@ -313,7 +317,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	for _, name := range []string{
 		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
-		"gl_reset", "gl_waits_for", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_reset", "gl_doubts", "gl_waits_for", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
 	} {
 		line := take(&lines)

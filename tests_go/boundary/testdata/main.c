@@ -280,6 +280,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
         printf("gl_position: %d\n", gl_position(handle, &drawn, 1, &error));
         printf("gl_resume: %d\n", gl_resume(handle, 0, &drawn, 1, &error));
         printf("gl_reset: %d\n", gl_reset(handle, &error));
+        printf("gl_doubts: %d\n", gl_doubts(handle, &drawn, 1, &fd, &error));
         printf("gl_waits_for: %d\n", gl_waits_for(handle, json, sizeof json, &error));
     }
     if (as & LIST)
@@ -341,6 +342,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_position(run, numbers, 1, &error));
     SAY(gl_resume(run, 0, numbers, 1, &error));
     SAY(gl_reset(run, &error));
+    SAY(gl_doubts(run, numbers, 1, &fd, &error));
     SAY(gl_waits_for(run, json, sizeof json, &error));
     SAY(gl_close(run, &error));
     SAY(gl_close(loader, &error));

@@ -31,6 +31,7 @@ from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
 from .. import choice, lent
 from . import init_fn, trial
+from .ahead import Ahead, Pixels, pixels
 from .directory import Directory
 
 if TYPE_CHECKING:
@@ -207,6 +208,10 @@ class _NativeIterator(ResumableIterator):
         if isinstance(self._samples, Images):
             columns = [*columns, *map(default_collate, self._samples.beside(task.rows, task.given))]
         return self._pin(collated(self._plan.structure, columns))
+
+    def _decoded(self, row: int) -> Pixels | None:
+        """What Pillow made of a file already."""
+        return None
 
     def _fetch(self, task: _Task) -> Any:
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
@@ -392,6 +397,7 @@ class PrefetchingIterator(_NativeIterator):
         if seeded is not None:
             self._run.resume(0, seeded.drawn)
         self._tasks: deque[_Task] = deque()
+        self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
         self._received = 0
         # Who looks for torch's processes here finds that there are none.
         self._workers: list[Any] = []
@@ -408,6 +414,8 @@ class PrefetchingIterator(_NativeIterator):
                 self._receive(self._run, self._tasks[0])
             self._tasks.popleft()
         self._run.reset()
+        if self._ahead is not None:
+            self._ahead.clear()
         if self._plan.random and self._rng != "sample":
             self._ledger.streams, self._ledger.seeds = np.zeros(self._num_workers, np.int64), self._stream_seeds
         self._received = 0
@@ -463,6 +471,10 @@ class PrefetchingIterator(_NativeIterator):
         self._advance()
         return batch
 
+    def _decoded(self, row: int) -> Pixels | None:
+        assert self._run is not None  # it asks
+        return None if self._ahead is None else self._ahead.take(self._run, row)
+
     def _mark(self, mark: Mark) -> None:
         """Writes down how far this epoch is for its user."""
         self._ledger.mark = mark
@@ -479,6 +491,8 @@ class PrefetchingIterator(_NativeIterator):
         if self._run is not None:
             self._run.close()
         self._run = None
+        if self._ahead is not None:
+            self._ahead.close()
         self._tasks.clear()
 
 
@@ -503,12 +517,15 @@ class _Helper:
     def __init__(self, iterator: _NativeIterator, task: _Task) -> None:
         self._iterator, self._task = iterator, task
 
-    def pixels(self, row: int) -> tuple[bytes, int, int]:
+    def pixels(self, row: int) -> Pixels:
         samples = self._iterator._samples
         assert isinstance(samples, Images)
+        made = self._iterator._decoded(row)
+        if made is not None:
+            return made
         with self._iterator._directory:
             try:
-                image = samples.load(row)
+                return pixels(samples, row)
             except Exception as error:
                 if not samples.is_own(row):
                     raise
@@ -516,7 +533,6 @@ class _Helper:
                 # What opens no image draws nothing, if it is the first that a sample opens.
                 drawn = samples.parts[0].views > 1
                 raise self._error_of(self._task.rows.tolist().index(sample), drawn) or error from None
-            return image.tobytes(), image.width, image.height
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
         return self._error_of(position, drawn=True) or RuntimeError(

@@ -1,0 +1,98 @@
+"""Files that only Pillow reads, decoded by threads before the core asks for them.
+
+torch's workers would decode them side by side; Pillow lets other threads run while it decodes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from queue import SimpleQueue
+from typing import Any
+
+from ..._core import Run
+from ...plan.datasets import Images
+
+__all__ = ["Ahead", "Pixels", "pixels"]
+
+# RGB interleaved, or a byte each of a target; width; height.
+Pixels = tuple[bytes, int, int]
+
+# Decoded images that wait to be asked for, a thread.
+_WAITING_MAX = 4
+
+
+def pixels(samples: Images, row: int) -> Pixels:
+    """What Pillow makes of a file; raises what the dataset raises."""
+    image = samples.load(row)
+    return image.tobytes(), image.width, image.height
+
+
+class _Decoding:
+    """A file that a thread decodes. What goes wrong is left to whoever is asked for it: it goes wrong again there."""
+
+    def __init__(self, row: int) -> None:
+        self.row = row
+        self._made: Pixels | None = None
+        self._done = threading.Event()
+
+    def run(self, samples: Images) -> None:
+        try:
+            self._made = pixels(samples, self.row)
+        except Exception:
+            self._made = None
+        finally:
+            self._done.set()
+
+    def wait(self) -> Pixels | None:
+        self._done.wait()
+        return self._made
+
+
+class Ahead:
+    """As many threads as there would be workers. They are daemons, so that a read that hangs does not hold up an exit.
+
+    close  lets them end
+    """
+
+    def __init__(self, samples: Images, threads: int) -> None:
+        self._samples, self._threads = samples, threads
+        self._queue: SimpleQueue[_Decoding | None] = SimpleQueue()
+        self._begun: dict[int, _Decoding] = {}
+        self._started = 0
+        self.close = weakref.finalize(self, _end, self._queue, threads)
+        self.close.atexit = False
+
+    def take(self, run: Run, row: int) -> Pixels | None:
+        """The pixels of a file that the core asks for, if a thread was given it and could; begins with others."""
+        found = self._begun.pop(row, None)
+        room = _WAITING_MAX * self._threads - len(self._begun)
+        for other in run.doubts(room) if room > 0 else ():
+            # Where a relative path begins is only known where the core asks.
+            if other != row and os.path.isabs(self._samples.name(other)):
+                self._begin(other)
+        return None if found is None else found.wait()
+
+    def _begin(self, row: int) -> None:
+        if row in self._begun:
+            return
+        self._begun[row] = decoding = _Decoding(row)
+        self._queue.put(decoding)
+        if self._started < self._threads:
+            self._started += 1
+            threading.Thread(target=_serve, args=(self._queue, self._samples), daemon=True).start()
+
+    def clear(self) -> None:
+        """Forgets what was begun."""
+        self._begun.clear()
+
+
+def _end(queue: SimpleQueue[Any], threads: int) -> None:
+    for _ in range(threads):
+        queue.put(None)
+
+
+def _serve(queue: SimpleQueue[Any], samples: Images) -> None:
+    for decoding in iter(queue.get, None):
+        decoding.run(samples)
