@@ -136,7 +136,7 @@ func TestANetworkThatIsCutCostsNoWrongByte(t *testing.T) {
 		batches = append(batches, []int64{k, (k + 5) % count})
 	}
 	n.spoil("limit_data", 0.4, map[string]any{"bytes": 300}) // the header of an answer, and some of its body
-	for k, got := range r.epoch(batches, 3, nil) {            // what was cut three times in a row is Pillow's to read
+	for k, got := range r.epoch(batches, 3, nil) {           // what was cut three times in a row is Pillow's to read
 		requireOutcome(t, m.batch(batches[k]), got, "batch %d", k)
 	}
 	n.heal("limit_data")
