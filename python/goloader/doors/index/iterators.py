@@ -20,7 +20,7 @@ from torch.utils.data import _utils, default_collate
 
 from ... import _native
 from ..._core import Core, Rejected, Run
-from ..._errors import StackError, StateError
+from ..._errors import StackError, StateError, UnmadeError
 from ...plan import Plan, Refusal
 from ...plan.datasets import Arrays, Images, fails_ahead
 from ...plan.samplers import Foreign
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ...state.ledger import Record
     from .init_fn import Seeded
 
+
+_from_numpy = torch.from_numpy  # torch's own, whatever users put there since
 
 # Of a generator of torch's for the CPU.
 _STATE_BYTES = torch.default_generator.get_state().numel()
@@ -195,6 +197,8 @@ class _NativeIterator(ResumableIterator):
             raise _Lost(rejected.error) from None
         except StackError as error:
             raise _Lost(RuntimeError(*error.args).with_traceback(error.__traceback__)) from None
+        except UnmadeError:
+            return self._fetch(task)
         except OSError as error:  # a file of arrays
             raise _Lost(error) from None
         if fields is None:
@@ -219,7 +223,7 @@ class _NativeIterator(ResumableIterator):
             if not array.size:  # numpy has strides of its own for nothing
                 made.append(torch.empty(array.shape, dtype=dtype))
             elif lent is None or array.flags.owndata:
-                tensor = torch.from_numpy(array)
+                tensor = _from_numpy(array)
                 made.append(tensor if tensor.dtype == dtype else tensor.view(dtype))
             else:
                 made.append(lent[begin : begin + array.nbytes].view(dtype).view(array.shape))
