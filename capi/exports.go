@@ -20,6 +20,7 @@ import (
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode/webp"
+	"github.com/goloader/goloader/core/expr"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
@@ -139,7 +140,10 @@ func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) 
 	if err == nil {
 		var rows *array.Source
 		if rows, err = array.New(n, fields); err == nil {
-			return pipeline.OpenRows(p, rows), nil
+			var made *expr.Source
+			if made, err = expr.New(p.Source.Fields, rows); err == nil {
+				return pipeline.OpenRows(p, made), nil
+			}
 		}
 		err = fmt.Errorf("%w: %w", errArgument, err)
 	}
@@ -149,28 +153,29 @@ func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) 
 	return nil, err
 }
 
-// arrayFields is what a gl_source says of each field's rows. It opens files, each once.
+// arrayFields is what a gl_source says of each field's rows, and of each program's inputs. It opens files, each once.
 func arrayFields(p plan.Source, from *C.gl_source, files map[string]source.Container) ([]array.Field, error) {
-	fields := make([]array.Field, len(p.Fields))
+	fields := p.Rows()
+	made := make([]array.Field, len(fields))
 	for i, rows := range unsafe.Slice(from.rows, len(fields)) {
-		of := p.Fields[i]
-		fields[i].Row, fields[i].Stored, fields[i].Ragged = of.Spec, of.Stored, of.Ragged
+		of := fields[i]
+		made[i].Row, made[i].Stored, made[i].Ragged = of.Spec, of.Stored, of.Ragged
 		if rows.index != nil {
-			fields[i].Index = unsafe.Slice((*int64)(rows.index), int(from.count))
+			made[i].Index = unsafe.Slice((*int64)(rows.index), int(from.count))
 		}
 		for _, a := range unsafe.Slice(rows.arrays, int(rows.narrays)) {
-			made := arrayOf(a, of.Shape)
+			each := arrayOf(a, of.Shape)
 			if a.path != nil {
 				file, err := fileOf(a, files)
 				if err != nil {
 					return nil, err
 				}
-				made.File, made.Offset = file, int64(a.offset)
+				each.File, each.Offset = file, int64(a.offset)
 			}
-			fields[i].Arrays = append(fields[i].Arrays, made)
+			made[i].Arrays = append(made[i].Arrays, each)
 		}
 	}
-	return fields, nil
+	return made, nil
 }
 
 func fileOf(a C.gl_array, files map[string]source.Container) (source.Container, error) {
@@ -190,7 +195,7 @@ func fileOf(a C.gl_array, files map[string]source.Container) (source.Container, 
 }
 
 func arrayOf(a C.gl_array, row tensor.Shape) array.Array {
-	made := array.Array{Data: a.data, Rows: int(a.count), Bytes: int64(a.bytes)}
+	made := array.Array{Data: a.data, Rows: int(a.count), Bytes: int64(a.bytes), Counts: a.counts != 0}
 	for k := range len(row) + 1 {
 		made.Strides = append(made.Strides, int(a.stride[k]))
 	}

@@ -44,7 +44,8 @@ enum {
     GL_MEMORY = -6,       /* out of memory, or an image on the way of more than 2^31 - 1 pixels */
     GL_SHAPE = -7,        /* samples of one batch differ in shape; text as torch.stack's */
     GL_RANGE = -8,        /* a sample that is not there was asked for */
-    GL_UNREADABLE = -9    /* a file of arrays cannot be opened or read, or is too short */
+    GL_UNREADABLE = -9,   /* a file of arrays cannot be opened or read, or is too short */
+    GL_UNMADE = -10       /* a program of the plan has no result for a sample: the caller's own code makes the batch */
 };
 
 typedef int64_t gl_handle;
@@ -64,6 +65,7 @@ typedef struct gl_array {
     const char *path; /* NULL, or the file that it is in: opened by gl_open, read as batches need it */
     int64_t offset;   /* of the first item in the file */
     int32_t direct;   /* read past the page cache */
+    int32_t counts;   /* there is no memory: row i is the number i, int64 */
     /* Where rows lie anyhow: where each begins, in bytes from the first item; NULL if stride[0] says it. */
     const int64_t *begins;
     /* Where rows differ in length (a ragged field of the plan): of each, in items, which lie one after the other. */
@@ -89,7 +91,7 @@ typedef struct gl_source {
     const int64_t *labels;
     /* "folder", instead of these three: a list made by gl_files_list, shared and not copied.  0: none. */
     gl_handle files;
-    /* "array": one a field.  "pixels": one a part, each of one array of images (uint8) and no index; and labels, which
+    /* "array": one a field, or one for each input of a field with a program.  "pixels": one a part, each of one array of images (uint8) and no index; and labels, which
      * are then kept as the arrays are. */
     const gl_rows *rows;
 } gl_source;

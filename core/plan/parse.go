@@ -107,10 +107,8 @@ func source(n node) Source {
 
 func field(n node) Field {
 	f := n.object()
-	made := Field{Spec: tensor.Spec{DType: dtype(f.get("dtype")), Shape: tensor.Shape{}}}
-	for _, extent := range f.get("shape").list() {
-		made.Shape = append(made.Shape, int(extent.int(0, math.MaxInt)))
-	}
+	made := Field{Spec: tensor.Spec{DType: dtype(f.get("dtype"))}}
+	made.Shape = shape(f.get("shape"))
 	made.Stored = dtype(f.get("stored"))
 	made.Ragged = f.get("ragged").bool()
 	views := f.get("views")
@@ -122,6 +120,13 @@ func field(n node) Field {
 	}
 	if len(made.Views) == 0 {
 		views.fail("want at least one view")
+	}
+	if _, ok := f.members["program"]; ok {
+		given := f.get("program")
+		if made.Ragged {
+			given.fail("ragged rows are not made by a program")
+		}
+		made.Program = program(given, made.Spec)
 	}
 	f.done()
 	return made

@@ -54,6 +54,22 @@ type Field struct {
 	Stored      tensor.DType // what the arrays' items are where they lie
 	Ragged      bool         // rows differ in length
 	Views       []View       // what a row is handed out as, at least one
+	Program     *Program     // that makes a row; nil if it is one of the source's arrays
+}
+
+// Rows are the fields of an array source as they are read: in place of one with a program, its inputs.
+func (s Source) Rows() []Field {
+	var rows []Field
+	for _, f := range s.Fields {
+		if f.Program == nil {
+			rows = append(rows, f)
+			continue
+		}
+		for _, spec := range f.Program.Inputs {
+			rows = append(rows, Field{Spec: spec, Stored: spec.DType})
+		}
+	}
+	return rows
 }
 
 // View is a row but for Skip items in front of it and Drop behind it, and how such rows lie in a batch.

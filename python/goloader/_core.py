@@ -325,8 +325,10 @@ def _listed(plan: Plan) -> tuple[Any, ...]:
 
 
 def _rows(plan: Plan) -> ctypes.Array[_native.Rows]:
-    """Of each field, or of each part of images in memory."""
-    each = [(field.arrays, field.index) for field in plan.fields] or [((part.array,), None) for part in plan.pixels]
+    """Of each field, or input of a field's program, or of each part of images in memory."""
+    each = [(arrays, field.index) for field in plan.fields for arrays in field.sources] or [
+        ((part.array,), None) for part in plan.pixels
+    ]
     made = (_native.Rows * max(len(each), 1))()
     for rows, (arrays, index) in zip(made, each, strict=False):
         rows.arrays, rows.narrays = _arrays(arrays), len(arrays)
@@ -342,6 +344,7 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
         slot.lengths = None if array.lengths is None else array.lengths.ctypes.data
         if array.path is not None:
             slot.path, slot.offset, slot.direct = os.fsencode(array.path), array.offset, array.direct
+        slot.counts = array.counts
         slot.stride[: len(array.strides)] = array.strides
     return made
 

@@ -4,6 +4,7 @@ RuntimeError                what users of torch's DataLoader already catch
   CoreError                 the core reports an error that has no class of its own
     ForkedError             a loader was used in a child made by fork
     BugError                a panic in the core; please report its text
+    UnmadeError             a batch that the user's own code has to make; never leaves goloader
   LibraryError              the core's library is missing or does not fit
   FallbackError             a loader runs in Python that was told not to
 ValueError
@@ -54,6 +55,10 @@ class StackError(CoreError):
     """Samples of a batch differ in shape, in torch.stack's words; users see it as RuntimeError."""
 
 
+class UnmadeError(CoreError):
+    """The numbers of a batch are such that the user's own code has to make it, with its warnings and errors."""
+
+
 class PlanError(ValueError):
     """The core refused a plan or an argument."""
 
@@ -71,4 +76,5 @@ BY_STATUS: dict[int, type[Exception]] = {
     -7: StackError,
     -8: IndexError,
     -9: OSError,
+    -10: UnmadeError,
 }

@@ -50,6 +50,7 @@ class Array(Structure):
         ("path", c_char_p),
         ("offset", c_int64),
         ("direct", c_int32),
+        ("counts", c_int32),
         ("begins", c_void_p),
         ("lengths", c_void_p),
         ("bytes", c_int64),

@@ -31,6 +31,7 @@ type Array struct {
 	Begins  []int64 // bytes from the first item to each row, where they lie anyhow; nil: Strides[0] says it
 	Lengths []int64 // of each row, in items of Field.Row; nil unless the field is ragged
 	Bytes   int64   // that there are from Data on, for rows that have Begins
+	Counts  bool    // no memory: row i is the number i, int64
 }
 
 // Field is where one field's rows are: in arrays, counted one after the other.
@@ -74,6 +75,7 @@ type piece struct {
 	stride         int
 	begins         []int64 // in place of the stride, if not nil
 	lengths        []int64 // ragged only
+	counts         bool
 	run            int
 	dims           []dim // outermost first; none if a row is one run
 }
@@ -132,11 +134,14 @@ func newField(samples int, f Field) (field, error) {
 		if a.Rows < 0 || len(a.Strides) != len(f.Row.Shape)+1 {
 			return field{}, fmt.Errorf("array %d has %d rows and %d strides for rows %s", i, a.Rows, len(a.Strides), f.Row.Shape)
 		}
-		if a.Data == nil && a.File == nil && a.Begins == nil && a.Rows > 0 && made.bytes > 0 {
+		if a.Counts && (f.Ragged || stored.DType != tensor.Int64 || len(stored.Shape) > 0) {
+			return field{}, fmt.Errorf("array %d counts, but its rows are %s", i, stored)
+		}
+		if a.Data == nil && a.File == nil && a.Begins == nil && !a.Counts && a.Rows > 0 && made.bytes > 0 {
 			return field{}, fmt.Errorf("array %d has no memory for %d rows of %d bytes", i, a.Rows, made.bytes)
 		}
 		p := piece{data: a.Data, file: a.File, offset: a.Offset, first: made.rows, stride: a.Strides[0],
-			begins: a.Begins, lengths: a.Lengths}
+			begins: a.Begins, lengths: a.Lengths, counts: a.Counts}
 		p.run, p.dims = runs(stored, a.Strides[1:])
 		if a.File != nil {
 			var err error
@@ -428,6 +433,12 @@ func (f *field) inPiece(p *piece, samples []int64) int {
 
 // copyRows writes rows of an array in memory.
 func (p *piece) copyRows(dst unsafe.Pointer, f *field, samples []int64) {
+	if p.counts {
+		for k, sample := range samples {
+			*(*int64)(unsafe.Add(dst, k*f.bytes)) = f.row(sample) - p.first
+		}
+		return
+	}
 	if len(p.dims) > 0 || p.begins != nil || len(samples) < crossingMin {
 		for k, sample := range samples {
 			p.copyRow(unsafe.Add(dst, k*f.bytes), int(f.row(sample)-p.first))

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 __all__ = ["room", "tensors"]
 
+_from_numpy = torch.from_numpy  # torch's own, whatever users put there since
+
 
 def room(sizes: Iterable[int]) -> torch.Tensor:
     """Memory for fields of so many bytes."""
@@ -37,7 +39,7 @@ def tensors(
         if not array.size:  # numpy has strides of its own for nothing
             made.append(torch.empty(array.shape, dtype=dtype))
         elif lent is None or array.flags.owndata:
-            tensor = torch.from_numpy(array)
+            tensor = _from_numpy(array)
             made.append(tensor if tensor.dtype == dtype else tensor.view(dtype))
         else:
             made.append(lent[begin : begin + array.nbytes].view(dtype).view(array.shape))

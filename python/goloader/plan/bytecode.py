@@ -49,6 +49,7 @@ __all__ = [
     "Part",
     "Reading",
     "Text",
+    "Unary",
     "UnreadableError",
     "parts_of",
     "read",
@@ -216,7 +217,10 @@ class Text(Expression):
 
 @dataclass(frozen=True)
 class Binary(Expression):
-    """left operator right: arithmetic, a comparison, "is", "is not", "in" or "not in"."""
+    """left operator right: arithmetic, a comparison, "is", "is not", "in" or "not in".
+
+    "+=" and the like change what can be changed, and give it.
+    """
 
     operator: str
     left: Expression
@@ -224,6 +228,17 @@ class Binary(Expression):
 
     def __str__(self) -> str:
         return f"({self.left} {self.operator} {self.right})"
+
+
+@dataclass(frozen=True)
+class Unary(Expression):
+    """operator operand: "-" or "~"."""
+
+    operator: str
+    operand: Expression
+
+    def __str__(self) -> str:
+        return f"{self.operator}{self.operand}"
 
 
 @dataclass(frozen=True)
@@ -655,8 +670,6 @@ def _binary_op(machine: _Machine, instruction: dis.Instruction) -> None:
 
 
 def _binary(machine: _Machine, operator: str) -> None:
-    if operator.endswith("="):
-        raise UnreadableError("changes a value in place")
     left, right = machine.pop(2)
     if operator == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
         machine.push(Display(left.kind, (*left.items, *right.items)))
@@ -671,6 +684,10 @@ def _operator(operator: str) -> Callable[[_Machine, dis.Instruction], None]:
 def _compare(machine: _Machine, instruction: dis.Instruction) -> None:
     # 3.13 spells "bool(==)" where the outcome is all that is wanted.
     machine.push(Binary(str(instruction.argval), *machine.pop(2)))
+
+
+def _unary(operator: str) -> Callable[[_Machine, dis.Instruction], None]:
+    return lambda machine, instruction: machine.push(Unary(operator, machine.stack.pop()))
 
 
 def _negatable(positive: str, negative: str) -> Callable[[_Machine, dis.Instruction], None]:
@@ -871,6 +888,8 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "STORE_FAST_STORE_FAST": _store_fast,
     "SWAP": _swap,
     "TO_BOOL": _nothing,
+    "UNARY_INVERT": _unary("~"),
+    "UNARY_NEGATIVE": _unary("-"),
     "UNPACK_SEQUENCE": _unpack_sequence,
     **{
         f"{jump}_IF_{name}": _pop_jump(wanted, none)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arrays import FileArray
 from .row_layouts import STACKED, RowLayout
 
-__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels", "View"]
+__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels", "Program", "View"]
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
 FIELDS_MAX = 16  # GL_FIELDS_MAX
@@ -32,6 +32,7 @@ class Array:
     begins   [rows] int64, bytes from the first item to each row, where they lie anyhow; None: `strides` says it
     lengths  [rows] int64, items of each row, where they differ; `shape` is then that of an item, behind the rows
     bytes    that there are from `address` on, where rows have begins
+    counts   there is no memory: row i is the number i, int64
     """
 
     address: int
@@ -45,6 +46,7 @@ class Array:
     begins: NDArray[np.int64] | None = None
     lengths: NDArray[np.int64] | None = None
     bytes: int = 0
+    counts: bool = False
 
     @classmethod
     def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:
@@ -98,6 +100,13 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
+class Program:
+    """How a row is made of the rows of some arrays: core/plan's Program, as JSON has it."""
+
+    plan: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
 class Field:
     """Rows of arrays, which make one field of a sample, or several.
 
@@ -107,6 +116,8 @@ class Field:
     index   [samples] int64, sample -> row; None if they are the same
     torch   torch's name of the dtype, where the core knows items of that size by another
     views   what is made of a row
+    program it is made by, of rows of `inputs`
+    inputs  as `arrays`, for each input of the program
     """
 
     dtype: str
@@ -116,6 +127,13 @@ class Field:
     torch: str = ""
     ragged: bool = False
     views: tuple[View, ...] = ()
+    program: Program | None = None
+    inputs: tuple[tuple[Array, ...], ...] = ()
+
+    @property
+    def sources(self) -> tuple[tuple[Array, ...], ...]:
+        """Where rows are read: those that it is of, or those that it is made of."""
+        return (self.arrays,) if self.program is None else self.inputs
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -143,10 +161,11 @@ class Field:
 
     def to_plan(self) -> dict[str, Any]:
         stored = next((array.stored for array in self.arrays), "") or self.dtype
-        return {
+        plan = {
             "dtype": self.dtype,
             "shape": list(self.shape),
             "stored": stored,
             "ragged": self.ragged,
             "views": [view.to_plan() for view in self.views],
         }
+        return plan if self.program is None else plan | {"program": self.program.plan}

@@ -20,7 +20,7 @@ from torch.utils.data import _utils, default_collate
 
 from ... import _native
 from ..._core import Core, Rejected, Run
-from ..._errors import StackError, StateError
+from ..._errors import StackError, StateError, UnmadeError
 from ...plan import Plan, Refusal
 from ...plan.datasets import Arrays, Images, fails_ahead
 from ...plan.samplers import Foreign
@@ -194,6 +194,8 @@ class _NativeIterator(ResumableIterator):
             raise _Lost(rejected.error) from None
         except StackError as error:
             raise _Lost(RuntimeError(*error.args).with_traceback(error.__traceback__)) from None
+        except UnmadeError:
+            return self._fetch(task)
         except OSError as error:  # a file of arrays
             raise _Lost(error) from None
         if fields is None:

@@ -27,6 +27,7 @@ from ...arrays import ArrayDataset, TokenDataset
 from ..look import is_a
 from ..refusal import Refusal, RefusalError
 from . import arrays, files, pairs, pictures, tokens
+from .computed import Computed
 from .gather import Gather
 from .known import why_not
 from .opened import OpenedFiles, opens_files
@@ -89,7 +90,15 @@ def _leaf(dataset: Any) -> Node:
     if left:
         raise RefusalError("source", name_of(dataset), left, "CLASS_LEFT")
     own = OwnCode(dataset)
-    return OpenedFiles(own) if opens_files(own) else Gather(own)
+    if opens_files(own):
+        return OpenedFiles(own)
+    try:
+        return Gather(own)
+    except RefusalError as refused:
+        try:
+            return Computed(own)
+        except RefusalError as unread:
+            raise (unread if refused.refusal.why.partition(": ")[2].startswith("__getitem__") else refused) from None
 
 
 def _read(dataset: Any, refused: RefusalError) -> Node:

@@ -269,11 +269,11 @@ class Arrays(Samples):
         self.fields = tuple(made.field() for made in _joined(root.columns))
 
     def versions(self) -> tuple[int, ...]:
-        return tuple(array.owner.version() for field in self.fields for array in field.arrays)
+        return tuple(array.owner.version() for field in self.fields for arrays in field.sources for array in arrays)
 
     def hold(self) -> None:
         for field in self.fields:
-            for array in field.arrays:
+            for array in itertools.chain.from_iterable(field.sources):
                 hold(array)
 
 
@@ -302,8 +302,14 @@ class _Made:
         self.views.append(View((number,), cut.skip, cut.drop, cut.layout))
 
     def field(self) -> Field:
-        arrays = tuple(map(_array, self.column.pieces))
         dtype, shape, name = self.column.spec[:3]
+        program = getattr(self.column.pieces[0], "program", None)
+        if program is not None:
+            inputs = tuple(zip(*(piece.inputs for piece in self.column.pieces), strict=True))
+            return Field(
+                dtype, shape, (), self.column.index, name, views=tuple(self.views), program=program, inputs=inputs
+            )
+        arrays = tuple(map(_array, self.column.pieces))
         ragged = any(array.lengths is not None for array in arrays)
         return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views))
 

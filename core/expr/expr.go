@@ -1,0 +1,220 @@
+// Package expr makes rows of fields by arithmetic over other rows, as a user's own class does for each sample. What it makes
+// is what numpy or torch makes, to the bit; where these would warn or fail, a batch is theirs to make (ErrLeft).
+package expr
+
+/*
+#cgo CFLAGS: -std=gnu11 -O3 -Wall -Wextra
+#cgo LDFLAGS: -lm
+#include <stdlib.h>
+#include "expr.h"
+*/
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/tensor"
+)
+
+// ErrLeft is of samples that only the user's own code makes: with numbers for which numpy or torch warn or fail.
+var ErrLeft = errors.New("made of numbers that the user's own code has to look at")
+
+// Source is a source.Rows some of whose fields are made by programs. The rows that these are made of are fields of another.
+type Source struct {
+	source.Rows
+	fields []field
+}
+
+type field struct {
+	first   int      // of its rows, a field of the inner source
+	program *program // nil for a row as it is
+}
+
+// New makes a Source. inner has a field for each field without a program, and for each input of a program, in order.
+func New(fields []plan.Field, inner source.Rows) (*Source, error) {
+	s := &Source{Rows: inner}
+	first := 0
+	for k, f := range fields {
+		made := field{first: first}
+		first++
+		if f.Program != nil {
+			var err error
+			if made.program, err = compile(f); err != nil {
+				return nil, fmt.Errorf("field %d: %w", k, err)
+			}
+			first += len(f.Program.Inputs) - 1
+		}
+		s.fields = append(s.fields, made)
+	}
+	return s, nil
+}
+
+// Lengths implements source.Rows.
+func (s *Source) Lengths(number int, samples []int64, lengths []int64) {
+	s.Rows.Lengths(s.fields[number].first, samples, lengths)
+}
+
+// CopyRows implements source.Rows. It fails with ErrLeft, too.
+func (s *Source) CopyRows(ctx context.Context, number int, samples []int64, dst []byte) error {
+	f := &s.fields[number]
+	if f.program == nil {
+		return s.Rows.CopyRows(ctx, f.first, samples, dst)
+	}
+	p := f.program
+	if p.out == 0 {
+		return nil
+	}
+	room := scratches.Get().(*scratch)
+	defer scratches.Put(room)
+	bytes := room.take(p.scratch)
+	for len(samples) > 0 {
+		n := min(p.block, len(samples))
+		for k, in := range p.inputs {
+			if in.bytes == 0 {
+				continue
+			}
+			if err := s.Rows.CopyRows(ctx, f.first+k, samples[:n], bytes[in.offset:in.offset+n*in.bytes]); err != nil {
+				return err
+			}
+		}
+		if err := p.run(bytes, dst, n); err != nil {
+			return err
+		}
+		samples, dst = samples[n:], dst[n*p.out:]
+	}
+	return nil
+}
+
+// scratch is memory for the values of some samples, aligned for every item.
+type scratch struct{ words []uint64 }
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func (s *scratch) take(n int) []byte {
+	if words := (n + 7) / 8; len(s.words) < words {
+		s.words = make([]uint64, words)
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s.words))), 8*len(s.words))
+}
+
+// program is a plan.Program laid out for blocks of samples: each input and each value has room for a block.
+type program struct {
+	block     int // samples that are made at once
+	inputs    []input
+	scratch   int // bytes
+	out       int // of a row
+	constants []byte
+	steps     []C.gl_expr_step
+	ops       []string // of each step, for messages
+}
+
+type input struct{ offset, bytes int }
+
+// blockBytes of values are worked on at once: they stay in the second cache, and a block is worth its crossing into C.
+const blockBytes = 64 << 10
+
+// valuesMax limits the bytes of one sample's values.
+const valuesMax = 1 << 40
+
+func compile(f plan.Field) (*program, error) {
+	from := f.Program
+	p := &program{out: f.Bytes()}
+	perSample := 0
+	for _, s := range append(append([]tensor.Spec{}, from.Inputs...), from.Values...) {
+		if perSample += aligned(s.Bytes()); perSample > valuesMax {
+			return nil, fmt.Errorf("values of %d bytes and more a sample", perSample)
+		}
+	}
+	p.block = max(1, blockBytes/max(perSample, 1))
+	rooms := make([]C.gl_expr_place, 0, len(from.Inputs)+len(from.Constants)+len(from.Values)+1)
+	place := func(room C.int32_t, offset int, spec tensor.Spec, batch int) {
+		at := C.gl_expr_place{room: room, offset: C.int64_t(offset)}
+		at.stride[0] = C.int64_t(batch)
+		rooms = append(rooms, at)
+	}
+	keep := func(s tensor.Spec) int {
+		offset := p.scratch
+		p.scratch += aligned(s.Bytes() * p.block)
+		place(C.GL_EXPR_SCRATCH, offset, s, s.Bytes())
+		return offset
+	}
+	for _, s := range from.Inputs {
+		p.inputs = append(p.inputs, input{keep(s), s.Bytes()})
+	}
+	for _, c := range from.Constants {
+		place(C.GL_EXPR_CONSTANTS, len(p.constants), c.Spec, 0)
+		p.constants = append(p.constants, c.Data...)
+		p.constants = append(p.constants, make([]byte, aligned(len(p.constants))-len(p.constants))...)
+	}
+	for _, s := range from.Values {
+		keep(s)
+	}
+	place(C.GL_EXPR_OUT, 0, f.Spec, f.Bytes())
+	for k, s := range from.Steps {
+		step, err := compileStep(from, s, f.Spec, rooms)
+		if err != nil {
+			return nil, fmt.Errorf("step %d: %w", k, err)
+		}
+		p.steps, p.ops = append(p.steps, step), append(p.ops, s.Op)
+	}
+	return p, nil
+}
+
+func compileStep(from *plan.Program, s plan.Step, row tensor.Spec, rooms []C.gl_expr_place) (C.gl_expr_step, error) {
+	of := from.Of(s.From[len(s.From)-1].Value, row).DType
+	to := from.Of(s.Into.Value, row).DType
+	made := C.gl_expr_step{ndim: C.int32_t(len(s.Shape) + 1), operands: C.int32_t(len(s.From))}
+	if s.Watch {
+		made.watch = 1
+	}
+	names := []*C.char{C.CString(s.Op), C.CString(of.String()), C.CString(to.String())}
+	var operands C.int32_t
+	made.kernel = C.gl_expr_kernel(names[0], names[1], names[2], &operands)
+	for _, name := range names {
+		C.free(unsafe.Pointer(name))
+	}
+	if made.kernel < 0 || operands != made.operands {
+		return made, fmt.Errorf("no operation %q makes %s of %d %s", s.Op, to, len(s.From), of)
+	}
+	if len(s.From) == 3 && from.Of(s.From[0].Value, row).DType != tensor.Bool {
+		return made, fmt.Errorf("%q needs a condition", s.Op)
+	}
+	if len(s.From) == 2 && from.Of(s.From[0].Value, row).DType != of {
+		return made, fmt.Errorf("operands of %q differ in type", s.Op)
+	}
+	for d, extent := range s.Shape {
+		made.shape[d+1] = C.int64_t(extent)
+	}
+	set := func(at *C.gl_expr_place, place plan.Place) {
+		*at = rooms[place.Value]
+		size := from.Of(place.Value, row).DType.Size()
+		at.offset += C.int64_t(place.Offset * size)
+		for d, stride := range place.Strides {
+			at.stride[d+1] = C.int64_t(stride * size)
+		}
+	}
+	set(&made.into, s.Into)
+	for k, place := range s.From {
+		set(&made.from[k], place)
+	}
+	return made, nil
+}
+
+// run makes the rows of n samples whose inputs are in scratch.
+func (p *program) run(scratch, dst []byte, n int) error {
+	bytes := func(b []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(b))) }
+	failed := C.gl_expr_run(unsafe.SliceData(p.steps), C.int32_t(len(p.steps)), bytes(scratch), bytes(p.constants), bytes(dst),
+		C.int64_t(n))
+	if failed != 0 {
+		return fmt.Errorf("%s: %w", p.ops[failed-1], ErrLeft)
+	}
+	return nil
+}
+
+func aligned(n int) int { return (n + 63) &^ 63 }

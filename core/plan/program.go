@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"encoding/base64"
+	"math"
+	"slices"
+
+	"github.com/goloader/goloader/core/tensor"
+)
+
+// Program makes a row of a field of other rows: the inputs of a sample. Its values are numbered: the inputs, the constants,
+// the values that steps leave for others, and last the row.
+type Program struct {
+	Inputs    []tensor.Spec
+	Constants []Const
+	Values    []tensor.Spec
+	Steps     []Step
+}
+
+// Const is the same for all samples. Its items are little endian, one after the other.
+type Const struct {
+	tensor.Spec
+	Data []byte
+}
+
+// Step is one operation on each item of a shape. Into is an item's place in what becomes of it, From those of what it is
+// made of: all of one type, but for the first of three, which is a condition.
+type Step struct {
+	Op    string
+	Watch bool // fails at a division by zero, an overflow and an invalid operation
+	Shape tensor.Shape
+	Into  Place
+	From  []Place
+}
+
+// Place is where items of a value are: the first is number Offset, and so many are between one and the next of each
+// dimension of the step's shape. A stride may be 0 or negative.
+type Place struct {
+	Value   int
+	Offset  int
+	Strides []int
+}
+
+func program(n node, row tensor.Spec) *Program {
+	f := n.object()
+	p := &Program{}
+	for _, n := range f.get("inputs").list() {
+		f := n.object()
+		p.Inputs = append(p.Inputs, spec(f, n))
+		f.done()
+	}
+	for _, n := range f.get("constants").list() {
+		f := n.object()
+		c := Const{Spec: spec(f, n)}
+		data := f.get("data")
+		var err error
+		if c.Data, err = base64.StdEncoding.Strict().DecodeString(data.text()); err != nil {
+			data.fail("%v", err)
+		}
+		if len(c.Data) != c.Bytes() {
+			data.fail("%d bytes for %s", len(c.Data), c.Spec)
+		}
+		f.done()
+		p.Constants = append(p.Constants, c)
+	}
+	for _, n := range f.get("values").list() {
+		f := n.object()
+		p.Values = append(p.Values, spec(f, n))
+		f.done()
+	}
+	steps := f.get("steps")
+	for _, n := range steps.list() {
+		p.Steps = append(p.Steps, p.step(n, row))
+	}
+	if len(p.Steps) == 0 {
+		steps.fail("want at least one step")
+	}
+	f.done()
+	return p
+}
+
+func spec(f *fields, n node) tensor.Spec {
+	s := tensor.Spec{DType: dtype(f.get("dtype")), Shape: shape(f.get("shape"))}
+	if err := s.Check(); err != nil {
+		n.fail("%v", err)
+	}
+	return s
+}
+
+func shape(n node) tensor.Shape {
+	s := tensor.Shape{}
+	for _, extent := range n.list() {
+		s = append(s, int(extent.int(0, math.MaxInt)))
+	}
+	return s
+}
+
+// Of is the type of a value, the row's being the last.
+func (p *Program) Of(value int, row tensor.Spec) tensor.Spec {
+	for _, specs := range [][]tensor.Spec{p.Inputs, p.constants(), p.Values} {
+		if value < len(specs) {
+			return specs[value]
+		}
+		value -= len(specs)
+	}
+	return row
+}
+
+func (p *Program) constants() []tensor.Spec {
+	specs := make([]tensor.Spec, len(p.Constants))
+	for i, c := range p.Constants {
+		specs[i] = c.Spec
+	}
+	return specs
+}
+
+// count is of the values, the row included.
+func (p *Program) count() int { return len(p.Inputs) + len(p.Constants) + len(p.Values) + 1 }
+
+func (p *Program) step(n node, row tensor.Spec) Step {
+	f := n.object()
+	s := Step{Op: f.get("op").text(), Watch: f.get("watch").bool(), Shape: shape(f.get("shape"))}
+	if len(s.Shape) > stepDims || slices.ContainsFunc(s.Shape, func(extent int) bool { return extent > math.MaxInt32 }) {
+		n.fail("a step over %s", s.Shape)
+	}
+	if err := (tensor.Spec{DType: tensor.Complex128, Shape: s.Shape}).Check(); err != nil {
+		n.fail("%v", err)
+	}
+	s.Into = p.place(f.get("into"), s.Shape, len(p.Inputs)+len(p.Constants), row)
+	from := f.get("from")
+	for _, n := range from.list() {
+		place := p.place(n, s.Shape, 0, row)
+		if place.Value == p.count()-1 {
+			n.fail("the row is no operand")
+		}
+		s.From = append(s.From, place)
+	}
+	if len(s.From) < 1 || len(s.From) > 3 {
+		from.fail("want 1 to 3 operands, got %d", len(s.From))
+	}
+	f.done()
+	return s
+}
+
+// stepDims are the dimensions that a step may have beside that of the samples.
+const stepDims = 8
+
+// place refuses one that is not wholly inside its value, or of a value below the number `first`.
+func (p *Program) place(n node, shape tensor.Shape, first int, row tensor.Spec) Place {
+	f := n.object()
+	made := Place{Value: int(f.get("value").int(int64(first), int64(p.count()-1))), Offset: int(f.get("offset").int(0, math.MaxInt))}
+	for _, stride := range f.get("strides").listOf(len(shape)) {
+		made.Strides = append(made.Strides, int(stride.int(-math.MaxInt32, math.MaxInt32)))
+	}
+	low, high := made.Offset, made.Offset
+	for d, extent := range shape {
+		reach := (extent - 1) * made.Strides[d]
+		low, high = low+min(reach, 0), high+max(reach, 0)
+	}
+	if items := p.Of(made.Value, row).Shape.Items(); shape.Items() > 0 && (low < 0 || high >= items) {
+		n.fail("items %d to %d of %d", low, high, items)
+	}
+	f.done()
+	return made
+}

@@ -1,0 +1,661 @@
+"""A user's own class that makes its samples of arrays: windows, casts, arithmetic, shapes; and of the index itself.
+
+Its `__getitem__` is read from its bytecode; each field becomes rows of an array, or a program over such rows
+(program.py), which the core carries out. Nothing of the class is run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..bytecode import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expression,
+    Index,
+    Item,
+    Mapping,
+    Name,
+    Part,
+    Unary,
+    UnreadableError,
+    parts_of,
+)
+from ..look import is_a, name_of
+from ..refusal import RefusalError
+from ..rows import DIMENSIONS_MAX, Array, Program
+from ..structure import Structure
+from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_of
+from .gather import _Numbers, _NumpyArray, _why_not_array, _why_not_numbers, _why_not_numpy
+from .integers import INDEX, Domain, Integers
+from .own import OwnCode
+from .program import DTYPES, Items, Writer
+from .tensors import NAMES, Tensor
+from .tree import NOWHERE, Column, Indices, Node
+
+__all__ = ["Computed"]
+
+# An array that is the same for all samples is compared with what it was, before each batch.
+_KEPT_BYTES_MAX = 1 << 20
+
+
+class Computed(Node):
+    """A dataset of such a class.
+
+    Its length is that of what items are taken of, whatever `__len__` says. What an index beyond it gives is the class's
+    own matter: Python loads such batches.
+    """
+
+    note = "its __getitem__ was compiled from its bytecode"
+
+    def __init__(self, own: OwnCode) -> None:
+        self.dataset = own.dataset
+        self._own = own
+        self._bases: dict[Expression, _Base] = {}
+        self._kept: list[tuple[Expression, Any]] = []
+        self._looked_up: list[tuple[_Base, Integers]] = []
+        self._domain = Domain()
+        self._gives_index = False
+        self._dtype = torch.get_default_dtype()
+        self._leaves: list[_Leaf] = []
+        try:
+            self.structure = self._structure(own.reading.result)
+            for loose in own.reading.loose:
+                _Leaf(self, loose)
+            self.length, missing = self._domain.settle()
+        except UnreadableError as error:
+            raise own.unread(error) from None
+        self.negatives = self._domain.plain and missing is None and not self._gives_index
+        index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
+        usable = None if missing is None else ~missing
+        pieces = [_Piece(leaf, self.length, usable) for leaf in self._leaves]
+        _cut(pieces, self._leaves)
+        self.columns = tuple(Column((piece,), piece.spec, index) for piece in pieces)
+
+    def _structure(self, given: Expression) -> Structure:
+        """The structure of a sample; compiles its fields."""
+        if isinstance(given, Display) and given.items and given.kind is not slice:
+            return tuple(map(self._structure, given.items))
+        if isinstance(given, Mapping) and given.items:
+            return dict(zip(given.names, map(self._structure, given.items), strict=True))
+        if (
+            isinstance(given, Call)
+            and not given.arguments
+            and given.options
+            and self._own.means(given.function) is dict
+        ):
+            return {name: self._structure(each) for name, each in given.options}
+        self._leaves.append(_Leaf(self, given))
+        return len(self._leaves) - 1
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        try:
+            return (
+                self._own.unchanged(dataset)
+                and torch.get_default_dtype() is self._dtype
+                and all(base.unchanged(self._own.value(place), at) for place, base in self._bases.items())
+                and all(_same(self._own.value(place), kept) for place, kept in self._kept)
+                and all(base.reads_same(integers, at, self.length) for base, integers in self._looked_up)
+            )
+        except UnreadableError:
+            return False
+
+    def constant(self, expression: Expression) -> Any:
+        """What an expression without the index stands for, which is to be the same from now on."""
+        found = self._own.value(expression)
+        kind = kind_of(found)
+        if kind in ("tensor", "array"):
+            if kind == "tensor" and (
+                found.requires_grad or found.device.type != "cpu" or found.layout != torch.strided
+            ):
+                raise UnreadableError(f"uses {expression}, which is no plain tensor", expression)
+            if math.prod(found.shape) * found.itemsize > _KEPT_BYTES_MAX:
+                raise UnreadableError(f"uses all of {expression}", expression)
+            found = found.clone() if kind == "tensor" else np.array(found)
+            self._kept.append((expression, found))
+            return found
+        if type(found) in (list, tuple) and all(type(each) in (int, float, bool) for each in found):
+            found = type(found)(found)
+            self._kept.append((expression, found))
+            return found
+        return self._own.means(expression)
+
+    def means(self, expression: Expression) -> Any:
+        return self._own.means(expression)
+
+    def base(self, place: Expression) -> _Base:
+        """What items are taken of."""
+        if place not in self._bases:
+            self._bases[place] = _Base(place, self._own.value(place))
+        return self._bases[place]
+
+    def limit(self, integers: Integers, length: int) -> None:
+        self._domain.limit(integers, length)
+
+    def not_plain(self) -> None:
+        self._domain.plain = False
+
+    def gives_index_itself(self) -> None:
+        self._gives_index = True
+
+    def look_up(self, base: _Base, integers: Integers) -> Integers:
+        """What the items of a base are, for these: numbers that are worked out ahead."""
+        items = base.numbers()
+        self._looked_up.append((base, integers))
+        last = len(items) - 1
+
+        def table(indices: Indices) -> Indices:
+            return items[np.clip(integers.at(indices), 0, last)]
+
+        return Integers(0, 0, table)
+
+
+def _same(value: Any, kept: Any) -> bool:
+    if type(value) is not type(kept) and not isinstance(kept, np.ndarray):
+        return False
+    if isinstance(kept, torch.Tensor):
+        return value.dtype == kept.dtype and value.shape == kept.shape and _bytes(value) == _bytes(kept)
+    if isinstance(kept, np.ndarray):
+        return (
+            kind_of(value) == "array"
+            and value.dtype == kept.dtype
+            and value.shape == kept.shape
+            and value.tobytes() == kept.tobytes()
+        )
+    return len(value) == len(kept) and list(map(type, value)) == list(map(type, kept)) and bool(value == kept)
+
+
+def _bytes(tensor: Any) -> bytes:
+    found: bytes = tensor.detach().contiguous().numpy().tobytes()
+    return found
+
+
+class _Base:
+    """An array, a tensor, or a list of numbers that items are taken of."""
+
+    def __init__(self, place: Expression, value: Any) -> None:
+        self._place = place
+        self._kept: Any = None
+        self.piece: Tensor | _NumpyArray | _Numbers
+        why = ""
+        if is_a(value, torch.Tensor):
+            try:
+                self.piece = Tensor(value)
+            except RefusalError as error:
+                why = error.refusal.why
+            self.array: Any = value
+        elif type(value) in (np.ndarray, np.memmap):
+            why = _why_not_array(value)
+            self.array = value
+            if not why:
+                self.piece = _NumpyArray(value, False)
+        elif type(value) in (list, tuple):
+            why = _why_not_numbers(value) if value else "an empty list"
+            if not why:
+                self.piece = _Numbers(value, False)
+                self.array = self.piece.items
+        else:
+            why = f"a {name_of(value)}, not a tensor, a numpy array or a list of numbers"
+        if why:
+            raise UnreadableError(f"takes items of {place}, which is {why}", place)
+        self.given = value
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def unchanged(self, value: Any, at: Indices | None) -> bool:
+        if isinstance(self.piece, _Numbers):
+            return self.piece.unchanged(value, None)
+        return self.piece.unchanged(value)
+
+    def numbers(self) -> Indices:
+        """Its items, to take others by them, kept as they are now."""
+        if self._kept is None:
+            array = self.array.numpy() if isinstance(self.array, torch.Tensor) else self.array
+            if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
+                raise UnreadableError(f"takes items by those of {self._place}, which are no integers")
+            self._kept = np.array(array, np.int64)
+        kept: Indices = self._kept
+        return kept
+
+    def reads_same(self, integers: Integers, at: Indices | None, length: int) -> bool:
+        """Whether what was looked up is what would be."""
+        if isinstance(self.piece, _Numbers):
+            return True  # `unchanged` sees it
+        array = self.array.numpy() if isinstance(self.array, torch.Tensor) else self.array
+        if at is None:
+            return bool(np.array_equal(array, self._kept))
+        found = np.clip(integers.at(at[(at >= 0) & (at < length)]), 0, len(self._kept) - 1)
+        return bool(np.array_equal(array[found], self._kept[found]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Input:
+    """Rows: which of a view of a base, by the index. base is None for the integers themselves."""
+
+    base: _Base | None
+    view: Any
+    rows: Integers
+
+    def array(self, length: int, usable: Any) -> Array:
+        """The same, one for each index from 0."""
+        if self.base is None:
+            return self._of_numbers(length, usable)
+        whole: Array = self.base.piece.array
+        item = self.view.itemsize
+        if isinstance(self.view, torch.Tensor):
+            address, strides = self.view.data_ptr(), tuple(stride * item for stride in self.view.stride())
+            first = self.base.array.data_ptr()
+        else:
+            address, strides = self.view.__array_interface__["data"][0], self.view.strides
+            first = self.base.array.__array_interface__["data"][0]
+        shape = (length, *self.view.shape[1:])
+        moved, begins, room = address - first, None, 0
+        if self.rows.table is None and (usable is None or self.rows.scale == 0):
+            moved += self.rows.shift * strides[0]
+            step = self.rows.scale * strides[0]
+        else:
+            indices = np.arange(length, dtype=np.int64)
+            rows = self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
+            begins, step = np.ascontiguousarray(rows * strides[0]), 0
+            room = (len(self.view) - 1) * strides[0] + item
+            room += sum((extent - 1) * stride for extent, stride in zip(shape[1:], strides[1:], strict=True))
+            if strides[0] < 0:
+                raise UnreadableError("takes rows of an array that lies backwards")
+        placed = {"address": whole.address + moved} if whole.path is None else {"offset": whole.offset + moved}
+        return dataclasses.replace(
+            whole, shape=shape, strides=(step, *strides[1:]), begins=begins, bytes=room, **placed
+        )
+
+    def _of_numbers(self, length: int, usable: Any) -> Array:
+        if self.rows.is_index:
+            return Array(0, (length,), (8,), _Owned(None), counts=True)
+        indices = np.arange(length, dtype=np.int64)
+        made = np.ascontiguousarray(
+            self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
+        )
+        return dataclasses.replace(Array.of(made), owner=_Owned(made))
+
+
+class _Owned:
+    """Numbers of our own."""
+
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = numbers
+
+    def version(self) -> int:
+        """Always 0: what they were worked out of is looked at by `unchanged`."""
+        return 0
+
+    def hold(self) -> None:
+        """Nothing to do."""
+
+
+class _Leaf:
+    """One field of the samples, compiled."""
+
+    def __init__(self, node: Computed, given: Expression) -> None:
+        self._node = node
+        self.writer = Writer()
+        self.inputs: list[_Input] = []
+        self._arithmetic = Arithmetic(self.writer)
+        self._known: dict[Expression, Any] = {}
+        value = self._value(given)
+        if not isinstance(value, Value) or not kind_of(value.sample):
+            sample = value.sample if isinstance(value, Value) else value
+            raise UnreadableError(f"gives {given}, a {type(sample).__qualname__}", given)
+        self.sample = value.sample
+        kind = kind_of(value.sample)
+        if why := _why_not_numpy(value.sample):
+            raise UnreadableError(f"gives {given}, which is {why}", given)
+        if value.constant:
+            array = value.sample.numpy() if kind == "tensor" else np.asarray(value.sample)
+            self.items = self.writer.constant(array)
+        else:
+            self.items = value.items
+        if self.items.dtype not in DTYPES or len(self.items.shape) >= DIMENSIONS_MAX:
+            raise UnreadableError(f"gives {given}, of {self.items.dtype}", given)
+        self.kind = type(value.sample).__name__ if kind == "number" else kind
+
+    def _value(self, expression: Expression) -> Any:
+        """A Value, or a list of them."""
+        if expression not in self._known:
+            try:
+                self._known[expression] = self._compiled(expression)
+            except UnreadableError as error:
+                if error.of is None:
+                    error.of = expression
+                    error.args = (f"{error.args[0]}, in {_short(expression)}",)
+                raise
+        return self._known[expression]
+
+    def _compiled(self, expression: Expression) -> Any:
+        if not any(isinstance(part, Index | Call | Binary | Unary | Display | Part) for part in parts_of(expression)):
+            try:
+                return Value(self._constant(expression), constant=True)
+            except UnreadableError:
+                if not isinstance(expression, Item):
+                    raise
+        match expression:
+            case Index():
+                return self._number(INDEX)
+            case Display(kind=kind, items=items):
+                if kind is slice:
+                    raise UnreadableError("takes items by a slice that is kept")
+                return self._listed(kind, list(map(self._value, items)))
+            case Part(owner=owner, number=number, count=count):
+                return self._part(owner, number, count)
+            case Item(owner=owner, key=key):
+                return self._item(owner, key)
+            case Attribute(owner=owner, name=name):
+                return self._attribute(owner, name)
+            case Unary(operator=operator, operand=operand):
+                op, function = {"-": ("neg", lambda x: -x), "~": ("not", lambda x: ~x)}[operator]
+                value = self._single(operand)
+                if value.integers is not None and operator == "-":
+                    negative = Integers(0, 0).joined("-", value.integers)
+                    return (
+                        self._number(negative) if negative is not None else self._arithmetic.unary(op, function, value)
+                    )
+                return self._arithmetic.unary(op, function, value)
+            case Binary(operator=operator, left=left, right=right):
+                return self._binary(operator, self._single(left), self._single(right))
+            case Call(function=function, arguments=arguments, options=options):
+                return self._call(function, list(map(self._value, arguments)), {n: self._value(o) for n, o in options})
+        raise UnreadableError(f"uses {_short(expression)}")
+
+    def _constant(self, expression: Expression) -> Any:
+        return expression.value if isinstance(expression, Constant) else self._node.constant(expression)
+
+    def _listed(self, kind: type, values: list[Any]) -> Any:
+        if all(isinstance(each, Value) and each.constant for each in values):
+            return Value(kind(each.sample for each in values), constant=True)
+        return values
+
+    def _single(self, expression: Expression) -> Value:
+        value = self._value(expression)
+        if not isinstance(value, Value):
+            raise UnreadableError("works with a list", expression)
+        return value
+
+    def _number(self, integers: Integers) -> Value:
+        """A number of Python's that is known for each index."""
+        constant = integers.constant
+        if constant is not None:
+            return Value(constant, constant=True)
+
+        def make() -> Items:
+            self._node.gives_index_itself()
+            if integers.table is None:
+                self.inputs.append(_Input(None, None, INDEX))
+                made = self.writer.input("int64", ())
+                for op, number in (("mul", integers.scale), ("add", integers.shift)):
+                    if number != (op == "mul"):
+                        made = self.writer.step(op, (made, self.writer.constant(np.array(number, np.int64))), "int64")
+                return made
+            self.inputs.append(_Input(None, None, integers))
+            return self.writer.input("int64", ())
+
+        return Value(1, make=make, integers=integers, small=integers.table is None)
+
+    def _integers(self, value: Any) -> Integers:
+        """A number to take items by. Raises UnreadableError for one that is not known ahead."""
+        if isinstance(value, Value):
+            if value.constant and type(value.sample) is int:
+                return Integers(0, value.sample)
+            if value.integers is not None:
+                return value.integers
+        raise UnreadableError("takes items by what is no number that the index tells")
+
+    def _binary(self, operator: str, left: Value, right: Value) -> Value:
+        if operator.endswith("=") and operator not in OPERATORS:
+            if kind_of(left.sample) in ("tensor", "array"):
+                raise UnreadableError("changes a value in place")
+            operator = operator[:-1]
+        numbers = [
+            each.integers or (Integers(0, each.sample) if each.constant and type(each.sample) is int else None)
+            for each in (left, right)
+        ]
+        if (
+            None not in numbers
+            and not (left.constant and right.constant)
+            and type(left.sample) is type(right.sample) is int
+        ):
+            one, other = numbers
+            assert one is not None and other is not None
+            joined = one.joined(operator, other)
+            if joined is not None:
+                return self._number(joined)
+        if operator not in OPERATORS:
+            raise UnreadableError(f"works with {operator}")
+        return self._arithmetic.binary(operator, left, right)
+
+    def _part(self, owner: Expression, number: int, count: int) -> Any:
+        value = self._value(owner)
+        if isinstance(value, list):
+            if len(value) != count:
+                raise UnreadableError(f"unpacks {len(value)} values to {count}")
+            return value[number]
+        sample = value.sample
+        if value.constant and type(sample) in (tuple, list, torch.Size) and len(sample) == count:
+            return Value(sample[number], constant=True)
+        if kind_of(sample) in ("array", "tensor") and sample.ndim and len(sample) == count:
+            return self._arithmetic.viewed(lambda whole: whole[number], value, (), {})
+        raise UnreadableError(f"unpacks a {type(sample).__qualname__}")
+
+    def _attribute(self, owner: Expression, name: str) -> Value:
+        value = self._single(owner)
+        if kind_of(value.sample) not in ("array", "tensor", "scalar"):
+            raise UnreadableError(f"uses .{name} of a {type(value.sample).__qualname__}")
+        if name in ("shape", "dtype", "ndim", "size") and not (name == "size" and kind_of(value.sample) == "tensor"):
+            return Value(getattr(value.sample, name), constant=True)
+        if name in ("T", "mT"):
+            return self._arithmetic.viewed(lambda whole: getattr(whole, name), value, (), {})
+        raise UnreadableError(f"uses .{name}")
+
+    def _call(self, function: Expression, values: list[Any], options: dict[str, Any]) -> Value:
+        if isinstance(function, Attribute):
+            try:
+                called = self._node.means(function)
+            except UnreadableError:
+                called = None
+            if called is None or kind_of(getattr(called, "__self__", None)):
+                return self._method(function.owner, function.name, values, options)
+        else:
+            called = self._node.means(function)
+        if called is len:
+            (value,) = values
+            if isinstance(value, Value) and kind_of(value.sample) in ("array", "tensor") and not options:
+                if value.constant and isinstance(function, Name):
+                    return Value(len(value.sample), constant=True)
+                return Value(self._arithmetic.done(len, values), constant=True)
+            raise UnreadableError("asks for the length of what is no array")
+        rule = rule_of(called)
+        if rule is None or not values:
+            raise UnreadableError(f"calls {_short(function)}")
+        return rule(self._arithmetic, called, values, options)
+
+    def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Value:
+        value = self._single(owner)
+        found = method_of(value.sample, name)
+        if found is None:
+            raise UnreadableError(f"calls .{name} of a {type(value.sample).__qualname__}")
+        function, rule = found
+        return rule(self._arithmetic, function, [value, *values], options)
+
+    # Items
+
+    def _item(self, owner: Expression, key: Expression) -> Any:
+        keys = list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
+        if not any(isinstance(part, Index | Call | Binary) for part in parts_of(owner)):
+            if not any(self._depends(each) for each in keys):
+                return Value(self._arithmetic_of_constant(owner, keys), constant=True)
+            return self._row(self._node.base(owner), keys)
+        value = self._value(owner)
+        constants = [self._key(each) for each in keys]
+        if isinstance(value, list) or type(value.sample) in (tuple, list, torch.Size):
+            if len(constants) != 1 or type(constants[0]) is not int:
+                raise UnreadableError("takes items of a list by what is no number")
+            try:
+                return (
+                    value[constants[0]] if isinstance(value, list) else Value(value.sample[constants[0]], constant=True)
+                )
+            except IndexError:
+                raise UnreadableError("takes an item that is not there") from None
+        at = tuple(constants) if isinstance(key, Display) and key.kind is tuple else constants[0]
+        return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})
+
+    def _arithmetic_of_constant(self, owner: Expression, keys: list[Expression]) -> Any:
+        whole = self._value(owner) if _is_worked_out(owner) else Value(self._constant(owner), constant=True)
+        at = [self._key(each) for each in keys]
+        if not kind_of(whole.sample) and type(whole.sample) not in (tuple, list, torch.Size, dict):
+            raise UnreadableError("takes items of what is no array")
+        return self._arithmetic.done(lambda value: value[tuple(at) if len(at) > 1 else at[0]], [whole])
+
+    def _depends(self, key: Expression) -> bool:
+        return any(isinstance(part, Index) for part in parts_of(key))
+
+    def _key(self, key: Expression) -> Any:
+        """A constant that items are taken by."""
+        if isinstance(key, Display) and key.kind is slice:
+            return slice(*map(self._key, key.items))
+        value = self._value(key)
+        if isinstance(value, Value) and value.constant and type(value.sample) in (int, type(None), type(...), str):
+            return value.sample
+        raise UnreadableError("takes items of an item by more than constants")
+
+    def _row(self, base: _Base, keys: list[Expression]) -> Value:
+        """Rows of a base, or windows, by one number that depends on the index; and items of these by constants."""
+        dependent = [n for n, each in enumerate(keys) if self._depends(each)]
+        if len(dependent) > 1:
+            raise UnreadableError("takes items by several numbers that depend on the index")
+        axis = dependent[0]
+        before = [self._key(each) for each in keys[:axis]]
+        if any(each is None or each is ... for each in before) or axis >= base.array.ndim:
+            raise UnreadableError("takes items in a way that is not known")
+        rest = [self._key(each) for each in keys[axis + 1 :]]
+        array, key = base.array, keys[axis]
+        if isinstance(key, Display):
+            start, stop, *step = map(self._end, key.items)
+            if stop is None or step not in ([], [None]):
+                raise UnreadableError("takes windows without an end, or with steps")
+            start = Integers(0, 0) if start is None else start
+            length = stop.minus(start)
+            if length is None or not 0 < length <= array.shape[axis]:
+                raise UnreadableError("takes windows that differ in length, or are too long")
+            view, rows = _windows(array, axis, length), start
+            self._node.not_plain()
+            around = (*before, slice(None), *rest)
+        else:
+            rows = self._integers(self._value(key))
+            view = array.movedim(axis, 0) if isinstance(array, torch.Tensor) else np.moveaxis(array, axis, 0)
+            around = (*before, *rest)
+        self._node.limit(rows, len(view))
+        sample, integers = self._first(base, view), None
+        if around and any(each != slice(None) for each in around):
+            sample = self._arithmetic.done(lambda whole: whole[around], [Value(sample)])
+            view = view[(slice(None), *around)]
+        if view.ndim > DIMENSIONS_MAX:
+            raise UnreadableError("takes items of too many dimensions")
+        if (view.ndim == 1 and kind_of(sample) != "tensor") or view.ndim == 1:
+            integers = self._looked_up(base, rows, sample, around)
+
+        def make() -> Items:
+            self.inputs.append(_Input(base, view, rows))
+            name = NAMES.get(view.dtype) if isinstance(view, torch.Tensor) else view.dtype.name
+            return self.writer.input(str(name), tuple(view.shape[1:]))
+
+        small = type(sample) is float
+        return Value(sample, make=make, integers=integers, small=small)
+
+    def _looked_up(self, base: _Base, rows: Integers, sample: Any, around: tuple[Any, ...]) -> Integers | None:
+        """What an integer is for each index, in case that items are taken by it."""
+        integer = type(sample) is int or (
+            isinstance(sample, torch.Tensor | np.generic)
+            and "int64" in str(sample.dtype)
+            and "u" not in str(sample.dtype)
+        )
+        if not integer or around or base.array.ndim != 1:
+            return None
+        known: list[Integers] = []
+
+        def table(indices: Indices) -> Indices:
+            if not known:
+                known.append(self._node.look_up(base, rows))
+            return known[0].at(indices)
+
+        return Integers(0, 0, table)
+
+    def _first(self, base: _Base, view: Any) -> Any:
+        if not len(view):
+            raise UnreadableError("takes items of an empty array")
+        return base.given[0] if isinstance(base.given, list | tuple) else view[0]
+
+    def _end(self, key: Expression) -> Integers | None:
+        value = self._value(key)
+        if isinstance(value, Value) and value.constant and value.sample is None:
+            return None
+        return self._integers(value)
+
+
+def _is_worked_out(expression: Expression) -> bool:
+    return any(isinstance(part, Binary | Call | Unary | Display | Part) for part in parts_of(expression))
+
+
+def _short(expression: Expression) -> str:
+    text = str(expression)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _windows(array: Any, axis: int, length: int) -> Any:
+    """[windows, ...]: each `length` items along an axis, one item further than the one before."""
+    count = array.shape[axis] - length + 1
+    shape = (count, *array.shape[:axis], length, *array.shape[axis + 1 :])
+    if isinstance(array, torch.Tensor):
+        strides = (array.stride(axis), *array.stride())
+        return torch.as_strided(array, shape, strides, array.storage_offset())
+    strides = (array.strides[axis], *array.strides)
+    return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable)
+
+
+class _Piece:
+    """The rows of a field."""
+
+    program: Program | None
+    array: Array
+    inputs: tuple[Array, ...] = ()
+    spec: tuple[Any, ...]
+
+    def __init__(self, leaf: _Leaf, length: int, usable: Any) -> None:
+        self._length = length
+        items = leaf.items
+        name = items.dtype
+        shape = items.shape
+        how = leaf.writer.plain(items)
+        self.program = None
+        stored, text = "", ""
+        if how:
+            (given,) = leaf.inputs
+            stored = leaf.writer.inputs[0][0] if how == "cast" else ""
+            self.array = dataclasses.replace(given.array(length, usable), stored=stored)
+        else:
+            self.program = leaf.writer.finished(items)
+            self.inputs = tuple(each.array(length, usable) for each in leaf.inputs)
+            text = json.dumps(self.program.plan)
+        self.spec = (name, shape, name, leaf.kind, stored, text)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _cut(pieces: list[_Piece], leaves: list[_Leaf]) -> None:
+    """Windows that overlap are read once."""

@@ -1,0 +1,170 @@
+"""Programs of fields: what the core does with rows of arrays to make one row (core/plan.Program)."""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bytecode import UnreadableError
+from ..rows import DIMENSIONS_MAX, Program
+
+__all__ = ["DTYPES", "Items", "Writer"]
+
+# The types that programs have operations for (core/expr/kernels.c).
+DTYPES = (
+    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
+)  # fmt: skip
+
+# Of constants, which a plan has as text.
+_CONSTANT_BYTES_MAX = 1 << 20
+
+_INPUT, _CONSTANT, _VALUE = "input", "constant", "value"
+
+
+@dataclass(frozen=True)
+class Items:
+    """Where the items of a value of a program are.
+
+    room, number  an input, a constant, or what a step has made
+    offset        of the first item, in items; so are
+    strides       from one to the next of each dimension
+    """
+
+    room: str
+    number: int
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    strides: tuple[int, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """True if these are the items of a whole array, one after the other."""
+        return self.offset == 0 and all(
+            own == plain or extent == 1
+            for own, plain, extent in zip(self.strides, _strides(self.shape), self.shape, strict=True)
+        )
+
+    def over(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The strides to go over them as numpy broadcasts them."""
+        missing = len(shape) - len(self.shape)
+        own = (0 if extent == 1 else stride for extent, stride in zip(self.shape, self.strides, strict=True))
+        return (*(0 for _ in range(missing)), *own)
+
+
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(math.prod(shape[d + 1 :]) for d in range(len(shape)))
+
+
+@dataclass
+class _Step:
+    op: str
+    watch: bool
+    shape: tuple[int, ...]
+    into: Items
+    operands: tuple[Items, ...]
+
+
+@dataclass
+class Writer:
+    """A program that is being written."""
+
+    inputs: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    _constants: list[NDArray[Any]] = field(default_factory=list)
+    _values: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    _steps: list[_Step] = field(default_factory=list)
+
+    def input(self, dtype: str, shape: tuple[int, ...]) -> Items:
+        """Rows of an array."""
+        self.inputs.append((dtype, shape))
+        return self._of(_INPUT, len(self.inputs) - 1, dtype, shape)
+
+    def constant(self, value: NDArray[Any]) -> Items:
+        """The same for each sample."""
+        value = np.ascontiguousarray(value).reshape(value.shape)
+        if value.nbytes > _CONSTANT_BYTES_MAX:
+            raise UnreadableError(f"uses an array of {value.nbytes} bytes that is the same for all samples")
+        self._constants.append(value)
+        return self._of(_CONSTANT, len(self._constants) - 1, value.dtype.name, value.shape)
+
+    def step(self, op: str, operands: tuple[Items, ...], dtype: str, *, watch: bool = False) -> Items:
+        """What an operation makes of each item, operands being broadcast."""
+        shape = np.broadcast_shapes(*(each.shape for each in operands))
+        made = self._value(dtype, shape)
+        self._steps.append(_Step(op, watch, shape, made, operands))
+        return made
+
+    def joined(self, parts: list[tuple[Items, tuple[slice, ...]]], dtype: str, shape: tuple[int, ...]) -> Items:
+        """An array of which each part is copied from items of that type."""
+        made = self._value(dtype, shape)
+        for items, place in parts:
+            starts = [each.indices(extent)[0] for each, extent in zip(place, shape, strict=True)]
+            offset = sum(start * stride for start, stride in zip(starts, made.strides, strict=True))
+            into = replace(made, shape=items.shape, offset=offset)
+            self._steps.append(_Step("copy", False, items.shape, into, (items,)))
+        return made
+
+    def plain(self, items: Items) -> str:
+        """How an input is handed out as it is: "row", or "cast" to another type. "" for more than that."""
+        if len(self.inputs) != 1 or not items.is_whole:
+            return ""
+        if items.room == _INPUT:
+            return "row"
+        is_cast = len(self._steps) == 1 and self._steps[0].op == "cast" and not self._steps[0].watch
+        return "cast" if is_cast and self._steps[0].operands[0].is_whole and self._steps[0].into == items else ""
+
+    def finished(self, items: Items) -> Program:
+        """The program that makes a row of these items."""
+        if not (items.is_whole and items.room == _VALUE and items.shape == self._values[items.number][1]):
+            items = self.step("copy", (items,), items.dtype)
+        firsts = {_INPUT: 0, _CONSTANT: len(self.inputs), _VALUE: len(self.inputs) + len(self._constants)}
+        last = items.number
+        row = firsts[_VALUE] + len(self._values) - 1
+
+        def number(of: Items) -> int:
+            if of.room == _VALUE and of.number >= last:
+                return row if of.number == last else firsts[_VALUE] + of.number - 1
+            return firsts[of.room] + of.number
+
+        def place(of: Items, strides: tuple[int, ...]) -> dict[str, Any]:
+            return {"value": number(of), "offset": of.offset, "strides": list(strides)}
+
+        plan = {
+            "inputs": [_spec(*each) for each in self.inputs],
+            "constants": [
+                _spec(each.dtype.name, each.shape) | {"data": base64.b64encode(each.tobytes()).decode("ascii")}
+                for each in self._constants
+            ],
+            "values": [_spec(*each) for n, each in enumerate(self._values) if n != last],
+            "steps": [
+                {
+                    "op": step.op,
+                    "watch": step.watch,
+                    "shape": list(step.shape),
+                    "into": place(step.into, step.into.strides),
+                    "from": [place(each, each.over(step.shape)) for each in step.operands],
+                }
+                for step in self._steps
+            ],
+        }
+        return Program(plan)
+
+    def _value(self, dtype: str, shape: tuple[int, ...]) -> Items:
+        if len(shape) >= DIMENSIONS_MAX:
+            raise UnreadableError(f"makes an array of {len(shape)} dimensions")
+        self._values.append((dtype, shape))
+        return self._of(_VALUE, len(self._values) - 1, dtype, shape)
+
+    def _of(self, room: str, number: int, dtype: str, shape: tuple[int, ...]) -> Items:
+        if dtype not in DTYPES:
+            raise UnreadableError(f"reckons with {dtype}")
+        return Items(room, number, dtype, shape, 0, _strides(shape))
+
+
+def _spec(dtype: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": list(shape)}
