@@ -106,7 +106,7 @@ class Memory:
     def become_real(self, what: str) -> Any:
         """The real array or tensor, which `what` needs."""
         if self.real is None:
-            become_real_together([self, *_others(self)] if self.session.collating else [self], what)
+            become_real_together([self], what, others=True)
         if self.real is None:
             session = self.session
             if switch.current() is session:
@@ -122,12 +122,16 @@ class Memory:
             _check(self.real, self.value)
 
 
-def become_real_together(memories: Sequence[Memory], what: str) -> None:
+def become_real_together(memories: Sequence[Memory], what: str, others: bool = False) -> None:
     """Makes blocks real that `what` needs at once, as far as the core makes them sooner than eager code.
 
     So where one image of a stack became real, the others are not made one by one. What else there is stays as it is.
+
+    others  of a collate_fn that has begun to look at samples: it goes on with those that it has not looked at
     """
     left = list({id(each): each for each in memories if each.real is None}.values())
+    if others and left and left[0].session.collating:
+        left += [each for each in _others(left[0]) if not any(each is known for known in left)]
     if not left:
         return
     for memory, real in zip(left, by_core(left[0].session, [each.value for each in left], what), strict=True):
@@ -140,8 +144,12 @@ def _others(memory: Memory) -> list[Memory]:
     """Blocks of the samples of which a collate_fn has begun to look at one."""
     if memory.value.outer:
         return []
-    found = [each.memory for each in memory.session.living() if hasattr(each, "memory")]
-    return [each for each in found if each.value.tail is memory.value.tail and not each.value.outer]
+    found = {id(each.memory): each.memory for each in memory.session.living() if hasattr(each, "memory")}
+    return [
+        each
+        for each in found.values()
+        if each.real is None and each.value.tail is memory.value.tail and not each.value.outer
+    ]
 
 
 # Eager code makes one or two images as soon as the core if a __getitem__ has them decoded and no more, or if they have
