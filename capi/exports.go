@@ -112,8 +112,8 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 		}
 		return pipeline.Open(p, list.Files().Share())
 	}
-	if p.Source.Kind == plan.Pixels {
-		images, err := pixels.New(images(p.Parts, from), unsafe.Slice((*int64)(from.labels), n))
+	if p.Source.Kind.InMemory() {
+		images, err := pixels.New(images(p.Parts, from), unsafe.Slice((*int64)(from.labels), n), p.Source.Kind.Views())
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errArgument, err)
 		}

@@ -91,8 +91,8 @@ typedef struct gl_source {
     const int64_t *labels;
     /* "folder", instead of these three: a list made by gl_files_list, shared and not copied.  0: none. */
     gl_handle files;
-    /* "array": one a field, or one for each input of a field with a program.  "pixels": one a part, each of one array of images (uint8) and no index; and labels, which
-     * are then kept as the arrays are. */
+    /* "array": one a field, or one for each input of a field with a program.  "pixels" and "pixel_views": one a part, each
+     * of one array of images (uint8) and no index; and labels, which are then kept as the arrays are. */
     const gl_rows *rows;
 } gl_source;
 

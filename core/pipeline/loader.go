@@ -170,9 +170,9 @@ type Loader struct {
 
 // Open compiles a plan over a source of files, which the loader then owns.
 func Open(p *plan.Plan, files source.Files) (*Loader, error) {
-	l := &Loader{plan: p, files: files, ring: ring.New(slotsHeld), views: 1, output: []plan.Output{p.Output}}
-	if p.Source.Kind == plan.Pairs {
-		l.views, l.output = 2, append(l.output, p.Target)
+	l := &Loader{plan: p, files: files, ring: ring.New(slotsHeld), output: []plan.Output{p.Output}}
+	if l.views = p.Source.Kind.Views(); l.views == 2 {
+		l.output = append(l.output, p.Target)
 	}
 	end := int64(0)
 	for i, pp := range p.Parts {

@@ -45,7 +45,7 @@ func parse(n node) *Plan {
 		f.get("output").null(kind)
 		f.get("rng").null(kind)
 	}
-	if kind == Pairs {
+	if kind.Views() == 2 {
 		p.Target = output(f.get("target"))
 	}
 	if kind == Array {
@@ -88,7 +88,7 @@ func (n node) null(kind SourceKind) {
 
 func source(n node) Source {
 	f := n.object()
-	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, Array, Recipe)}
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Array, Recipe)}
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
@@ -260,10 +260,10 @@ func part(n node, plan *Plan) Part {
 	f := n.object()
 	p := Part{Count: f.get("count").int(0, math.MaxInt64)}
 	transforms, table := f.get("transforms"), f.get("table")
-	if plan.Source.Kind == Pixels {
+	if plan.Source.Kind.InMemory() {
 		p.Image = image(f.get("image"))
 	}
-	if plan.Source.Kind == Pairs {
+	if plan.Source.Kind.Views() == 2 {
 		p.Target = target(f.get("target"), plan.Target)
 	}
 	f.done()
@@ -337,7 +337,18 @@ func tablesOf(transforms []Transform) int {
 }
 
 // images reports whether samples have images, which are to be decoded and transformed.
-func (k SourceKind) images() bool { return k == Folder || k == Pairs || k == Pixels }
+func (k SourceKind) images() bool { return k == Folder || k == Pairs || k.InMemory() }
+
+// InMemory reports whether samples are images in memory.
+func (k SourceKind) InMemory() bool { return k == Pixels || k == PixelViews }
+
+// Views is how many images a sample has.
+func (k SourceKind) Views() int {
+	if k == Pairs || k == PixelViews {
+		return 2
+	}
+	return 1
+}
 
 func image(n node) *Image {
 	f := n.object()

@@ -39,6 +39,9 @@ const (
 	Pixels SourceKind = "pixels" // images in memory
 	Array  SourceKind = "array"  // rows of arrays, handed over as they are
 	Recipe SourceKind = "recipe" // none: every batch brings its recipes along
+
+	// PixelViews are images in memory of which each is transformed twice: the second is called its target.
+	PixelViews SourceKind = "pixel_views"
 )
 
 // Source says what samples are.
@@ -130,8 +133,8 @@ type Part struct {
 	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian; then the
 	// same for each RandomErasing. Empty for an array source.
 	Table  []byte
-	Image  *Image  // Pixels: what its images are
-	Target *Target // Pairs: what becomes of targets
+	Image  *Image  // Pixels, PixelViews: what its images are
+	Target *Target // Pairs, PixelViews: what becomes of targets
 }
 
 // Mode is what an image is as its file has it, by Pillow's name of a mode with one 8-bit plane; or what becomes of any file.

@@ -28,7 +28,9 @@ __all__ = [
     "flip_vertical",
     "grayscale",
     "hue",
+    "kind",
     "lookup",
+    "needed",
     "needs",
     "opencv_affine",
     "opencv_from_hsv",
@@ -95,10 +97,19 @@ def needs(steps: bytes) -> tuple[str, ...]:
     found: list[str] = []
     at = 0
     while at < len(steps):
-        kind, filtering = steps[at], steps[at + 1]
-        found += (_NEEDS.get(kind) or _NEEDS.get((kind, filtering), "")).split()
-        at += _STEP.size + _MORE.get(kind, 0)
+        found += needed((steps[at], steps[at + 1]))
+        at += _STEP.size + _MORE.get(steps[at], 0)
     return tuple(found)
+
+
+def kind(step: bytes) -> tuple[int, int]:
+    """What a step is, whatever its numbers, and the filter that it resamples with."""
+    return step[0], step[1]
+
+
+def needed(kind: tuple[int, int]) -> list[str]:
+    """The behaviours that a step of a kind stands for."""
+    return (_NEEDS.get(kind[0]) or _NEEDS.get(kind, "")).split()
 
 
 def crop(left: int, top: int, width: int, height: int) -> bytes:

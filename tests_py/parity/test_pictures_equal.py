@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms as T
-from torch.utils.data import ConcatDataset, Subset, random_split
+from PIL import Image
+from torch.utils.data import ConcatDataset, Dataset, Subset, random_split
 from torchvision import datasets
 from torchvision.transforms import v2
 from twins import Program, check, errors, loader_of
@@ -215,14 +216,165 @@ class Own(datasets.CIFAR10):
         return image, label, index
 
 
+class Pair(datasets.CIFAR10):
+    """As papers on contrastive learning have it."""
+
+    def __getitem__(self, index: int) -> Any:
+        image, target = self.data[index], self.targets[index]
+        image = Image.fromarray(image)
+        if self.transform is not None:
+            one, other = self.transform(image), self.transform(image)
+        return one, other, target
+
+
+class TwoCrops:
+    def __init__(self, transform: Any, second: Any = None) -> None:
+        self.transform, self.second = transform, second or transform
+
+    def __call__(self, image: Any) -> Any:
+        return [self.transform(image), self.second(image)]
+
+
+class Memory(Dataset[Any]):
+    """A class of one's own over an array."""
+
+    def __init__(self, data: Any, transform: Any) -> None:
+        self.data, self.transform = data, transform
+        self.labels = labels(len(data))
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.fromarray(self.data[index])), self.labels[index]
+
+
+class Converted(Memory):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.fromarray(self.data[index].astype(np.uint8)).convert("L")
+        return {"image": self.transform(image), "label": self.labels[index], "index": index}
+
+
+class Coloured(Memory):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.fromarray(self.data[index].numpy(), mode="L").convert("RGB")
+        return self.transform(image), torch.tensor(self.labels[index])
+
+
+class Turned(Memory):
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.fromarray(np.transpose(self.data[index], (1, 2, 0))))
+
+
+JITTER = [T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8), T.RandomGrayscale(p=0.2)]
+VIEW = T.Compose([T.RandomResizedCrop(16), T.RandomHorizontalFlip(), *JITTER, T.ToTensor()])
+CROP = T.Compose([T.RandomCrop(14, padding=1), T.ToTensor()])
+WEAK = T.Compose([T.RandomCrop(20, padding=4), T.ToTensor(), T.Normalize((0.5,) * 3, (0.5,) * 3)])
+
+
+def read() -> dict[str, Callable[[], Any]]:
+    """Datasets of images in memory in which something is the user's own."""
+    grey = torch.from_numpy(noise(23, 28, 28))
+    return {
+        "a subclass": lambda: cifar(CROP, kind=Own),
+        "a target_transform": lambda: made(
+            datasets.CIFAR10, data=noise(23, 32, 32, 3), targets=labels(23), transform=CROP, target_transform=str
+        ),
+        "labels as floats": lambda: made(
+            datasets.CIFAR10, data=noise(23, 32, 32, 3), targets=list(map(float, labels(23))), transform=CROP
+        ),
+        "labels as an array": lambda: made(
+            datasets.CIFAR10, data=noise(23, 32, 32, 3), targets=np.array(labels(23)), transform=CROP
+        ),
+        "two crops": lambda: cifar(TwoCrops(VIEW)),
+        "a weak and a strong one": lambda: cifar(TwoCrops(WEAK, VIEW)),
+        "two crops of planes": lambda: made(
+            datasets.STL10, data=noise(23, 3, 40, 24), labels=np.array(labels(23)), transform=TwoCrops(VIEW)
+        ),
+        "two crops of greys": lambda: mnist(datasets.MNIST, TwoCrops(CROP)),
+        "a pair": lambda: cifar(VIEW, kind=Pair),
+        "an array": lambda: Memory(noise(23, 20, 30, 3), VIEW),
+        "an array of greys": lambda: Memory(noise(23, 20, 30), CROP),
+        "made grey": lambda: Converted(noise(23, 20, 30, 3), CROP),
+        "made coloured": lambda: Coloured(grey, T.Compose([T.RandomCrop(9), *JITTER, T.ToTensor()])),
+        "turned": lambda: Turned(noise(23, 3, 20, 30), VIEW),
+    }
+
+
+@WORKERS
+@pytest.mark.parametrize("name", read())
+def test_code_that_takes_images_of_an_array(name: str, num_workers: int) -> None:
+    make = read()[name]
+    check(Program(lambda: {"dataset": make(), "batch_size": 4, "shuffle": True, "num_workers": num_workers}, draw=True))
+
+
+@WORKERS
+def test_two_views_below_torch_s_containers(num_workers: int) -> None:
+    one, two = cifar(TwoCrops(VIEW)), cifar(TwoCrops(VIEW), 7)
+    for tree in (Subset(one, [5, 3, 3, -1]), ConcatDataset([one, two, Subset(one, [2])])):
+        check(Program(loader_of(tree, batch_size=4, shuffle=True, num_workers=num_workers), draw=True))
+
+
+@WORKERS
+def test_errors_of_the_second_view(num_workers: int) -> None:
+    """It is too small for its crop: the first view has drawn by then."""
+    dataset = cifar(TwoCrops(VIEW, T.Compose([T.RandomCrop(40), T.ToTensor()])))
+    assert errors(check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers), draw=True)))
+
+
+def change_array(epoch: int, loader: Any) -> None:
+    dataset = loader.dataset
+    dataset.data[epoch::2] = epoch
+    dataset.labels[3] = 100 + epoch
+    if epoch == 2:
+        dataset.data = dataset.data[:, :18].copy()
+        dataset.transform = CROP
+
+
+@WORKERS
+def test_changes_of_an_array_are_seen(num_workers: int) -> None:
+    make = functools.partial(Memory, transform=VIEW)
+    arguments = {"batch_size": 4, "num_workers": num_workers}
+    check(Program(lambda: {"dataset": make(noise(23, 20, 30, 3)), **arguments}, epochs=4, before=change_array))
+
+
+class Rows(Memory):
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.fromarray(self.data[index, :9])), self.labels[index]
+
+
+class OtherMode(Memory):
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.fromarray(self.data[index], "YCbCr").convert("RGB")), self.labels[index]
+
+
+class Mixed(Memory):
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.fromarray(self.data[index])), Image.open(self.labels[index])
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        Rows(noise(23, 20, 30, 3), CROP),
+        OtherMode(noise(23, 20, 30, 3), CROP),
+        Mixed(noise(23, 20, 30, 3), CROP),
+        Memory(noise(23, 20, 30, 4), CROP),
+        Memory(noise(23, 20, 30, 3).astype(np.int16), CROP),
+        Memory(list(noise(23, 20, 30, 3)), CROP),
+        Memory(noise(23, 20, 30, 3).view(np.memmap), CROP),
+        cifar(TwoCrops(VIEW, np.asarray)),
+    ],
+)
+def test_what_does_more_is_not_taken_for_images_of_an_array(dataset: Any) -> None:
+    assert not goloader.DataLoader(dataset).explain().native
+
+
 def test_what_stays_with_torch() -> None:
     crop = T.ToTensor()
     others = {
-        "target_transform": cifar(crop),
+        "target_transform": mnist(datasets.QMNIST, crop),
         "no transform": cifar(None),
-        "a subclass": cifar(crop, kind=Own),
-        "labels as floats": cifar(crop),
-        "labels as an array": cifar(crop),
         "not bytes": cifar(crop),
         "too few labels": cifar(crop),
         "whole rows": made(datasets.QMNIST, data=torch.zeros(3, 9, 9).byte(), targets=torch.zeros(3, 8), compat=False,
@@ -235,9 +387,7 @@ def test_what_stays_with_torch() -> None:
         "no faces": made(datasets.FER2013, _samples=[], transform=crop),
         "four channels": made(datasets.CIFAR10, data=noise(3, 9, 9, 4), targets=labels(3), transform=crop, train=True),
     }  # fmt: skip
-    others["target_transform"].target_transform = str
-    others["labels as floats"].targets = [float(label) for label in labels(23)]
-    others["labels as an array"].targets = np.array(labels(23))
+    vars(others["target_transform"]).update(compat=True, targets=torch.zeros(23, 8).long(), target_transform=str)
     others["not bytes"].data = others["not bytes"].data.astype(np.float32)
     others["too few labels"].targets.pop()
     for name, dataset in others.items():

@@ -18,10 +18,11 @@ type Images struct {
 	Array array.Array
 }
 
-// Pixels is a list of images. It implements source.Files.
+// Pixels is a list of images, or each of them several times in a row. It implements source.Files.
 type Pixels struct {
 	parts  []part
 	labels []int64
+	times  int
 }
 
 var _ source.Files = (*Pixels)(nil)
@@ -32,9 +33,10 @@ type part struct {
 	rows       *array.Source
 }
 
-// New makes a source of images, one array after the other. labels are kept, not copied.
-func New(images []Images, labels []int64) (*Pixels, error) {
-	p := &Pixels{labels: labels}
+// New makes a source of images, one array after the other, of which each is there so many times. labels, one for each image,
+// are kept, not copied.
+func New(images []Images, labels []int64, times int) (*Pixels, error) {
+	p := &Pixels{labels: labels, times: times}
 	end := 0
 	for i, each := range images {
 		row := tensor.Spec{DType: tensor.Uint8, Shape: each.Shape}
@@ -54,20 +56,22 @@ func New(images []Images, labels []int64) (*Pixels, error) {
 // Close does nothing: all memory is the caller's.
 func (p *Pixels) Close() {}
 
-// Len is the number of images.
-func (p *Pixels) Len() int { return len(p.labels) }
+// Len is the number of images, counted as often as they are there.
+func (p *Pixels) Len() int { return p.times * len(p.labels) }
 
 // Label is an image's class number.
-func (p *Pixels) Label(i int) int64 { return p.labels[i] }
+func (p *Pixels) Label(i int) int64 { return p.labels[i/p.times] }
 
 // Name is an image's place.
 func (p *Pixels) Name(i int) string {
+	i /= p.times
 	k := p.part(i)
 	return fmt.Sprintf("image %d of array %d", i-p.parts[k].first, k)
 }
 
 // Read appends an image's bytes to buf. Memory has no versions.
 func (p *Pixels) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
+	i /= p.times
 	part := &p.parts[p.part(i)]
 	room, err := buf.Room(part.bytes)
 	if err != nil {

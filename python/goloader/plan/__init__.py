@@ -60,7 +60,8 @@ class Plan:
     """A run as data.
 
     kind      where samples live: "folder" (image files), "pairs" (image files whose targets are image files), "pixels"
-              (images in memory), "array" (rows of arrays), or "recipe" (batches bring theirs)
+              (images in memory), "pixel_views" (each of them twice), "array" (rows of arrays), or "recipe" (batches
+              bring theirs)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
@@ -79,7 +80,7 @@ class Plan:
     named_files  about how many files batches of recipes will name
     """
 
-    kind: Literal["folder", "pairs", "pixels", "array", "recipe"]
+    kind: Literal["folder", "pairs", "pixels", "pixel_views", "array", "recipe"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     rules: Rules | None
@@ -293,7 +294,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
     except RefusalError as refused:
         return refused.refusal
     return Plan(
-        kind="pairs" if targets else "pixels" if samples.in_memory else "folder",
+        kind=_KINDS[samples.in_memory, bool(targets)],
         length=samples.length,
         parts=tuple((len(part), part.lowered) for part in samples.parts),
         pixels=samples.pixels,
@@ -320,6 +321,15 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
         seek_index=_seek_index(loader),
         collation=collation,
     )
+
+
+# By whether a dataset's images are in memory, and whether each sample has two.
+_KINDS: dict[tuple[bool, bool], Literal["folder", "pairs", "pixels", "pixel_views"]] = {
+    (False, False): "folder",
+    (False, True): "pairs",
+    (True, False): "pixels",
+    (True, True): "pixel_views",
+}
 
 
 def _rules(parts: Sequence[Lowered], *, in_files: bool, torch: bool = True) -> Rules:

@@ -2,6 +2,7 @@ package pixels_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"unsafe"
 
@@ -25,7 +26,7 @@ func TestPixelsAreASourceOfFiles(t *testing.T) {
 			}})
 			labels = append(labels, f.Label)
 		}
-		p, err := pixels.New(images, labels)
+		p, err := pixels.New(images, labels, 1)
 		require.NoError(t, err)
 		return p
 	})
@@ -37,7 +38,7 @@ func TestImagesComeInTheOrderOfTheirShape(t *testing.T) {
 		Data: unsafe.Pointer(&memory[0]), Rows: 2, Strides: []int{60, 1, 15, 3},
 	}}
 	none := pixels.Images{Shape: tensor.Shape{7}, Array: array.Array{Strides: []int{7, 1}}}
-	p, err := pixels.New([]pixels.Images{none, planar}, []int64{8, 9})
+	p, err := pixels.New([]pixels.Images{none, planar}, []int64{8, 9}, 1)
 	require.NoError(t, err)
 	require.Equal(t, "image 1 of array 1", p.Name(1))
 	var buf source.Buffer
@@ -52,9 +53,27 @@ func TestImagesComeInTheOrderOfTheirShape(t *testing.T) {
 	}
 }
 
+func TestEachImageIsThereAsOftenAsAskedFor(t *testing.T) {
+	memory := []byte{1, 2, 3}
+	p, err := pixels.New([]pixels.Images{{Shape: tensor.Shape{1}, Array: array.Array{
+		Data: unsafe.Pointer(&memory[0]), Rows: 3, Strides: []int{1, 1},
+	}}}, []int64{7, 8, 9}, 2)
+	require.NoError(t, err)
+	require.Equal(t, 6, p.Len())
+	for i := range 6 {
+		var buf source.Buffer
+		_, err = p.Read(context.Background(), i, &buf)
+		require.NoError(t, err)
+		require.Equal(t, []byte{memory[i/2]}, buf.Slice(0, buf.Len()))
+		require.Equal(t, int64(7+i/2), p.Label(i))
+		require.Equal(t, fmt.Sprintf("image %d of array 0", i/2), p.Name(i))
+		buf.Free()
+	}
+}
+
 func TestPixelsThatCannotBeAreRefused(t *testing.T) {
-	_, err := pixels.New(nil, []int64{1})
+	_, err := pixels.New(nil, []int64{1}, 1)
 	require.ErrorContains(t, err, "0 images, 1 labels")
-	_, err = pixels.New([]pixels.Images{{Shape: tensor.Shape{1}, Array: array.Array{Rows: 1, Strides: []int{1, 1}}}}, []int64{1})
+	_, err = pixels.New([]pixels.Images{{Shape: tensor.Shape{1}, Array: array.Array{Rows: 1, Strides: []int{1, 1}}}}, []int64{1}, 1)
 	require.ErrorContains(t, err, "part 0")
 }

@@ -13,16 +13,16 @@ from ...selfcheck import holds as _holds
 from ...selfcheck import value as _value
 
 if TYPE_CHECKING:
-    from .hooks.front import Front
+    from .hooks.front import Fronts
     from .session import Session
     from .shipment import Recipes
 
 __all__ = ["current", "decoders", "fronts", "holds", "off", "pack", "packing", "recording", "value"]
 
 # What stands in front of modules' functions while any thread records; set by those who hold the hooks.
-fronts: tuple[Front, ...] = ()
+fronts: tuple[Fronts, ...] = ()
 _lock = ForkLock()
-_standing: list[Front] = []
+_standing: list[Fronts] = []
 _recorders = 0
 
 

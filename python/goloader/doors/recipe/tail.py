@@ -40,6 +40,8 @@ __all__ = [
 # it would take longer than the work it saves.
 _FOLLOWERS_MAX = 16
 
+_RECORDED_MAX = 256
+
 OUTER = "0123456789"  # letters of a batch's extents
 
 
@@ -69,10 +71,12 @@ class Tail:
     """A table.
 
     values       [channels, 256]: what each byte becomes
+    channels     1 or 3
     dtype        of tensors, and array_dtype of arrays; None where numpy has no such
     by_core      the core knows the dtype
     data         the values' bytes
     is_identity  each byte becomes itself
+    recorded     what value.record has made of samples with this table, by all that it goes by
     """
 
     __slots__ = (
@@ -81,14 +85,17 @@ class Tail:
         "_picked",
         "array_dtype",
         "by_core",
+        "channels",
         "data",
         "dtype",
         "is_identity",
+        "recorded",
         "values",
     )
 
     def __init__(self, values: torch.Tensor) -> None:
         self.values = values.contiguous()
+        self.channels = len(values)
         self.dtype: torch.dtype = values.dtype
         # numpy has no bfloat16.
         self.array_dtype: Any = None if values.dtype == torch.bfloat16 else values.numpy().dtype
@@ -97,11 +104,13 @@ class Tail:
         self.is_identity = self.dtype == torch.uint8 and self.data == bytes(range(256)) * len(values)
         self._followers: dict[Hashable, dict[Hashable, Followed | None]] = {}
         self._picked: dict[tuple[int, ...], Tail] = {tuple(range(len(values))): self}
+        self.recorded: dict[Hashable, tuple[Any, ...]] = {}
 
-    @property
-    def channels(self) -> int:
-        """1 or 3."""
-        return len(self.values)
+    def note(self, place: Hashable, made: tuple[Any, ...]) -> None:
+        """Keeps what value.record has made; images that differ in size make more than are kept."""
+        if len(self.recorded) >= _RECORDED_MAX:
+            self.recorded.clear()
+        self.recorded[place] = made
 
     def pick(self, channels: tuple[int, ...]) -> Tail:
         """The table of some channels, in an order of their own."""

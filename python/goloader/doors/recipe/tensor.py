@@ -55,7 +55,7 @@ class StandInTensor(torch.Tensor):
             return made
         name = f"Tensor.{_name(function)}"
         met = _stand_ins((arguments, options))
-        become_real_together([each.memory for each in met], name)
+        become_real_together([each.memory for each in met], name, others=True)
         for each in met:
             if isinstance(each, StandInTensor):  # not listed twice
                 become_real(each, name)

@@ -106,7 +106,7 @@ class Memory:
     def become_real(self, what: str) -> Any:
         """The real array or tensor, which `what` needs."""
         if self.real is None:
-            become_real_together([self, *_others(self)] if self.session.collating else [self], what)
+            become_real_together([self], what, others=True)
         if self.real is None:
             session = self.session
             if switch.current() is session:
@@ -122,12 +122,16 @@ class Memory:
             _check(self.real, self.value)
 
 
-def become_real_together(memories: Sequence[Memory], what: str) -> None:
+def become_real_together(memories: Sequence[Memory], what: str, others: bool = False) -> None:
     """Makes blocks real that `what` needs at once, as far as the core makes them sooner than eager code.
 
     So where one image of a stack became real, the others are not made one by one. What else there is stays as it is.
+
+    others  of a collate_fn that has begun to look at samples: it goes on with those that it has not looked at
     """
     left = list({id(each): each for each in memories if each.real is None}.values())
+    if others and left and left[0].session.collating:
+        left += [each for each in _others(left[0]) if not any(each is known for known in left)]
     if not left:
         return
     for memory, real in zip(left, by_core(left[0].session, [each.value for each in left], what), strict=True):
@@ -140,8 +144,12 @@ def _others(memory: Memory) -> list[Memory]:
     """Blocks of the samples of which a collate_fn has begun to look at one."""
     if memory.value.outer:
         return []
-    found = [each.memory for each in memory.session.living() if hasattr(each, "memory")]
-    return [each for each in found if each.value.tail is memory.value.tail and not each.value.outer]
+    found = {id(each.memory): each.memory for each in memory.session.living() if hasattr(each, "memory")}
+    return [
+        each
+        for each in found.values()
+        if each.real is None and each.value.tail is memory.value.tail and not each.value.outer
+    ]
 
 
 # Eager code makes one or two images as soon as the core if a __getitem__ has them decoded and no more, or if they have
@@ -398,15 +406,16 @@ def of_image(image: Recipe, key: Hashable, function: Callable[[Any], Any], dims:
 
 def _step_holds(step: bytes) -> bool:
     """Whether the libraries do here what the core does in a step."""
-    return _hold(_steps.needs(step))
+    return _hold(_steps.kind(step))
 
 
-@lru_cache(maxsize=64)
-def _hold(names: tuple[str, ...]) -> bool:
+@lru_cache(maxsize=256)
+def _hold(kind: tuple[int, int]) -> bool:
     with switch.off():
-        return switch.holds(*names)
+        return switch.holds(*_steps.needed(kind))
 
 
+@lru_cache(maxsize=256)
 def _layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:
     """How something of these extents lies that fills a block of its own; `dims` as in tail.Pattern."""
     lengths = dict(zip(dims, shape, strict=True))
@@ -443,6 +452,16 @@ def record(
     inputs  views of one and the same image, of the same extents
     others  extents of arrays among the other arguments
     """
+    views = tuple(inputs)
+    block = views[0][0]
+    # What is asked of each sample anew.
+    plain = len(views) == 1 and not block.outer and not block.patches
+    place = (key, block.axes, block.images[0].size, *views[0][1:], *others) if plain else None
+    known = None if place is None else block.tail.recorded.get(place)
+    if known is not None:
+        tail, axes, *rest = known
+        value = Value(block.images, (), tail, axes, lambda: function(_view(*views[0])))
+        return Recorded(value, *rest)
     seen = _see_all(inputs, others)
     if seen is None:
         return None
@@ -451,10 +470,12 @@ def record(
     patches = None if made is None else _follow_patches(key[0], key, function, seen, made)
     if made is None or patches is None:
         return None
-    views = tuple(inputs)
     images, axes, patches = upright(head.images, made.order.lstrip(OUTER), patches)
     value = Value(images, head.outer, made.tail, axes, lambda: function(*(_view(*each) for each in views)), patches)
-    return Recorded(value, _layout_of(made, inputs[0][1].shape, head.pattern.dims), made.numpy, made.writeable)
+    layout = _layout_of(made, views[0][1].shape, head.pattern.dims)
+    if place is not None and images is block.images:
+        block.tail.note(place, (made.tail, axes, layout, made.numpy, made.writeable))
+    return Recorded(value, layout, made.numpy, made.writeable)
 
 
 def write(

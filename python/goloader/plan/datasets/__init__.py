@@ -10,8 +10,8 @@
     tokens.py   goloader's TokenDataset
     own.py      a class of the user's own, as read from its bytecode
     gather.py   those that only take rows of tensors, arrays and lists
-    opened.py   those that open an image file and transform it; columns.py and frames.py work out its paths and labels,
-                made.py what tensors are made of these
+    opened.py   those that open an image file, or take an image out of an array, and transform it; columns.py and
+                frames.py work out its paths and labels, made.py what tensors are made of these, beside.py has them
 
 A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index; a class of
 the user's own, if its bytecode says so.
@@ -30,9 +30,9 @@ from . import arrays, files, pairs, pictures, tokens
 from .computed import Computed
 from .gather import Gather
 from .known import why_not
-from .opened import OpenedFiles, opens_files
+from .opened import OpenedFiles, opens_images
 from .own import OwnCode
-from .pictures import PixelPart
+from .pictures import PixelPairPart, PixelPart
 from .samples import Arrays, Images, PairPart, Part, Samples
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
@@ -49,7 +49,7 @@ def lower(dataset: Any) -> Samples | Refusal:
         leaves = Leaves(_leaf)
         root = node(dataset, leaves)
         made = list(leaves.known.values())
-        images = [column.spec in (Part, PairPart, PixelPart) for column in root.columns]
+        images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
         if not any(images):
             return Arrays(root, made)
         if images != [True]:
@@ -85,12 +85,15 @@ def _leaf(dataset: Any) -> Node:
             return _read(dataset, refused)
     in_memory = pictures.kind_of(dataset)
     if in_memory is not None:
-        return pictures.Pictures(dataset, in_memory)
+        try:
+            return pictures.Pictures(dataset, in_memory)
+        except RefusalError as refused:
+            return _read(dataset, refused)
     left = why_not(dataset)
     if left:
         raise RefusalError("source", name_of(dataset), left, "CLASS_LEFT")
     own = OwnCode(dataset)
-    if opens_files(own):
+    if opens_images(own):
         return OpenedFiles(own)
     try:
         return Gather(own)

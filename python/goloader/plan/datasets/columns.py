@@ -89,10 +89,12 @@ class Columns:
     negatives  an index below 0 means an item as well; else it is a KeyError, as in a table that is asked by its labels
     """
 
-    def __init__(self, own: OwnCode, expressions: Sequence[Expression]) -> None:
+    def __init__(self, own: OwnCode, expressions: Sequence[Expression], rows: Sequence[Expression] = ()) -> None:
+        """`rows` are items of arrays that are taken by the index as well, and are not worked out."""
         self._own = own
         self._expressions = tuple(expressions)
-        parts = [part for whole in self._expressions for part in parts_of(whole)]
+        self._arrays = {row.owner for row in rows if isinstance(row, Item)}
+        parts = [part for whole in (*self._expressions, *rows) for part in parts_of(whole)]
         self._places = {part.owner for part in parts if isinstance(part, Item) and _is_index(part.key)}
         by_label = {place for place in self._places if self._by_label(place)}
         self.negatives = not by_label
@@ -125,7 +127,9 @@ class Columns:
         value = self._table(place)
         if frames.is_series(value):
             return frames.by_label(value)
-        if type(value) in (list, tuple) or (type(value) in (np.ndarray, torch.Tensor) and value.ndim == 1):
+        if type(value) in (list, tuple):
+            return value
+        if type(value) in (np.ndarray, torch.Tensor) and (value.ndim == 1 or (value.ndim and place in self._arrays)):
             return value
         if value is None:
             value = self._own.value(place)

@@ -3,9 +3,11 @@
     image = Image.open(self.paths[index]).convert("RGB")
     return self.transform(image), self.labels[index]
 
+or takes the image out of an array, by Image.fromarray(self.images[index]).
+
 That it does nothing else is read from its bytecode (plan/bytecode.py). Its paths and labels are worked out ahead
-(columns.py), its transform is lowered as that of torchvision's datasets; from there on it is an image folder. Whoever
-changes the dataset, its lists or its transforms is seen to do so, as by torch.
+(columns.py), its transform is lowered as that of torchvision's datasets; from there on it is an image folder, or images
+in memory (pictures.py). Whoever changes the dataset, its lists or its transforms is seen to do so, as by torch.
 """
 
 from __future__ import annotations
@@ -13,28 +15,48 @@ from __future__ import annotations
 import itertools
 import operator
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
-from ..bytecode import Attribute, Call, Closed, Display, Entered, Expression, Index, Mapping, UnreadableError, parts_of
+from ...transforms import Grayscale
+from ..bytecode import (
+    Attribute,
+    Call,
+    Closed,
+    Display,
+    Entered,
+    Expression,
+    Index,
+    Item,
+    Mapping,
+    UnreadableError,
+    parts_of,
+)
+from ..calls import check_calls
 from ..collate import collates_plainly
 from ..lowered import Lowered, Read, Target
 from ..paths import Files
-from ..refusal import RefusalError
+from ..refusal import RefusalError, granted
 from ..structure import Structure, renumbered
 from ..transforms import is_original
+from ..transforms import lower as lower_transform
 from ..watch import Watch
+from .beside import Beside
 from .columns import PATHS, VALUES, Columns, TensorItem
 from .files import lower_of_mode, open_rgb
 from .made import Made, made_of
 from .own import OwnCode
-from .samples import Beside, PairPart, Part
+from .pictures import Block, PixelPairPart, PixelPart
+from .samples import PairPart, Part
 from .tree import Column, Indices, Node
 
-__all__ = ["OpenedFiles", "opens_files"]
+__all__ = ["OpenedFiles", "opens_images"]
 
 
 # Where the numbers of a sample's images begin while its other values are counted.
@@ -46,14 +68,15 @@ _LABELS = {int, np.int64, TensorItem}
 
 @dataclass(frozen=True)
 class _Opened:
-    """The image of a file.
+    """The image of a file, or of an array's row.
 
-    path        of the file
+    path        of the file; or the row
     mode        that it is converted to; "file" if it stays as it is
-    begun       the call that opens the file
+    begun       the call that opens the file, or makes an image of the row
     done        the last that is done before its transforms
     transforms  what is called with it, one after the other
     calls       these calls
+    axes        of the array, as pictures.Kind has them; "" of a file
     """
 
     path: Expression
@@ -62,15 +85,17 @@ class _Opened:
     done: Expression
     transforms: tuple[Expression, ...] = ()
     calls: tuple[Expression, ...] = ()
+    axes: str = ""
 
 
-def opens_files(own: OwnCode) -> bool:
-    """True if a `__getitem__` opens an image file, whatever it does with it."""
+def opens_images(own: OwnCode) -> bool:
+    """True if a `__getitem__` opens an image file, or makes an image of an array, whatever it does with it."""
     return _opens_any(own, own.reading.result)
 
 
 def _opens_any(own: OwnCode, given: Expression) -> bool:
-    return any(isinstance(part, Call) and _opens(_function(own, part.function)) for part in parts_of(given))
+    calls = (_function(own, part.function) for part in parts_of(given) if isinstance(part, Call))
+    return any(_opens(called) or _makes_image(called) for called in calls)
 
 
 def _function(own: OwnCode, expression: Expression) -> Any:
@@ -93,6 +118,17 @@ def _opens(called: Any) -> bool:
         return False
     by_pillow = called is folder.pil_loader or sys.modules["torchvision"].get_image_backend() == "PIL"
     return by_pillow and is_original(called, "torchvision") and is_original(pillow.open, "PIL", "goloader")
+
+
+def _makes_image(called: Any) -> bool:
+    """True for Pillow's function that makes an image of an array, and torchvision's that calls it."""
+    pillow, utils = sys.modules.get("PIL.Image"), sys.modules.get("torchvision.utils")
+    if called is None or pillow is None:
+        return False
+    if called is pillow.fromarray:
+        return is_original(called, "PIL", "goloader")
+    by_torchvision = getattr(utils, "_Image_fromarray", None)
+    return called is by_torchvision and is_original(called, "torchvision")
 
 
 @dataclass(frozen=True)
@@ -142,21 +178,27 @@ class OpenedFiles(Node):
             self._read = _read(own, self._images)
             self._watches = [Watch[Lowered]() for _ in self._images]
             given = (value for each in self._given for value in each.values)
-            opened = (each.path for each in self._images)
-            self._columns = Columns(own, [*opened, *given, *own.reading.loose])
+            opened = [each.path for each in self._images]
+            self._axes = _axes(self._images)
+            self._columns = (
+                Columns(own, [*given, *own.reading.loose], opened)
+                if self._axes
+                else Columns(own, [*opened, *given, *own.reading.loose])
+            )
             calls = [call for opened in self._images for call in opened.calls]
             if calls and not self._columns.fails_before(calls):
                 raise UnreadableError("looks the index up when random numbers may have been drawn", calls[0])
             self.length = self._columns.length
             # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
             self._values(range(min(self.length, 1)))
+            self._block = self._array() if self._axes else None
             lowered = self._lowered()
             paths, values = self._values(range(self.length))
             # The first that may be is the label, which Go puts together where there is no second image.
             labels = (n for n, each in enumerate(self._given) if self._views == 1 and each.is_label(values[n]))
             self._label = next(labels, None)
             self._order = [n for n in range(len(values)) if n != self._label]
-            files = self._files(paths, values)
+            files = None if self._block else self._files(paths, values)
         except UnreadableError as error:
             raise own.unread(error) from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -171,10 +213,17 @@ class OpenedFiles(Node):
         if beside:
             self.note = f"{self.note}; Python puts {len(beside)} of its values together"
         pairs = self.structure == (0, 1) and self._label == 0 and self._is_plain(values)
-        kind = Part if self._views == 1 else PairPart
-        samples = files if self._views == 1 else list(zip(paths[::2], paths[1::2], strict=True))
-        self.part = kind(own.dataset, samples, files, lowered, open_rgb, beside, pairs, own=True)
-        self.columns = (Column((self.part,), kind),)
+        self.part: Part | PixelPart
+        if files is None:
+            assert self._block is not None
+            self.note = self.note.replace("opens files", "takes images of an array")
+            in_memory = PixelPart if self._views == 1 else PixelPairPart
+            self.part = in_memory(own.dataset, self._block.pixels, self._labels(values), lowered, beside, pairs)
+        else:
+            kind = Part if self._views == 1 else PairPart
+            samples = files if self._views == 1 else list(zip(paths[::2], paths[1::2], strict=True))
+            self.part = kind(own.dataset, samples, files, lowered, open_rgb, beside, pairs, own=True)
+        self.columns = (Column((self.part,), type(self.part)),)
 
     def _is_plain(self, values: Sequence[Sequence[Sequence[Any]]]) -> bool:
         """True if the label is given as it is, an int."""
@@ -234,12 +283,68 @@ class OpenedFiles(Node):
                     if called is not sys.modules["PIL.Image"].open:
                         return _Opened(inner, "RGB", given, given)
                     return _Opened(self._path(inner), "file", given, given)
+                if _makes_image(called):
+                    return self._of_array(given, inner, None)
                 opened = self._opened(inner)
                 if opened is not None and called is not None:
                     return replace(opened, transforms=(*opened.transforms, function), calls=(*opened.calls, given))
+            case Call(function=function, arguments=(inner, mode), options=()) if _makes_image(
+                _function(self._own, function)
+            ):
+                return self._of_array(given, inner, mode)
+            case Call(function=function, arguments=(inner,), options=(("mode", mode),)) if _makes_image(
+                _function(self._own, function)
+            ):
+                return self._of_array(given, inner, mode)
         if _opens_any(self._own, given):
             raise UnreadableError(f"does more than open a file and transform its image: {_last(given)}", given)
         return None
+
+    def _of_array(self, given: Call, row: Expression, mode: Expression | None) -> _Opened:
+        """The image that is made of a row. Raises UnreadableError."""
+        self._own.means(given.function)
+        place, axes = self._row(row)
+        wanted = None if mode is None else self._own.means(mode)
+        plain = wanted is None or wanted == ("RGB" if "c" in axes else "L")
+        if not plain or (wanted is not None and _warns(self._own.value(given.function), wanted)):
+            raise UnreadableError(f"makes images of mode {wanted}", given)
+        return _Opened(place, "file", given, given, axes=axes)
+
+    def _row(self, row: Expression) -> tuple[Item, str]:
+        """An item of an array that is taken by the index, and the array's axes, if a value is that. Raises
+        UnreadableError."""
+        match row:
+            case Item(owner=place, key=Index()):
+                array = self._own.value(place)
+                if type(array) in (np.ndarray, torch.Tensor) and array.ndim in (3, 4):
+                    return row, "nyxc"[: array.ndim]
+            case Call(function=Attribute(owner=inner, name="numpy"), arguments=(), options=()):
+                item, axes = self._row(inner)
+                if type(self._own.value(item.owner)) is torch.Tensor:
+                    return item, axes
+            case Call(function=Attribute(owner=inner, name="astype"), arguments=(dtype,), options=()):
+                item, axes = self._row(inner)
+                if type(self._own.value(item.owner)) is np.ndarray and self._own.means(dtype) in (np.uint8, "uint8"):
+                    return item, axes
+            case Call(function=function, arguments=(inner, Display(items=order)), options=()):
+                item, axes = self._row(inner)
+                array, turn = self._own.value(item.owner), [self._own.value(each) for each in order]
+                turned = self._own.means(function) is np.transpose and turn == [1, 2, 0]
+                if turned and axes == "nyxc" and type(array) is np.ndarray:
+                    return item, "ncyx"
+        raise UnreadableError(f"makes images of {row}", row)
+
+    def _array(self) -> Block:
+        """The images. Raises RefusalError."""
+        place = self._images[0].path
+        assert isinstance(place, Item)
+        data = self._own.value(place.owner)
+        return Block(type(self.dataset).__qualname__, data, type(data), self._axes)
+
+    def _labels(self, values: Sequence[Sequence[Sequence[Any]]]) -> NDArray[np.int64]:
+        if self._label is None:
+            return np.zeros(self.length, np.int64)
+        return np.fromiter(values[self._label][0], np.int64, self.length)
 
     def _path(self, opened: Expression) -> Expression:
         """The path of what is given to Image.open: itself, or that of a file which is open for reading."""
@@ -256,11 +361,12 @@ class OpenedFiles(Node):
         Raises UnreadableError, and what the user's own code would raise.
         """
         columns = self._columns.work_out(at)
-        for opened, paths in zip(self._images, columns, strict=False):
+        files = 0 if self._axes else self._views
+        for opened, paths in zip(self._images, columns[:files], strict=False):
             for kind in set(map(type, paths)) - {*PATHS, bytes}:
                 raise UnreadableError(f"opens a {kind.__qualname__}", opened.path)
-        paths = [path for of_sample in zip(*columns[: self._views], strict=True) for path in of_sample]
-        left = iter(columns[self._views :])
+        paths = [path for of_sample in zip(*columns[:files], strict=True) for path in of_sample]
+        left = iter(columns[files:])
         values = [list(itertools.islice(left, len(each.values))) for each in self._given]
         for each, numbers in zip(self._given, values, strict=True):
             if each.made is not None:
@@ -281,14 +387,17 @@ class OpenedFiles(Node):
         """What becomes of a sample's images, in mode RGB."""
         first, *others = map(self._lowered_image, self._images, self._watches)
         for second in others:
-            target = Target(second, "RGB", together=False, read=self._read)
+            mode = "L" if self._axes and "c" not in self._axes else "RGB"
+            target = Target(second, mode, together=False, read=self._read)
             names = (*first.names, *(f"of the second image: {name}" for name in second.names))
             return replace(first, target=target, names=names)
         return first
 
     def _lowered_image(self, opened: _Opened, watch: Watch[Lowered]) -> Lowered:
         transforms = [self._own.value(each) for each in opened.transforms]
-        return watch.found(lambda: lower_of_mode(_composed(transforms), opened.mode), transforms)
+        lower = _lower_of_array if opened.axes else lower_of_mode
+        mode = f"{opened.axes} {opened.mode}" if opened.axes else opened.mode
+        return watch.found(lambda: lower(_composed(transforms), mode), transforms)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not self._own.unchanged(dataset):
@@ -296,19 +405,10 @@ class OpenedFiles(Node):
         indices = range(self.length) if at is None else at.tolist()
         try:
             paths, values = self._values(indices)
-            files = self._files(paths, values)
+            same = self._same_images(paths, values, at)
             lowered = self._lowered()
         except (UnreadableError, RefusalError, ArithmeticError, LookupError, TypeError, ValueError):
             return False
-        ours = self.part.files
-        if at is None:
-            same = files == ours
-        else:
-            views = np.arange(self._views)
-            known = (at[:, None] * self._views + views).reshape(-1)
-            same = np.array_equal(files.labels, ours.labels[known]) and all(
-                files.name(place) == ours.name(file) for place, file in enumerate(known.tolist())
-            )
         return (
             same
             and lowered == self.part.lowered
@@ -318,6 +418,53 @@ class OpenedFiles(Node):
                 for now, was in zip(values[n], kept, strict=True)
             )
         )
+
+    def _same_images(self, paths: Sequence[Any], values: Sequence[Sequence[Sequence[Any]]], at: Indices | None) -> bool:
+        """Whether images and labels are those of the part."""
+        if isinstance(self.part, PixelPart):
+            assert self._block is not None
+            place = self._images[0].path
+            assert isinstance(place, Item)
+            if not self._block.unchanged(self._own.value(place.owner), at):
+                return False
+            labels = [] if self._label is None else values[self._label][0]
+            known = self.part.labels if at is None else self.part.labels[at]
+            return self._label is None or list(labels) == known.tolist()
+        files, ours = self._files(paths, values), self.part.files
+        if at is None:
+            return files == ours
+        numbers = (at[:, None] * self._views + np.arange(self._views)).reshape(-1)
+        return np.array_equal(files.labels, ours.labels[numbers]) and all(
+            files.name(place) == ours.name(file) for place, file in enumerate(numbers.tolist())
+        )
+
+
+def _axes(images: Sequence[_Opened]) -> str:
+    """Of the array that images are rows of; "" of files. Raises UnreadableError for some of each."""
+    first, *others = images
+    for each in others:
+        if each.axes != first.axes or (first.axes and each.path != first.path):
+            raise UnreadableError("gives images of several arrays", each.begun)
+    return first.axes
+
+
+def _warns(function: Any, mode: str) -> bool:
+    """Whether a mode makes Pillow warn."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(np.zeros((1, 1) if mode == "L" else (1, 1, 3), np.uint8), mode=mode)
+    return bool(caught)
+
+
+def _lower_of_array(transform: Any, mode: str) -> Lowered:
+    """What becomes of an image of an array's axes that is converted to a mode, or not ("file"). Raises RefusalError."""
+    axes, wanted = mode.split()
+    pillow = sys.modules["PIL.Image"]
+    check_calls("Image.fromarray", ((pillow, "fromarray"),), (pillow.Image,), ("convert",))
+    channels = 3 if "c" in axes else 1
+    after = {"file": channels, "RGB": 3, "L": 1}[wanted]
+    lowered = granted(lower_transform(transform, after))
+    return lowered if after == channels else replace(lowered, steps=(Grayscale(after), *lowered.steps))
 
 
 def _composed(transforms: list[Any]) -> Any:

@@ -15,12 +15,13 @@ from ..refusal import RefusalError, granted
 from ..rows import Array, Pixels
 from ..transforms import lower as lower_transform
 from ..watch import Watch
+from .beside import Beside
 from .known import Known, nearest
 from .sequences import Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
-__all__ = ["Pictures", "PixelPart", "kind_of"]
+__all__ = ["Block", "Pictures", "PixelPairPart", "PixelPart", "kind_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +29,28 @@ class PixelPart:
     """Images in memory that share a transform: those of one dataset.
 
     labels  [images] int64
+    beside  the fields of a sample from the third on
+    pairs   a sample is (image, label), and the label of type int
     """
 
     dataset: Any
     pixels: Pixels
     labels: NDArray[np.int64]
     lowered: Lowered
+    beside: tuple[Beside, ...] = ()
+    pairs: bool = True
 
-    views: ClassVar[int] = 1
+    views: ClassVar[int] = 1  # images a sample
 
     def __len__(self) -> int:
         return len(self.pixels.array)
+
+
+@dataclass(frozen=True, eq=False)
+class PixelPairPart(PixelPart):
+    """Images in memory of which each is transformed twice: the second is called its target. labels do not count."""
+
+    views: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -165,24 +177,28 @@ class Pictures(Node):
         )
 
 
-def _images(dataset: Any, kind: Kind) -> _Block | _Listed:
-    data = getattr(dataset, kind.data)
-    return _Listed(name_of(dataset), data) if kind.data == kind.targets else _Block(name_of(dataset), data, kind)
+def _images(dataset: Any, kind: Kind) -> Block | _Listed:
+    name, data = name_of(dataset), getattr(dataset, kind.data)
+    if kind.data == kind.targets:
+        return _Listed(name, data)
+    return Block(name, data, torch.Tensor if kind.module == "mnist" else np.ndarray, kind.axes)
 
 
-class _Block:
-    """Images that are one array, or one tensor."""
+class Block:
+    """Images that are one array, or one tensor.
 
-    def __init__(self, name: str, data: Any, kind: Kind) -> None:
-        wanted = torch.Tensor if kind.module == "mnist" else np.ndarray
-        if type(data) is not wanted or data.ndim != len(kind.axes) or data.dtype not in (np.uint8, torch.uint8):
+    axes  as a Kind's
+    """
+
+    def __init__(self, name: str, data: Any, wanted: type[Any], axes: str) -> None:
+        if type(data) is not wanted or data.ndim != len(axes) or data.dtype not in (np.uint8, torch.uint8):
             raise RefusalError("source", name, f"its data is not a {wanted.__name__} of uint8 images", "PIXELS")
         self._data, self._layout = data, _layout(data)
         if isinstance(data, np.ndarray):
-            self.pixels = _pixels(data, data, kind)
+            self.pixels = _pixels(name, data, data, axes)
         else:
             tensor = Tensor(data)
-            self.pixels = _pixels(_over(tensor), tensor, kind)
+            self.pixels = _pixels(name, _over(tensor), tensor, axes)
 
     def unchanged(self, data: Any, at: Indices | None) -> bool:
         return data is self._data and _layout(data) == self._layout
@@ -229,17 +245,14 @@ def _over(tensor: Tensor) -> NDArray[np.uint8]:
     return np.asarray(holder)
 
 
-def _pixels(array: NDArray[np.uint8], owner: Any, kind: Kind) -> Pixels:
-    axes = kind.axes
+def _pixels(name: str, array: NDArray[np.uint8], owner: Any, axes: str) -> Pixels:
     layout = "flat" if "c" not in axes else "interleaved" if array.strides[axes.index("c")] == 1 else "planar"
     if "c" in axes and array.shape[axes.index("c")] != 3:
-        raise RefusalError(
-            "source", kind.name, f"its images have {array.shape[axes.index('c')]} channels, not 3", "PIXELS"
-        )
+        raise RefusalError("source", name, f"its images have {array.shape[axes.index('c')]} channels, not 3", "PIXELS")
     order = {"flat": "nyx", "interleaved": "nyxc", "planar": "ncyx"}[layout]
     height, width = (array.shape[axes.index(axis)] for axis in "yx")
     if height < 1 or width < 1:
-        raise RefusalError("source", kind.name, "its images have no pixels", "PIXELS")
+        raise RefusalError("source", name, "its images have no pixels", "PIXELS")
     turned = array.transpose([axes.index(axis) for axis in order])
     view = Array(turned.__array_interface__["data"][0], turned.shape, turned.strides, owner)
     return Pixels(view, layout, (height, width))

@@ -14,30 +14,12 @@ from numpy.typing import NDArray
 from ..lowered import Lowered
 from ..paths import Files
 from ..rows import Array, Field, Pixels, View
+from .beside import Beside
 from .cuts import Cut
 from .pictures import PixelPart
 from .tree import NOWHERE, Column, Indices, Node
 
-__all__ = ["Arrays", "Beside", "Images", "PairPart", "Part", "Samples"]
-
-
-@dataclass(frozen=True, eq=False)
-class Beside:
-    """What samples have beside image and label: texts, floats and the like, which torch puts together.
-
-    values  of each sample, plain ones
-    batch   what torch takes those of a batch from: a list or a tuple, which texts stay in
-    make    what the dataset makes of one first; None if it is given as it is
-    is_index  they are what the dataset was given for them
-    """
-
-    values: Sequence[Any]
-    batch: type = tuple
-    make: Callable[[Any], Any] | None = None
-    is_index: bool = False
-
-    def __getitem__(self, at: int) -> Any:
-        return self.values[at] if self.make is None else self.make(self.values[at])
+__all__ = ["Arrays", "Images", "PairPart", "Part", "Samples"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +160,7 @@ class Images(Samples):
         self.files: Files | None = None
         self.pixels: tuple[Pixels, ...] = ()
         self.labels: NDArray[np.int64] | None = None
-        if column.spec is PixelPart:
+        if issubclass(column.spec, PixelPart):
             self.pixels = tuple(part.pixels for part in column.pieces)
             self.labels = np.concatenate([part.labels for part in column.pieces])
             self.foreign = 0.0
@@ -194,7 +176,7 @@ class Images(Samples):
     @property
     def pairs(self) -> bool:
         """True if all samples are (image, label or target image), and labels of type int."""
-        return all(isinstance(part, PixelPart) or part.pairs for part in self.parts)
+        return all(part.pairs for part in self.parts)
 
     def beside(self, rows: Indices, indices: Sequence[Any]) -> list[Any]:
         """What some images have beside image and label: what torch puts together for each further field of a sample.
@@ -202,13 +184,13 @@ class Images(Samples):
         indices  as the loader's sampler gave them
         """
         first = self.parts[0]
-        if isinstance(first, PixelPart) or not first.beside:
+        if not first.beside:
             return []
         found = [self._find(row * first.views) for row in rows.tolist()]
         return [
             each.batch(indices)
             if each.is_index and self._is_leaf
-            else each.batch(part.beside[number][at // first.views] for part, at in found if isinstance(part, Part))
+            else each.batch(part.beside[number][at // first.views] for part, at in found)
             for number, each in enumerate(first.beside)
         ]
 

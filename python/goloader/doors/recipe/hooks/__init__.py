@@ -21,7 +21,7 @@ from ....adapters.python import ForkLock
 from ....plan.calls import Calls, calls_of
 from ....plan.refusal import Refusal
 from .. import switch
-from .front import Front
+from .front import Front, Fronts
 from .swap import Hook, LeftAloneError, Swap
 
 __all__ = ["held", "hold", "left_alone", "refusal", "release"]
@@ -54,6 +54,7 @@ class _Hooks:
     def __init__(self) -> None:
         self.left_alone: dict[str, str] = {}
         self.fronts: dict[str, Front] = {}
+        self.of_modules: tuple[Fronts, ...] = ()
         self.swaps: dict[str, Swap] = {}
         self._parts: dict[str, ModuleType] = {}
         self._hooks: list[Hook] = []
@@ -98,6 +99,10 @@ class _Hooks:
                 self.fronts[text] = Front(owner, name, make)
             except LeftAloneError as why:
                 self.left_alone[text] = str(why)
+        modules = dict.fromkeys(id(each.module) for each in self.fronts.values())
+        self.of_modules = tuple(
+            Fronts(each for each in self.fronts.values() if id(each.module) == module) for module in modules
+        )
 
     def _stands(self, hook: Hook, replaced: str | None) -> bool:
         """`replaced`: as Calls.look() says it; None if that is to be asked."""
@@ -162,7 +167,7 @@ def hold() -> None:
             except BaseException:
                 _undo()
                 raise
-            switch.fronts = tuple(_hooks.fronts.values())
+            switch.fronts = _hooks.of_modules
         _holders += 1
 
 

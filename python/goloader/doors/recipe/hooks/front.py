@@ -7,14 +7,15 @@ to which a stand-in becomes real.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from types import BuiltinFunctionType, MethodDescriptorType
+from collections.abc import Callable, Iterable
+from operator import is_
+from types import BuiltinFunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 from ....plan.originals import exchanged
 from .swap import LeftAloneError
 
-__all__ = ["Front"]
+__all__ = ["Front", "Fronts"]
 
 
 class Front:
@@ -27,20 +28,37 @@ class Front:
         original = vars(module).get(name)
         if type(original) not in (BuiltinFunctionType, MethodDescriptorType):
             raise LeftAloneError("it is no builtin of the library's, or was replaced")
-        self._module, self._name = module, name
-        self._original: Any = original
-        self._front = make(self._original)
+        self.module, self.name = module, name
+        self.original: Any = original
+        self.front = make(self.original)
         # Pickled, it is the function's name.
-        functools.update_wrapper(self._front, self._original)
-        self._front.__module__, self._front.__qualname__ = module.__name__, name
-        exchanged[id(self._front)] = self._original
+        functools.update_wrapper(self.front, self.original)
+        self.front.__module__, self.front.__qualname__ = module.__name__, name
+        exchanged[id(self.front)] = self.original
+
+
+class Fronts:
+    """All of one module or class, which are exchanged together: OpenCV has hundreds, and each batch does it twice."""
+
+    def __init__(self, fronts: Iterable[Front]) -> None:
+        several = tuple(fronts)
+        self._module = several[0].module
+        self._originals = {each.name: each.original for each in several}
+        self._fronts = {each.name: each.front for each in several}
 
     def install(self) -> None:
-        """From now on the module's name leads to ours, unless somebody else has changed it."""
-        if vars(self._module).get(self._name) is self._original:
-            setattr(self._module, self._name, self._front)
+        """From now on the module's names lead to ours, but for those that somebody else has changed."""
+        self._exchange(self._originals, self._fronts)
 
     def undo(self) -> None:
-        """Puts the function back, unless somebody else has changed it meanwhile."""
-        if vars(self._module).get(self._name) is self._front:
-            setattr(self._module, self._name, self._original)
+        """Puts the functions back, but for those that somebody else has changed meanwhile."""
+        self._exchange(self._fronts, self._originals)
+
+    def _exchange(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        names = vars(self._module)
+        if type(self._module) is ModuleType and all(map(is_, map(names.get, old), old.values())):
+            names.update(new)
+            return
+        for name, was in old.items():
+            if names.get(name) is was:
+                setattr(self._module, name, new[name])

@@ -1,0 +1,28 @@
+"""Fields of samples that are no images, and that torch puts together in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Beside"]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """What samples have beside image and label: texts, floats and the like, which torch puts together.
+
+    values  of each sample, plain ones
+    batch   what torch takes those of a batch from: a list or a tuple, which texts stay in
+    make    what the dataset makes of one first; None if it is given as it is
+    is_index  they are what the dataset was given for them
+    """
+
+    values: Sequence[Any]
+    batch: type = tuple
+    make: Callable[[Any], Any] | None = None
+    is_index: bool = False
+
+    def __getitem__(self, at: int) -> Any:
+        return self.values[at] if self.make is None else self.make(self.values[at])
