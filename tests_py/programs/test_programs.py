@@ -1,0 +1,37 @@
+"""Programs in the manner of public repositories get torch's batches, and torch's random numbers, in each epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.programs import turns
+
+# What a second of either loader is enough for: run together, in the quick suite.
+QUICK = {
+    "rows": (
+        *("ag_news", "bert_classifier", "churn", "molecules", "ncf", "offline_rl", "prototypical", "replay"),
+        *("speech_commands", "tabular_tensors", "text_stream", "translation", "gpt_memmap", "stock_lstm"),
+    ),
+    "images": ("detr", "esrgan", "imagenet", "mnist", "pix2pix", "pytorch_cifar", "triplets"),
+}
+REST = [name for name in turns.names() if not any(name in names for names in QUICK.values())]
+
+
+def require_torch_s(names: tuple[str, ...], found: dict[str, Any]) -> None:
+    for name in names:
+        assert name in found, f"{name} failed: see what was printed"
+        assert found[name]["batches"] > 0, name
+        assert found[name]["equal"], f"{name}\n{found[name]['explained']['text']}"
+
+
+@pytest.mark.parametrize("names", QUICK.values(), ids=QUICK)
+def test_programs_get_torch_s_batches(names: tuple[str, ...], found: dict[str, Any]) -> None:
+    require_torch_s(names, found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [(name,) for name in REST], ids=REST)
+def test_a_longer_program_gets_torch_s_batches(names: tuple[str, ...], found: dict[str, Any]) -> None:
+    require_torch_s(names, found)
