@@ -152,6 +152,27 @@ def cifar_erased(scratch: Path) -> Dataset[Any]:
     return cifar_with(scratch, T.RandomErasing())
 
 
+class TwoCrops:
+    """As contrastive learning wants it."""
+
+    def __init__(self, transform: Callable[..., Any]) -> None:
+        self.transform = transform
+
+    def __call__(self, image: Any) -> Any:
+        return [self.transform(image), self.transform(image)]
+
+
+@row_case("the same, two crops with colours, as SimCLR has them", batch_size=256, target=10)
+def cifar_views(scratch: Path) -> Dataset[Any]:
+    dataset: Any = cifar_with(scratch)
+    dataset.data, dataset.targets = dataset.data[:4_000], dataset.targets[:4_000]
+    colours = [T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8), T.RandomGrayscale(p=0.2)]
+    steps = [T.RandomResizedCrop(32, (0.2, 1.0)), T.RandomHorizontalFlip(), *colours, T.ToTensor()]
+    dataset.transform = TwoCrops(T.Compose(steps))
+    made: Dataset[Any] = dataset
+    return made
+
+
 class Textures(Dataset[Any]):
     """A memory map, as people read it."""
 

@@ -136,6 +136,42 @@ def own_mixed(scratch: Path) -> Dataset[Any]:
     return Mirrored(table(scratch), TRAIN)
 
 
+class Boxes(Table):
+    """Photos as they are, with boxes that are mirrored with them."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.rows[index]["path"]).convert("RGB")
+        boxes = torch.tensor([[10.0, 20.0, 200.0, 220.0], [30.0, 40.0, 90.0, 100.0]])
+        if random.random() < 0.5:
+            image = TF.hflip(image)
+            boxes[:, [0, 2]] = image.width - boxes[:, [2, 0]]
+        return TF.to_tensor(image), {"boxes": boxes, "labels": torch.tensor([1, 2]), "image_id": torch.tensor(index)}
+
+
+def zipped(samples: list[Any]) -> Any:
+    return tuple(zip(*samples, strict=True))
+
+
+def padded(samples: list[Any]) -> Any:
+    """Images in a batch as large as the largest."""
+    images = [image for image, _ in samples]
+    height, width = (max(image.shape[side] for image in images) for side in (1, 2))
+    batch = torch.zeros(len(images), 3, height, width)
+    for room, image in zip(batch, images, strict=True):
+        room[:, : image.shape[1], : image.shape[2]].copy_(image)
+    return batch, [target for _, target in samples]
+
+
+@own_case("the same, boxes: lists of images and targets", target=4, batch_size=8, collate_fn=zipped)
+def own_boxes(scratch: Path) -> Dataset[Any]:
+    return Boxes(table(scratch), TRAIN)
+
+
+@own_case("the same, boxes: images padded into a batch", target=4, batch_size=8, collate_fn=padded)
+def own_padded(scratch: Path) -> Dataset[Any]:
+    return Boxes(table(scratch), TRAIN)
+
+
 class ByOpenCV(Table):
     """The same, opened by OpenCV, for albumentations."""
 

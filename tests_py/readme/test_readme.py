@@ -356,6 +356,23 @@ def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
     yield TokenDataset(root.parent / "tokens.bin", block_size=8, eos=7)
 
 
+class TwoCrops(datasets.CIFAR10):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.fromarray(self.data[index])
+        return [self.transform(image), self.transform(image)], self.targets[index]
+
+
+class InMemory(data.Dataset[Any]):
+    def __init__(self, images: Any, transform: Any) -> None:
+        self.images, self.transform = images, transform
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.fromarray(self.images[index]))
+
+
 def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     grey, labels = np.zeros((4, 8, 8), np.uint8), [0, 1, 2, 3]
     tensor = torch.from_numpy(grey)
@@ -370,6 +387,8 @@ def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     for kind in datasets.SVHN, datasets.STL10:
         yield made(kind, data=np.zeros((4, 3, 8, 8), np.uint8), labels=np.array(labels))
     yield data.ConcatDataset([data.Subset(made(datasets.USPS, data=grey, targets=labels), [1])] * 2)
+    yield made(TwoCrops, data=np.zeros((4, 8, 8, 3), np.uint8), targets=labels)
+    yield InMemory(np.zeros((4, 8, 8, 3), np.uint8), v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
 
 
 Table = list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]]
@@ -430,7 +449,9 @@ DATASETS: Table = [
     (
         "images in memory",
         "`MNIST`, `FashionMNIST`, `KMNIST`, `EMNIST`, `QMNIST`, `USPS`, `SEMEION`, `CIFAR10`, `CIFAR100`, `SVHN`, "
-        "`STL10`, `FER2013`, `Subset` and `ConcatDataset` of them",
+        "`STL10`, `FER2013`, subclasses of them, and classes of yours that take an image of an array by "
+        "`Image.fromarray(self.images[index])` and transform it, once or twice (two crops; read from their bytecode); "
+        "`Subset` and `ConcatDataset` of them",
         pictures,
     ),
     (

@@ -18,6 +18,7 @@ from goloader import _told
 from goloader.doors.recipe import hooks, value
 from goloader.doors.recipe.escape import without_stand_ins
 from goloader.doors.recipe.fetch import finish
+from goloader.doors.recipe.hooks import pillow
 from goloader.doors.recipe.native import CoreNative
 from goloader.doors.recipe.session import Session
 from goloader.doors.recipe.switch import recording
@@ -30,6 +31,7 @@ from goloader.plan.datasets.own import OwnCode
 def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Images of a few pixels may take longer from the core; their batches are compared all the same."""
     monkeypatch.setattr(value, "_PIXELS_MIN", 0)
+    monkeypatch.setattr(pillow, "_BYTES_MIN", 0)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import by_arrays
 import by_collates
 import by_opencv
 import by_tensors
@@ -21,7 +22,7 @@ from goloader.doors.recipe import door, hooks
 from goloader.doors.same import difference
 from tests_py.pages import require_part
 
-CASES = datasets.CASES | by_collates.CASES | by_opencv.CASES | by_tensors.CASES
+CASES = datasets.CASES | by_arrays.CASES | by_collates.CASES | by_opencv.CASES | by_tensors.CASES
 
 
 @pytest.fixture(scope="module")

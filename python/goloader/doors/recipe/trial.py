@@ -34,7 +34,7 @@ __all__ = ["SAMPLES", "begin"]
 # Samples of a trial.
 SAMPLES = 8
 # Recording has to take less than this share of the CPU time of eager code to go on, and not much longer by the clock.
-_SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if sandbox.WAITS else (1.0, 3.0)
+_SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if sandbox.WAITS else (0.9, 3.0)
 # Reasons that are told.
 _REASONS_MAX = 20
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageEnhance, ImageFile, ImageOps
 
 from .... import _steps
@@ -22,6 +23,9 @@ from .swap import Hook
 __all__ = ["from_array", "hooks", "record_border"]
 
 _ORIENTATION = 0x0112
+
+# Of an array: what is done to a smaller image takes Pillow no longer than it takes to record it.
+_BYTES_MIN = 1 << 14
 
 # What stand-ins do instead of images. All others an image does itself, real by then.
 _METHODS = tuple(
@@ -73,10 +77,13 @@ def _convert(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, mode, matrix, dither, palette, colors)
         with switch.off():
             image = original(self, mode, matrix, dither, palette, colors)
-        plain = type(image) is Image.Image and image.mode == mode and all(image.size) and not _too_large(image.size)
-        return decoded(image, session) if plain else image
+        return decoded(image, session) if image.mode == mode and _is_plain(image) else image
 
     return convert
+
+
+def _is_plain(image: Any) -> bool:
+    return type(image) is Image.Image and all(image.size) and not _too_large(image.size)
 
 
 def from_array(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,7 +97,13 @@ def from_array(original: Callable[..., Any]) -> Callable[..., Any]:
             if session is not None and made is not None and made.mode == "RGB":
                 return stand_in(made.then(original, (mode,), (), made.size, "RGB"), session)
             obj = array_becomes_real(obj, "Image.fromarray")
-        return original(obj, mode)
+        session = switch.current()
+        if session is None or type(obj) is not np.ndarray or obj.size < _BYTES_MIN:
+            return original(obj, mode)
+        with switch.off():
+            image = original(obj, mode)
+        # One of another mode may share the array's memory.
+        return decoded(image, session) if image.mode == "RGB" and _is_plain(image) else image
 
     return fromarray
 
