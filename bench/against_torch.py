@@ -35,7 +35,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import goloader
-from bench import against_table, annotated, augmented, formats, harness, own_classes  # noqa: F401  # their cases
+from bench import against_table, annotated, augmented, formats, harness, own_arrays, own_classes  # noqa: F401  # cases
 from bench.against_table import LOWERED, OURS, torch_with
 from bench.cases import CASES, Case
 from bench.peers import ROOT

@@ -168,7 +168,12 @@ class Arithmetic:
         for value in (left, right):
             if value.constant and kind_of(value.sample) == "number" and _is_integer(common):
                 _check_fits(value.sample, common)
+            if type(value.sample) is int and _is_float(common) and not (value.small or _is_small(value)):
+                raise UnreadableError("works with floats and an integer that a double may not be equal to")
         operands = self.items(left, common), self.items(right, common)
+        if name == "/" and kind_of(left.sample) == "number":  # torch.Tensor.__rdiv__ multiplies by the reciprocal
+            one = self.writer.constant(np.ones((), common))
+            operands, name = (self.writer.step("div", (one, operands[1]), common), operands[0]), "*"
         return self.value(sample, lambda: self.writer.step(OPERATORS[name], operands, result))
 
     def _of_numpy(self, name: str, left: Value, right: Value, sample: Any) -> Value:
@@ -234,7 +239,8 @@ class Arithmetic:
         checked = op in ("neg", "abs") and _is_integer(dtype) and kind in ("scalar", "number")
         if checked and dtype.startswith("uint"):
             raise UnreadableError(f"changes the sign of {dtype}")
-        watch = kind != "tensor" and _is_float(dtype)
+        # What is no number comes out of torch's square root with either sign.
+        watch = (kind != "tensor" or op == "sqrt") and _is_float(dtype)
         return self.value(
             sample, lambda: self.writer.step(op + "_checked" if checked else op, (operand,), dtype, watch=watch)
         )

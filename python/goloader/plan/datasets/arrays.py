@@ -17,7 +17,7 @@ from ..rows import DIMENSIONS_MAX, Array
 from .tensors import NAMES, Tensor
 from .tree import Column, Indices, Node, check_class
 
-__all__ = ["Rows", "scattered"]
+__all__ = ["Rows", "castable", "scattered"]
 
 _INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -64,7 +64,7 @@ class _Piece:
         name, stored = _name(field.dtype), _name(field.stored)
         if field.dtype == field.stored:
             cast = ""
-        elif _castable(name, stored):
+        elif castable(name, stored):
             cast = stored
         else:
             raise RefusalError(
@@ -161,7 +161,7 @@ def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _castable(to: str, stored: str) -> bool:
+def castable(to: str, stored: str) -> bool:
     """castOf in core/source/array/cast.go."""
     if stored in (*_INTEGERS, "bool"):
         return to in (*_INTEGERS, *_FLOATS)

@@ -35,6 +35,7 @@ from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
 from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_of
+from .cuts import Cut
 from .gather import _Numbers, _NumpyArray, _why_not_array, _why_not_numbers, _why_not_numpy
 from .integers import INDEX, Domain, Integers
 from .own import OwnCode
@@ -56,6 +57,7 @@ class Computed(Node):
     """
 
     note = "its __getitem__ was compiled from its bytecode"
+    open_ended = True
 
     def __init__(self, own: OwnCode) -> None:
         self.dataset = own.dataset
@@ -75,10 +77,11 @@ class Computed(Node):
         except UnreadableError as error:
             raise own.unread(error) from None
         self.negatives = self._domain.plain and missing is None and not self._gives_index
+        self.gives_index = self._gives_index
         index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
         usable = None if missing is None else ~missing
         pieces = [_Piece(leaf, self.length, usable) for leaf in self._leaves]
-        _cut(pieces, self._leaves)
+        _cut(pieces, self._leaves, usable)
         self.columns = tuple(Column((piece,), piece.spec, index) for piece in pieces)
 
     def _structure(self, given: Expression) -> Structure:
@@ -240,11 +243,15 @@ class _Base:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Input:
-    """Rows: which of a view of a base, by the index. base is None for the integers themselves."""
+    """Rows: which of a view of a base, by the index. base is None for the integers themselves.
+
+    window  so many items of the base make a row; 0 if rows are anything else
+    """
 
     base: _Base | None
     view: Any
     rows: Integers
+    window: int = 0
 
     def array(self, length: int, usable: Any) -> Array:
         """The same, one for each index from 0."""
@@ -421,23 +428,21 @@ class _Leaf:
             if kind_of(left.sample) in ("tensor", "array"):
                 raise UnreadableError("changes a value in place")
             operator = operator[:-1]
-        numbers = [
+        one, other = (
             each.integers or (Integers(0, each.sample) if each.constant and type(each.sample) is int else None)
             for each in (left, right)
-        ]
-        if (
-            None not in numbers
-            and not (left.constant and right.constant)
-            and type(left.sample) is type(right.sample) is int
-        ):
-            one, other = numbers
-            assert one is not None and other is not None
+        )
+        kinds, joined = {type(left.sample), type(right.sample)}, None
+        if not (one is None or other is None or (left.constant and right.constant)) and kinds <= {int, np.int64}:
             joined = one.joined(operator, other)
-            if joined is not None:
-                return self._number(joined)
+        if joined is not None and kinds == {int}:
+            return self._number(joined)
         if operator not in OPERATORS:
             raise UnreadableError(f"works with {operator}")
-        return self._arithmetic.binary(operator, left, right)
+        made = self._arithmetic.binary(operator, left, right)
+        if not made.constant:
+            made.integers = joined
+        return made
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
         value = self._value(owner)
@@ -543,7 +548,7 @@ class _Leaf:
         if any(each is None or each is ... for each in before) or axis >= base.array.ndim:
             raise UnreadableError("takes items in a way that is not known")
         rest = [self._key(each) for each in keys[axis + 1 :]]
-        array, key = base.array, keys[axis]
+        array, key, window = base.array, keys[axis], 0
         if isinstance(key, Display):
             start, stop, *step = map(self._end, key.items)
             if stop is None or step not in ([], [None]):
@@ -554,6 +559,7 @@ class _Leaf:
                 raise UnreadableError("takes windows that differ in length, or are too long")
             view, rows = _windows(array, axis, length), start
             self._node.not_plain()
+            window = length if axis == 0 and not rest else 0
             around = (*before, slice(None), *rest)
         else:
             rows = self._integers(self._value(key))
@@ -566,11 +572,11 @@ class _Leaf:
             view = view[(slice(None), *around)]
         if view.ndim > DIMENSIONS_MAX:
             raise UnreadableError("takes items of too many dimensions")
-        if (view.ndim == 1 and kind_of(sample) != "tensor") or view.ndim == 1:
+        if view.ndim == 1:
             integers = self._looked_up(base, rows, sample, around)
 
         def make() -> Items:
-            self.inputs.append(_Input(base, view, rows))
+            self.inputs.append(_Input(base, view, rows, window))
             name = NAMES.get(view.dtype) if isinstance(view, torch.Tensor) else view.dtype.name
             return self.writer.input(str(name), tuple(view.shape[1:]))
 
@@ -633,6 +639,7 @@ class _Piece:
     program: Program | None
     array: Array
     inputs: tuple[Array, ...] = ()
+    cut: Cut | None = None
     spec: tuple[Any, ...]
 
     def __init__(self, leaf: _Leaf, length: int, usable: Any) -> None:
@@ -657,5 +664,27 @@ class _Piece:
         return self._length
 
 
-def _cut(pieces: list[_Piece], leaves: list[_Leaf]) -> None:
-    """Windows that overlap are read once."""
+def _cut(pieces: list[_Piece], leaves: list[_Leaf], usable: Any) -> None:
+    """Windows of a file that overlap are read once."""
+    groups: dict[Any, list[tuple[_Piece, _Input]]] = {}
+    for piece, leaf in zip(pieces, leaves, strict=True):
+        given = leaf.inputs[0] if piece.program is None else None
+        if given is not None and given.window and given.base is not None and piece.array.path is not None:
+            key = id(given.base), given.rows.scale, given.rows.table, piece.array.stored, piece.spec[0]
+            groups.setdefault(key, []).append((piece, given))
+    for group in groups.values():
+        first = min(given.rows.shift for _, given in group)
+        length = max(given.rows.shift + given.window for _, given in group) - first
+        if len(group) == 1 or 2 * length > 3 * max(given.window for _, given in group):
+            continue
+        piece, given = group[0]
+        assert given.base is not None
+        view = _windows(given.base.array, 0, length)
+        rows = dataclasses.replace(given.rows, shift=first)
+        whole = dataclasses.replace(
+            dataclasses.replace(given, view=view, rows=rows).array(len(piece), usable), stored=piece.array.stored
+        )
+        for each, own in group:
+            skip = own.rows.shift - first
+            each.array, each.cut = whole, Cut(whole, skip=skip, drop=length - own.window - skip)
+            each.spec = (each.spec[0], whole.shape[1:], *each.spec[2:], skip, own.window)

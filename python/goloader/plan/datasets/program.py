@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..bytecode import UnreadableError
 from ..rows import DIMENSIONS_MAX, Program
+from .arrays import castable
 
 __all__ = ["DTYPES", "Items", "Writer"]
 
@@ -111,12 +112,14 @@ class Writer:
 
     def plain(self, items: Items) -> str:
         """How an input is handed out as it is: "row", or "cast" to another type. "" for more than that."""
-        if len(self.inputs) != 1 or not items.is_whole:
+        if len(self.inputs) != 1 or not items.is_whole or items.shape != self.inputs[0][1]:
             return ""
         if items.room == _INPUT:
             return "row"
-        is_cast = len(self._steps) == 1 and self._steps[0].op == "cast" and not self._steps[0].watch
-        return "cast" if is_cast and self._steps[0].operands[0].is_whole and self._steps[0].into == items else ""
+        if len(self._steps) != 1 or self._steps[0].op != "cast" or self._steps[0].watch or self._steps[0].into != items:
+            return ""
+        (given,) = self._steps[0].operands
+        return "cast" if given.is_whole and castable(items.dtype, given.dtype) else ""
 
     def finished(self, items: Items) -> Program:
         """The program that makes a row of these items."""

@@ -54,11 +54,13 @@ class Node:
     note       what explain() says of it, if anything
     negatives  an index below 0 means a sample, counted from the end; else it is an error of the dataset's
     gives_index  a sample tells which index it was asked for by
+    open_ended   an index beyond its length may be a sample, which only the dataset makes
     """
 
     note = ""
     negatives = True
     gives_index = False
+    open_ended = False
 
     dataset: Any
     length: int
@@ -140,7 +142,12 @@ class _Concat(Node):
         _check_plain(dataset, ("datasets", "cumulative_sizes"))
         self.dataset = dataset
         self.inner = [node(each, leaves) for each in dataset.datasets]
-        self.sizes = list(itertools.accumulate(node.length for node in self.inner))
+        wanted = np.diff([0, *dataset.cumulative_sizes]).tolist()
+        self.lengths = [
+            size if each.open_ended and 0 <= size <= each.length else each.length
+            for each, size in zip(self.inner, [*wanted, *(-1 for _ in self.inner)], strict=False)
+        ]
+        self.sizes = list(itertools.accumulate(self.lengths))
         self.length = self.sizes[-1] if self.sizes else 0
         if not self._fits(dataset):
             raise RefusalError(
@@ -159,7 +166,7 @@ class _Concat(Node):
                 )
         self.structure = first.structure
         self.columns = tuple(
-            _joined([(each.columns[number], each.length) for each in self.inner])
+            _joined([(each.columns[number], length) for each, length in zip(self.inner, self.lengths, strict=True)])
             for number in range(len(first.columns))
         )
 
@@ -198,7 +205,7 @@ def _joined(columns: Sequence[tuple[Column, int]]) -> Column:
             moved.append(starts[id(piece)] - begin)
             begin += len(piece)
             own.append(begin)
-        rows = np.arange(length, dtype=np.int64) if column.index is None else column.index
+        rows = np.arange(length, dtype=np.int64) if column.index is None else column.index[:length]
         if any(moved):
             piece_of = np.searchsorted(np.array(own[1:], np.int64), rows, side="right")
             inside = rows != NOWHERE

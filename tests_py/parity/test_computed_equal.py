@@ -1,0 +1,160 @@
+"""Classes of one's own that make samples of arrays, compiled: batches, errors and warnings are torch's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_gathers_equal import Called, Fixed, Inner, Itself, Pair, Several, Shifted
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset
+from twins import Program, check, loader_of
+
+import goloader
+
+WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
+
+
+class Over(Dataset[Any]):
+    """Takes its attributes as arguments."""
+
+    length: int
+
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class Windows(Over):
+    data: Any
+    n: int
+
+    def __getitem__(self, i: int) -> Any:
+        x = torch.from_numpy(self.data[i : i + self.n].astype(np.int64))
+        y = torch.from_numpy(self.data[i + 1 : i + 1 + self.n].astype(np.int64))
+        return dict(x=x, y=y)  # noqa: C408 - as people write it
+
+
+class Normalised(Over):
+    x: Any
+    mean: Any
+    scale: Any
+
+    def __getitem__(self, i: int) -> Any:
+        return (self.x[i] - self.mean) / self.scale, i
+
+
+class Looked(Over):
+    x: Any
+    order: Any
+
+    def __getitem__(self, i: int) -> Any:
+        return self.x[self.order[i]] * 2, torch.tensor(self.order[i])
+
+
+class Hot(Over):
+    y: Any
+
+    def __getitem__(self, i: int) -> Any:
+        return torch.nn.functional.one_hot(self.y[i], num_classes=4)
+
+
+class Whole(Over):
+    x: Any
+
+    def __getitem__(self, i: int) -> Any:
+        return self.x[i].astype(np.uint8)
+
+
+def windows(length: int = 90, mapped: Any = None) -> Windows:
+    data = np.arange(100, dtype=np.uint16) * 600
+    if mapped is not None:
+        data.tofile(mapped)
+        data = np.memmap(mapped, np.uint16, "r")
+    return Windows(data=data, n=9, length=length)
+
+
+@WORKERS
+def test_windows_are_torchs_in_memory_and_in_files(num_workers: int, tmp_path: Any) -> None:
+    for dataset in windows(), windows(mapped=tmp_path / "tokens.bin"):
+        check(Program(loader_of(dataset, batch_size=7, shuffle=True, num_workers=num_workers)))
+        check(Program(loader_of(Subset(dataset, [3, 0, 88]), batch_size=2, num_workers=num_workers)))
+
+
+@WORKERS
+def test_windows_that_run_off_the_end_are_the_classs_own_matter(num_workers: int) -> None:
+    if num_workers == 0:  # a worker of torch's stacks into shared memory, and says so where that fails
+        check(Program(loader_of(windows(100), batch_size=8, num_workers=num_workers)))
+    check(Program(loader_of(windows(100), batch_size=1, num_workers=num_workers)))
+    check(Program(loader_of(Subset(windows(), [-1, 5, -95]), batch_size=1, num_workers=num_workers)))
+
+
+def test_several_datasets_of_windows_are_joined() -> None:
+    check(Program(loader_of(ConcatDataset([windows(), windows()]), batch_size=7, shuffle=True)))
+
+
+@WORKERS
+def test_what_was_folded_in_is_looked_at(num_workers: int) -> None:
+    for mean, scale in ((np.ones(3), np.full(3, 2.0)), (1.0, 2.0), (np.ones(3, np.float32), 3)):
+        dataset = Normalised(x=np.arange(60.0).reshape(20, 3), mean=mean, scale=scale, length=20)
+
+        def change(epoch: int, loader: Any) -> None:
+            given = loader.dataset
+            given.x[:] = np.arange(60.0).reshape(20, 3) + epoch
+            if isinstance(given.mean, np.ndarray):
+                given.mean[0] = 5 + epoch
+            else:
+                given.mean = 1.0 + epoch
+
+        check(Program(loader_of(dataset, batch_size=6, shuffle=True, num_workers=num_workers), epochs=3, before=change))
+
+
+def test_what_is_changed_in_an_epoch_is_seen_without_workers() -> None:
+    made = []
+    for kind in (goloader.DataLoader, DataLoader):
+        dataset = Looked(x=np.arange(30.0).reshape(10, 3), order=np.arange(10), length=10)
+        batches = []
+        for number, batch in enumerate(kind(dataset, batch_size=2)):
+            batches.append([part.tolist() for part in batch])
+            dataset.order[5:] = dataset.order[5:][::-1].copy() if number == 1 else dataset.order[5:]
+        made.append(batches)
+    assert made[0] == made[1]
+
+
+@WORKERS
+def test_numbers_that_libraries_refuse_are_theirs_to_refuse(num_workers: int) -> None:
+    classes = torch.tensor([0, 3, 1, 2, 4, 0, 1])
+    check(Program(loader_of(Hot(y=classes, length=7), batch_size=2, num_workers=num_workers)))
+    check(Program(loader_of(Looked(x=np.ones((4, 2)), order=[0, 3, 4, -1], length=4), num_workers=num_workers)))
+
+
+def test_warnings_are_numpys() -> None:
+    items = np.array([[1.0, 2.0], [3.0, 1e300], [np.inf, 1.0], [4.0, 5.0]])
+    for dataset in (
+        Whole(x=items, length=4),
+        Normalised(x=items, mean=np.array([np.inf, 1.0]), scale=np.ones(2), length=4),
+        Normalised(x=items, mean=np.ones(2), scale=np.full(2, 1e-300), length=4),
+    ):
+        told = []
+        for kind in (goloader.DataLoader, DataLoader):
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                loader = kind(dataset, batch_size=2)
+                assert kind is DataLoader or loader.explain().native
+                batches = list(loader)
+            told.append((str(batches), [(each.category, str(each.message)) for each in warned]))
+        assert told[0] == told[1]
+        assert told[0][1], "the law is about warnings"
+
+
+@WORKERS
+def test_small_classes(num_workers: int) -> None:
+    for kind in Called, Fixed, Inner, Itself, Several, Shifted:
+        check(Program(loader_of(kind(), batch_size=5, num_workers=num_workers), epochs=1))
+    ragged = Pair()
+    ragged.y = ragged.y[:-1]
+    check(Program(loader_of(ragged, batch_size=5, num_workers=num_workers), epochs=1))

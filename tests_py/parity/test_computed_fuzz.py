@@ -1,0 +1,221 @@
+"""Random expressions over arrays, tensors, lists and the index, in classes of one's own: our batches are torch's.
+
+A grammar makes the source of a `__getitem__`. What fails, and what is not compiled, is left out field by field; of the
+rest whole classes are made, and both kinds of loader go over them: bits, dtypes, shapes, containers and warnings.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, Dataset
+
+import goloader
+from goloader import plan
+
+SEED = int(os.environ.get("GOLOADER_FUZZ_SEED", "20261123"))
+ROWS = 37
+NUMPY = ("bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "float32", "float64")
+TORCH = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+
+
+CONSTANTS = ("2", "3", "-1", "0.5", "255.0", "255", "self.n", "self.half", "self.mean", "self.std", "self.tmean")
+NUMBERS = (
+    "i", "i * 2 + 1", "self.ints[i]", "self.floats[i]", "int(self.n_int64_s[i])", "float(self.n_float32_s[i])",
+    "self.t_int64_s[i].item()", "-i", "self.ints[i] * 3 - i", "self.floats[i] / 3", "i / 7", "abs(self.ints[i])",
+    "len(self.n_uint8_m[i])", "self.ints[i] // 4", "self.ints[i] % 5", "int(self.floats[i])",
+)  # fmt: skip
+TENSORS = (
+    "torch.tensor({})", "torch.from_numpy({})", "torch.as_tensor({})", "torch.tensor({}, dtype=torch.float32)",
+)  # fmt: skip
+VIEWS = (
+    "({})[None]", "({})[1:]", "({})[..., ::2]", "({}).reshape(-1)", "({}).flatten()", "({}).T", "({})[:, 1]",
+    "({})[-1]", "({}).unsqueeze(0)", "({}).transpose(1, 0)", "({}).transpose(0, 1)", "({}).permute(1, 0)",
+    "({}).view(-1)", "({}).squeeze()", "np.expand_dims({}, 0)",
+)  # fmt: skip
+UNARY = (
+    "abs({})", "-({})", "np.sqrt({})", "torch.sqrt({})", "np.clip({}, 0, 1)", "({}).clamp(-1, 1)", "~({})",
+    "({}).clip(0, 5)", "torch.clamp({}, min=0)", "np.abs({})",
+)  # fmt: skip
+JOINS = (
+    "torch.stack([{}, {}])", "np.stack([{}, {}])", "np.concatenate([{}, {}])", "torch.cat([{}, {}])",
+    "torch.tensor([{}, {}])", "np.array([{}, {}])",
+)  # fmt: skip
+
+
+class Data(Dataset[Any]):
+    """Arrays of every type, with zeros, limits, infinities and what is no number among their items."""
+
+    def __init__(self) -> None:
+        noise = np.random.default_rng(SEED)
+        for name in NUMPY:
+            info: Any = np.iinfo(name) if "int" in name else None
+            for shape, of in (((ROWS,), "s"), ((ROWS, 4), "v"), ((ROWS, 3, 4), "m")):
+                items: Any
+                if name == "bool":
+                    items = noise.random(shape) < 0.5
+                elif info is not None:
+                    items = noise.integers(max(info.min, -9), 10, shape).astype(name)
+                    items.reshape(-1)[noise.integers(0, items.size, 2)] = info.max, info.min
+                else:
+                    items = noise.normal(size=shape).astype(name)
+                    items.reshape(-1)[noise.integers(0, items.size, 4)] = 0.0, -0.0, 300.7, -1.5
+                    if of == "m":
+                        items.reshape(-1)[noise.integers(0, items.size, 3)] = np.nan, np.inf, -np.inf
+                setattr(self, f"n_{name}_{of}", items)
+                if name in TORCH:
+                    setattr(self, f"t_{name}_{of}", torch.from_numpy(items.copy()))
+        self.ints, self.floats = [3 * i - 40 for i in range(ROWS)], [i / 7 for i in range(ROWS)]
+        self.order = noise.permutation(ROWS)
+        self.mean, self.std = noise.normal(size=4).astype(np.float32), np.abs(noise.normal(size=4)) + 0.5
+        self.tmean, self.n, self.half = torch.from_numpy(self.mean.copy()), 5, 0.5
+
+    def __len__(self) -> int:
+        return ROWS - 8
+
+
+class Grammar:
+    """Sources of expressions."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+
+    def integer(self) -> str:
+        return self.r.choice(
+            ["i", "i", "i", "i + 1", "i + self.n", "2 * i // 3", "self.order[i]", "self.order[i] // 2"]
+        )
+
+    def array(self) -> str:
+        kind = self.r.choice("nt")
+        name = self.r.choice(NUMPY if kind == "n" else TORCH)
+        return f"self.{kind}_{name}_{self.r.choice('vvm')}"
+
+    def row(self) -> str:
+        if self.r.random() < 0.25:
+            start = self.r.choice(["i", "i + 1", "self.order[i] // 2"])
+            return f"{self.array()}[{start}:{start} + {self.r.choice(['3', 'self.n'])}]"
+        return f"{self.array()}[{self.integer()}]"
+
+    def number(self) -> str:
+        return self.r.choice(NUMBERS)
+
+    def scalar(self) -> str:
+        kind = self.r.choice("nt")
+        return f"self.{kind}_{self.r.choice(NUMPY if kind == 'n' else TORCH)}_s[{self.integer()}]"
+
+    def constant(self) -> str:
+        return self.r.choice(CONSTANTS)
+
+    def value(self, depth: int) -> str:
+        if depth == 0:
+            return self.r.choice([self.row, self.row, self.row, self.scalar, self.number])()
+        inner = self.value(depth - 1)
+        match self.r.randrange(11):
+            case 0 | 1 | 2:
+                other = self.r.choice([self.constant(), self.constant(), self.value(depth - 1), self.scalar()])
+                pair = (inner, other) if self.r.random() < 0.7 else (other, inner)
+                return f"({pair[0]} {self.r.choice(['+', '-', '*', '/', '//', '%', '<', '>=', '=='])} {pair[1]})"
+            case 3:
+                return self.r.choice(["({}).astype(np.{})", "np.asarray({}, dtype=np.{})"]).format(
+                    inner, self.r.choice(["float32", "float64", "int64", "uint8", "int32"])
+                )
+            case 4:
+                return self.r.choice(["({}).{}()", "({}).to(torch.{}32)"]).format(
+                    inner, self.r.choice(["float", "long", "double", "int"])
+                )
+            case 5:
+                return self.r.choice(TENSORS).format(inner)
+            case 6:
+                return self.r.choice(VIEWS).format(inner)
+            case 7:
+                return self.r.choice(UNARY).format(inner)
+            case 8:
+                return self.r.choice(["np.where({} > 0, {}, 0)", "torch.where({} > 0, {}, 0.5)"]).format(inner, inner)
+            case 9:
+                other = self.value(depth - 1)
+                form = self.r.choice(JOINS)
+                return form.format(inner, other)
+            case _:
+                return f"F.one_hot({inner}, num_classes=10)"
+
+
+def dataset_of(data: Data, sources: list[str]) -> Any:
+    names: dict[str, Any] = {"np": np, "torch": torch, "F": F, "Data": Data, "__name__": __name__}
+    body = f"class Made(Data):\n    def __getitem__(self, i):\n        return ({', '.join(sources)},)\n"
+    exec(compile(body, "made.py", "exec"), names)
+    made = names["Made"].__new__(names["Made"])
+    made.__dict__.update(vars(data))
+    return made
+
+
+def is_compiled(data: Data, source: str) -> bool:
+    return isinstance(plan.make(goloader.DataLoader(dataset_of(data, [source]), batch_size=4)), plan.Plan)
+
+
+def works(data: Data, source: str) -> bool:
+    """True if torch's loader makes batches of it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(list(DataLoader(dataset_of(data, [source]), batch_size=4)))
+    except Exception:
+        return False
+
+
+def shown(batch: Any) -> Any:
+    if isinstance(batch, torch.Tensor):
+        return (
+            str(batch.dtype),
+            tuple(batch.shape),
+            batch.stride(),
+            batch.contiguous().view(-1).view(torch.uint8).tolist(),
+        )
+    return type(batch).__name__, [shown(each) for each in batch]
+
+
+def epochs(kind: Any, dataset: Any, workers: int) -> tuple[list[Any], set[str]]:
+    torch.manual_seed(1)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        loader = kind(dataset, batch_size=5, shuffle=True, num_workers=workers)
+        made = [shown(batch) for _ in range(2) for batch in loader]
+    return made, {str(each.message) for each in warned if each.category is RuntimeWarning}
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return Data()
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_random_expressions_make_torchs_batches(part: int, data: Data) -> None:
+    grammar = Grammar(SEED + part)
+    print(f"GOLOADER_FUZZ_SEED={SEED}")
+    tried = working = 0
+    compiled: list[str] = []
+    while len(compiled) < 48:
+        source = grammar.value(grammar.r.choice([0, 1, 1, 2, 2, 3]))
+        tried += 1
+        if works(data, source):
+            working += 1
+            if is_compiled(data, source):
+                compiled.append(source)
+    assert len(compiled) > working / 3, "most of what works is compiled"
+    for at in range(0, len(compiled), 12):
+        sources = compiled[at : at + 12]
+        dataset = dataset_of(data, sources)
+        ours, theirs = (epochs(kind, dataset, 0) for kind in (goloader.DataLoader, DataLoader))
+        if ours != theirs:
+            for source in sources:
+                one = dataset_of(data, [source])
+                assert epochs(goloader.DataLoader, one, 0) == epochs(DataLoader, one, 0), source
+        assert ours == theirs, sources
+    dataset = dataset_of(data, compiled[:12])
+    assert epochs(goloader.DataLoader, dataset, 2)[0] == epochs(DataLoader, dataset, 2)[0], compiled[:12]
