@@ -16,6 +16,7 @@ How to read: table.py says it above its table. The batch sizes and workers are t
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,13 +27,29 @@ from bench.programs import table, turns
 
 
 def measure(name: str, count: int, rounds: int) -> dict[str, Any]:
-    """One program: what both loaders gave, and how long that took."""
+    """One program: what both loaders gave, and how long that took. Raises Failed."""
+    turns.apart(lambda: {"made": str(made(name, count))})
+    return turns.apart(lambda: measured(name, count, rounds))
+
+
+def made(name: str, count: int) -> Path:
+    """A program's set, made if it is not there."""
+    from bench.programs import data  # imports more than programs do
+
+    return data.ensure(importlib.import_module(f"bench.programs.scripts.{name}").DATA, count)
+
+
+def measured(name: str, count: int, rounds: int) -> dict[str, Any]:
+    """In the process that all turns of a program are forked from."""
+    turns.import_libraries(name)
     theirs, ours = (turns.turn(name, loader, count, digests=True) for loader in turns.LOADERS)
     seconds: dict[str, list[list[float]]] = {loader: [] for loader in turns.LOADERS}
+    cpu_s: dict[str, list[float]] = {loader: [] for loader in turns.LOADERS}
     for number in range(rounds):
         for loader in turns.LOADERS[:: 1 if number % 2 == 0 else -1]:
             timed = turns.turn(name, loader, count)
             seconds[loader].append(timed["epochs"])
+            cpu_s[loader].append(timed["cpu_s"])
             if loader == "goloader":  # the digests' pauses are not in this one
                 ours["explained"] = timed["explained"]
     return {
@@ -41,6 +58,7 @@ def measure(name: str, count: int, rounds: int) -> dict[str, Any]:
         "batches": ours["batches"],
         "workers": ours["workers"],
         "seconds": seconds,
+        "cpu_s": cpu_s,
         "explained": ours["explained"],
     }
 
@@ -73,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         try:
             results[name] = about | measure(name, arguments.samples, arguments.rounds)
         except turns.Failed as error:
-            harness.say(str(error))
+            harness.say(f"{name}: {error}")
             failed.append(name)
             continue
         keep(arguments.output, name, results[name])

@@ -25,9 +25,7 @@ from scipy.io import wavfile
 from torchvision import datasets
 
 from bench import photos
-
-# Goes into the folder's name: raise it when a change of the code below changes the files.
-RECIPE = 1
+from bench.programs import place
 
 Fill: TypeAlias = Callable[[Path, int], None]
 
@@ -43,12 +41,11 @@ def kind(fill: Fill) -> Fill:
 
 
 def ensure(name: str, count: int) -> Path:
-    base = photos.DATA / f"programs-{RECIPE}-{count}"
-    return photos.made_whole(base / name, lambda draft: KINDS[name](draft, count))
+    return photos.made_whole(place.of(name, count), lambda draft: KINDS[name](draft, count))
 
 
 def generator(number: int) -> np.random.Generator:
-    return np.random.default_rng((RECIPE, number))
+    return np.random.default_rng((place.RECIPE, number))
 
 
 def picture(number: int, size: tuple[int, int]) -> Image.Image:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import ast
 import statistics
-from pathlib import Path
 from typing import Any
 
 from bench.programs import turns
 
-HEAD = ("program", "", "workers", "torch s", "goloader s", "ratio", "1st epoch", "2nd", "3rd", "where", "reasons")
+SECONDS = ("torch s", "goloader s", "ratio", "1st epoch", "2nd", "3rd", "CPU")
+HEAD = ("program", "", "workers", *SECONDS, "where", "reasons")
 # What is wanted: the median, how many are wholly Go's, and of each program in its first epoch and in later ones.
 MEDIAN, NATIVE, FIRST, LATER = 4.0, 2 / 3, 0.9, 0.97
 
 
 def title(name: str) -> str:
     """The first line of a program's docstring."""
-    text = (Path(turns.__file__).parent / "scripts" / f"{name}.py").read_text()
-    return (ast.get_docstring(ast.parse(text)) or name).splitlines()[0]
+    return (ast.get_docstring(turns.source(name)) or name).splitlines()[0]
 
 
 def total(figures: dict[str, Any], loader: str) -> float:
@@ -29,6 +28,12 @@ def ratio(figures: dict[str, Any], epoch: int | None = None) -> float:
     chosen = slice(None) if epoch is None else slice(epoch, epoch + 1)
     pairs = zip(figures["seconds"]["torch"], figures["seconds"]["goloader"], strict=True)
     return float(statistics.median(sum(theirs[chosen]) / sum(ours[chosen]) for theirs, ours in pairs))
+
+
+def cpu_ratio(figures: dict[str, Any]) -> float:
+    """The same of the seconds of CPU in all epochs, which tell more where others use the machine."""
+    pairs = zip(figures["cpu_s"]["torch"], figures["cpu_s"]["goloader"], strict=True)
+    return float(statistics.median(theirs / ours for theirs, ours in pairs))
 
 
 def where(figures: dict[str, Any]) -> str:
@@ -49,6 +54,7 @@ def cells(name: str, figures: dict[str, Any]) -> list[str]:
         str(figures["workers"]),
         *(f"{total(figures, loader):.2f}" for loader in turns.LOADERS),
         *(f"{value:.2f}x" for value in ratios),
+        f"{cpu_ratio(figures):.2f}x",
         where(figures),
         " ".join(figures["explained"]["codes"]),
     ]
@@ -63,7 +69,7 @@ def text(results: dict[str, Any]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         "  ".join(
-            cell.rjust(width) if 0 < column < 8 else cell.ljust(width)
+            cell.rjust(width) if 0 < column < 9 else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
@@ -74,7 +80,7 @@ def text(results: dict[str, Any]) -> str:
 def markdown(results: dict[str, Any]) -> str:
     head, *rows = ("| " + " | ".join(row) + " |" for row in all_rows(results))
     notes = [f"- {note}" for note in summary(results)]
-    return "\n".join([*notes, "", head, "|---|---|" + "--:|" * 7 + "---|---|", *rows]) + "\n"
+    return "\n".join([*notes, "", head, "|---|---|" + "--:|" * 8 + "---|---|", *rows]) + "\n"
 
 
 def all_rows(results: dict[str, Any]) -> list[list[str]]:

@@ -1,37 +1,32 @@
 """One turn: a program in a process of its own, with the loaders of one of the two libraries.
 
-The process is a fork of this one, which has imported every library that a program uses but goloader, so that a turn
+The process is a fork of one that has imported the libraries of this program, and nothing of goloader's, so that a turn
 costs what loading costs and no seconds of imports.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import gc
 import hashlib
 import importlib
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import time
 import traceback
 import types
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import albumentations  # noqa: F401 # as the others below: for the programs
-import cv2  # noqa: F401
 import numpy as np
-import pandas  # noqa: F401
-import skimage.transform  # noqa: F401
-import timm.data  # noqa: F401
 import torch
-import torchvision  # noqa: F401
-from torchvision.transforms import v2  # noqa: F401
-
-from bench.programs import data
 
 LOADERS = ("torch", "goloader")
 EPOCHS = 3
@@ -39,65 +34,87 @@ EPOCHS = 3
 # What hangs is ended.
 _SECONDS_MAX = 600
 
+_SCRIPTS = Path(__file__).parent / "scripts"
+
 
 class Failed(RuntimeError):
-    """A turn that ended otherwise than by its end; its text is what the process said last."""
+    """A process that ended otherwise than by its end; its text is what it said last."""
+
+
+def names() -> list[str]:
+    """All programs."""
+    return sorted(path.stem for path in _SCRIPTS.glob("[!_]*.py"))
+
+
+def source(name: str) -> ast.Module:
+    return ast.parse((_SCRIPTS / f"{name}.py").read_text())
+
+
+def import_libraries(name: str) -> None:
+    """Imports what a program imports."""
+    for node in ast.walk(source(name)):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                importlib.import_module(each.name)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            importlib.import_module(node.module)
+
+
+def apart(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `work` gives in a fork of this process. Raises Failed."""
+    readable, writable = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if not child:
+        try:
+            with contextlib.redirect_stdout(sys.stderr):  # programs print
+                found = work()
+        except BaseException:
+            found = {"error": traceback.format_exc()}
+        with open(writable, "wb") as pipe:
+            pipe.write(json.dumps(found).encode())
+        sys.stderr.flush()
+        os._exit(0)
+    os.close(writable)
+    with open(readable, "rb") as pipe:
+        said = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    found = json.loads(said) if said else {"error": f"ended by {status} without a word"}
+    if "error" in found:
+        raise Failed(found["error"])
+    return found
 
 
 def turn(name: str, loader: str, count: int, *, digests: bool = False) -> dict[str, Any]:
-    """Three epochs of a program. Raises Failed.
+    """Three epochs of a program in a fork of this process. Raises Failed.
 
     epochs     seconds in each that the program waited: in iter() and in each next(), the step being nothing
+    cpu_s      of all epochs, worker processes included
     digests    of each epoch: all that a user sees of its batches, and where the generators stand after it; they are
                made between two batches, so that seconds mean nothing if they are asked for
     workers    how many worker processes its authors have it take, two at most
     batches    of an epoch
     explained  goloader's: what explain() says after the last epoch
     """
-    script = importlib.util.find_spec(f"bench.programs.scripts.{name}")
-    assert script is not None
-    readable, writable = os.pipe()
-    sys.stdout.flush(), sys.stderr.flush()
-    child = os.fork()
-    if not child:
-        _child(name, loader, count, digests, writable)
-    os.close(writable)
-    with open(readable, "rb") as pipe:
-        said = pipe.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    found: dict[str, Any] = json.loads(said) if said else {"error": f"ended by {status} without a word"}
-    if "error" in found:
-        raise Failed(f"{name} with {loader}: {found['error']}")
-    return found
-
-
-def _child(name: str, loader: str, count: int, digests: bool, writable: int) -> None:
-    """Writes what a turn found, and ends the process."""
-    signal.alarm(_SECONDS_MAX)
-    try:
-        with contextlib.redirect_stdout(sys.stderr):  # programs print
-            found = _run(name, loader, count, digests)
-    except BaseException:
-        found = {"error": traceback.format_exc()}
-    with open(writable, "wb") as pipe:
-        pipe.write(json.dumps(found).encode())
-    sys.stderr.flush()
-    os._exit(0)
+    return apart(lambda: _run(name, loader, count, digests))
 
 
 def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
+    signal.alarm(_SECONDS_MAX)
     warnings.filterwarnings("ignore")
     if loader == "goloader":
         import goloader
 
         goloader.install()
     program = importlib.import_module(f"bench.programs.scripts.{name}")
-    root = data.ensure(program.DATA, count)
-    data.accept_cifar(root)
-    random.seed(0), np.random.seed(0), torch.manual_seed(0)
+    root = ensure(program.DATA, count)
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
     made = program.train_loader(root)
     begin_epoch = getattr(program, "begin_epoch", lambda loader, epoch: None)
-    epochs, said, batches = [], [], 0
+    epochs, said, batches, cpu_s = [], [], 0, cpu_seconds()
     for epoch in range(EPOCHS):
         begin_epoch(made, epoch)
         seen, batches = hashlib.sha256(), 0
@@ -107,6 +124,7 @@ def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
             if digests:
                 add(seen, batch)
         epochs.append(time.perf_counter() - start)
+        batch = None
         if digests:
             add(seen, [random.getstate(), np.random.get_state(), torch.get_rng_state()])
             said.append(seen.hexdigest()[:16])
@@ -115,17 +133,37 @@ def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
     if loader == "goloader":
         explanation = inner.explain()
         found["explained"] = {**explanation.to_dict(), "codes": explanation.codes, "text": str(explanation)}
-    return found
+    del made, inner  # and workers that persist
+    gc.collect()
+    return found | {"cpu_s": cpu_seconds() - cpu_s}
+
+
+def ensure(kind: str, count: int) -> Path:
+    """The folder of a set, which exists: nothing that makes it is imported for programs."""
+    from bench.programs import place
+
+    root = place.of(kind, count)
+    if kind.startswith("cifar"):
+        from bench.programs import data
+
+        data.accept_cifar(root)
+    return root
+
+
+def cpu_seconds() -> float:
+    """Of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def add(seen: Any, part: Any) -> None:
     """Adds all that a user sees of a thing to a digest."""
     seen.update(f"{type(part).__module__}.{type(part).__qualname__}".encode())
     if isinstance(part, torch.Tensor):
-        seen.update(f"{part.dtype}{tuple(part.shape)}{part.stride()}{part.is_contiguous()}".encode())
+        seen.update(f"{part.dtype}{tuple(part.shape)}{part.stride()}".encode())
         seen.update(part.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     elif isinstance(part, np.ndarray):
-        seen.update(f"{part.dtype}{part.shape}".encode())
+        seen.update(f"{part.dtype}{part.shape}{part.strides}".encode())
         seen.update(np.ascontiguousarray(part).tobytes())
     elif isinstance(part, dict):
         for key, value in part.items():
@@ -139,8 +177,3 @@ def add(seen: Any, part: Any) -> None:
         seen.update(repr(part).encode())
     else:
         add(seen, vars(part))
-
-
-def names() -> list[str]:
-    """All programs."""
-    return sorted(path.stem for path in (Path(__file__).parent / "scripts").glob("[!_]*.py"))

@@ -176,6 +176,7 @@ def explain(loader: DataLoader[Any]) -> Explanation:
         opened = _cores.get(loader)
         return explanation if opened is None or opened.plan is not decision else explanation.counted(opened.stats())
     record = door.record(loader)
+    record.hear()
     why = door.refusal(loader) if ours and _native.available() else _FORKED
     rows += plan.explain(loader, decision, _images(record) if ours and why is None else "Python")
     if allowed.off() or decision.code == "LIBRARY":  # one line says it all

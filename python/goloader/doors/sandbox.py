@@ -31,9 +31,10 @@ from ..selfcheck import memory
 __all__ = ["LIMIT_S", "WAITS", "Page", "begin", "here", "restrict", "run_apart", "touched"]
 
 # What is written in a page: how many answers there were, the length of the last, and the process that works on the next
-# one (0 for none), with when it began. Each is written for itself, and a count when the answer that it counts is there.
-_COUNT, _LENGTH, _CHILD = struct.Struct("q"), struct.Struct("q"), struct.Struct("qd")
-_AT_COUNT, _AT_LENGTH, _AT_CHILD, _AT_ANSWER = 0, 8, 16, 32
+# one (0 for none), with when it began; and what was spent. Each is written for itself, and a count when the answer that
+# it counts is there.
+_COUNT, _LENGTH, _CHILD, _SPENT = struct.Struct("q"), struct.Struct("q"), struct.Struct("qd"), struct.Struct("d")
+_AT_COUNT, _AT_LENGTH, _AT_CHILD, _AT_SPENT, _AT_ANSWER = 0, 8, 16, 32, 40
 _PAGE_BYTES = 1 << 15
 
 # A child ends after this long, whatever its code waits for.
@@ -89,6 +90,15 @@ class Page:
     def running(self) -> bool:
         """Whether a child is at work."""
         return bool(self._child_at_work()[0])
+
+    def spend(self, seconds: float) -> None:
+        """Adds to `spent`. Of two processes that do so at once, one may be left out."""
+        _SPENT.pack_into(self._memory, _AT_SPENT, self.spent + seconds)
+
+    @property
+    def spent(self) -> float:
+        """Seconds that all processes have spent on what a trial may save."""
+        return float(_SPENT.unpack_from(self._memory, _AT_SPENT)[0])
 
     def begin(self, child: int) -> None:
         """A child of this process is at work; or is about to be, with a number of -1."""

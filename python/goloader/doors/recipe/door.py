@@ -15,7 +15,7 @@ from ...plan.refusal import Refusal
 from ...seek_index import SeekIndex
 from ...state.protocol import has_state
 from ...state.workers import ReportedIterator
-from .. import allowed
+from .. import allowed, sandbox
 from ..worker.iterator import without_slots
 from . import libraries
 from .first import First
@@ -75,7 +75,8 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
     unfit = libraries.refusal(hooked=hooked)
     if unfit is not None:
         return unfit
-    missing = _native.missing()
+    # Nothing is made by the core in the process of a trial.
+    missing = None if sandbox.here() else _native.missing()
     return None if missing is None else Refusal("loader", "goloader's library", missing, "LIBRARY")
 
 
@@ -99,6 +100,7 @@ def workshop(loader: DataLoader[Any]) -> Workshop:
 def iterator(loader: DataLoader[Any]) -> ReportedIterator:
     """The iterator of a loader with num_workers > 0 and shared slots."""
     known = record(loader)
+    known.hear()  # the answer to a trial of an earlier epoch may have come since
     if not known.on or refusal(loader, ahead=not known.trusted) is not None:
         return ReportedIterator(loader)
     from .iterator import TracingIterator
@@ -119,8 +121,9 @@ def fetcher(loader: DataLoader[Any], inner: Any, pinned: bool) -> Any:
 
 def _fetcher(loader: DataLoader[Any], inner: Any, pinned: bool) -> Any:
     known = record(loader)
-    if not known.on or refusal(loader, hooked=known.trusted) is not None:
-        return inner
+    unfit = known.off or refusal(loader, hooked=known.trusted)
+    if unfit is not None:
+        return unfit
     from .fetch import Fetcher
 
     return Fetcher(inner, known, workshop(loader), pinned)

@@ -1,12 +1,11 @@
 """Stands in front of torch's fetcher, which calls the dataset and the collate_fn: batches are recorded, then made.
 
-The first batches are made without stand-ins, while a trial in a forked child tells whether recording is right
-(trial.py). Then batches are recorded. The user's code runs once a sample in either case.
+Comes once a trial in a forked child has told that recording is right (first.py, trial.py). The user's code runs once a
+sample.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,6 +17,7 @@ from ...state.generators import PROCESS, capture, put
 from . import hooks, trial
 from .array import StandInArray
 from .escape import give_arrays, without_stand_ins
+from .first import few
 from .image import StandInImage, is_made, prepare
 from .image import become_real as image_becomes_real
 from .native import CoreNative
@@ -95,7 +95,7 @@ class Fetcher:
 
     def _try(self, indices: Any) -> None:
         try:
-            trial.begin(self._record.page, self, _few(indices) if self._inner.auto_collation else indices)
+            trial.begin(self._record.page, self, few(indices) if self._inner.auto_collation else indices)
         except (OSError, TroubleError) as error:
             self._record.stop("trace", f"samples cannot be tried apart: {error}")
         else:
@@ -235,14 +235,3 @@ def finish(session: Session, held: list[Any], run: Run | None) -> Counter[str]:
 def _stays(view: StandInTensor | StandInArray) -> bool:
     """Whether a worker process makes it: what goes home without memory is a plain tensor there."""
     return type(view) is StandInArray or view.real_class is not torch.Tensor
-
-
-def _few(indices: Any) -> Any:
-    """The first indices of a batch."""
-    if isinstance(indices, Mapping):
-        return dict(itertools.islice(indices.items(), trial.SAMPLES))
-    if isinstance(indices, (list, tuple)):
-        return indices[: trial.SAMPLES]
-    if isinstance(indices, set):
-        return set(itertools.islice(indices, trial.SAMPLES))
-    raise TroubleError(f"indices are a {type(indices).__name__}")

@@ -1,37 +1,108 @@
-"""Stands in front of torch's fetcher where nothing is known of a dataset so far."""
+"""Stands in front of torch's fetcher until a dataset is known: a trial tells whether its batches may be recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from .record import Record
+from ...plan.refusal import Refusal
+from .. import sandbox
+from .record import Finding, Record
+from .session import TroubleError
 
-__all__ = ["First"]
+__all__ = ["First", "few"]
+
+# Samples of a trial.
+_SAMPLES = 8
+# What Python has to spend on batches, in all of a loader's processes, before a trial is worth its fork: 50 to 100 ms.
+_SPENT_S = 0.0 if sandbox.WAITS else 0.5
 
 
 class First:
-    """Fetches a dataset's first batch as torch does, for that is nobody's but the user's.
+    """Fetches batches as torch does, until a trial has shown that they may be recorded; then `then` makes who does.
 
-    What records is made with the second one, and what that takes is imported then; at once for a dataset that is known.
+    The first batch is nobody's but the user's. The trial begins with the second one, once batches have taken some time,
+    and what it takes is imported in its own process: a dataset that gains nothing by being recorded pays for a fork.
 
     inner   torch's fetcher of a map-style dataset
     record  of the loader
-    then    gives what fetches the other batches, in front of `inner`
+    then    gives what fetches the other batches, in front of `inner`, or why nothing may be recorded
+    tries   trials are begun here
     """
 
-    def __init__(self, inner: Any, record: Record, then: Callable[[Any], Any]) -> None:
-        self._inner, self._record, self._then = inner, record, then
-        self._fetcher: Any = then(inner) if record.begun or record.trusted else None
+    def __init__(self, inner: Any, record: Record, then: Callable[[Any], Any], *, tries: bool = True) -> None:
+        self._inner, self._record, self._then, self._tries = inner, record, then, tries
+        self._fetcher: Any = None
+        if record.trusted:
+            self._follow()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     def fetch(self, indices: Any) -> Any:
         """The batch of these indices, as torch's fetcher gives it; raises what that raises."""
-        if self._fetcher is None:
-            if not self._record.begun:
-                self._record.begun += 1
-                return self._inner.fetch(indices)
-            self._fetcher = self._then(self._inner)
-        return self._fetcher.fetch(indices)
+        if self._fetcher is None and self._known(indices):
+            self._follow()
+        if self._fetcher is not None:
+            return self._fetcher.fetch(indices)
+        begun = time.perf_counter()
+        try:
+            return self._inner.fetch(indices)
+        finally:
+            self._record.page.spend(time.perf_counter() - begun)
+
+    def _follow(self) -> None:
+        made = self._then(self._inner)
+        self._fetcher = self._inner if isinstance(made, Refusal) else made
+
+    def _known(self, indices: Any) -> bool:
+        """Whether others fetch from here on; begins a trial when it is due."""
+        record = self._record
+        if not record.begun:
+            record.begun += 1
+            return False
+        if not record.on:
+            # A page of this process's own is read by nobody else: that nothing is recorded goes home with the batches.
+            return record.remote and record.page.own
+        if self._inner.auto_collation and hasattr(type(indices), "__next__"):
+            return True
+        record.hear()
+        page = record.page
+        if self._tries and record.on and not record.trusted and page.spent >= _SPENT_S and not page.running:
+            self._try(indices)
+        record.begun += not record.trusted
+        return record.trusted
+
+    def _try(self, indices: Any) -> None:
+        try:
+            chosen = few(indices) if self._inner.auto_collation else indices
+            sandbox.begin(self._record.page, lambda: self._found(chosen))
+        except (OSError, TroubleError) as error:
+            self._record.stop("trace", f"samples cannot be tried apart: {error}")
+        else:
+            self._record.hear()
+
+    def _found(self, indices: Any) -> Finding:
+        """In the process of a trial."""
+        try:
+            made = self._then(self._inner)
+            if isinstance(made, Refusal):
+                return Finding(made)
+            from . import trial
+        except Exception as error:
+            why = f"samples could not be tried apart: {type(error).__name__}: {error}"
+            return Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
+        return trial.judge(made, indices)
+
+
+def few(indices: Any) -> Any:
+    """The first indices of a batch. Raises TroubleError."""
+    if isinstance(indices, Mapping):
+        return dict(itertools.islice(indices.items(), _SAMPLES))
+    if isinstance(indices, (list, tuple)):
+        return indices[:_SAMPLES]
+    if isinstance(indices, set):
+        return set(itertools.islice(indices, _SAMPLES))
+    raise TroubleError(f"indices are a {type(indices).__name__}")

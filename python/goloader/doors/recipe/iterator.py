@@ -91,6 +91,7 @@ class TracingIterator(ReportedIterator):
             return self._finished(waiting, data, worker)
         if not isinstance(data, Delivered) or not isinstance(data.batch, Arrival):
             if isinstance(data, Delivered):
+                self._record.hear()
                 self._record.begun += not self._record.trusted
             return super()._accept(data, worker)
         arrival = data.batch

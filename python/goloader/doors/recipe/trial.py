@@ -29,10 +29,8 @@ from .session import Session
 if TYPE_CHECKING:
     from .fetch import Fetcher
 
-__all__ = ["SAMPLES", "begin"]
+__all__ = ["begin", "judge"]
 
-# Samples of a trial.
-SAMPLES = 8
 # Recording has to take less than this share of the CPU time of eager code to go on, and not much longer by the clock.
 _SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if sandbox.WAITS else (0.9, 3.0)
 # Reasons that are told.
@@ -70,10 +68,11 @@ class _Recorded(NamedTuple):
 
 def begin(page: sandbox.Page, fetcher: Fetcher, indices: Any) -> None:
     """Begins a trial of the samples of these indices. Raises OSError where nothing can be forked."""
-    sandbox.begin(page, lambda: _judge(fetcher, indices))
+    sandbox.begin(page, lambda: judge(fetcher, indices))
 
 
-def _judge(fetcher: Fetcher, indices: Any) -> Finding:
+def judge(fetcher: Fetcher, indices: Any) -> Finding:
+    """In the process of a trial, what it found."""
     collate.apart = True
     try:
         eager, recorded = sandbox.run_apart(lambda: _eager(fetcher, indices), lambda: _recorded(fetcher, indices))

@@ -1,4 +1,4 @@
-"""A worker process that records (tracer.py) once its first batch is made: what that takes is imported no earlier."""
+"""A worker process that records (tracer.py) once a trial has shown that it may; what that takes is imported then."""
 
 from __future__ import annotations
 
@@ -55,12 +55,13 @@ class TracingWorker(ReportingWorker):
         if self._tracer is not None:
             self._tracer.forget()
             self._tracer = None
-        return First(super()._made(make, dataset), self.record, self._traced)
+        return First(super()._made(make, dataset), self.record, self._traced, tries=self.tries)
 
     def _traced(self, inner: Any) -> Any:
-        """What fetches all batches but the first: torch's own fetcher where nothing may be recorded."""
-        if not self.record.trusted and libraries.refusal(hooked=False) is not None:
-            return inner
+        """What fetches batches that may be recorded, or why nothing may."""
+        unfit = None if self.record.trusted else libraries.refusal(hooked=False)
+        if unfit is not None:
+            return unfit
         from .tracer import Tracer
 
         self._tracer = Tracer(inner, self)
