@@ -113,7 +113,8 @@ REASONS = {
         "leave that method out; change samples in a transform, or in a dataset around this one",
     ),
     "CODE_UNREAD": Reason(
-        "a class of your own whose code is more than taking rows, or opening an image and transforming it",
+        "a class of your own whose code is more than arithmetic on rows and windows of arrays, or opening an image and "
+        "transforming it",
         "write `__getitem__` with fewer kinds of things; images are Go's all the same where they can be recorded",
     ),
     "DATASET_OPTIONS": Reason(
