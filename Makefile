@@ -92,6 +92,11 @@ bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
 bench-tables: build ## Write what was measured into README.md and bench/README.md.
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k kept_result
 
+.PHONY: programs
+programs: build .venv/bench.stamp ## Run programs as people write them with both loaders; write docs/programs.md (ROUNDS=3, ONLY=mnist,detr).
+	$(PYTHON) -m bench.programs --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY))
+	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k programs
+
 .PHONY: bench-storage
 bench-storage: build .venv/bench.stamp ## Time an image folder on a storage that takes 50 ms for each read, beside torch (needs FUSE and root).
 	$(PYTHON) -m bench.storage --rounds $(ROUNDS)

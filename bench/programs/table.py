@@ -98,7 +98,10 @@ def summary(results: dict[str, Any]) -> list[str]:
         name for name, figures in results.items() if min(ratio(figures, i) for i in range(1, turns.EPOCHS)) < LATER
     ]
     others = [name for name, figures in results.items() if not figures["equal"]]
+    loads = [figures["machine"]["load_before"][0] for figures in results.values()]
+    cores = max(figures["machine"]["cores"] for figures in results.values())
     return [
+        f"load of the machine as each began: {min(loads):.1f} to {max(loads):.1f}, with {cores} cores",
         f"{count} programs, the batches of {count - len(others)} are torch's bit for bit",
         f"median over three epochs: {median:.2f}x ({MEDIAN:g}x wanted)",
         f"wholly in Go: {kinds.count('Go')}; all images from Go: {kinds.count('images from Go')};"

@@ -24,6 +24,8 @@ from torchvision import transforms as v1
 from torchvision.transforms import v2
 
 from bench import against_table, against_torch, harness, many_files
+from bench.programs import table as programs_table
+from bench.programs import turns
 from goloader import ArrayDataset, DataLoader, Explanation, FileArray, TokenDataset
 from tests_py.pages import REPOSITORY, part, require_part
 
@@ -659,6 +661,12 @@ def test_the_tables_against_torch_are_those_of_the_kept_results() -> None:
     assert list(cases) == list(against_torch.CASES), "python -m bench.against_torch --cases ... keeps what is missing"
     require_part("README.md", "against", against_table.short(cases, lambda case: case.headline))
     require_part("bench/README.md", "against", against_table.markdown(cases))
+
+
+def test_the_table_of_programs_is_that_of_the_kept_result() -> None:
+    programs = json.loads((harness.RESULTS / "programs.json").read_text())["programs"]
+    assert set(programs) <= set(turns.names())
+    require_part("docs/programs.md", "programs", programs_table.markdown(programs))
 
 
 def test_the_memory_of_many_files_is_that_of_the_kept_result() -> None:
