@@ -171,7 +171,8 @@ FLOATS(LIMITS_FLOAT)
     LOOP2(xor_##T, T, T, r = x ^ y)
 INTEGERS(BITS)
 BITS(boolean)
-LOOP1(not_boolean, boolean, boolean, r = !x) LOOP1(require_boolean, boolean, boolean, bad |= !x; r = x)
+LOOP1(not_boolean, boolean, boolean, r = !x)
+LOOP1(require_boolean, boolean, boolean, bad |= !x; r = x)
 #define INVERT(T) LOOP1(not_##T, T, T, r = (T)~x)
     INTEGERS(INVERT)
 
@@ -185,8 +186,9 @@ LOOP1(not_boolean, boolean, boolean, r = !x) LOOP1(require_boolean, boolean, boo
 #define CAST_FROM(A)                                                                                                   \
     CAST(A, int8)                                                                                                      \
     CAST(A, int16)                                                                                                     \
-    CAST(A, int32) CAST(A, int64) CAST(A, uint8) CAST(A, uint16) CAST(A, uint32) CAST(A, uint64) CAST(A, float32)      \
-        CAST(A, float64) LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
+    CAST(A, int32)                                                                                                     \
+    CAST(A, int64) CAST(A, uint8) CAST(A, uint16) CAST(A, uint32) CAST(A, uint64) CAST(A, float32) CAST(A, float64)    \
+        LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
                 INTEGERS(CAST_FROM) CAST_FROM(boolean)
 #define TRUNCATE(A, O, ABOVE, BELOW)                                                                                   \
     LOOP1(cast_##A##_##O, A, O, const float64 d = x; const int in = d ABOVE && d < BELOW; bad |= !in;                  \
@@ -194,10 +196,10 @@ LOOP1(not_boolean, boolean, boolean, r = !x) LOOP1(require_boolean, boolean, boo
 #define CAST_FLOAT(A)                                                                                                  \
     TRUNCATE(A, int8, > -129.0, 128.0)                                                                                 \
     TRUNCATE(A, int16, > -32769.0, 32768.0)                                                                            \
-    TRUNCATE(A, int32, > -2147483649.0, 2147483648.0) TRUNCATE(A, int64, >= -0x1p63, 0x1p63)                           \
-        TRUNCATE(A, uint8, > -1.0, 256.0) TRUNCATE(A, uint16, > -1.0, 65536.0)                                         \
-            TRUNCATE(A, uint32, > -1.0, 4294967296.0) TRUNCATE(A, uint64, > -1.0, 0x1p64) CAST(A, float32)             \
-                CAST(A, float64) LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
+    TRUNCATE(A, int32, > -2147483649.0, 2147483648.0)                                                                  \
+    TRUNCATE(A, int64, >= -0x1p63, 0x1p63) TRUNCATE(A, uint8, > -1.0, 256.0) TRUNCATE(A, uint16, > -1.0, 65536.0)      \
+        TRUNCATE(A, uint32, > -1.0, 4294967296.0) TRUNCATE(A, uint64, > -1.0, 0x1p64) CAST(A, float32)                 \
+            CAST(A, float64) LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
                     FLOATS(CAST_FLOAT)
 
 /* "bool" is a keyword in some C. */
@@ -218,12 +220,14 @@ LOOP1(not_boolean, boolean, boolean, r = !x) LOOP1(require_boolean, boolean, boo
 #define ROWS_CAST(A)                                                                                                   \
     CAST_ROW(A, int8)                                                                                                  \
     CAST_ROW(A, int16)                                                                                                 \
-    CAST_ROW(A, int32) CAST_ROW(A, int64) CAST_ROW(A, uint8) CAST_ROW(A, uint16) CAST_ROW(A, uint32)                   \
-        CAST_ROW(A, uint64) CAST_ROW(A, float32) CAST_ROW(A, float64) CAST_ROW(A, boolean)
+    CAST_ROW(A, int32)                                                                                                 \
+    CAST_ROW(A, int64) CAST_ROW(A, uint8) CAST_ROW(A, uint16) CAST_ROW(A, uint32) CAST_ROW(A, uint64)                  \
+        CAST_ROW(A, float32) CAST_ROW(A, float64) CAST_ROW(A, boolean)
 #define ROWS_NUMBER(T)                                                                                                 \
     ROW(add, 2, T, T)                                                                                                  \
     ROW(sub, 2, T, T)                                                                                                  \
-    ROW(mul, 2, T, T) ROW(neg, 1, T, T) ROW(least_numpy, 2, T, T) ROW(most_numpy, 2, T, T) ROW(least_torch, 2, T, T)   \
+    ROW(mul, 2, T, T)                                                                                                  \
+    ROW(neg, 1, T, T) ROW(least_numpy, 2, T, T) ROW(most_numpy, 2, T, T) ROW(least_torch, 2, T, T)                     \
         ROW(most_torch, 2, T, T)
 #define ROWS_FLOAT(T) ROW(div, 2, T, T) ROW(abs, 1, T, T) ROW(sqrt, 1, T, T)
 #define ROWS_SIGNED(T) ROW(abs, 1, T, T) ROW(abs_checked, 1, T, T)
@@ -235,8 +239,8 @@ LOOP1(not_boolean, boolean, boolean, r = !x) LOOP1(require_boolean, boolean, boo
 #define ROWS_ALL(T)                                                                                                    \
     ROW(lt, 2, T, boolean)                                                                                             \
     ROW(le, 2, T, boolean)                                                                                             \
-    ROW(gt, 2, T, boolean) ROW(ge, 2, T, boolean) ROW(eq, 2, T, boolean) ROW(ne, 2, T, boolean) ROW(where, 3, T, T)    \
-        ROW(copy, 1, T, T)
+    ROW(gt, 2, T, boolean)                                                                                             \
+    ROW(ge, 2, T, boolean) ROW(eq, 2, T, boolean) ROW(ne, 2, T, boolean) ROW(where, 3, T, T) ROW(copy, 1, T, T)
 
                         const gl_named_kernel gl_expr_kernels[] = {
                             NUMBERS(ROWS_NUMBER) FLOATS(ROWS_FLOAT) SIGNED(ROWS_SIGNED) INTEGERS(ROWS_INTEGER)
