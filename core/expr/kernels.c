@@ -169,38 +169,42 @@ FLOATS(LIMITS_FLOAT)
     LOOP2(and_##T, T, T, r = x & y)                                                                                    \
     LOOP2(or_##T, T, T, r = x | y)                                                                                     \
     LOOP2(xor_##T, T, T, r = x ^ y)
+
+/* What follows are tables, whose lines are calls of macros without semicolons. */
+/* clang-format off */
+
 INTEGERS(BITS)
 BITS(boolean)
 LOOP1(not_boolean, boolean, boolean, r = !x)
 LOOP1(require_boolean, boolean, boolean, bad |= !x; r = x)
 #define INVERT(T) LOOP1(not_##T, T, T, r = (T)~x)
-    INTEGERS(INVERT)
+INTEGERS(INVERT)
 
-        ALL(CHOICE)
+ALL(CHOICE)
 
 #define COPY(T) LOOP1(copy_##T, T, T, r = x)
-            ALL(COPY)
+ALL(COPY)
 
 /* Casts. Integers wrap round. A float becomes an integer that it is in the range of, without its fraction. */
 #define CAST(A, O) LOOP1(cast_##A##_##O, A, O, r = (O)x)
 #define CAST_FROM(A)                                                                                                   \
-    CAST(A, int8)                                                                                                      \
-    CAST(A, int16)                                                                                                     \
-    CAST(A, int32)                                                                                                     \
-    CAST(A, int64) CAST(A, uint8) CAST(A, uint16) CAST(A, uint32) CAST(A, uint64) CAST(A, float32) CAST(A, float64)    \
-        LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
-                INTEGERS(CAST_FROM) CAST_FROM(boolean)
+    CAST(A, int8) CAST(A, int16) CAST(A, int32) CAST(A, int64)                                                         \
+    CAST(A, uint8) CAST(A, uint16) CAST(A, uint32) CAST(A, uint64)                                                     \
+    CAST(A, float32) CAST(A, float64)                                                                                  \
+    LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
+INTEGERS(CAST_FROM)
+CAST_FROM(boolean)
 #define TRUNCATE(A, O, ABOVE, BELOW)                                                                                   \
     LOOP1(cast_##A##_##O, A, O, const float64 d = x; const int in = d ABOVE && d < BELOW; bad |= !in;                  \
           r = (O)(in ? d : 0))
 #define CAST_FLOAT(A)                                                                                                  \
-    TRUNCATE(A, int8, > -129.0, 128.0)                                                                                 \
-    TRUNCATE(A, int16, > -32769.0, 32768.0)                                                                            \
-    TRUNCATE(A, int32, > -2147483649.0, 2147483648.0)                                                                  \
-    TRUNCATE(A, int64, >= -0x1p63, 0x1p63) TRUNCATE(A, uint8, > -1.0, 256.0) TRUNCATE(A, uint16, > -1.0, 65536.0)      \
-        TRUNCATE(A, uint32, > -1.0, 4294967296.0) TRUNCATE(A, uint64, > -1.0, 0x1p64) CAST(A, float32)                 \
-            CAST(A, float64) LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
-                    FLOATS(CAST_FLOAT)
+    TRUNCATE(A, int8, > -129.0, 128.0) TRUNCATE(A, int16, > -32769.0, 32768.0)                                         \
+    TRUNCATE(A, int32, > -2147483649.0, 2147483648.0) TRUNCATE(A, int64, >= -0x1p63, 0x1p63)                           \
+    TRUNCATE(A, uint8, > -1.0, 256.0) TRUNCATE(A, uint16, > -1.0, 65536.0)                                             \
+    TRUNCATE(A, uint32, > -1.0, 4294967296.0) TRUNCATE(A, uint64, > -1.0, 0x1p64)                                      \
+    CAST(A, float32) CAST(A, float64)                                                                                  \
+    LOOP1(cast_##A##_boolean, A, boolean, r = x != 0)
+FLOATS(CAST_FLOAT)
 
 /* "bool" is a keyword in some C. */
 #define NAME_int8 "int8"
@@ -218,32 +222,31 @@ LOOP1(require_boolean, boolean, boolean, bad |= !x; r = x)
 #define ROW(OP, COUNT, A, O) {#OP, NAME_##A, NAME_##O, COUNT, OP##_##A},
 #define CAST_ROW(A, O) {"cast", NAME_##A, NAME_##O, 1, cast_##A##_##O},
 #define ROWS_CAST(A)                                                                                                   \
-    CAST_ROW(A, int8)                                                                                                  \
-    CAST_ROW(A, int16)                                                                                                 \
-    CAST_ROW(A, int32)                                                                                                 \
-    CAST_ROW(A, int64) CAST_ROW(A, uint8) CAST_ROW(A, uint16) CAST_ROW(A, uint32) CAST_ROW(A, uint64)                  \
-        CAST_ROW(A, float32) CAST_ROW(A, float64) CAST_ROW(A, boolean)
+    CAST_ROW(A, int8) CAST_ROW(A, int16) CAST_ROW(A, int32) CAST_ROW(A, int64)                                         \
+    CAST_ROW(A, uint8) CAST_ROW(A, uint16) CAST_ROW(A, uint32) CAST_ROW(A, uint64)                                     \
+    CAST_ROW(A, float32) CAST_ROW(A, float64) CAST_ROW(A, boolean)
 #define ROWS_NUMBER(T)                                                                                                 \
-    ROW(add, 2, T, T)                                                                                                  \
-    ROW(sub, 2, T, T)                                                                                                  \
-    ROW(mul, 2, T, T)                                                                                                  \
-    ROW(neg, 1, T, T) ROW(least_numpy, 2, T, T) ROW(most_numpy, 2, T, T) ROW(least_torch, 2, T, T)                     \
-        ROW(most_torch, 2, T, T)
+    ROW(add, 2, T, T) ROW(sub, 2, T, T) ROW(mul, 2, T, T) ROW(neg, 1, T, T)                                            \
+    ROW(least_numpy, 2, T, T) ROW(most_numpy, 2, T, T) ROW(least_torch, 2, T, T) ROW(most_torch, 2, T, T)
 #define ROWS_FLOAT(T) ROW(div, 2, T, T) ROW(abs, 1, T, T) ROW(sqrt, 1, T, T)
 #define ROWS_SIGNED(T) ROW(abs, 1, T, T) ROW(abs_checked, 1, T, T)
 #define ROWS_BITS(T) ROW(and, 2, T, T) ROW(or, 2, T, T) ROW(xor, 2, T, T) ROW(not, 1, T, T)
 #define ROWS_INTEGER(T)                                                                                                \
-    ROW(add_checked, 2, T, T)                                                                                          \
-    ROW(sub_checked, 2, T, T)                                                                                          \
-    ROW(mul_checked, 2, T, T) ROW(neg_checked, 1, T, T) ROW(floordiv, 2, T, T) ROW(mod, 2, T, T)
+    ROW(add_checked, 2, T, T) ROW(sub_checked, 2, T, T) ROW(mul_checked, 2, T, T) ROW(neg_checked, 1, T, T)            \
+    ROW(floordiv, 2, T, T) ROW(mod, 2, T, T)
 #define ROWS_ALL(T)                                                                                                    \
-    ROW(lt, 2, T, boolean)                                                                                             \
-    ROW(le, 2, T, boolean)                                                                                             \
-    ROW(gt, 2, T, boolean)                                                                                             \
-    ROW(ge, 2, T, boolean) ROW(eq, 2, T, boolean) ROW(ne, 2, T, boolean) ROW(where, 3, T, T) ROW(copy, 1, T, T)
+    ROW(lt, 2, T, boolean) ROW(le, 2, T, boolean) ROW(gt, 2, T, boolean) ROW(ge, 2, T, boolean)                        \
+    ROW(eq, 2, T, boolean) ROW(ne, 2, T, boolean) ROW(where, 3, T, T) ROW(copy, 1, T, T)
 
-                        const gl_named_kernel gl_expr_kernels[] = {
-                            NUMBERS(ROWS_NUMBER) FLOATS(ROWS_FLOAT) SIGNED(ROWS_SIGNED) INTEGERS(ROWS_INTEGER)
-                                INTEGERS(ROWS_BITS) ROWS_BITS(boolean) ROW(require, 1, boolean, boolean) ALL(ROWS_ALL)
-                                    ALL(ROWS_CAST){NULL, NULL, NULL, 0, NULL},
+const gl_named_kernel gl_expr_kernels[] = {
+    NUMBERS(ROWS_NUMBER)
+    FLOATS(ROWS_FLOAT)
+    SIGNED(ROWS_SIGNED)
+    INTEGERS(ROWS_INTEGER)
+    INTEGERS(ROWS_BITS)
+    ROWS_BITS(boolean)
+    ROW(require, 1, boolean, boolean)
+    ALL(ROWS_ALL)
+    ALL(ROWS_CAST)
+    {NULL, NULL, NULL, 0, NULL},
 };
