@@ -105,12 +105,18 @@ class Computed(Node):
             return (
                 self._own.unchanged(dataset)
                 and torch.get_default_dtype() is self._dtype
-                and all(base.unchanged(self._own.value(place), at) for place, base in self._bases.items())
-                and all(_same(self._own.value(place), kept) for place, kept in self._kept)
+                and self._values_are_same(at)
                 and all(base.reads_same(integers, at, self.length) for base, integers in self._looked_up)
             )
         except UnreadableError:
             return False
+
+    def _values_are_same(self, at: Indices | None) -> bool:
+        """Of what rows are taken of, and of what is the same for all samples."""
+        values = iter(self._own.values((*self._bases, *(place for place, _ in self._kept))))
+        return all(base.unchanged(next(values), at) for base in self._bases.values()) and all(
+            _same(next(values), kept) for _, kept in self._kept
+        )
 
     def constant(self, expression: Expression) -> Any:
         """What an expression without the index stands for, which is to be the same from now on."""

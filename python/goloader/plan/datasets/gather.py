@@ -72,6 +72,7 @@ class Gather(Node):
         if any(len(piece) != self.length for piece in self.pieces):
             raise own.refusal("attributes differ in length")
         self.columns = tuple(Column((piece,), piece.spec) for piece in self.pieces)
+        self._row_places = tuple(row.place for row in self.rows)
 
     def _structure(self, given: Expression) -> Structure:
         """The structure of a sample; numbers its fields."""
@@ -107,7 +108,7 @@ class Gather(Node):
     def _places(self) -> list[Any]:
         """What rows are taken of; None where that is not there any more."""
         try:
-            return [self._own.value(row.place) for row in self.rows]
+            return self._own.values(self._row_places)
         except UnreadableError:
             return [None] * len(self.rows)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import sys
+from contextlib import suppress
+from operator import is_
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -29,6 +31,7 @@ from ..look import name_of as look_name
 from ..originals import module_of
 from ..refusal import RefusalError
 from ..transforms import is_original
+from .standing import Standing
 from .tree import name_of
 
 __all__ = ["OwnCode", "is_of_library"]
@@ -70,6 +73,7 @@ class OwnCode:
         self._read: dict[tuple[Expression, bool], _Read] = {}
         self._first = _Read(self._function)
         self._meant: dict[Expression, Any] = {}
+        self._standing: Standing | None = None
         try:
             self.reading = read(self._function, self._decide, self._callee)
         except UnreadableError as error:
@@ -87,6 +91,9 @@ class OwnCode:
 
     def unchanged(self, dataset: Any) -> bool:
         """True if `dataset` is the same object, goes the same way, and what was meant is meant still."""
+        if self._standing is not None and self._standing.holds(dataset):
+            return all(map(_Read.same_code, (self._first, *self._read.values())))
+        self._standing = None
         if dataset is not self.dataset or type(dataset) is not self.kind:
             return False
         try:
@@ -98,6 +105,20 @@ class OwnCode:
             )
         except (RefusalError, UnreadableError):
             return False
+
+    def values(self, places: tuple[Expression, ...]) -> list[Any]:
+        """What such expressions stand for now, quickly where that was asked before; `unchanged` has just been asked.
+
+        Always the same ones. Raises UnreadableError as value() does.
+        """
+        if self._standing is not None:
+            return self._standing.values
+        values = list(map(self.value, places))
+        conditions = (condition for condition, _ in self.reading.conditions)
+        looked_at = (*places, *self._meant, *(called for called, _ in self._read))
+        with suppress(LookupError):
+            self._standing = Standing(self.dataset, conditions, looked_at, values)
+        return values
 
     def when(self, expression: Expression) -> int:
         """The place of an expression, this very object, in the order in which they are evaluated."""
@@ -245,9 +266,11 @@ class _Read:
 
     def unchanged(self, function: Any) -> bool:
         """True if it is this one, and does what it did."""
-        return function is self._function and all(
-            one is other for one, other in zip(self._state(), self._is, strict=True)
-        )
+        return function is self._function and self.same_code()
+
+    def same_code(self) -> bool:
+        """True if it does what it did."""
+        return all(map(is_, self._state(), self._is))
 
 
 def _function_of(found: Any) -> Any:

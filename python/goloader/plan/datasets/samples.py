@@ -130,7 +130,7 @@ class Samples:
 
         With `indices` only what these mean is looked at: cheap enough for every batch.
         """
-        if indices is not None and len(indices):
+        if indices is not None and len(indices) and indices.view(np.uint64).max() >= self.length:
             indices = np.where(indices < 0, indices + self.length, indices)
             indices = indices[(indices >= 0) & (indices < self.length)]
         return self._root.unchanged(dataset, indices)

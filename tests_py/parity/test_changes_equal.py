@@ -1,0 +1,120 @@
+"""Classes of one's own that take rows, changed in the middle of an epoch: without workers torch sees it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.utils import data
+
+import goloader
+from goloader.doors.same import difference
+
+SCALED = False
+
+
+class Base(data.Dataset[Any]):
+    def row(self, index: int) -> Any:
+        return self.x[index]  # type: ignore[attr-defined]
+
+
+def make() -> tuple[Any, type]:
+    """A dataset of a class of its own, which may be spoilt."""
+
+    class Rows(Base):
+        twice = False
+
+        def __init__(self) -> None:
+            self.x, self.y = torch.arange(120.0).reshape(60, 2), torch.arange(60)
+            self.other = -self.x
+            self.transform: Any = None
+            self.flag = True
+
+        def __getitem__(self, index: int) -> Any:
+            if torch.is_tensor(index):
+                index = index.tolist()
+            if self.transform is not None:
+                return self.transform(self.x[index]), self.y[index]
+            if self.flag:
+                return self.row(index), self.y[index]
+            if self.twice or SCALED:
+                return self.y[index], self.y[index]
+            return self.other[index], self.y[index]
+
+        def __len__(self) -> int:
+            return len(self.x)
+
+    return Rows(), Rows
+
+
+def _negative(self: Any, index: int) -> Any:
+    return -self.x[index], self.y[index]
+
+
+def _new_dict(dataset: Any, kind: Any) -> None:
+    dataset.__dict__ = {**vars(dataset), "x": dataset.other}
+
+
+def _new_class(dataset: Any, kind: Any) -> None:
+    dataset.__class__ = type("Other", (kind,), {"__getitem__": _negative})
+
+
+def _new_code(dataset: Any, kind: Any) -> None:
+    kind.__getitem__.__code__ = _negative.__code__
+
+
+def _set_flag_and_global(dataset: Any, kind: Any) -> None:
+    dataset.flag = False
+    globals()["SCALED"] = True
+
+
+CHANGES: dict[str, Callable[[Any, Any], Any]] = {
+    "attribute": lambda dataset, kind: setattr(dataset, "x", dataset.other),
+    "in place": lambda dataset, kind: dataset.x.neg_(),
+    "rows added": lambda dataset, kind: setattr(dataset, "y", torch.arange(100, 160)),
+    "flag": lambda dataset, kind: setattr(dataset, "flag", False),
+    "flag and class": lambda dataset, kind: (setattr(dataset, "flag", False), setattr(kind, "twice", True)),
+    "flag and global": _set_flag_and_global,
+    "transform": lambda dataset, kind: setattr(dataset, "transform", torch.neg),
+    "dict": _new_dict,
+    "class": _new_class,
+    "code": _new_code,
+    "__getitem__": lambda dataset, kind: setattr(kind, "__getitem__", _negative),
+    "method": lambda dataset, kind: setattr(kind, "row", lambda self, index: self.other[index]),
+    "method of the object": lambda dataset, kind: setattr(dataset, "row", lambda index: dataset.other[index]),
+    "method of the base": lambda dataset, kind: setattr(Base, "row", lambda self, index: self.other[index]),
+    "property": lambda dataset, kind: setattr(kind, "x", property(lambda self: self.other)),
+    "__getattribute__": lambda dataset, kind: setattr(
+        kind, "__getattribute__", lambda self, name: object.__getattribute__(self, {"x": "other"}.get(name, name))
+    ),
+    "__getitems__": lambda dataset, kind: setattr(
+        kind, "__getitems__", lambda self, indices: [(self.other[i], self.y[i]) for i in indices]
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Base, "row", Base.row)
+    monkeypatch.setitem(globals(), "SCALED", False)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("batches", [1, 6])
+def test_a_change_in_an_epoch_is_seen_at_once(change: str, batches: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(loader: type[data.DataLoader[Any]]) -> list[Any]:
+        with monkeypatch.context() as patch:
+            patch.setattr(Base, "row", Base.row)
+            patch.setitem(globals(), "SCALED", False)
+            dataset, kind = make()
+            iterator = iter(loader(dataset, batch_size=5))
+            seen = [next(iterator) for _ in range(batches)]
+            CHANGES[change](dataset, kind)
+            return [*seen, *iterator]
+
+    ours, theirs = run(goloader.DataLoader), run(data.DataLoader)
+    assert difference(theirs, ours) is None
+    dataset, _ = make()
+    assert goloader.DataLoader(dataset, batch_size=5).explain().native_fraction == 1
