@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -13,6 +14,10 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset
 from twins import Program, check, loader_of
 
 import goloader
+from goloader import _told
+from goloader.doors.index import trial
+from goloader.doors.same import difference
+from goloader.plan.datasets import arithmetic
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 
@@ -158,3 +163,20 @@ def test_small_classes(num_workers: int) -> None:
     ragged = Pair()
     ragged.y = ragged.y[:-1]
     check(Program(loader_of(ragged, batch_size=5, num_workers=num_workers), epochs=1))
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_wrong_step_is_found_and_ends_it(num_workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(arithmetic.OPERATORS, "-", "add")
+    monkeypatch.setattr(trial, "_known", {})
+    monkeypatch.setattr(_told, "_told", set())
+    dataset = Normalised(x=torch.rand(30, 3) + 1, mean=torch.rand(3), scale=torch.rand(3) + 1, length=30)
+    loader = goloader.DataLoader(dataset, 4, num_workers=num_workers)
+    with pytest.warns(goloader.GoloaderWarning, match="when Go makes it"):
+        list(loader)
+        while trial._running:  # beside the training, and heard when a batch is asked for
+            time.sleep(0.02)
+            list(loader)
+    batches = list(loader)
+    assert difference(list(DataLoader(dataset, 4)), batches) is None
+    assert "SAMPLES_DIFFER" in loader.explain().codes
