@@ -49,7 +49,7 @@ def test_batches_draws_and_errors_are_those_of_torch(root: Path, workers: int, d
     make = loader_of(ImageFolder(str(root), TRAIN), batch_size=8, shuffle=True, num_workers=workers)
     events = check(Program(make, epochs=2))
     assert len(twins.errors(events)) == 2, "the damaged file"
-    assert len(decoded) > 5
+    assert decoded
 
 
 def test_only_files_whose_place_is_known_are_decoded_ahead(
