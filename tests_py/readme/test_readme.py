@@ -340,6 +340,35 @@ def rows(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.Subset(Rows(), [3, -1])
 
 
+class Reckoning(data.Dataset[Any]):
+    """Windows, a normalised row, a one-hot label and the index."""
+
+    def __init__(self) -> None:
+        self.series, self.table = np.arange(40, dtype=np.uint16), np.ones((30, 3))
+        self.labels = torch.arange(30) % 4
+        self.mean = np.zeros(3)
+
+    def __len__(self) -> int:
+        return 30
+
+    def __getitem__(self, i: int) -> Any:
+        window = torch.from_numpy(self.series[i : i + 8].astype(np.int64))
+        row = torch.tensor((self.table[i] - self.mean) / 2, dtype=torch.float32)
+        return {
+            "window": window,
+            "row": torch.clamp(row, 0, 1).reshape(3, 1),
+            "label": torch.nn.functional.one_hot(self.labels[i], 4),
+            "large": torch.where(row > 0.1, row, -row),
+            "both": torch.stack([row, row * 2]),
+            "index": i,
+        }
+
+
+def arithmetic_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
+    yield Reckoning()
+    yield data.Subset(Reckoning(), [4, 2])
+
+
 def files_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
     listed = Listed(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
     yield listed
@@ -462,6 +491,14 @@ DATASETS: Table = [
         "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 "
         "to 3.14)",
         rows,
+    ),
+    (
+        "arithmetic of your own",
+        "a class that makes its samples of rows and windows of tensors, numpy arrays, memory maps and lists of "
+        "numbers, and of the index: casts, `+ - * / // %`, comparisons, `where`, `clip`, `abs`, `sqrt`, slices, "
+        "`reshape`, `permute`, `stack`, `cat`, `one_hot`. Batches for whose numbers numpy or torch warn or fail, and "
+        "windows beyond the end, are left to the class itself",
+        arithmetic_of_your_own,
     ),
     (
         "files of your own",
