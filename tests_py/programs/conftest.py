@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,23 @@ REPOSITORY = Path(__file__).parents[2]
 SAMPLES = {"dino": 72, "moco": 72, "offline_rl": 260, "open_clip": 72, "simclr": 260, "tacotron2": 72}
 
 
-@pytest.fixture(scope="module")
-def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the programs did that this run asks for: one process imports all libraries, and forks for each."""
-    items = (item for item in request.session.items if isinstance(item, pytest.Function))
-    asked = {name for item in items if item.module is request.module for name in item.callspec.params["names"]}
-    counts = defaultdict(list)
-    for name in sorted(asked):
-        counts[SAMPLES.get(name, 40)].append(name)
-    output = tmp_path_factory.mktemp("programs") / "kept.json"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "python"), str(REPOSITORY)])}
-    for count, names in counts.items():
-        command = [sys.executable, "-m", "bench.programs", "--rounds=0", f"--output={output}"]
-        command += [f"--samples={count}", f"--only={','.join(names)}"]
-        done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
-        assert output.exists(), done.stderr
-        print(done.stderr)
-    programs: dict[str, Any] = json.loads(output.read_text())["programs"]
-    return programs
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[[tuple[str, ...]], dict[str, Any]]:
+    """Runs programs, and gives what each of them did: a process imports all libraries, and forks for each."""
+
+    def run(names: tuple[str, ...]) -> dict[str, Any]:
+        counts = defaultdict(list)
+        for name in names:
+            counts[SAMPLES.get(name, 40)].append(name)
+        output = tmp_path / "kept.json"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "python"), str(REPOSITORY)])}
+        for count, of_this_size in counts.items():
+            command = [sys.executable, "-m", "bench.programs", "--rounds=0", f"--output={output}"]
+            command += [f"--samples={count}", f"--only={','.join(of_this_size)}"]
+            done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+            assert output.exists(), done.stderr
+            print(done.stderr)
+        programs: dict[str, Any] = json.loads(output.read_text())["programs"]
+        return programs
+
+    return run

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from bench.programs import turns
+
+Run = Callable[[tuple[str, ...]], dict[str, Any]]
 
 # What a second of either loader is enough for: run together, in the quick suite.
 QUICK = {
@@ -27,11 +30,11 @@ def require_torch_s(names: tuple[str, ...], found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("names", QUICK.values(), ids=QUICK)
-def test_programs_get_torch_s_batches(names: tuple[str, ...], found: dict[str, Any]) -> None:
-    require_torch_s(names, found)
+def test_programs_get_torch_s_batches(names: tuple[str, ...], run: Run) -> None:
+    require_torch_s(names, run(names))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [(name,) for name in REST], ids=REST)
-def test_a_longer_program_gets_torch_s_batches(names: tuple[str, ...], found: dict[str, Any]) -> None:
-    require_torch_s(names, found)
+@pytest.mark.parametrize("name", REST)
+def test_a_longer_program_gets_torch_s_batches(name: str, run: Run) -> None:
+    require_torch_s((name,), run((name,)))
