@@ -495,9 +495,9 @@ DATASETS: Table = [
     (
         "arithmetic of your own",
         "a class that makes its samples of rows and windows of tensors, numpy arrays, memory maps and lists of "
-        "numbers, and of the index: casts, `+ - * / // %`, comparisons, `where`, `clip`, `abs`, `sqrt`, slices, "
-        "`reshape`, `permute`, `stack`, `cat`, `one_hot`. Batches for whose numbers numpy or torch warn or fail, and "
-        "windows beyond the end, are left to the class itself",
+        "numbers, and of the index: casts, `+ - * / // %`, comparisons, `where`, `clip`, `abs`, numpy's `sqrt`, "
+        "slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`. Batches for whose numbers numpy or torch warn or "
+        "fail, and windows beyond the end, are left to the class itself",
         arithmetic_of_your_own,
     ),
     (

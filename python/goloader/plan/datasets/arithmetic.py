@@ -227,8 +227,8 @@ class Arithmetic:
         if value.constant:
             return Value(sample, constant=True)
         kind, dtype = kind_of(value.sample), _dtype(sample)
-        if op == "sqrt" and (not _is_float(dtype) or kind == "number"):
-            raise UnreadableError("takes a square root of numbers that are no floats")
+        if op == "sqrt" and (not _is_float(dtype) or kind in ("number", "tensor")):
+            raise UnreadableError("takes a square root of what is no float of numpy's")
         if op in ("neg", "abs") and "bool" in (dtype, _dtype(value.sample)):
             raise UnreadableError("works with a bool")
         if op == "not" and kind == "number":
@@ -239,8 +239,7 @@ class Arithmetic:
         checked = op in ("neg", "abs") and _is_integer(dtype) and kind in ("scalar", "number")
         if checked and dtype.startswith("uint"):
             raise UnreadableError(f"changes the sign of {dtype}")
-        # What is no number comes out of torch's square root with either sign.
-        watch = (kind != "tensor" or op == "sqrt") and _is_float(dtype)
+        watch = kind != "tensor" and _is_float(dtype)
         return self.value(
             sample, lambda: self.writer.step(op + "_checked" if checked else op, (operand,), dtype, watch=watch)
         )
@@ -553,7 +552,7 @@ _RULES: list[tuple[Any, Rule]] = [
     *_named(np, "stack", _join(True)),
     (abs, _unary("abs")),
     *[pair for library in (torch, np) for pair in _named(library, "abs absolute", _unary("abs"))],
-    *[pair for library in (torch, np) for pair in _named(library, "sqrt", _unary("sqrt"))],
+    *_named(np, "sqrt", _unary("sqrt")),  # torch's is not rounded as IEEE 754 has it
     *[pair for library in (torch, np) for pair in _named(library, "negative", _unary("neg"))],
     *[pair for library in (torch, np) for pair in _named(library, "logical_not", _unary("not"))],
     *[
@@ -590,7 +589,6 @@ METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {
         (torch.Tensor, "clamp clip", _clip),
         (torch.Tensor, "abs", _unary("abs")),
         (torch.Tensor, "neg", _unary("neg")),
-        (torch.Tensor, "sqrt", _unary("sqrt")),
         (torch.Tensor, "add", _binary("+")),
         (torch.Tensor, "sub", _binary("-")),
         (torch.Tensor, "mul", _binary("*")),
