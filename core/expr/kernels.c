@@ -1,6 +1,7 @@
 /* The table of inner loops, an operation and a type a row. What each makes is what numpy and torch make, to the bit:
- * floats by IEEE 754, integers wrap round. No loop has two operations of floats that a compiler could round as one. An operation "..._checked" has no result where it would wrap: Python's integers
- * do not, and numpy warns for its scalars. */
+ * floats by IEEE 754, integers wrap round. No loop has two operations of floats that a compiler could round as one.
+ * An operation "..._checked" has no result where it would wrap: Python's integers do not, and numpy warns for its
+ * scalars. */
 #include "kernels.h"
 
 #include <math.h>
@@ -22,6 +23,15 @@ typedef uint8_t boolean;
     uint8_t *o, int64_t so, const uint8_t *a, int64_t sa, const uint8_t *b, int64_t sb, const uint8_t *c, int64_t sc,  \
         int64_t n
 
+/* LOAD gives what BODY makes r of, and r goes to TO, for each i. */
+#define EACH(O, LOAD, BODY, TO)                                                                                        \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        LOAD;                                                                                                          \
+        O r;                                                                                                           \
+        BODY;                                                                                                          \
+        TO = r;                                                                                                        \
+    }
+
 /* The loop over items that follow each other is one that compilers make vectors of; so is that with one constant. */
 #define LOOP1(NAME, A, O, BODY)                                                                                        \
     static int NAME(ARGUMENTS) {                                                                                       \
@@ -30,19 +40,9 @@ typedef uint8_t boolean;
         if (so == (int64_t)sizeof(O) && sa == (int64_t)sizeof(A)) {                                                    \
             O *restrict to = (O *)o;                                                                                   \
             const A *restrict from = (const A *)a;                                                                     \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                const A x = from[i];                                                                                   \
-                O r;                                                                                                   \
-                BODY;                                                                                                  \
-                to[i] = r;                                                                                             \
-            }                                                                                                          \
-            return bad;                                                                                                \
-        }                                                                                                              \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const A x = *(const A *)(a + i * sa);                                                                      \
-            O r;                                                                                                       \
-            BODY;                                                                                                      \
-            *(O *)(o + i * so) = r;                                                                                    \
+            EACH(O, const A x = from[i], BODY, to[i])                                                                  \
+        } else {                                                                                                       \
+            EACH(O, const A x = *(const A *)(a + i * sa), BODY, *(O *)(o + i * so))                                    \
         }                                                                                                              \
         return bad;                                                                                                    \
     }
@@ -52,34 +52,16 @@ typedef uint8_t boolean;
         (void)c, (void)sc;                                                                                             \
         int bad = 0;                                                                                                   \
         const int64_t size = (int64_t)sizeof(A);                                                                       \
+        O *restrict to = (O *)o;                                                                                       \
+        const A *restrict left = (const A *)a, *restrict right = (const A *)b;                                         \
         if (so == (int64_t)sizeof(O) && sa == size && sb == size) {                                                    \
-            O *restrict to = (O *)o;                                                                                   \
-            const A *restrict left = (const A *)a, *restrict right = (const A *)b;                                     \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                const A x = left[i], y = right[i];                                                                     \
-                O r;                                                                                                   \
-                BODY;                                                                                                  \
-                to[i] = r;                                                                                             \
-            }                                                                                                          \
-            return bad;                                                                                                \
-        }                                                                                                              \
-        if (so == (int64_t)sizeof(O) && sa == size && sb == 0 && n > 0) {                                              \
-            O *restrict to = (O *)o;                                                                                   \
-            const A *restrict left = (const A *)a;                                                                     \
-            const A y = *(const A *)b;                                                                                 \
-            for (int64_t i = 0; i < n; i++) {                                                                          \
-                const A x = left[i];                                                                                   \
-                O r;                                                                                                   \
-                BODY;                                                                                                  \
-                to[i] = r;                                                                                             \
-            }                                                                                                          \
-            return bad;                                                                                                \
-        }                                                                                                              \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const A x = *(const A *)(a + i * sa), y = *(const A *)(b + i * sb);                                        \
-            O r;                                                                                                       \
-            BODY;                                                                                                      \
-            *(O *)(o + i * so) = r;                                                                                    \
+            EACH(O, const A x = left[i]; const A y = right[i], BODY, to[i])                                            \
+        } else if (so == (int64_t)sizeof(O) && sa == size && sb == 0 && n > 0) {                                       \
+            const A y = *right;                                                                                        \
+            EACH(O, const A x = left[i], BODY, to[i])                                                                  \
+        } else {                                                                                                       \
+            EACH(O, const A x = *(const A *)(a + i * sa);                                                              \
+                 const A y = *(const A *)(b + i * sb), BODY, *(O *)(o + i * so))                                       \
         }                                                                                                              \
         return bad;                                                                                                    \
     }

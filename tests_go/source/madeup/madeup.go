@@ -16,23 +16,7 @@ var _ source.Store = Store(nil)
 
 // Read implements source.Store.
 func (s Store) Read(ctx context.Context, key source.Key, buf *source.Buffer) (source.Stamp, error) {
-	c, err := s.Open(ctx, string(key.Container[:len(key.Container)-1]))
-	if err != nil {
-		return source.Stamp{}, err
-	}
-	length := key.Length
-	if length == source.Whole {
-		length = c.Bytes() - key.Offset
-	}
-	room, err := buf.Room(int(length))
-	if err != nil {
-		return source.Stamp{}, err
-	}
-	if err := c.Read(ctx, source.Piece{At: key.Offset, Into: room}); err != nil {
-		return source.Stamp{}, err
-	}
-	buf.Add(len(room))
-	return source.Stamp{Bytes: c.Bytes()}, nil
+	return source.ReadOpened(ctx, s, key, buf)
 }
 
 // Open implements source.Store.
