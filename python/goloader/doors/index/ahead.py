@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
@@ -29,27 +30,6 @@ def pixels(samples: Images, row: int) -> Pixels:
     return image.tobytes(), image.width, image.height
 
 
-class _Decoding:
-    """A file that a thread decodes. What goes wrong is left to whoever is asked for it: it goes wrong again there."""
-
-    def __init__(self, row: int) -> None:
-        self.row = row
-        self._made: Pixels | None = None
-        self._done = threading.Event()
-
-    def run(self, samples: Images) -> None:
-        try:
-            self._made = pixels(samples, self.row)
-        except Exception:
-            self._made = None
-        finally:
-            self._done.set()
-
-    def wait(self) -> Pixels | None:
-        self._done.wait()
-        return self._made
-
-
 class Ahead:
     """As many threads as there would be workers. They are daemons, so that a read that hangs does not hold up an exit.
 
@@ -58,8 +38,8 @@ class Ahead:
 
     def __init__(self, samples: Images, threads: int) -> None:
         self._samples, self._threads = samples, threads
-        self._queue: SimpleQueue[_Decoding | None] = SimpleQueue()
-        self._begun: dict[int, _Decoding] = {}
+        self._queue: SimpleQueue[tuple[int, Future[Pixels | None]] | None] = SimpleQueue()
+        self._begun: dict[int, Future[Pixels | None]] = {}
         self._started = 0
         self.close = weakref.finalize(self, _end, self._queue, threads)
         self.close.atexit = False
@@ -72,13 +52,13 @@ class Ahead:
             # Where a relative path begins is only known where the core asks.
             if other != row and os.path.isabs(self._samples.name(other)):
                 self._begin(other)
-        return None if found is None else found.wait()
+        return None if found is None else found.result()
 
     def _begin(self, row: int) -> None:
         if row in self._begun:
             return
-        self._begun[row] = decoding = _Decoding(row)
-        self._queue.put(decoding)
+        self._begun[row] = made = Future()
+        self._queue.put((row, made))
         if self._started < self._threads:
             self._started += 1
             threading.Thread(target=_serve, args=(self._queue, self._samples), daemon=True).start()
@@ -94,5 +74,8 @@ def _end(queue: SimpleQueue[Any], threads: int) -> None:
 
 
 def _serve(queue: SimpleQueue[Any], samples: Images) -> None:
-    for decoding in iter(queue.get, None):
-        decoding.run(samples)
+    for row, made in iter(queue.get, None):
+        try:
+            made.set_result(pixels(samples, row))
+        except Exception:  # it goes wrong again where the core asks
+            made.set_result(None)
