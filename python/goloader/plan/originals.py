@@ -128,8 +128,8 @@ def _code_of_file(name: str) -> CodeType | None:
     spec, file = module.get("__spec__"), module.get("__file__")
     loader = getattr(spec, "loader", None)
     if type(loader) not in (SourceFileLoader, SourcelessFileLoader, zipimporter):
-        # An import hook's, which may compile something else than is in the file.
-        loader = SourceFileLoader(name, file) if type(file) is str else None
+        # An import hook's, which may compile something else than is in the file. What C made has no code.
+        loader = SourceFileLoader(name, file) if type(file) is str and file.endswith(".py") else None
     try:
         return None if loader is None else loader.get_code(name)
     except (ImportError, OSError, SyntaxError, ValueError):
@@ -421,9 +421,9 @@ def bound_as_shipped(owner: Any, name: str, value: Any, depth: int = 0) -> bool:
 
     depth  how many imports and other names led here: modules may import a name from each other
     """
-    body = _body_of(owner) if depth < _DEPTH_MAX else None
+    body = None if type(value) is BuiltinFunctionType or depth >= _DEPTH_MAX else _body_of(owner)
     bound = [] if body is None else body.names.get(name, [])
-    if not bound or type(value) is BuiltinFunctionType:
+    if not bound:
         return _is_of_library(owner, name, value)
     return any(_fits(owner, name, said, value, depth + 1) for said in bound)
 
