@@ -2,6 +2,7 @@
 
 run.py      an unmodified script, with every DataLoader in it ours
 startup/    goes on PYTHONPATH for that: what Python runs when it starts
+explain.py  what of a loader or dataset runs in Go, beside its source
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import run
+from . import explain, run
 
 __all__ = ["main"]
 
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=_versions())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add(commands)
+    explain.add(commands)
     parsed = parser.parse_args(arguments)
     status: int = parsed.command(parsed)
     return status

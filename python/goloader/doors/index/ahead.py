@@ -57,7 +57,8 @@ class Ahead:
     def _begin(self, row: int) -> None:
         if row in self._begun:
             return
-        self._begun[row] = made = Future()
+        made: Future[Pixels | None] = Future()
+        self._begun[row] = made
         self._queue.put((row, made))
         if self._started < self._threads:
             self._started += 1

@@ -79,6 +79,11 @@ class OwnCode:
         except UnreadableError as error:
             raise self.unread(error) from None
 
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """Its `__getitem__`, and what was read through within it."""
+        return tuple(dict.fromkeys(each.function for each in (self._first, *self._read.values())))
+
     def refusal(self, why: str) -> RefusalError:
         """To be raised where the class is not understood."""
         return refusal(self.dataset, why)
@@ -258,15 +263,15 @@ class _Read:
     """A function as it was when it was read."""
 
     def __init__(self, function: FunctionType) -> None:
-        self._function = function
+        self.function = function
         self._is = self._state()
 
     def _state(self) -> tuple[Any, ...]:
-        return self._function.__code__, self._function.__defaults__, self._function.__kwdefaults__
+        return self.function.__code__, self.function.__defaults__, self.function.__kwdefaults__
 
     def unchanged(self, function: Any) -> bool:
         """True if it is this one, and does what it did."""
-        return function is self._function and self.same_code()
+        return function is self.function and self.same_code()
 
     def same_code(self) -> bool:
         """True if it does what it did."""

@@ -1,0 +1,97 @@
+"""python -m goloader explain: what of a loader or dataset runs in Go, beside its source."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import itertools
+import os
+import sys
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "explain",
+        help="say what of a loader or a dataset runs in Go, and why the rest does not",
+        description=(
+            "Makes a few batches and prints where each stage runs, the source of the dataset with what goloader made "
+            "of each line, and what to change where Python runs something."
+        ),
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "target",
+        metavar="MODULE:OBJECT",
+        help="a DataLoader or a dataset, or a class or function that gives one without arguments; the module is a name "
+        "or a .py file",
+    )
+    parser.add_argument(
+        "--batches", type=int, default=4, metavar="N", help="batches to make first (4); 0 only looks at the code"
+    )
+    parser.set_defaults(command=lambda parsed: _explain(parser, parsed))
+
+
+def _explain(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    module, _, name = parsed.target.rpartition(":")
+    if not module or parsed.batches < 0:
+        parser.error(f"{parsed.target!r} is not MODULE:OBJECT" if not module else "--batches is below 0")
+    # Before goloader looks: each batch waits until it is known whether the next may be recorded.
+    os.environ.setdefault("GOLOADER_TRIAL", "wait")
+    import goloader
+
+    goloader.install()
+    try:
+        found: Any = _module(module)
+        for each in name.split("."):
+            found = getattr(found, each)
+    except (ImportError, AttributeError, OSError) as error:
+        parser.error(f"{parsed.target}: {error}")
+    loader = _loader(found)
+    if loader is None:
+        parser.error(f"{parsed.target} gives a {type(found).__qualname__}, neither a DataLoader nor a dataset")
+    for _ in itertools.islice(loader, parsed.batches):
+        pass
+    _print(loader)
+    return 0
+
+
+def _module(name: str) -> ModuleType:
+    sys.path.insert(0, os.getcwd())
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name).resolve()
+    sys.path.insert(0, str(path.parent))
+    return importlib.import_module(path.stem)
+
+
+def _loader(found: Any) -> Any:
+    """A loader of ours, if `found` is one, or a dataset, or gives one; else None."""
+    import goloader
+
+    if isinstance(found, type | FunctionType):
+        found = found()
+    if isinstance(found, goloader.DataLoader):
+        return found
+    if hasattr(type(found), "__getitem__") or hasattr(type(found), "__iter__"):
+        return goloader.DataLoader(found, batch_size=8)
+    return None
+
+
+def _print(loader: Any) -> None:
+    from ..plan.listing import listing
+    from ..plan.reasons import REASONS
+
+    explanation = loader.explain()
+    print(explanation)
+    lines = list(listing(loader.dataset, explanation))
+    if lines:
+        print("", *lines, sep="\n")
+    if explanation.codes:
+        print()
+    for code in explanation.codes:
+        print(f"{code}: {REASONS[code].means}. What helps: {REASONS[code].change}.")
