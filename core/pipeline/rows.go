@@ -8,13 +8,24 @@ import (
 	"time"
 
 	"github.com/goloader/goloader/core/collate"
+	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
 
 // A batch of rows of at most this many bytes is gathered by its caller: to wake a worker and to hear from it takes about
-// as long as this copy (15 us), and nobody waits for a batch that is there at once.
-const atOnceMax = 128 << 10
+// as long as this copy (15 us), and nobody waits for a batch that is there at once. A caller with no other batch
+// under way will wait for this one, and copies more: on cores that others use too, a worker is heard from after 400 us.
+// Programs take longer than copies.
+const (
+	atOnceMax      = 128 << 10
+	atOnceAloneMax = 512 << 10
+)
+
+// computes says whether programs make any field.
+func (l *Loader) computes() bool {
+	return slices.ContainsFunc(l.plan.Source.Fields, func(f plan.Field) bool { return f.Program != nil })
+}
 
 // placeRows gives a batch of rows its slot, and fills it if that is quickly done.
 func (r *Run) placeRows(b *batch) error {
@@ -33,7 +44,11 @@ func (r *Run) placeRows(b *batch) error {
 		r.expect(slices.Clone(b.indices))
 		return nil
 	}
-	if b.bytes > atOnceMax {
+	most := atOnceMax
+	if len(r.batches) == 1 && !l.computes() {
+		most = atOnceAloneMax
+	}
+	if b.bytes > most {
 		return nil
 	}
 	b.undone = 0

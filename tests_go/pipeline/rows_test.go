@@ -175,11 +175,17 @@ func TestSmallBatchesAreThereAtOnceAndNeedNoWorkers(t *testing.T) {
 		lease.Slot.Release()
 	}
 	large := make([]int64, 5000) // of 75 bytes each
-	r.submit(large...)
-	lease := r.deliver()
-	require.Equal(t, m.gathered(large), m.got(t, lease, len(large)))
-	lease.Slot.Release()
-	require.Positive(t, pipeline.Serving())
+	for outstanding := range 2 { // one alone is waited for; of several a worker makes the others
+		for range outstanding + 1 {
+			r.submit(large...)
+		}
+		for range outstanding + 1 {
+			lease := r.deliver()
+			require.Equal(t, m.gathered(large), m.got(t, lease, len(large)))
+			lease.Slot.Release()
+		}
+		require.Equal(t, outstanding > 0, pipeline.Serving() > 0)
+	}
 	r.close()
 	require.NoError(t, l.Close())
 }

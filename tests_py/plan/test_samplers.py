@@ -69,6 +69,9 @@ class Both:
                 assert got == want if not isinstance(got, np.ndarray) else False
                 ended += 1
                 continue
+            if isinstance(got, Foreign):
+                assert set(map(type, want if isinstance(want, list) else [want])) & {np.int64, torch.Tensor}
+                got = got.ints
             assert isinstance(got, np.ndarray)
             assert got.dtype == np.int64
             assert got.tolist() == (list(map(int, want)) if isinstance(want, list) else int(want))
@@ -213,6 +216,7 @@ def test_batches_are_arrays_of_their_own() -> None:
     for sampler in (SequentialSampler(Sized(9)), RandomSampler(Sized(9)), [np.arange(3)]):
         arguments = {"batch_sampler": sampler} if isinstance(sampler, list) else {"sampler": sampler, "batch_size": 3}
         batches: Any = list(index_batches(DataLoader(Sized(9), **arguments)))
+        batches = [batch.ints if isinstance(batch, Foreign) else batch for batch in batches]
         kept = [batch.copy() for batch in batches]
         for batch in batches:
             assert batch.flags.writeable
@@ -276,12 +280,24 @@ def test_a_generator_of_batches_is_not_read_ahead() -> None:
 
 
 @pytest.mark.parametrize(
-    "batch",
-    [[1, 2], (1, 2), range(1, 3), np.array([1, 2]), torch.tensor([1, 2]), [np.int64(1), 2], [torch.tensor(1), 2]],
+    ("batch", "ints"),
+    [
+        ([1, 2], True),
+        ((1, 2), True),
+        (range(1, 3), True),
+        (np.array([1, 2]), False),
+        (torch.tensor([1, 2]), False),
+        ([np.int64(1), 2], False),
+        ([torch.tensor(1), 2], False),
+    ],
     ids=repr,
 )
-def test_lists_of_ints_in_any_form(batch: Any) -> None:
-    (got,) = index_batches(DataLoader(Sized(9), batch_sampler=[batch]))
+def test_lists_of_integers_in_any_form(batch: Any, ints: bool) -> None:
+    (given,) = index_batches(DataLoader(Sized(9), batch_sampler=[batch]))
+    got: Any = given
+    if not ints:
+        assert got.value is batch
+        got = got.ints
     assert isinstance(got, np.ndarray)
     assert got.dtype == np.int64
     assert got.tolist() == [1, 2]
@@ -329,7 +345,8 @@ def test_subset_random_looks_its_list_up_batch_by_batch() -> None:
         next(batches)
         for place in range(4):
             indices[place] = 7
-        assert next(batches).tolist() == [7, 7]
+        seven = next(batches)
+        assert (seven if kind is list else seven.ints).tolist() == [7, 7]
 
 
 def test_an_error_in_a_draw_is_torchs() -> None:

@@ -46,9 +46,13 @@ _INTEGERS: set[type] = {int, np.int64}
 
 @dataclass(frozen=True, eq=False)
 class Foreign:
-    """What a sampler yielded that is not a list of ints: only the dataset knows what it means by it."""
+    """What a sampler yielded that is not a list of ints: only the dataset knows what it means by it.
+
+    ints  the same as ints, if it is of integers of numpy's or of torch's
+    """
 
     value: Any
+    ints: Indices | None = None
 
 
 def index_batches(loader: Any) -> Iterator[Indices | Foreign]:
@@ -132,7 +136,7 @@ def _cut(sampler: Any, taker: _Taker) -> Iterator[Indices | Foreign]:
 def _singles(taker: _Taker) -> Iterator[Indices | Foreign]:
     while (one := taker.take(1)) is not None and len(one):
         finished = taker.finish(one)
-        yield Foreign(finished.value[0]) if isinstance(finished, Foreign) else finished.reshape(())
+        yield _single(finished.value[0]) if isinstance(finished, Foreign) else finished.reshape(())
 
 
 # Streams
@@ -268,9 +272,9 @@ def _subset_random(sampler: SubsetRandomSampler) -> _Stream:
         # A batch at a time, as the list stands then.
         indices: Any = sampler.indices
         if type(indices) is np.ndarray and indices.ndim == 1 and indices.dtype == np.int64:
-            return np.asarray(indices[batch])
+            return _many(indices[batch])
         if type(indices) is torch.Tensor and indices.ndim == 1 and indices.dtype == torch.int64:
-            return _array(indices[torch.from_numpy(batch)])
+            return _many(indices[torch.from_numpy(batch)])
         return _many([indices[i] for i in batch.tolist()])
 
     return _Stream(arrays(), look_up)
@@ -337,27 +341,30 @@ def _array(tensor: torch.Tensor) -> Indices:
 
 
 def _many(batch: Any) -> Indices | Foreign:
-    """A batch of indices as an array, if dataset[i] for its items surely is dataset[int(i)]."""
+    """A batch of indices as an array, if they are ints; with one, if they are other integers."""
     if is_a(batch, torch.Tensor):
         if batch.ndim == 1 and batch.dtype == torch.int64 and len(batch):
-            return _array(batch.detach()).copy()
+            return Foreign(batch, _array(batch.detach()).copy())
     elif type(batch) is np.ndarray:
         if batch.ndim == 1 and batch.dtype == np.int64 and len(batch):
-            return batch.copy()
+            return Foreign(batch, batch.copy())
     elif type(batch) in (list, tuple, range) and len(batch):
-        if not set(map(type, batch)) <= _INTEGERS and not all(map(_is_index, batch)):
+        kinds = set(map(type, batch))
+        if not kinds <= _INTEGERS and not all(map(_is_index, batch)):
             return Foreign(batch)
         try:
-            return np.fromiter(map(int, batch), np.int64, len(batch))
+            ints = np.fromiter(map(int, batch), np.int64, len(batch))
         except OverflowError:
-            pass
+            return Foreign(batch)
+        return ints if kinds == {int} else Foreign(batch, ints)
     return Foreign(batch)
 
 
 def _single(index: Any) -> Indices | Foreign:
     if _is_index(index):
         try:
-            return np.array(int(index), np.int64)
+            ints = np.array(int(index), np.int64)
+            return ints if type(index) is int else Foreign(index, ints)
         except OverflowError:
             pass
     return Foreign(index)

@@ -129,6 +129,8 @@ class _NativeIterator(ResumableIterator):
 
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
+        if isinstance(batch, Foreign) and batch.ints is not None and self._samples.any_integer:
+            return batch.ints
         return batch
 
     def _task(self, batch: NDArray[np.int64] | Foreign) -> _Task:

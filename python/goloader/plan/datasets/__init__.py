@@ -9,7 +9,8 @@
     arrays.py   goloader's ArrayDataset
     tokens.py   goloader's TokenDataset
     own.py      a class of the user's own, as read from its bytecode
-    gather.py   those that only take rows of tensors, arrays and lists
+    computed.py those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
+                program.py, arithmetic.py and integers.py what is made of the items, and which they are
     opened.py   those that open an image file, or take an image out of an array, and transform it; columns.py and
                 frames.py work out its paths and labels, made.py what tensors are made of these, beside.py has them
 
@@ -28,7 +29,6 @@ from ..look import is_a
 from ..refusal import Refusal, RefusalError
 from . import arrays, files, pairs, pictures, tokens
 from .computed import Computed
-from .gather import Gather
 from .known import why_not
 from .opened import OpenedFiles, opens_images
 from .own import OwnCode
@@ -95,13 +95,7 @@ def _leaf(dataset: Any) -> Node:
     own = OwnCode(dataset)
     if opens_images(own):
         return OpenedFiles(own)
-    try:
-        return Gather(own)
-    except RefusalError as refused:
-        try:
-            return Computed(own)
-        except RefusalError as unread:
-            raise (unread if refused.refusal.why.partition(": ")[2].startswith("__getitem__") else refused) from None
+    return Computed(own)
 
 
 def _read(dataset: Any, refused: RefusalError) -> Node:

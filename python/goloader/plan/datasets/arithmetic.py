@@ -134,8 +134,6 @@ class Arithmetic:
             raise UnreadableError(f"makes a {type(sample).__qualname__}")
         if isinstance(sample, torch.Tensor) and (sample.layout != torch.strided or sample.device.type != "cpu"):
             raise UnreadableError("makes a tensor that is not a plain one of the CPU")
-        if _dtype(sample) not in DTYPES:
-            raise UnreadableError(f"makes {_dtype(sample)}")
         items = make()
         if items.dtype != _dtype(sample) or items.shape != _shape(sample):
             raise UnreadableError(f"makes {_dtype(sample)}{list(_shape(sample))}")

@@ -1,4 +1,4 @@
-"""A user's own class that makes its samples of arrays: windows, casts, arithmetic, shapes; and of the index itself.
+"""A user's own class that makes its samples of arrays: rows, windows, casts, arithmetic, shapes; and of the index.
 
 Its `__getitem__` is read from its bytecode; each field becomes rows of an array, or a program over such rows
 (program.py), which the core carries out. Nothing of the class is run.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -30,17 +31,16 @@ from ..bytecode import (
     UnreadableError,
     parts_of,
 )
-from ..look import is_a, name_of
-from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
 from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_of
+from .bases import Base, like, why_not_collated
 from .cuts import Cut
-from .gather import _Numbers, _NumpyArray, _why_not_array, _why_not_numbers, _why_not_numpy
 from .integers import INDEX, Domain, Integers
 from .own import OwnCode
-from .program import DTYPES, Items, Writer
-from .tensors import NAMES, Tensor
+from .program import Items, Writer
+from .sequences import Sequences
+from .tensors import NAMES
 from .tree import NOWHERE, Column, Indices, Node
 
 __all__ = ["Computed"]
@@ -56,15 +56,13 @@ class Computed(Node):
     own matter: Python loads such batches.
     """
 
-    note = "its __getitem__ was compiled from its bytecode"
     open_ended = True
 
     def __init__(self, own: OwnCode) -> None:
         self.dataset = own.dataset
         self._own = own
-        self._bases: dict[Expression, _Base] = {}
+        self._bases: dict[Expression, Base] = {}
         self._kept: list[tuple[Expression, Any]] = []
-        self._looked_up: list[tuple[_Base, Integers]] = []
         self._domain = Domain()
         self._gives_index = False
         self._dtype = torch.get_default_dtype()
@@ -74,13 +72,17 @@ class Computed(Node):
             for loose in own.reading.loose:
                 _Leaf(self, loose)
             self.length, missing = self._domain.settle()
+            index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
+            usable = None if missing is None else ~missing
+            pieces = [_Piece(leaf, self.length, usable) for leaf in self._leaves]
         except UnreadableError as error:
             raise own.unread(error) from None
+        self._places = (*self._bases, *(place for place, _ in self._kept))
         self.negatives = self._domain.plain and missing is None and not self._gives_index
         self.gives_index = self._gives_index
-        index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
-        usable = None if missing is None else ~missing
-        pieces = [_Piece(leaf, self.length, usable) for leaf in self._leaves]
+        self.any_integer = self._domain.plain and not (self._gives_index or own.asks_index)
+        plain = self.negatives and all(piece.is_row for piece in pieces)
+        self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
         _cut(pieces, self._leaves, usable)
         self.columns = tuple(Column((piece,), piece.spec, index) for piece in pieces)
 
@@ -101,21 +103,15 @@ class Computed(Node):
         return len(self._leaves) - 1
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        if not self._own.unchanged(dataset) or torch.get_default_dtype() is not self._dtype:
+            return False
         try:
-            return (
-                self._own.unchanged(dataset)
-                and torch.get_default_dtype() is self._dtype
-                and self._values_are_same(at)
-                and all(base.reads_same(integers, at, self.length) for base, integers in self._looked_up)
-            )
+            values = self._own.values(self._places)
         except UnreadableError:
             return False
-
-    def _values_are_same(self, at: Indices | None) -> bool:
-        """Of what rows are taken of, and of what is the same for all samples."""
-        values = iter(self._own.values((*self._bases, *(place for place, _ in self._kept))))
-        return all(base.unchanged(next(values), at) for base in self._bases.values()) and all(
-            _same(next(values), kept) for _, kept in self._kept
+        count = len(self._bases)
+        return all(map(Base.unchanged, self._bases.values(), values, repeat(at))) and all(
+            _same(value, kept) for value, (_, kept) in zip(values[count:], self._kept, strict=True)
         )
 
     def constant(self, expression: Expression) -> Any:
@@ -141,10 +137,10 @@ class Computed(Node):
     def means(self, expression: Expression) -> Any:
         return self._own.means(expression)
 
-    def base(self, place: Expression) -> _Base:
+    def base(self, place: Expression) -> Base:
         """What items are taken of."""
         if place not in self._bases:
-            self._bases[place] = _Base(place, self._own.value(place))
+            self._bases[place] = Base(place, self._own.value(place))
         return self._bases[place]
 
     def limit(self, integers: Integers, length: int) -> None:
@@ -156,10 +152,9 @@ class Computed(Node):
     def gives_index_itself(self) -> None:
         self._gives_index = True
 
-    def look_up(self, base: _Base, integers: Integers) -> Integers:
+    def look_up(self, base: Base, integers: Integers) -> Integers:
         """What the items of a base are, for these: numbers that are worked out ahead."""
-        items = base.numbers()
-        self._looked_up.append((base, integers))
+        items = base.numbers(integers)
         last = len(items) - 1
 
         def table(indices: Indices) -> Indices:
@@ -188,65 +183,6 @@ def _bytes(tensor: Any) -> bytes:
     return found
 
 
-class _Base:
-    """An array, a tensor, or a list of numbers that items are taken of."""
-
-    def __init__(self, place: Expression, value: Any) -> None:
-        self._place = place
-        self._kept: Any = None
-        self.piece: Tensor | _NumpyArray | _Numbers
-        why = ""
-        if is_a(value, torch.Tensor):
-            try:
-                self.piece = Tensor(value)
-            except RefusalError as error:
-                why = error.refusal.why
-            self.array: Any = value
-        elif type(value) in (np.ndarray, np.memmap):
-            why = _why_not_array(value)
-            self.array = value
-            if not why:
-                self.piece = _NumpyArray(value, False)
-        elif type(value) in (list, tuple):
-            why = _why_not_numbers(value) if value else "an empty list"
-            if not why:
-                self.piece = _Numbers(value, False)
-                self.array = self.piece.items
-        else:
-            why = f"a {name_of(value)}, not a tensor, a numpy array or a list of numbers"
-        if why:
-            raise UnreadableError(f"takes items of {place}, which is {why}", place)
-        self.given = value
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def unchanged(self, value: Any, at: Indices | None) -> bool:
-        if isinstance(self.piece, _Numbers):
-            return self.piece.unchanged(value, None)
-        return self.piece.unchanged(value)
-
-    def numbers(self) -> Indices:
-        """Its items, to take others by them, kept as they are now."""
-        if self._kept is None:
-            array = self.array.numpy() if isinstance(self.array, torch.Tensor) else self.array
-            if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
-                raise UnreadableError(f"takes items by those of {self._place}, which are no integers")
-            self._kept = np.array(array, np.int64)
-        kept: Indices = self._kept
-        return kept
-
-    def reads_same(self, integers: Integers, at: Indices | None, length: int) -> bool:
-        """Whether what was looked up is what would be."""
-        if isinstance(self.piece, _Numbers):
-            return True  # `unchanged` sees it
-        array = self.array.numpy() if isinstance(self.array, torch.Tensor) else self.array
-        if at is None:
-            return bool(np.array_equal(array, self._kept))
-        found = np.clip(integers.at(at[(at >= 0) & (at < length)]), 0, len(self._kept) - 1)
-        return bool(np.array_equal(array[found], self._kept[found]))
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Input:
     """Rows: which of a view of a base, by the index. base is None for the integers themselves.
@@ -254,10 +190,23 @@ class _Input:
     window  so many items of the base make a row; 0 if rows are anything else
     """
 
-    base: _Base | None
+    base: Base | None
     view: Any
     rows: Integers
     window: int = 0
+
+    @property
+    def is_element(self) -> bool:
+        """True for arrays of a list as they are."""
+        return self.base is not None and isinstance(self.base.piece, Sequences) and self.view is self.base.array
+
+    def elements(self, length: int, usable: Any) -> Array:
+        """These arrays, whatever their length."""
+        assert self.base is not None
+        whole, rows = self.base.piece.array, self._rows(length, usable)
+        assert whole.begins is not None
+        lengths = None if whole.lengths is None else whole.lengths[rows]
+        return dataclasses.replace(whole, shape=(length, *whole.shape[1:]), begins=whole.begins[rows], lengths=lengths)
 
     def array(self, length: int, usable: Any) -> Array:
         """The same, one for each index from 0."""
@@ -273,12 +222,14 @@ class _Input:
             first = self.base.array.__array_interface__["data"][0]
         shape = (length, *self.view.shape[1:])
         moved, begins, room = address - first, None, 0
+        if whole.begins is not None:
+            begins = whole.begins[self._rows(length, usable)] + moved
+            return dataclasses.replace(whole, shape=shape, strides=(0, *strides[1:]), begins=begins, lengths=None)
         if self.rows.table is None and (usable is None or self.rows.scale == 0):
             moved += self.rows.shift * strides[0]
             step = self.rows.scale * strides[0]
         else:
-            indices = np.arange(length, dtype=np.int64)
-            rows = self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
+            rows = self._rows(length, usable)
             begins, step = np.ascontiguousarray(rows * strides[0]), 0
             room = (len(self.view) - 1) * strides[0] + item
             room += sum((extent - 1) * stride for extent, stride in zip(shape[1:], strides[1:], strict=True))
@@ -292,11 +243,13 @@ class _Input:
     def _of_numbers(self, length: int, usable: Any) -> Array:
         if self.rows.is_index:
             return Array(0, (length,), (8,), _Owned(None), counts=True)
-        indices = np.arange(length, dtype=np.int64)
-        made = np.ascontiguousarray(
-            self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
-        )
+        made = np.ascontiguousarray(self._rows(length, usable))
         return dataclasses.replace(Array.of(made), owner=_Owned(made))
+
+    def _rows(self, length: int, usable: Any) -> Indices:
+        """Which row each index means; those that mean none have one all the same."""
+        indices = np.arange(length, dtype=np.int64)
+        return self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
 
 
 class _Owned:
@@ -323,20 +276,22 @@ class _Leaf:
         self._arithmetic = Arithmetic(self.writer)
         self._known: dict[Expression, Any] = {}
         value = self._value(given)
+        if isinstance(value, Value) and type(value.sample) is _AnyLength:
+            value.sample = value.sample.first
         if not isinstance(value, Value) or not kind_of(value.sample):
             sample = value.sample if isinstance(value, Value) else value
             raise UnreadableError(f"gives {given}, a {type(sample).__qualname__}", given)
         self.sample = value.sample
         kind = kind_of(value.sample)
-        if why := _why_not_numpy(value.sample):
+        if why := why_not_collated(value.sample):
             raise UnreadableError(f"gives {given}, which is {why}", given)
         if value.constant:
             array = value.sample.numpy() if kind == "tensor" else np.asarray(value.sample)
             self.items = self.writer.constant(array)
         else:
             self.items = value.items
-        if self.items.dtype not in DTYPES or len(self.items.shape) >= DIMENSIONS_MAX:
-            raise UnreadableError(f"gives {given}, of {self.items.dtype}", given)
+        if len(self.items.shape) >= DIMENSIONS_MAX:
+            raise UnreadableError(f"gives {given}, of too many dimensions", given)
         self.kind = type(value.sample).__name__ if kind == "number" else kind
 
     def _value(self, expression: Expression) -> Any:
@@ -544,12 +499,16 @@ class _Leaf:
             return value.sample
         raise UnreadableError("takes items of an item by more than constants")
 
-    def _row(self, base: _Base, keys: list[Expression]) -> Value:
+    def _row(self, base: Base, keys: list[Expression]) -> Value:
         """Rows of a base, or windows, by one number that depends on the index; and items of these by constants."""
         dependent = [n for n, each in enumerate(keys) if self._depends(each)]
         if len(dependent) > 1:
             raise UnreadableError("takes items by several numbers that depend on the index")
         axis = dependent[0]
+        if base.is_list and (len(keys) > 1 or isinstance(keys[0], Display)):
+            raise UnreadableError("takes windows of a list")
+        if base.array is None:
+            return self._of_any_length(base, self._integers(self._value(keys[0])))
         before = [self._key(each) for each in keys[:axis]]
         if any(each is None or each is ... for each in before) or axis >= base.array.ndim:
             raise UnreadableError("takes items in a way that is not known")
@@ -572,7 +531,8 @@ class _Leaf:
             view = array.movedim(axis, 0) if isinstance(array, torch.Tensor) else np.moveaxis(array, axis, 0)
             around = (*before, *rest)
         self._node.limit(rows, len(view))
-        sample, integers = self._first(base, view), None
+        base.reads(rows)
+        sample, integers = base.first if base.is_list else like(view), None
         if around and any(each != slice(None) for each in around):
             sample = self._arithmetic.done(lambda whole: whole[around], [Value(sample)])
             view = view[(slice(None), *around)]
@@ -583,13 +543,12 @@ class _Leaf:
 
         def make() -> Items:
             self.inputs.append(_Input(base, view, rows, window))
-            name = NAMES.get(view.dtype) if isinstance(view, torch.Tensor) else view.dtype.name
-            return self.writer.input(str(name), tuple(view.shape[1:]))
+            return self.writer.input(_dtype_name(view), tuple(view.shape[1:]))
 
         small = type(sample) is float
         return Value(sample, make=make, integers=integers, small=small)
 
-    def _looked_up(self, base: _Base, rows: Integers, sample: Any, around: tuple[Any, ...]) -> Integers | None:
+    def _looked_up(self, base: Base, rows: Integers, sample: Any, around: tuple[Any, ...]) -> Integers | None:
         """What an integer is for each index, in case that items are taken by it."""
         integer = type(sample) is int or (
             isinstance(sample, torch.Tensor | np.generic)
@@ -607,16 +566,33 @@ class _Leaf:
 
         return Integers(0, 0, table)
 
-    def _first(self, base: _Base, view: Any) -> Any:
-        if not len(view):
-            raise UnreadableError("takes items of an empty array")
-        return base.given[0] if isinstance(base.given, list | tuple) else view[0]
+    def _of_any_length(self, base: Base, rows: Integers) -> Value:
+        """Items of a list of arrays that differ in length: to be given as they are."""
+        self._node.limit(rows, len(base.piece))
+        base.reads(rows)
+
+        def make() -> Items:
+            self.inputs.append(_Input(base, None, rows))
+            return self.writer.input(_dtype_name(base.first), ())
+
+        return Value(_AnyLength(base.first), make=make)
 
     def _end(self, key: Expression) -> Integers | None:
         value = self._value(key)
         if isinstance(value, Value) and value.constant and value.sample is None:
             return None
         return self._integers(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class _AnyLength:
+    """One of the arrays of a list that differ in length, like the first."""
+
+    first: Any
+
+
+def _dtype_name(array: Any) -> str:
+    return str(array.dtype).removeprefix("torch.")
 
 
 def _is_worked_out(expression: Expression) -> bool:
@@ -640,9 +616,12 @@ def _windows(array: Any, axis: int, length: int) -> Any:
 
 
 class _Piece:
-    """The rows of a field."""
+    """The rows of a field.
 
-    program: Program | None
+    is_row  they are rows as they are, each that of its index
+    """
+
+    program: Program | None = None
     array: Array
     inputs: tuple[Array, ...] = ()
     cut: Cut | None = None
@@ -651,20 +630,22 @@ class _Piece:
     def __init__(self, leaf: _Leaf, length: int, usable: Any) -> None:
         self._length = length
         items = leaf.items
-        name = items.dtype
-        shape = items.shape
         how = leaf.writer.plain(items)
-        self.program = None
-        stored, text = "", ""
-        if how:
-            (given,) = leaf.inputs
+        self.is_row = how == "row" and leaf.inputs[0].base is not None and leaf.inputs[0].rows.is_index
+        shape, kind, more = items.shape, "" if leaf.kind == "tensor" else leaf.kind, ("", "")
+        if how == "row" and leaf.inputs[0].is_element:
+            self.array = leaf.inputs[0].elements(length, usable)
+            shape, kind, more = self.array.shape[1:], f"list of {leaf.kind}s", (str(self.array.lengths is None), "")
+        elif how:
             stored = leaf.writer.inputs[0][0] if how == "cast" else ""
-            self.array = dataclasses.replace(given.array(length, usable), stored=stored)
+            self.array = dataclasses.replace(leaf.inputs[0].array(length, usable), stored=stored)
+            more = (stored, "")
         else:
             self.program = leaf.writer.finished(items)
             self.inputs = tuple(each.array(length, usable) for each in leaf.inputs)
-            text = json.dumps(self.program.plan)
-        self.spec = (name, shape, name, leaf.kind, stored, text)
+            more = ("", json.dumps(self.program.plan))
+        spec = (NAMES[getattr(torch, items.dtype)], shape, items.dtype)
+        self.spec = (*spec, kind, *more) if kind or any(more) else spec
 
     def __len__(self) -> int:
         return self._length

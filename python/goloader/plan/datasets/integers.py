@@ -111,7 +111,7 @@ class Domain:
             low, high = max(low, first), last + 1 if high is None else min(high, last + 1)
         if high is None:
             raise UnreadableError("takes items of no attribute that says how many there are")
-        if high <= low:
+        if high < low or (high == low and not self.plain):
             raise UnreadableError("takes items of attributes that are too short")
         if low == 0 and all(integers.table is None for integers, _ in self._limits):
             return high, None

@@ -24,6 +24,7 @@ from ..bytecode import (
     Itself,
     Name,
     UnreadableError,
+    parts_of,
     read,
 )
 from ..look import in_class, in_classes, is_a, parents
@@ -124,6 +125,11 @@ class OwnCode:
         with suppress(LookupError):
             self._standing = Standing(self.dataset, conditions, looked_at, values)
         return values
+
+    @property
+    def asks_index(self) -> bool:
+        """Whether which way it goes may depend on the index's type."""
+        return any(isinstance(part, Index) for condition, _ in self.reading.conditions for part in parts_of(condition))
 
     def when(self, expression: Expression) -> int:
         """The place of an expression, this very object, in the order in which they are evaluated."""

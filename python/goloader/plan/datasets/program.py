@@ -81,12 +81,13 @@ class Writer:
     _steps: list[_Step] = field(default_factory=list)
 
     def input(self, dtype: str, shape: tuple[int, ...]) -> Items:
-        """Rows of an array."""
+        """Rows of an array, of any type: steps take those of DTYPES."""
         self.inputs.append((dtype, shape))
         return self._of(_INPUT, len(self.inputs) - 1, dtype, shape)
 
     def constant(self, value: NDArray[Any]) -> Items:
         """The same for each sample."""
+        _check(value.dtype.name)
         value = np.ascontiguousarray(value).reshape(value.shape)
         if value.nbytes > _CONSTANT_BYTES_MAX:
             raise UnreadableError(f"uses an array of {value.nbytes} bytes that is the same for all samples")
@@ -95,6 +96,7 @@ class Writer:
 
     def step(self, op: str, operands: tuple[Items, ...], dtype: str, *, watch: bool = False) -> Items:
         """What an operation makes of each item, operands being broadcast."""
+        _check(*(each.dtype for each in operands))
         shape = np.broadcast_shapes(*(each.shape for each in operands))
         made = self._value(dtype, shape)
         self._steps.append(_Step(op, watch, shape, made, operands))
@@ -160,13 +162,18 @@ class Writer:
     def _value(self, dtype: str, shape: tuple[int, ...]) -> Items:
         if len(shape) >= DIMENSIONS_MAX:
             raise UnreadableError(f"makes an array of {len(shape)} dimensions")
+        _check(dtype)
         self._values.append((dtype, shape))
         return self._of(_VALUE, len(self._values) - 1, dtype, shape)
 
     def _of(self, room: str, number: int, dtype: str, shape: tuple[int, ...]) -> Items:
+        return Items(room, number, dtype, shape, 0, _strides(shape))
+
+
+def _check(*dtypes: str) -> None:
+    for dtype in dtypes:
         if dtype not in DTYPES:
             raise UnreadableError(f"reckons with {dtype}")
-        return Items(room, number, dtype, shape, 0, _strides(shape))
 
 
 def _spec(dtype: str, shape: tuple[int, ...]) -> dict[str, Any]:

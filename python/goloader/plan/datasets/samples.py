@@ -94,6 +94,7 @@ class Samples:
     structure  of a sample
     kinds      names of the datasets that hold the samples, and
     notes      what else explain() says of them
+    any_integer  an index of numpy's or torch's integers means what the int means
     """
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
@@ -102,6 +103,7 @@ class Samples:
         self.notes = tuple(sorted({leaf.note for leaf in leaves if leaf.note}))
         self.length = root.length
         self.structure = root.structure
+        self.any_integer = root.any_integer
 
     def resolve(self, indices: Indices) -> Indices:
         """What the core calls the samples of these indices of the dataset, negative ones included.

@@ -29,9 +29,7 @@ class Sequences:
         # Of our own: memory lives on if the user's tensors are set to another.
         self._storages = [each.untyped_storage() for each in self._elements] if self._tensors else None
         self._addresses, self._shapes = _addresses(self._elements), list(map(_SHAPE, self._elements))
-        dtype = first.dtype
-        name = str(dtype).removeprefix("torch.") if self._tensors else dtype.name
-        stored, item = NAMES[dtype] if self._tensors else name, tuple(first.shape[1:])
+        item = tuple(first.shape[1:])
         strides = [first.itemsize]
         for extent in reversed(item):
             strides.insert(0, strides[0] * extent)
@@ -45,11 +43,17 @@ class Sequences:
             lengths=lengths,
             bytes=np.iinfo(np.int64).max,
         )
-        kind = "list of tensors" if self._tensors else "list of numpy arrays"
-        self.spec = (stored, item, name, kind, first.ndim)
 
     def __len__(self) -> int:
         return len(self.array)
+
+    def alike(self) -> Any:
+        """An array that has their items' layout, and as many rows; None if they differ in length."""
+        first = self._elements[0]
+        if any(shape != first.shape for shape in self._shapes):
+            return None
+        shape = (len(self._elements), *first.shape)
+        return first.expand(shape) if self._tensors else np.broadcast_to(first, shape)
 
     def unchanged(self, given: Any, at: Indices | None) -> bool:
         """True if the same tensors are in it, and their items where they were."""

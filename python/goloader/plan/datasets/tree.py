@@ -55,12 +55,14 @@ class Node:
     negatives  an index below 0 means a sample, counted from the end; else it is an error of the dataset's
     gives_index  a sample tells which index it was asked for by
     open_ended   an index beyond its length may be a sample, which only the dataset makes
+    any_integer  an index that is an integer of numpy's, or an int64 tensor, means what the int means
     """
 
     note = ""
     negatives = True
     gives_index = False
     open_ended = False
+    any_integer = True
 
     dataset: Any
     length: int
@@ -108,6 +110,8 @@ class _Subset(Node):
             raise RefusalError(
                 "source", "Subset", "its dataset gives the indices, of which there are some below 0", "INDICES"
             )
+        if not self.inner.any_integer and not _gives_ints(dataset.indices):
+            raise RefusalError("source", "Subset", "its indices are no ints, and its dataset may tell", "INDICES")
         self.structure = self.inner.structure
         inside = (at >= (-self.inner.length if self.inner.negatives else 0)) & (at < self.inner.length)
         self.at = np.where(inside, np.where(at < 0, at + self.inner.length, at), NOWHERE)
@@ -165,6 +169,7 @@ class _Concat(Node):
                     "PARTS_DIFFER",
                 )
         self.structure = first.structure
+        self.any_integer = all(each.any_integer for each in self.inner)
         self.columns = tuple(
             _joined([(each.columns[number], length) for each, length in zip(self.inner, self.lengths, strict=True)])
             for number in range(len(first.columns))
@@ -235,6 +240,7 @@ class _Stack(Node):
                 "source", "StackDataset", "a dataset in it has changed its length since", "LENGTH_CHANGED"
             )
         self.negatives = all(each.negatives for each in self.inner)
+        self.any_integer = all(each.any_integer for each in self.inner)
         structures: list[Structure] = []
         for each in self.inner:
             structures.append(shifted(each.structure, sum(map(count, structures))))
@@ -328,6 +334,10 @@ def _integers(dataset: Any, indices: Any) -> Indices:
         return np.array(values, dtype=np.int64)
     except OverflowError:
         raise RefusalError("source", name, "it has indices that do not fit an int64", "INDICES") from None
+
+
+def _gives_ints(indices: Any) -> bool:
+    return type(indices) is range or (type(indices) in (list, tuple) and set(map(type, indices)) <= {int})
 
 
 def _kind_name(kind: Any) -> str:

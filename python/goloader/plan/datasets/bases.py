@@ -1,0 +1,267 @@
+"""What a user's own class takes items of: tensors, numpy arrays, lists of numbers, of tensors and of arrays.
+
+Whatever makes indexing more than that (subclasses of arrays, other containers) keeps the dataset with torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import os
+import zlib
+from operator import is_
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...arrays.mapped import file_of
+from ..bytecode import Expression, UnreadableError
+from ..collate import collates_plainly
+from ..look import is_a, name_of
+from ..refusal import RefusalError
+from ..rows import DIMENSIONS_MAX, Array
+from .arrays import scattered
+from .integers import INDEX, Integers
+from .sequences import Sequences, why_not_sequences
+from .tensors import Tensor
+from .tree import Indices
+
+__all__ = ["Base", "like", "why_not_collated"]
+
+
+class Base:
+    """What items are taken of, as long as `unchanged` says so.
+
+    array  a tensor or an array that says how items lie in memory; of a list of arrays that differ in length, None
+    """
+
+    def __init__(self, place: Expression, value: Any) -> None:
+        self.given = value
+        self.is_list = type(value) in (list, tuple)
+        self._place = place
+        self._kept: Indices | None = None
+        # Of a list the items that are read, of an array those that others are taken by: what has to stay as it is.
+        self._read: list[Integers] = []
+        self.piece: Tensor | NumpyArray | Numbers | Sequences
+        try:
+            self.piece = _piece(value)
+        except RefusalError as error:
+            why = error.refusal.why
+            raise UnreadableError(f"takes items of {place}, which is {why}", place) from None
+        self.array: Any = value
+        if isinstance(self.piece, Numbers):
+            self.array = self.piece.items
+        elif isinstance(self.piece, Sequences):
+            self.array = self.piece.alike()
+
+    @property
+    def first(self) -> Any:
+        """An item, or one like it where there is none."""
+        if self.is_list:
+            return self.given[0]
+        return like(self.array)
+
+    def reads(self, integers: Integers) -> None:
+        """Items are taken by these."""
+        if self.is_list and integers not in self._read:
+            self._read.append(integers)
+
+    def numbers(self, integers: Integers) -> Indices:
+        """Its items, to take others by them, kept as they are now."""
+        if self._kept is None:
+            array = self.array.numpy() if isinstance(self.array, torch.Tensor) else self.array
+            if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
+                raise UnreadableError(f"takes items by those of {self._place}, which are no integers")
+            self._kept = np.array(array, np.int64)
+        if integers not in self._read:
+            self._read.append(integers)
+        return self._kept
+
+    def unchanged(self, value: Any, at: Indices | None) -> bool:
+        """True if `value` is what was given, and what is read of it ahead, for these indices (None: all), the same."""
+        piece: Any = self.piece
+        if self.is_list:
+            for integers in self._read if at is not None else (None,):
+                if not piece.unchanged(value, integers and self._rows(integers, at)):
+                    return False
+            return True
+        if not piece.unchanged(value):
+            return False
+        if not self._read:
+            return True
+        assert self._kept is not None
+        array = value.numpy() if isinstance(value, torch.Tensor) else value
+        if at is None:
+            return bool(np.array_equal(array, self._kept))
+        found = (self._rows(integers, at) for integers in self._read)
+        return all(np.array_equal(array[rows], self._kept[rows]) for rows in found)
+
+    def _rows(self, integers: Integers, at: Any) -> Indices:
+        if integers is INDEX:
+            found: Indices = at
+            return found
+        rows = integers.at(at)
+        return rows[(rows >= 0) & (rows < len(self.piece))]
+
+
+def _piece(value: Any) -> Tensor | NumpyArray | Numbers | Sequences:
+    """Raises RefusalError."""
+    if is_a(value, torch.Tensor):
+        return Tensor(value)
+    if type(value) in (np.ndarray, np.memmap):
+        why = _why_not_array(value)
+    elif type(value) in (list, tuple) and value and is_a(value[0], torch.Tensor, np.ndarray):
+        why = why_not_sequences(value) or _why_not_mapped(value) or why_not_collated(value[0])
+    elif type(value) in (list, tuple):
+        why = _why_not_numbers(value)
+    else:
+        why = f"a {name_of(value)}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
+    if why:
+        raise RefusalError("source", "", why, "CODE_UNREAD")
+    if isinstance(value, np.ndarray):
+        return NumpyArray(value)
+    return Sequences(value) if isinstance(value[0], torch.Tensor | np.ndarray) else Numbers(value)
+
+
+def like(array: Any) -> Any:
+    """An item of an array by its first dimension, or one like it where there is none."""
+    if len(array):
+        return array[0]
+    if isinstance(array, torch.Tensor):
+        return torch.empty(array.shape[1:], dtype=array.dtype)
+    return np.zeros(array.shape[1:], array.dtype)[()]
+
+
+class NumpyArray:
+    """A numpy array."""
+
+    def __init__(self, array: Any) -> None:
+        self.given = array
+        self._layout = _layout(array)
+        # A map's file may shrink, which kills whoever looks at the map: its rows are read from the file.
+        self.file = file_of(array)
+        self._inode = self._stat()
+        self.array = dataclasses.replace(Array.of(self.file or array), owner=self)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def _stat(self) -> Any:
+        try:
+            return None if self.file is None else os.stat(self.file.path)[1:3]  # inode and device
+        except OSError:
+            return False
+
+    def unchanged(self, array: Any) -> bool:
+        return array is self.given and _layout(array) == self._layout and self._stat() == self._inode
+
+    def version(self) -> int:
+        """Another number once the items were changed: numpy keeps none, so they are all looked at.
+
+        A map that workers share is the file itself, whoever writes into it.
+        """
+        if self.file is not None:
+            return 0
+        items: Any = np.ascontiguousarray(self.given).reshape(-1).view(np.uint8)
+        return zlib.crc32(items)
+
+    def hold(self) -> None:
+        """Nothing to do: ndarray.resize() refuses an array that somebody else refers to."""
+
+
+class Numbers:
+    """A list of Python's numbers, or of numpy's, as an array of our own."""
+
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = list(numbers)
+        kind = type(self._numbers[0])
+        self.items = np.array(self._numbers, _NUMBERS.get(kind, kind))
+        self.array = dataclasses.replace(Array.of(self.items), owner=self)
+        self.given = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def unchanged(self, numbers: Any, at: Indices | None) -> bool:
+        """True if the same objects are in it: equal ones (1 and True) may not make the same batch."""
+        if numbers is not self.given or len(numbers) != len(self._numbers):
+            return False
+        if at is None:
+            return all(map(is_, numbers, self._numbers))
+        rows = at.tolist()
+        return all(map(is_, map(numbers.__getitem__, rows), map(self._numbers.__getitem__, rows)))
+
+    def version(self) -> int:
+        """Always 0: `unchanged` sees a change of a list."""
+        return 0
+
+    def hold(self) -> None:
+        """Nothing to do: the array is ours."""
+
+
+# What torch makes of Python's numbers in a batch.
+_NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+# numpy's dtypes that torch has too.
+_DTYPES = (
+    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
+    "complex64", "complex128",
+)  # fmt: skip
+
+
+def _layout(array: Any) -> tuple[Any, ...]:
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+
+
+def _why_not_array(array: Any) -> str:
+    """Why batches of rows of a numpy array are not what lies in memory; empty if they are."""
+    if array.dtype.name not in _DTYPES or array.dtype != np.dtype(array.dtype.name):
+        return f"an array of {array.dtype}"
+    if not 1 <= array.ndim <= DIMENSIONS_MAX:
+        return f"an array of {array.ndim} dimensions"
+    # torch refuses such rows, in words of its own.
+    if any(stride < 0 or stride % array.itemsize for stride in array.strides[1:]):
+        return "an array with strides that torch does not take"
+    if why := _why_not_mapped([array]):
+        stored = file_of(array)
+        if stored is None:
+            return why
+        if scattered(stored):
+            return f"an array whose rows are scattered over {stored.path}"
+    return why_not_collated(array[:1] if array.ndim > 1 else array.dtype.type())
+
+
+def _why_not_mapped(arrays: Any) -> str:
+    """Arrays over memory that may not be there when it is read; empty if there is none."""
+    seen: set[int] = set()
+    for base in arrays:
+        while base is not None and id(base) not in seen and not is_a(base, torch.Tensor):
+            seen.add(id(base))
+            if is_a(base, mmap.mmap, np.memmap):
+                return "mapped from a file, which may shrink while it is read"
+            base = base.base if is_a(base, np.ndarray) else base.obj if type(base) is memoryview else None
+    return ""
+
+
+def _why_not_numbers(numbers: Any) -> str:
+    kinds = set(map(type, numbers))
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind is None or not (kind in _NUMBERS or (issubclass(kind, np.generic) and np.dtype(kind).name in _DTYPES)):
+        return f"a {type(numbers).__name__}, not of numbers of one type"
+    if kind is int and not -(2**63) <= min(numbers) <= max(numbers) < 2**63:
+        return "a list with numbers that do not fit an int64"
+    return why_not_collated(kind())
+
+
+def why_not_collated(sample: Any) -> str:
+    """Why torch's default_collate would make something else of samples like this one."""
+    if isinstance(sample, torch.Tensor):
+        return ""
+    if type(sample) is np.uint64:
+        return "of uint64, of which torch makes no batch"
+    if not collates_plainly(sample):
+        return f"of {type(sample).__name__}, for which default_collate_fn_map was changed"
+    if torch.get_default_device().type != "cpu":
+        return f"not a tensor, and would go to the default device, {torch.get_default_device()}"
+    return ""
