@@ -3,6 +3,8 @@
 package collate
 
 import (
+	"slices"
+
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -16,8 +18,10 @@ type Field struct {
 
 // view is one of the things that a row is handed out as: the row, or a part of it.
 type view struct {
-	skip, drop int // items of the row in front of it and behind it
-	layout     layout
+	skip, drop  int    // items of the row in front of it and behind it
+	front, back []byte // items that are the same for all rows, which it begins and ends with
+	more        int    // how many these are
+	layout      layout
 }
 
 // layout is how rows of a batch lie in fields of it.
@@ -42,7 +46,8 @@ func New(f plan.Field) *Field {
 		}
 	}
 	for _, v := range f.Views {
-		made.views = append(made.views, view{v.Skip, v.Drop, layoutOf(f, v.Layout)})
+		more := (len(v.Front) + len(v.Back)) / max(1, made.item.Bytes())
+		made.views = append(made.views, view{v.Skip, v.Drop, v.Front, v.Back, more, layoutOf(f, v.Layout)})
 	}
 	return made
 }
@@ -97,7 +102,7 @@ func (f *Field) Batch(n int, lengths []int64) (*Batch, error) {
 		if _, plain := v.layout.(stack); !plain || lengths != nil {
 			r.measure(b)
 		} else {
-			r.longest -= v.skip + v.drop
+			r.longest += v.more - v.skip - v.drop
 		}
 		specs := v.layout.specs(r)
 		r.fields = len(specs)
@@ -115,7 +120,7 @@ func (f *Field) Batch(n int, lengths []int64) (*Batch, error) {
 func (r *rows) measure(b *Batch) {
 	r.lengths, r.starts, r.longest = make([]int64, r.n), make([]int64, r.n+1), 0
 	for i := range r.lengths {
-		length := max(b.rowLength(i)-r.skip-r.drop, 0)
+		length := max(b.rowLength(i)-r.skip-r.drop, 0) + r.more
 		r.lengths[i] = int64(length)
 		// More than lengthMax is refused with the Spec.
 		r.starts[i+1] = min(r.starts[i]+int64(length), lengthMax)
@@ -147,7 +152,7 @@ func (b *Batch) Fill(fields [][]byte, lo, hi int, read Read) error {
 
 func (b *Batch) copyRows(fields [][]byte, lo, hi int, read Read) error {
 	r := &b.views[0]
-	whole := len(b.views) == 1 && r.skip == 0 && r.drop == 0
+	whole := len(b.views) == 1 && r.skip == 0 && r.drop == 0 && r.more == 0
 	if whole {
 		if run := r.layout.run(r, fields, lo, hi); run != nil {
 			return read(lo, hi, run)
@@ -180,6 +185,9 @@ func (b *Batch) put(fields [][]byte, i int, row []byte) {
 		r := &b.views[k]
 		part := row[min(r.skip, items)*b.size:]
 		part = part[:max(items-r.skip-r.drop, 0)*b.size]
+		if r.more > 0 {
+			part = slices.Concat(r.front, part, r.back)
+		}
 		r.layout.put(r, fields[:r.fields], i, part)
 		fields = fields[r.fields:]
 	}

@@ -139,9 +139,25 @@ func viewOf(n node, field Field) View {
 	if cut := v.Skip + v.Drop; number && cut > 0 || !number && !field.Ragged && cut > field.Shape[0] {
 		n.fail("%d items less than rows %s have", cut, field.Shape)
 	}
+	v.Front, v.Back = around(f.get("front"), field, number), around(f.get("back"), field, number)
 	v.Layout = rowLayout(f.get("layout"), field, number)
 	f.done()
 	return v
+}
+
+// around is items that stand beside those of a row.
+func around(n node, field Field, number bool) []byte {
+	items, item := n.bytes(), field.Spec
+	if !field.Ragged && !number {
+		item.Shape = item.Shape[1:]
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	if size := item.Bytes(); number || size == 0 || len(items)%size != 0 {
+		n.fail("%d bytes beside rows %s of %s", len(items), field.Shape, field.DType)
+	}
+	return items
 }
 
 func rowLayout(n node, field Field, number bool) RowLayout {

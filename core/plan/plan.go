@@ -75,10 +75,12 @@ func (s Source) Rows() []Field {
 	return rows
 }
 
-// View is a row but for Skip items in front of it and Drop behind it, and how such rows lie in a batch.
+// View is a row but for Skip items in front of it and Drop behind it, between items that are the same for all rows, and how
+// such rows lie in a batch.
 type View struct {
-	Skip, Drop int
-	Layout     RowLayout
+	Skip, Drop  int
+	Front, Back []byte // whole items
+	Layout      RowLayout
 }
 
 // RowLayout is one of the types below.

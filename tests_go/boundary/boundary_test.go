@@ -84,11 +84,11 @@ func folderPlan(n int) string {
 		n, base64.StdEncoding.EncodeToString(table))
 }
 
-const stack = `"ragged": false, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]`
+const stack = `"ragged": false, "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}]`
 
 const arrayPlan = `{"version": 1, "source": {"kind": "array",
 	"fields": [{"dtype": "int32", "shape": [2], "stored": "int32", ` + stack + `}, {"dtype": "uint8", "shape": [], "stored": "uint8", ` + stack + `},
-	{"dtype": "int32", "shape": [], "stored": "int32", "ragged": true, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "pad",
+	{"dtype": "int32", "shape": [], "stored": "int32", "ragged": true, "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "pad",
 	"batch_first": true, "value": "CQAAAA==", "multiple_of": 2, "lengths": true}}]}]},
 	"parts": [{"count": 4, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null, "seek_index": null}`
 

@@ -50,10 +50,10 @@ var images = `{"version": 1,
  "seek_index": {"bytes_max": 1048576, "path": "/cache/index"}}`
 
 const arrays = `{"version": 1,
- "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4], "stored": "float32", "ragged": false, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]}, {"dtype": "int64", "shape": [], "stored": "uint16", "ragged": true, "views": [
-   {"skip": 0, "drop": 1, "layout": {"kind": "pad", "batch_first": true, "value": "AQAAAAAAAAA=", "multiple_of": 8, "lengths": true}},
-   {"skip": 1, "drop": 0, "layout": {"kind": "jagged"}}, {"skip": 0, "drop": 0, "layout": {"kind": "pack"}},
-   {"skip": 0, "drop": 0, "layout": {"kind": "documents", "tokens": 5, "eos": 7}}]}]},
+ "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4], "stored": "float32", "ragged": false, "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}]}, {"dtype": "int64", "shape": [], "stored": "uint16", "ragged": true, "views": [
+   {"skip": 0, "drop": 1, "front": "", "back": "", "layout": {"kind": "pad", "batch_first": true, "value": "AQAAAAAAAAA=", "multiple_of": 8, "lengths": true}},
+   {"skip": 1, "drop": 0, "front": "", "back": "", "layout": {"kind": "jagged"}}, {"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "pack"}},
+   {"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "documents", "tokens": 5, "eos": 7}}]}]},
  "parts": [{"count": 7, "transforms": [], "table": ""}],
  "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
@@ -291,7 +291,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"shape": [3, 4]`, `"shape": [9223372036854775807]`,
 			"source.fields[0]: shape [9223372036854775807] of float32 has too many bytes"},
 		{`"ragged": false`, `"ragged": true`, "source.fields[0].views[0].layout.kind: rows that differ in length are not stacked"},
-		{`"skip": 0, "drop": 0, "layout": {"kind": "stack"}`, `"skip": 2, "drop": 2, "layout": {"kind": "stack"}`,
+		{`"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}`, `"skip": 2, "drop": 2, "front": "", "back": "", "layout": {"kind": "stack"}`,
 			"source.fields[0].views[0]: 4 items less than rows [3, 4] have"},
 		{`"ragged": true`, `"ragged": false`, "source.fields[1].views[0]: 1 items less than rows [] have"},
 		{`"kind": "stack"`, `"kind": "heap"`, `source.fields[0].views[0].layout.kind: unknown layout "heap"`},
@@ -301,7 +301,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 			"source.fields[1].views[0].layout.multiple_of: want an integer from 1 to 2147483647, got 0"},
 		{`"tokens": 5`, `"tokens": 0`, "source.fields[1].views[3].layout.tokens: want an integer from 1 to 2147483646, got 0"},
 		{`"shape": [], "stored"`, `"shape": [2], "stored"`, "source.fields[1].views[3].layout: want rows of int64, not of int64[2]"},
-		{`"views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]`, `"views": []`, "source.fields[0].views: want at least one view"},
+		{`"views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}]`, `"views": []`, "source.fields[0].views: want at least one view"},
 		{`"fields": [`, `"fields": [], "more": [`,
 			"source.fields: want at least one field"},
 		{`"transforms": []`, `"transforms": [{"op": "grayscale", "channels": 3}]`,

@@ -12,7 +12,7 @@ import (
 // computed is a plan over a field that a program makes; tests spoil it by replacing pieces of its text.
 const computed = `{"version": 1,
  "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [2, 3], "stored": "float32", "ragged": false,
-   "views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}],
+   "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}],
    "program": {"inputs": [{"dtype": "int64", "shape": [3, 2]}],
      "constants": [{"dtype": "float32", "shape": [], "data": "AACAPw=="}],
      "values": [{"dtype": "float32", "shape": [3, 2]}],

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import data
 
@@ -134,6 +135,8 @@ def bits(batch: Any) -> Any:
     if isinstance(batch, torch.Tensor):
         raw = batch.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         return type(batch).__name__, str(batch.dtype), tuple(batch.shape), batch.stride(), batch.requires_grad, raw
+    if isinstance(batch, np.ndarray | np.generic):
+        return type(batch).__name__, str(batch.dtype), batch.shape, batch.strides, batch.tobytes()
     if isinstance(batch, list | tuple):
         return type(batch).__name__, [bits(item) for item in batch]
     if isinstance(batch, dict):

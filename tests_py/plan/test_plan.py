@@ -101,7 +101,7 @@ def test_the_json_is_the_schemas(photos: Path) -> None:
 
 def test_the_json_of_arrays() -> None:
     plan = make_arrays([np.zeros((3, 2, 4), np.float32), np.zeros(3, np.int64)])
-    plain = {"ragged": False, "views": [{"skip": 0, "drop": 0, "layout": {"kind": "stack"}}]}
+    plain = {"ragged": False, "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}]}
     assert json.loads(plan.to_json()) == {
         "version": 1,
         "source": {
@@ -177,7 +177,7 @@ def test_loaders_that_stay_with_torch(photos: Path) -> None:
     planned(DataLoader(dataset, 2, num_workers=1, worker_init_fn=print))
     planned(DataLoader(dataset, 2, worker_init_fn=print))
     assert refused(DataLoader(dataset, 2, collate_fn=list)).stage == "collate"
-    assert refused(DataLoader(dataset, 2, collate_fn=lambda batch: default_collate(batch))).stage == "collate"
+    assert refused(DataLoader(dataset, 2, collate_fn=lambda batch: default_collate(batch[:1]))).stage == "collate"
     assert refused(DataLoader(dataset, 2, collate_fn=default_convert)).stage == "collate"
     assert refused(DataLoader(dataset, None, collate_fn=default_collate)).stage == "collate"
     planned(DataLoader(dataset, 2, collate_fn=default_collate))

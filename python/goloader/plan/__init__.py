@@ -12,9 +12,10 @@ import itertools
 import json
 import multiprocessing
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -32,11 +33,12 @@ from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED
 from .rows import DIMENSIONS_MAX, FIELDS_MAX, Array, Field, Pixels, View
-from .structure import Structure
+from .structure import collated
 
 if TYPE_CHECKING:
     from .collate import Collation
     from .datasets import Arrays, Images, Samples
+    from .own_collate import OwnCollate
 
 __all__ = [
     "IMG_EXTENSIONS",
@@ -68,7 +70,7 @@ class Plan:
     pixels    of each part, if they are in memory
     labels    of them, [images] int64
     fields    of an array source
-    structure of a sample, by numbers of fields; an image is field 0, its target field 1
+    put       makes a batch of its columns, one for each field; an image is field 0, its target field 1
     dtype     of an image, torch's name; "" for arrays
     channels  of an image
     size      (height, width) of every image; None if it depends on the image
@@ -89,7 +91,7 @@ class Plan:
     pixels: tuple[Pixels, ...] = ()
     labels: NDArray[np.int64] | None = None
     fields: tuple[Field, ...] = ()
-    structure: Structure = (0, 1)
+    put: Callable[[Sequence[Any]], Any] = list
     dtype: str = ""
     channels: int = 0
     size: T.Size | None = None
@@ -97,7 +99,7 @@ class Plan:
     batched: bool = True
     samples: Samples | None = None
     seek_index: SeekIndex | None = None
-    collation: Collation | None = None
+    collation: Collation | OwnCollate | None = None
     named_files: int = 0
 
     @property
@@ -228,16 +230,18 @@ def make(loader: Any) -> Plan | Refusal:
         return samples
     if isinstance(samples, datasets.Arrays):
         return _make_tensors(loader, samples, collation)
-    if not collation.plain:
+    if not collation.plain and not collation.own:
         return Refusal("collate", collation.name, "it puts sequences together, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
 
 
-def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | Refusal:
+def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate) -> Plan | Refusal:
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
     try:
-        fields = collation.lay(samples.fields, samples.structure)
+        # What is lowered is known to do nothing else when it is asked for a sample.
+        sample = loader.dataset[0] if collation.own else None
+        fields, put = collation.lay(samples.fields, samples.structure, sample)
     except RefusalError as refused:
         return refused.refusal
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
@@ -252,13 +256,13 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | 
         rows=_rows(loader, samples, collation, [_arrays_row(loader, samples)]),
         fields=fields,
         collation=collation,
-        structure=samples.structure,
+        put=put,
         samples=samples,
         seek_index=_seek_index(loader),
     )
 
 
-def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | Refusal:
+def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate) -> Plan | Refusal:
     refusal = check_pillow_plugins()
     if refusal is not None:
         return refusal
@@ -289,8 +293,11 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
                 return Refusal(
                     "collate", "batch_size=None", "samples keep the strides that their image had", "BATCH_SIZE_NONE"
                 )
+    put: Callable[[Sequence[Any]], Any] = partial(collated, samples.structure)
     try:
         found = _rules(whole, in_files=not samples.in_memory)
+        if collation.own:
+            put = _put_images(samples, collation, targets)
     except RefusalError as refused:
         return refused.refusal
     return Plan(
@@ -311,7 +318,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
             ],
         ),
         files=samples.files,
-        structure=samples.structure,
+        put=put,
         dtype=first.dtype,
         channels=first.channels,
         size=_common_size(whole),
@@ -321,6 +328,21 @@ def _make_images(loader: Any, samples: Images, collation: Collation) -> Plan | R
         seek_index=_seek_index(loader),
         collation=collation,
     )
+
+
+def _put_images(
+    samples: Images, collation: Collation | OwnCollate, targets: Sequence[Lowered]
+) -> Callable[[Sequence[Any]], Any]:
+    """What makes a batch of images and labels. Raises RefusalError where it is not known."""
+    import torch
+
+    whole = [part.lowered for part in samples.parts]
+    if not samples.pairs or targets or _common_size(whole) is None or any(each.tensor != "Tensor" for each in whole):
+        raise RefusalError(
+            "collate", collation.name, "samples are more than an image of a size and an int", "COLLATE_OWN"
+        )
+    image = torch.empty((whole[0].channels, 1, 1), dtype=getattr(torch, whole[0].dtype))
+    return collation.lay((), samples.structure, (image, 0))[1]
 
 
 # By whether a dataset's images are in memory, and whether each sample has two.
@@ -465,7 +487,6 @@ def make_arrays(
             Field(dtypes[name], array.shape[1:], (Array.of(array),), views=(View((number,)),))
             for number, (name, array) in enumerate(rows.items())
         ),
-        structure=tuple(range(len(rows))),
         batched=batched,
     )
 
@@ -497,7 +518,7 @@ _ARRAY_DTYPES = (
 )  # fmt: skip
 
 
-def _check_loader(loader: Any) -> Collation | Refusal:
+def _check_loader(loader: Any) -> Collation | OwnCollate | Refusal:
     """How the loader puts batches together, or reasons for torch's path that lie with the loader itself."""
     from torch.utils.data import IterableDataset, get_worker_info
 
@@ -519,11 +540,11 @@ def _forks(loader: Any) -> bool:
     return not multiprocessing.current_process().daemon and context.get_start_method() == "fork"
 
 
-def _rows(loader: Any, samples: Samples, collation: Collation, stages: Sequence[Row]) -> tuple[Row, ...]:
+def _rows(loader: Any, samples: Samples, collation: Collation | OwnCollate, stages: Sequence[Row]) -> tuple[Row, ...]:
     from . import samplers
 
     sampler, how = samplers.describe(loader)
-    return Row("sampler", sampler, "Python", how), *stages, Row("collate", collation.name, "Go")
+    return Row("sampler", sampler, "Python", how), *stages, Row("collate", collation.name, "Go", collation.note)
 
 
 def _source_name(loader: Any, samples: Samples) -> str:

@@ -14,9 +14,12 @@ Which way a branch goes is asked for: `decide` says it of conditions that are th
 code a call, a property or a subscript runs, if that is to be read as well: `callee` says it. What an expression means
 (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
-Anything else (a loop, a handler of exceptions, a store to an attribute or an item, an instruction that is not in the
-table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the
-tests of this module ran; in any other Python nothing is understood.
+A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
+for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
+
+Anything else (any other loop, a handler of exceptions, a store to an attribute or an item, an instruction that is not
+in the table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where
+the tests of this module ran; in any other Python nothing is understood.
 """
 
 from __future__ import annotations
@@ -25,14 +28,15 @@ import dis
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 __all__ = [
     "Attribute",
+    "Batch",
     "Binary",
     "Call",
     "Callee",
@@ -45,9 +49,11 @@ __all__ = [
     "Item",
     "Itself",
     "Mapping",
+    "Member",
     "Name",
     "Part",
     "Reading",
+    "Spread",
     "Text",
     "Unary",
     "UnreadableError",
@@ -94,6 +100,35 @@ class Index(Expression):
 
     def __str__(self) -> str:
         return "index"
+
+
+@dataclass(frozen=True)
+class Batch(Expression):
+    """The list of samples that a collate_fn gets."""
+
+    def __str__(self) -> str:
+        return "batch"
+
+
+@dataclass(frozen=True)
+class Member(Expression):
+    """The one that a loop over `owner` is at."""
+
+    owner: Expression
+
+    def __str__(self) -> str:
+        return f"{self.owner}[i]"
+
+
+@dataclass(frozen=True)
+class Spread(Expression):
+    """As many items of a list, or arguments, as there are in `owner`: `item` for each Member of it."""
+
+    item: Expression
+    owner: Expression
+
+    def __str__(self) -> str:
+        return f"*({self.item} for {self.owner})"
 
 
 @dataclass(frozen=True)
@@ -193,6 +228,26 @@ class _Enter(Expression):
 
 
 @dataclass(frozen=True)
+class _Iterator(Expression):
+    """What a loop goes through."""
+
+    owner: Expression
+
+
+@dataclass(frozen=True)
+class _Cleared(Expression):
+    """A variable that is not set."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Inner(Expression):
+    """A comprehension, which some versions compile to a function."""
+
+    function: FunctionType
+    around: dict[str, Expression]
+
+
+@dataclass(frozen=True)
 class Call(Expression):
     """function(*arguments, **options)"""
 
@@ -252,6 +307,14 @@ class Display(Expression):
         return f"{self.kind.__name__}({', '.join(map(str, self.items))})"
 
 
+@dataclass(frozen=True, eq=False)
+class _Adding(Expression):
+    """owner.append or owner.extend, of a list that is being made."""
+
+    owner: Display
+    name: str
+
+
 @dataclass(frozen=True)
 class Mapping(Expression):
     """A dict by constant names, str or int."""
@@ -287,6 +350,7 @@ class Reading:
     result      what it returns
     evaluated   whatever it evaluates on the way, in this order; the same objects as in result, loose and conditions
     loose       what it evaluates besides, and never uses
+    again       of calls, what is gone through, unpacked or given to others more than once
     conditions  those that decide which way it goes, and how they came out
     places      where each expression was evaluated first: "file.py:12"
     """
@@ -294,6 +358,7 @@ class Reading:
     result: Expression
     evaluated: tuple[Expression, ...]
     loose: tuple[Expression, ...]
+    again: tuple[Expression, ...]
     conditions: tuple[tuple[Expression, bool], ...]
     places: dict[Expression, str]
 
@@ -312,8 +377,11 @@ def read(
     function: Any,
     decide: Callable[[Expression], bool],
     callee: Callable[[Expression], Callee | None] = lambda expression: None,
+    arguments: tuple[Expression, ...] = (Itself(), Index()),
 ) -> Reading:
-    """What `function(self, index)` does. Raises UnreadableError, as `decide` may for what it cannot tell.
+    """What `function(*arguments)` does; loops are read where a Batch is among these.
+
+    Raises UnreadableError, as `decide` may for what it cannot tell.
 
     Whatever is evaluated is part of what is given, of what is loose, or of a condition.
     """
@@ -321,8 +389,8 @@ def read(
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee)
-    result = reader.run(Callee(function, Itself(), (Itself(), Index())))
+    reader = _Reader(decide, callee, Batch() in arguments)
+    result = reader.run(Callee(function, Itself(), arguments))
     wholes = [result, *(condition for condition, _ in reader.conditions)]
     known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
     loose = []
@@ -330,25 +398,45 @@ def read(
         if id(each) not in known and not isinstance(each, Display | Mapping):
             loose.append(each)
             known |= set(map(id, parts_of(each)))
-    return Reading(result, tuple(reader.evaluated), tuple(loose), tuple(reader.conditions), reader.places)
+    return Reading(
+        result, tuple(reader.evaluated), tuple(loose), tuple(reader.again), tuple(reader.conditions), reader.places
+    )
 
 
 class _Reader:
     """What is found out while functions are read."""
 
-    def __init__(self, decide: Callable[[Expression], bool], callee: Callable[[Expression], Callee | None]) -> None:
+    def __init__(
+        self, decide: Callable[[Expression], bool], callee: Callable[[Expression], Callee | None], loops: bool
+    ) -> None:
         self.decide, self.callee = decide, callee
+        self.loops, self.looping = loops, False
+        self._used: list[Expression] = []
+        self.again: list[Expression] = []
+        self._before = 0  # what was evaluated before the loop
         self.evaluated: list[Expression] = []
         self.through: list[Expression] = []  # the functions that were read, as they were called
         self.conditions: list[tuple[Expression, bool]] = []
         self.places: dict[Expression, str] = {}
         self._depth = 0
 
-    def run(self, called: Callee) -> Expression:
-        """What a function returns."""
+    def begin(self) -> None:
+        """Begins with a loop. Raises UnreadableError if it is within another, or not to be read."""
+        if not self.loops or self.looping:
+            raise UnreadableError("has a loop in a loop" if self.looping else "has a loop")
+        self.looping, self._before = True, len(self.evaluated)
+
+    def use(self, value: Expression) -> None:
+        """Notes what a call has given as it is gone through, unpacked or given on: an iterator gives it but once."""
+        if self.loops and isinstance(value, Call):
+            several = self.looping and any(value is each for each in self.evaluated[: self._before])
+            (self.again if several or any(value is each for each in self._used) else self._used).append(value)
+
+    def run(self, called: Callee, around: dict[str, Expression] | None = None) -> Expression:
+        """What a function returns; `around` are variables of the one around that it sees."""
         if self._depth == _DEPTH_MAX:
             raise UnreadableError(f"calls functions {_DEPTH_MAX} deep")
-        machine = _Machine(called, self)
+        machine = _Machine(called, self, around or {})
         self._depth += 1
         try:
             return machine.run()
@@ -417,19 +505,58 @@ def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
     return tuple(dis.get_instructions(code))
 
 
+class _Lists:
+    """Lists, each of which is itself alone, not those that are equal."""
+
+    def __init__(self, lists: Iterable[Expression] = ()) -> None:
+        self.all = list(lists)
+
+    def __contains__(self, one: Expression) -> bool:
+        return any(one is each for each in self.all)
+
+    def replace(self, one: Expression, other: Expression) -> None:
+        self.all = [other if each is one else each for each in self.all]
+
+
+@dataclass
+class _Loop:
+    """A loop that is being read.
+
+    start, end  its FOR_ITER, and where it goes on behind its last turn: offsets
+    depth       of the stack while it stands at FOR_ITER
+    owner       what it goes through
+    stored      variables that it sets: what they were is not read within it, nor what they are behind it
+    lists       those made before it; so are
+    used        those that it looks at, and
+    grown       those that it adds to
+    """
+
+    start: int
+    end: int
+    depth: int
+    owner: Expression
+    stored: set[str]
+    lists: _Lists
+    used: _Lists
+    grown: _Lists
+
+
 class _Machine:
     """The stack and the local variables of a function, holding what is known of each value."""
 
-    def __init__(self, called: Callee, reader: _Reader) -> None:
+    def __init__(self, called: Callee, reader: _Reader, around: dict[str, Expression]) -> None:
         self.function = function = called.function
         self.first = next(iter(called.arguments), None)  # what super() is about
         self.locals: dict[str, Expression] = {}
-        self._called = called
+        self._called, self.around = called, around
+        self.loop: _Loop | None = None
+        self.made = _Lists()
         self.stack: list[Expression] = []
         self.options: tuple[str, ...] = ()  # names of the next call's last arguments
         self.constants = function.__code__.co_consts
         self._reader = reader
         self._code = _instructions(function.__code__)
+        self.loops, self.use = reader.loops, reader.use
         self._at = 0
         self._line: int | None = function.__code__.co_firstlineno
 
@@ -451,6 +578,8 @@ class _Machine:
                 raise UnreadableError(f"does more than can be read ({instruction.opname})")
             result = step(self, instruction)
             if result is not None:
+                if self.loop is not None:
+                    raise UnreadableError("leaves a loop before its end")
                 return result
         raise UnreadableError("does not return")  # not code of a compiler
 
@@ -463,6 +592,9 @@ class _Machine:
 
     def push(self, value: Expression) -> None:
         """A value that was evaluated, or what the function that it calls gives."""
+        self._look(value)
+        for each in _parts(value):
+            self._reader.use(each)
         called = self._reader.callee(value)
         if called is not None:
             self._reader.through.append(called.called)
@@ -476,12 +608,85 @@ class _Machine:
         """Goes on at an instruction further on."""
         for at in range(self._at, len(self._code)):
             if self._code[at].offset == instruction.argval:
+                if self.loop is not None and instruction.argval >= self.loop.end:
+                    raise UnreadableError("leaves a loop before its end")
                 self._at = at
                 return
         raise UnreadableError("has a loop")
 
+    def begin(self, instruction: dis.Instruction) -> None:
+        """Begins with the one turn of a loop that is read."""
+        iterator = self.stack[-1]
+        self._reader.begin()
+        if not isinstance(iterator, _Iterator):
+            raise UnreadableError("has a loop")
+        inside = (each for each in self._code if instruction.offset < each.offset < instruction.argval)
+        names = (each.argval for each in inside if each.opname.startswith(("STORE_FAST", "STORE_DEREF")))
+        stored = {name for each in names for name in (each if isinstance(each, tuple) else (each,))}
+        lists = _Lists(each for each in (*self.stack, *self.locals.values()) if each in self.made)
+        stored = {name for name in stored if self.locals.get(name, _None) not in lists}
+        self.loop = _Loop(
+            instruction.offset, instruction.argval, len(self.stack), iterator.owner, stored, lists, _Lists(), _Lists()
+        )
+        self._forget(stored)
+        self.stack.append(Member(iterator.owner))
+
+    def again(self, instruction: dis.Instruction) -> None:
+        """Goes on behind the end of a loop."""
+        loop = self.loop
+        if loop is None or instruction.argval != loop.start or len(self.stack) != loop.depth:
+            raise UnreadableError("has a loop")
+        self.stack.pop()
+        self._forget(loop.stored)
+        self.loop, self._reader.looping = None, False
+        while self._code[self._at].offset < loop.end:
+            self._at += 1
+        for name in ("END_FOR", "POP_ITER", *(("POP_TOP",) if sys.version_info[:2] == (3, 13) else ())):
+            self._at += self._code[self._at].opname == name
+
+    def _forget(self, names: set[str]) -> None:
+        for name in names:
+            self.locals.pop(name, None)
+
+    def store(self, name: str, value: Expression) -> None:
+        """Sets a variable."""
+        if isinstance(value, _Cleared):
+            self.locals.pop(name, None)
+            return
+        if self.loop is not None and name not in self.loop.stored and value is not self.locals.get(name):
+            raise UnreadableError(f"sets {name} anew in a loop")
+        self.locals[name] = value
+
+    def grow(self, made: Display, items: tuple[Expression, ...]) -> Display:
+        """A list becomes longer, by whatever name it goes."""
+        loop, longer = self.loop, Display(list, (*made.items, *items))
+        known = (*self.stack, *self.locals.values())
+        if made not in self.made or any(each is not made and _holds(each, made) for each in known):
+            raise UnreadableError("adds to a list that something else has, too")
+        if loop is not None and made in loop.lists:
+            if made in loop.used or made in loop.grown or len(items) > 1:
+                raise UnreadableError("has a loop that uses a list as it grows")
+            longer = Display(list, (*made.items, *(Spread(item, loop.owner) for item in items)))
+            loop.grown.all.append(longer)
+            loop.lists.replace(made, longer)
+        self.made.replace(made, longer)
+        self.stack = [longer if each is made else each for each in self.stack]
+        self.locals = {name: longer if each is made else each for name, each in self.locals.items()}
+        return longer
+
+    def _look(self, value: Expression) -> None:
+        """A value is made of others, or a branch goes by it."""
+        if self.loop is None:
+            return
+        for each in parts_of(value):
+            if each in self.loop.grown:
+                raise UnreadableError("has a loop that uses a list as it grows")
+            if each in self.loop.lists:
+                self.loop.used.all.append(each)
+
     def holds(self, condition: Expression) -> bool:
         """How a condition comes out."""
+        self._look(condition)
         outcome = self._reader.decide(condition)
         self._reader.conditions.append((condition, outcome))
         return outcome
@@ -491,6 +696,22 @@ class _Machine:
         function, *arguments = self.pop(count + 1)
         if function == _None and self.stack and isinstance(self.stack[-1], _Exit):
             function = self.stack.pop()  # some versions count one of its three arguments as part of it
+        if isinstance(function, _Iterator) and self.stack and isinstance(self.stack[-1], _Inner):
+            function, arguments = self.stack.pop(), [function]  # so is the argument of a comprehension
+        if isinstance(function, _Inner):
+            called = Callee(function.function, function, tuple(arguments))
+            self.stack.append(self._reader.run(called, function.around))
+            return
+        if isinstance(function, _Adding) and len(arguments) == 1 and not names:
+            (more,) = arguments
+            items: tuple[Expression, ...] = (more,)
+            if function.name == "extend":
+                if not isinstance(more, Display):
+                    raise UnreadableError("unpacks values whose number is not known")
+                items = more.items
+            self.grow(function.owner, items)
+            self.stack.append(_None)
+            return
         if isinstance(function, _Enter):
             self.push(Entered(function.manager))
             return
@@ -507,6 +728,11 @@ class _Machine:
         """Behind the end of a `with`, what it entered is closed, and what needs that."""
         self.stack = [_behind(value, manager) for value in self.stack]
         self.locals = {name: _behind(value, manager) for name, value in self.locals.items()}
+
+
+def _holds(value: Expression, one: Expression) -> bool:
+    """Whether one is part of a value, itself and not its equal."""
+    return any(each is one for each in parts_of(value))
 
 
 def _behind(value: Expression, manager: Expression) -> Expression:
@@ -563,13 +789,17 @@ def _load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
 def _store_fast(machine: _Machine, instruction: dis.Instruction) -> None:
     names = instruction.argval
     for name in names if isinstance(names, tuple) else (names,):
-        machine.locals[name] = machine.stack.pop()
+        machine.store(name, machine.stack.pop())
 
 
 def _store_fast_load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
     stored, loaded = instruction.argval
-    machine.locals[stored] = machine.stack.pop()
+    machine.store(stored, machine.stack.pop())
     machine.stack.append(machine.locals[loaded])
+
+
+def _load_fast_and_clear(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.stack.append(machine.locals.pop(instruction.argval, _Cleared()))
 
 
 def _load_const(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -581,7 +811,11 @@ def _return_const(machine: _Machine, instruction: dis.Instruction) -> Expression
 
 
 def _load_attr(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.push(Attribute(machine.stack.pop(), instruction.argval))
+    owner, name = machine.stack.pop(), instruction.argval
+    if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
+        machine.stack.append(_Adding(owner, name))
+    else:
+        machine.push(Attribute(owner, name))
 
 
 def _load_name(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -590,7 +824,9 @@ def _load_name(machine: _Machine, instruction: dis.Instruction) -> None:
 
 def _load_deref(machine: _Machine, instruction: dis.Instruction) -> None:
     if instruction.argval in machine.function.__code__.co_cellvars:
-        _load_fast(machine, instruction)  # a function inside uses it too, and none is made
+        _load_fast(machine, instruction)  # a function inside uses it too, and none is made but comprehensions
+    elif instruction.argval in machine.around:
+        machine.stack.append(machine.around[instruction.argval])
     else:
         _load_name(machine, instruction)
 
@@ -608,6 +844,58 @@ def _call(machine: _Machine, instruction: dis.Instruction) -> None:
 def _call_with_names(machine: _Machine, instruction: dis.Instruction) -> None:
     machine.options = _value(machine.stack.pop())
     machine.call(instruction.argval)
+
+
+def _call_with_unpacked(machine: _Machine, instruction: dis.Instruction) -> None:
+    """function(*argument), where the argument is as long as there are samples."""
+    function, argument = machine.pop(2)
+    if instruction.arg or not machine.loops:
+        raise UnreadableError("unpacks values whose number is not known")
+    arguments = argument.items if isinstance(argument, Display) else (Spread(Member(argument), argument),)
+    machine.push(Call(function, arguments))
+
+
+def _load_closure(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A variable, for a comprehension."""
+    machine.stack.append(_Cleared())
+
+
+def _make_function(machine: _Machine, instruction: dis.Instruction) -> None:
+    """Of a comprehension; other functions are made for others to call."""
+    code = _value(machine.stack.pop())
+    if instruction.arg == _CLOSURE and type(machine.stack[-1]) is Display:
+        machine.stack.pop()
+    elif instruction.arg:
+        raise UnreadableError("makes a function")
+    if not machine.loops or type(code) is not CodeType or code.co_name != "<listcomp>":
+        raise UnreadableError("makes a function")
+    own = dict(zip(machine.function.__code__.co_freevars, machine.function.__closure__ or (), strict=True))
+    cells = tuple(own.get(name, CellType()) for name in code.co_freevars)
+    function = FunctionType(code, machine.function.__globals__, closure=cells)
+    machine.stack.append(_Inner(function, {**machine.around, **machine.locals}))
+
+
+_CLOSURE = 8  # MAKE_FUNCTION's flag
+
+
+def _get_iter(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.use(machine.stack[-1])
+    machine.stack.append(_Iterator(machine.stack.pop()))
+
+
+def _for_iter(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.begin(instruction)
+
+
+def _jump_backward(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.again(instruction)
+
+
+def _jump_absolute(machine: _Machine, instruction: dis.Instruction) -> None:
+    if machine.loop is not None and instruction.argval == machine.loop.start:
+        machine.again(instruction)
+    else:
+        machine.jump(instruction)
 
 
 def _names(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -639,6 +927,7 @@ def _load_special(machine: _Machine, instruction: dis.Instruction) -> None:
 
 def _unpack_sequence(machine: _Machine, instruction: dis.Instruction) -> None:
     owner, count = machine.stack.pop(), instruction.argval
+    machine.use(owner)
     if isinstance(owner, Display):
         if len(owner.items) != count:
             raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
@@ -673,6 +962,12 @@ def _binary(machine: _Machine, operator: str) -> None:
     left, right = machine.pop(2)
     if operator == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
         machine.push(Display(left.kind, (*left.items, *right.items)))
+        return
+    lists = [each for each in (left, right) if isinstance(each, Display) and each.kind is list]
+    if operator == "+=" and len(lists) == 2:
+        left, right = lists
+        machine.stack.append(left)
+        machine.grow(left, right.items)
         return
     machine.push(Binary(operator, left, right))
 
@@ -735,6 +1030,7 @@ def _copy(machine: _Machine, instruction: dis.Instruction) -> None:
 def _build(kind: type) -> Callable[[_Machine, dis.Instruction], None]:
     def step(machine: _Machine, instruction: dis.Instruction) -> None:
         machine.push(Display(kind, tuple(machine.pop(instruction.argval))))
+        machine.made.all.append(machine.stack[-1])
 
     return step
 
@@ -753,6 +1049,10 @@ def _extend(machine: _Machine, instruction: dis.Instruction, items: tuple[Expres
     made = machine.stack[-(instruction.arg or 1)]
     if items is None or not isinstance(made, Display):
         raise UnreadableError("unpacks values whose number is not known")
+    if machine.loop is not None and made in machine.loop.lists:
+        machine.grow(made, items)
+        return
+    machine.made.replace(made, Display(made.kind, (*made.items, *items)))
     machine.stack[-(instruction.arg or 1)] = Display(made.kind, (*made.items, *items))
 
 
@@ -836,6 +1136,7 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "CACHE": _nothing,
     "CALL": _call,
     "CALL_FUNCTION": _call,
+    "CALL_FUNCTION_EX": _call_with_unpacked,
     "CALL_FUNCTION_KW": _call_with_names,
     "CALL_INTRINSIC_1": _list_to_tuple,
     "CALL_KW": _call_with_names,
@@ -845,10 +1146,15 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "COPY": _copy,
     "COPY_FREE_VARS": _nothing,
     "DUP_TOP": _copy,
+    "END_FOR": _nothing,
     "EXTENDED_ARG": _nothing,
+    "FOR_ITER": _for_iter,
     "FORMAT_SIMPLE": _format_value,
     "FORMAT_VALUE": _format_value,
+    "GET_ITER": _get_iter,
     "IS_OP": _negatable("is", "is not"),
+    "JUMP_ABSOLUTE": _jump_absolute,
+    "JUMP_BACKWARD": _jump_backward,
     "JUMP_FORWARD": _jump,
     "JUMP_IF_FALSE_OR_POP": _jump_or_pop(False),
     "JUMP_IF_TRUE_OR_POP": _jump_or_pop(True),
@@ -857,9 +1163,11 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "LIST_EXTEND": _list_extend,
     "LIST_TO_TUPLE": _list_to_tuple,
     "LOAD_ATTR": _load_attr,
+    "LOAD_CLOSURE": _load_closure,
     "LOAD_CONST": _load_const,
     "LOAD_DEREF": _load_deref,
     "LOAD_FAST": _load_fast,
+    "LOAD_FAST_AND_CLEAR": _load_fast_and_clear,
     "LOAD_FAST_BORROW": _load_fast,
     "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _load_fast,
     "LOAD_FAST_CHECK": _load_fast,
@@ -870,6 +1178,7 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "LOAD_SPECIAL": _load_special,
     "LOAD_SUPER_ATTR": _load_super_attr,
     "MAKE_CELL": _nothing,
+    "MAKE_FUNCTION": _make_function,
     "NOP": _nothing,
     "NOT_TAKEN": _nothing,
     "POP_BLOCK": _nothing,

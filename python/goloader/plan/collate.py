@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch.utils.data._utils import collate
 
+from .._beside import Beside
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
 from .look import name_of
@@ -20,7 +22,10 @@ from .rows import Array, Field, View
 from .structure import Structure, collated, count
 from .transforms import is_original
 
-__all__ = ["Collation", "collates_plainly", "of"]
+if TYPE_CHECKING:
+    from .own_collate import OwnCollate
+
+__all__ = ["Collation", "collates_plainly", "of", "padding", "stacked"]
 
 
 _TENSOR = torch.empty(0)
@@ -41,19 +46,29 @@ class Collation:
     pad: tuple[Any, ...] = ()
     fields: tuple[str | int, ...] | None = None
 
+    own = False
+    note = ""
+
     @property
     def plain(self) -> bool:
         return self.kind is None
 
-    def lay(self, fields: Sequence[Field], structure: Structure) -> tuple[Field, ...]:
-        """The fields of such samples with their layouts in the batch.
+    def unchanged(self) -> bool:
+        """True: it is ours, or torch's."""
+        return True
+
+    def lay(
+        self, fields: Sequence[Field], structure: Structure, sample: Any = None
+    ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
+        """The fields of such samples with their layouts in the batch, and what makes the batch of the columns.
 
         Raises RefusalError if torch would do something else with one.
         """
+        put = partial(collated, structure)
         if self.kind is None:
-            return tuple(map(_stacked, fields))
+            return tuple(map(stacked, fields)), put
         meant = self._meant(structure)
-        return tuple(self._laid(field, meant) for field in fields)
+        return tuple(self._laid(field, meant) for field in fields), put
 
     def _meant(self, structure: Structure) -> set[int]:
         """Numbers of the fields that are sequences if they have a length: the function itself is asked."""
@@ -68,9 +83,9 @@ class Collation:
         sequence = field.ragged or bool(field.shape)
         views = [part for view in field.views for part in _split(view, meant)] if sequence else []
         if not any(meant.issuperset(view.columns) for view in views):
-            return _stacked(field)
+            return stacked(field)
         if not all(meant.issuperset(view.columns) for view in views):
-            field = _stacked(field)
+            field = stacked(field)
         if any(view.layout is not STACKED for view in views):
             raise RefusalError(
                 "collate",
@@ -89,11 +104,16 @@ class Collation:
             return JaggedRows()
         if self.kind is Pack:
             return PackRows()
-        batch_first, _, multiple, lengths = self.pad
-        return PadRows(bool(batch_first), _padding(self, field.torch or field.dtype), multiple or 1, bool(lengths))
+        batch_first, value, multiple, lengths = self.pad
+        item = padding(self.name, value, field.torch or field.dtype, multiple)
+        return PadRows(bool(batch_first), item, multiple or 1, bool(lengths))
 
 
-def of(loader: Any) -> Collation | Refusal:
+# The collate functions of users' own, as they were read.
+_own_ones: Beside[Any, OwnCollate] = Beside()
+
+
+def of(loader: Any) -> Collation | OwnCollate | Refusal:
     """How `loader` puts batches together, or the reason why that is not known.
 
     With batch_size=None a sample is handed on as it is, but for tuples: default_convert makes lists of them.
@@ -103,18 +123,20 @@ def of(loader: Any) -> Collation | Refusal:
         (collate.default_collate, "default_collate") if batched else (collate.default_convert, "default_convert")
     )
     given = loader.collate_fn
-    made = Collation(name)
+    made: Collation | OwnCollate = Collation(name)
     if batched and type(given) in (Pad, Jagged, Pack):
         made = _own(given)
     elif given is not want:
-        text = name_of(given)
-        return Refusal(
-            "collate", text, f"only torch's {name} and goloader.collate's Pad, Jagged and Pack are known", "COLLATE_OWN"
-        )
+        if not batched:
+            return Refusal("collate", name_of(given), f"without batches only {name} is known", "COLLATE_OWN")
+        try:
+            made = _read(loader)
+        except RefusalError as refused:
+            return refused.refusal
     helpers = (want, collate.default_collate, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn)
     if not all(is_original(function, "torch") for function in helpers):
         return Refusal("collate", name, "torch's own functions were replaced", "FUNCTION_REPLACED")
-    if not made.plain:
+    if type(given) in (Pad, Jagged, Pack):
         if not all(is_original(getattr(type(given), name), "goloader") for name in _METHODS):
             return Refusal("collate", made.name, "its methods were replaced", "FUNCTION_REPLACED")
         if given.others is not collate.default_collate:
@@ -133,6 +155,16 @@ def of(loader: Any) -> Collation | Refusal:
                     "collate", name, f"default_collate_fn_map was changed for {type(sample).__name__}", "COLLATE_OWN"
                 )
     return made
+
+
+def _read(loader: Any) -> OwnCollate:
+    """What a collate_fn of the user's own does. Raises RefusalError."""
+    from .own_collate import OwnCollate
+
+    known = _own_ones.get(loader)
+    if known is None or known.given is not loader.collate_fn or not known.unchanged():
+        known = _own_ones[loader] = OwnCollate(loader.collate_fn)
+    return known
 
 
 def _own(given: Any) -> Collation:
@@ -159,24 +191,24 @@ def _split(view: View, meant: set[int]) -> list[View]:
     return [replace(view, columns=columns) for columns in sides if columns]
 
 
-def _padding(collation: Collation, dtype: str) -> bytes:
-    """One item of the padding, made by the function itself; its two steps may see a value differently."""
-    _, value, multiple, _ = collation.pad
+def padding(name: str, value: Any, dtype: str, multiple: int | None = None) -> bytes:
+    """One item of the padding, made by the function itself; its two steps may see a value differently.
+
+    Raises RefusalError for a value that the dtype has not.
+    """
     items = torch.empty(0, dtype=getattr(torch, dtype)), torch.empty(1, dtype=getattr(torch, dtype))
     try:
         padded = Pad(True, value, 3 if multiple is not None and multiple > 1 else None).join(list(items))
         rows = padded[0].contiguous().view(torch.uint8).reshape(len(padded[0]), -1)
         (kept, *others) = set(map(bytes, rows.tolist()))
     except Exception as error:  # whatever it is, torch raises it for the batch
-        raise RefusalError(
-            "collate", collation.name, f"torch cannot pad {dtype} so: {error}", "COLLATE_PADDING"
-        ) from None
+        raise RefusalError("collate", name, f"torch cannot pad {dtype} so: {error}", "COLLATE_PADDING") from None
     if others:
-        raise RefusalError("collate", collation.name, f"padding of {dtype} depends on where it is", "COLLATE_PADDING")
+        raise RefusalError("collate", name, f"padding of {dtype} depends on where it is", "COLLATE_PADDING")
     return kept
 
 
-def _stacked(field: Field) -> Field:
+def stacked(field: Field) -> Field:
     """Ragged rows that are all of one length are stacked as others are."""
     if not field.ragged or all(isinstance(view.layout, DocumentRows) for view in field.views):
         return field

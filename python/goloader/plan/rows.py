@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +88,8 @@ class View:
     columns  numbers of the sample's fields that they make
     skip     items of a row that are left out in front
     drop     and at its end
+    front    items that are the same for all rows, as they lie in memory, which stand before what is left, and
+    back     those behind it
     layout   how rows lie in a batch
     """
 
@@ -94,9 +97,13 @@ class View:
     skip: int = 0
     drop: int = 0
     layout: RowLayout = STACKED
+    front: bytes = b""
+    back: bytes = b""
 
     def to_plan(self) -> dict[str, Any]:
-        return {"skip": self.skip, "drop": self.drop, "layout": self.layout.to_plan()}
+        front, back = (base64.b64encode(side).decode("ascii") for side in (self.front, self.back))
+        cut = {"skip": self.skip, "drop": self.drop, "front": front, "back": back}
+        return {**cut, "layout": self.layout.to_plan()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,6 @@ from ..._errors import StackError, StateError, UnmadeError
 from ...plan import Plan, Refusal
 from ...plan.datasets import Arrays, Images, fails_ahead
 from ...plan.samplers import Foreign
-from ...plan.structure import collated
 from ...state import book
 from ...state.iterator import ResumableIterator
 from ...state.order import Mark
@@ -211,7 +210,11 @@ class _NativeIterator(ResumableIterator):
         columns: list[Any] = self._plan.columns(tensors)
         if isinstance(self._samples, Images):
             columns = [*columns, *map(default_collate, self._samples.beside(task.rows, task.given))]
-        return self._pin(collated(self._plan.structure, columns))
+        try:
+            batch = self._plan.put(columns)
+        except Exception as error:  # of a collate_fn of the user's own
+            raise _Lost(error) from None
+        return self._pin(batch)
 
     def _decoded(self, row: int) -> Pixels | None:
         """What Pillow made of a file already."""
@@ -357,7 +360,8 @@ class InlineIterator(_NativeIterator):
         if trial.refused(self._loader, self._plan) is not None:
             return False
         indices = batch.reshape(-1) if isinstance(batch, np.ndarray) else np.zeros(0, np.int64)
-        return self._samples.unchanged(self._dataset, indices)
+        collation = self._plan.collation
+        return self._samples.unchanged(self._dataset, indices) and (collation is None or collation.unchanged())
 
     def _adapt(self, run: Run) -> None:
         """Goes on with the dataset as it is now."""

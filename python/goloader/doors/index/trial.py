@@ -47,7 +47,8 @@ def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
 
 def begin(loader: DataLoader[Any], plan: Plan) -> None:
     """Begins a trial of a plan, if there is anything to try, and no plan of its kind was tried before."""
-    copied = plan.kind == "array" and all(field.program is None for field in plan.fields)
+    own = plan.collation is not None and plan.collation.own
+    copied = not own and plan.kind == "array" and all(field.program is None for field in plan.fields)
     if copied or loader.rng is not None or plan.length == 0 or sandbox.here():
         return
     key = _key(loader, plan)
@@ -94,6 +95,8 @@ def _named(loader: DataLoader[Any], plan: Plan) -> str:
     kind = type(loader.dataset)
     code = getattr(vars(kind).get("__getitem__"), "__code__", None)
     named = [kind.__module__, kind.__qualname__, "" if code is None else code.co_code.hex(), _versions()]
+    if plan.collation is not None and plan.collation.own:
+        named += [str(plan.collation), plan.dtypes]
     programs = [field.get("program") for field in whole["source"].get("fields", ())]
     return hashlib.sha256(
         json.dumps([named, whole["parts"], whole["output"], whole["source"]["kind"], programs]).encode()

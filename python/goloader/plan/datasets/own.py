@@ -35,7 +35,7 @@ from ..transforms import is_original
 from .standing import Standing
 from .tree import name_of
 
-__all__ = ["OwnCode", "is_of_library"]
+__all__ = ["OwnCode", "is_of_library", "is_plain"]
 
 _SCALARS = (type(None), bool, int, float, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
@@ -66,17 +66,19 @@ class OwnCode:
     Raises RefusalError unless its code is understood and its attributes are looked up as usual.
     """
 
+    arguments: tuple[Expression, ...] = (Itself(), Index())
+
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
         self.kind = type(dataset)
-        self._function = _getitem(dataset)
+        self._function = self.function_of(dataset)
         # Each function that was read within, by what it is called, and whether as the method of a class.
         self._read: dict[tuple[Expression, bool], _Read] = {}
         self._first = _Read(self._function)
         self._meant: dict[Expression, Any] = {}
         self._standing: Standing | None = None
         try:
-            self.reading = read(self._function, self._decide, self._callee)
+            self.reading = read(self._function, self._decide, self._callee, self.arguments)
         except UnreadableError as error:
             raise self.unread(error) from None
 
@@ -84,6 +86,10 @@ class OwnCode:
     def functions(self) -> tuple[FunctionType, ...]:
         """Its `__getitem__`, and what was read through within it."""
         return tuple(dict.fromkeys(each.function for each in (self._first, *self._read.values())))
+
+    def function_of(self, dataset: Any) -> FunctionType:
+        """The function that is read. Raises RefusalError unless it is a plain one, and attributes are, too."""
+        return _getitem(dataset)
 
     def refusal(self, why: str) -> RefusalError:
         """To be raised where the class is not understood."""
@@ -93,7 +99,7 @@ class OwnCode:
         """The same, where its code is not; says on which line that is."""
         if error.of is not None and not error.place:
             error.place = self.reading.places.get(error.of, "")
-        return refusal(self.dataset, f"__getitem__ {error}")
+        return self.refusal(f"__getitem__ {error}")
 
     def unchanged(self, dataset: Any) -> bool:
         """True if `dataset` is the same object, goes the same way, and what was meant is meant still."""
@@ -104,7 +110,7 @@ class OwnCode:
             return False
         try:
             return (
-                self._first.unchanged(_getitem(dataset))
+                self._first.unchanged(self.function_of(dataset))
                 and all(known.unchanged(self._called(*called)) for called, known in self._read.items())
                 and all(self._decide(condition) is outcome for condition, outcome in self.reading.conditions)
                 and all(self.value(expression) is meant for expression, meant in self._meant.items())
@@ -203,20 +209,20 @@ class OwnCode:
                 assert isinstance(owner, Call)
                 kind, instance = map(self.value, owner.arguments)
                 mro = parents(type(instance))
-                if self.value(owner.function) is super and kind in mro and _is_plain(instance):
+                if self.value(owner.function) is super and kind in mro and is_plain(instance):
                     return in_classes(mro[mro.index(kind) + 1 :], called.name), (owner.arguments[1],)
                 return None, ()
             whole = self.value(owner)
-            if of_item and (not is_a(whole, Dataset) or not _is_plain(whole)):
+            if of_item and (not is_a(whole, Dataset) or not is_plain(whole)):
                 return None, ()
-            if of_item or (_is_plain(whole) and called.name not in vars(whole)):
+            if of_item or (is_plain(whole) and called.name not in vars(whole)):
                 found = in_class(type(whole), called.name)
                 return found, () if type(found) is staticmethod else (owner,)
         function = self.value(called)
         if type(function) is FunctionType:
             return (None, ()) if _is_of_library(function) else (function, ())
         call = in_class(type(function), "__call__")  # of a class of the user's
-        if type(call) is FunctionType and not _is_of_library(call) and _is_plain(function):
+        if type(call) is FunctionType and not _is_of_library(call) and is_plain(function):
             return call, (called,)
         return None, ()
 
@@ -332,7 +338,7 @@ def _attribute(owner: Any, name: str, expression: Expression) -> Any:
         found = in_class(owner, name)
         if found is not None and (type(found) is FunctionType or not in_class(type(found), "__get__")):
             return found
-    elif _is_plain(owner):
+    elif is_plain(owner):
         shared = in_class(type(owner), name)
         if in_class(type(shared), "__set__") or in_class(type(shared), "__delete__"):
             raise UnreadableError(f"uses its {name}, which is computed", expression)
@@ -354,7 +360,7 @@ def refusal(dataset: Any, why: str) -> RefusalError:
     )
 
 
-def _is_plain(owner: Any) -> bool:
+def is_plain(owner: Any) -> bool:
     """True if attributes of an object are looked up as usual."""
     kind = type(owner)
     return (
@@ -371,7 +377,7 @@ def _getitem(dataset: Any) -> FunctionType:
     function = in_class(kind, "__getitem__")
     if type(function) is not FunctionType:
         raise refusal(dataset, f"its __getitem__ is a {type(function).__name__}, not a plain function")
-    if not _is_plain(dataset):
+    if not is_plain(dataset):
         raise refusal(dataset, "its class has a way of its own to look attributes up")
     if in_class(kind, "__getitems__") is not None or "__getitems__" in vars(dataset):
         raise refusal(dataset, "it has __getitems__")

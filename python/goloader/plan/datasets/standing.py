@@ -13,7 +13,7 @@ from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..bytecode import Attribute, Binary, Call, Constant, Expression, Index, Itself, Name, parts_of
+from ..bytecode import Attribute, Batch, Binary, Call, Constant, Expression, Index, Itself, Name, parts_of
 from ..look import in_class, parents
 
 __all__ = ["Standing"]
@@ -71,7 +71,7 @@ class Standing:
 
     def _note(self, part: Expression) -> None:
         match part:
-            case Constant() | Itself() | Index():
+            case Constant() | Itself() | Index() | Batch():
                 return
             case Name(name=name, function=function):
                 self._note_name(function, name)

@@ -1,0 +1,831 @@
+"""A collate_fn of the user's own, read from its bytecode: what it does with each field is done by the core.
+
+A sample's fields are followed through its code: to torch.stack, torch.cat and pad_sequence, which the core does as it
+reads the rows, and to lists of numbers. What is made of a whole batch of these, a mask or sums of lengths, is made by
+the very functions that are called there, once a batch. Whatever is in no table below is not understood.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import default_collate
+
+from .bytecode import (
+    Attribute,
+    Batch,
+    Binary,
+    Call,
+    Display,
+    Expression,
+    Item,
+    Itself,
+    Mapping,
+    Member,
+    Part,
+    Spread,
+    Unary,
+    UnreadableError,
+    parts_of,
+)
+from .collate import padding, stacked
+from .datasets.own import OwnCode, is_plain
+from .look import in_class, name_of
+from .refusal import RefusalError
+from .row_layouts import STACKED, JaggedRows, PadRows, RowLayout
+from .rows import Field
+from .structure import Structure
+from .transforms import is_original
+
+__all__ = ["OwnCollate"]
+
+
+class _Columns:
+    """The columns of a batch, and what was made of them: each thing once, as the code makes it."""
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        self._columns = columns
+        self._made: dict[int, Any] = {}
+
+    def __getitem__(self, number: int) -> Any:
+        return self._columns[number]
+
+    def once(self, of: Any, make: Callable[[_Columns], Any]) -> Any:
+        if id(of) not in self._made:
+            self._made[id(of)] = make(self)
+        return self._made[id(of)]
+
+
+class _Code(OwnCode):
+    """What `collate_fn(batch)` does. Nothing of it is run."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.arguments = (Batch(),) if type(given) is FunctionType else (Itself(), Batch())
+        super().__init__(given.__self__ if type(given) is MethodType else given)
+
+    def function_of(self, dataset: Any) -> FunctionType:
+        if type(self.given) is FunctionType:
+            return self.given
+        owner: Any = self.given.__func__ if type(self.given) is MethodType else in_class(type(dataset), "__call__")
+        if type(owner) is not FunctionType or not is_plain(dataset):
+            raise self.refusal("it is no plain function, and no plain object with a __call__")
+        return owner
+
+    def refusal(self, why: str) -> RefusalError:
+        return RefusalError("collate", name_of(self.given), why, "COLLATE_OWN")
+
+    def unread(self, error: UnreadableError) -> RefusalError:
+        if error.of is not None and not error.place:
+            error.place = self.reading.places.get(error.of, "")
+        return self.refusal(f"it {error}")
+
+
+class OwnCollate:
+    """As plan.collate's Collation. Raises RefusalError for code that is not understood."""
+
+    plain, own = False, True
+    note = "compiled from its bytecode"
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.code = _Code(given)
+        self.name = name_of(given)
+
+    def __str__(self) -> str:
+        return str(self.code.reading.result)
+
+    def unchanged(self) -> bool:
+        """True if what the code meant is meant still."""
+        return self.code.unchanged(self.code.dataset)
+
+    def lay(
+        self, fields: Sequence[Field], structure: Structure, sample: Any
+    ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
+        """The fields of samples like this one with their layouts in the batch, and what makes the batch of the columns.
+
+        Without fields, which images have not, the columns are those of default_collate.
+        Raises RefusalError for what is not understood.
+        """
+        reading = self.code.reading
+        try:
+            compiler = _Compiler(self.code, structure, sample)
+            make = compiler.made(reading.result)
+            for loose in reading.loose:
+                compiler.value(loose)
+            for each in reading.again:
+                if getattr(compiler.value(each), "kind", None) is object:
+                    raise UnreadableError("goes through an iterator again", each)
+            compiler.measure()
+            self.code.values(())
+            if fields:
+                return compiler.laid(fields), lambda columns: make(_Columns(columns))
+            numbers = compiler.numbers()
+            return (), lambda columns: make(_Columns([columns[number] for number in numbers]))
+        except UnreadableError as error:
+            raise self.code.unread(error) from None
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A field of a sample: a tensor, an array, or a number.
+
+    sample  of it, of the first sample
+    front   items that are put in front of it, and
+    back    behind it
+    row     it has an extent of 1 in front
+    """
+
+    number: int
+    sample: Any = field(compare=False)
+    front: tuple[Any, ...] = ()
+    back: tuple[Any, ...] = ()
+    row: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        return type(self.sample) is torch.Tensor
+
+    @property
+    def dimensions(self) -> int:
+        return self.sample.ndim if self.is_tensor or type(self.sample) is np.ndarray else 0
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number of Python's for each sample.
+
+    each  gives them of the columns
+    """
+
+    each: Callable[[_Columns], list[Any]]
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    """torch.tensor(number) for each sample."""
+
+    number: _Number
+    options: tuple[tuple[str, Any], ...]
+
+
+class _Position:
+    """The place of a sample in the batch."""
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The shape of a tensor."""
+
+    leaf: _Leaf
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """A tuple, a list or a dict of values, or an iterator over them: object."""
+
+    kind: type
+    items: dict[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A value for each sample.
+
+    kind  list, tuple, or object for an iterator
+    """
+
+    item: Any
+    kind: type = list
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A value of the whole batch, and how it is made of the columns."""
+
+    make: Callable[[_Columns], Any]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is the same for all batches."""
+
+    value: Any
+
+
+# What may be the same for all batches: nothing that can change while it stays the same object.
+_CONSTANTS = (int, float, bool, str, type(None), type(...), torch.dtype, torch.device)
+_TYPES = (bool, float, int, np.float32, np.float64, np.int32, np.int64)
+
+
+class _Compiler:
+    """Follows the code of a collate_fn for samples of one structure."""
+
+    def __init__(self, code: _Code, structure: Structure, sample: Any) -> None:
+        self._code = code
+        # By the expression itself: one that is spelt alike makes another tensor.
+        self._values: dict[int, Any] = {}
+        self._layouts: dict[tuple[_Leaf, RowLayout], int] = {}
+        self._given: set[int] = set()
+        self._measured: dict[_Leaf, tuple[RowLayout, int] | None] = {}
+        self._batch = _Rows(_sample(structure, sample))
+
+    def value(self, expression: Expression) -> Any:
+        """What is known of an expression. Raises UnreadableError."""
+        if id(expression) not in self._values:
+            try:
+                self._values[id(expression)] = self._compiled(expression)
+            except UnreadableError:
+                raise
+            except Exception as error:  # whatever it is, the collate_fn raises it, too
+                raise UnreadableError(f"fails in {_short(expression)}: {error}", expression) from None
+        return self._values[id(expression)]
+
+    def means(self, expression: Expression) -> Any:
+        return self._code.means(expression)
+
+    def made(self, expression: Expression) -> Callable[[_Columns], Any]:
+        """How a value of the whole batch is made. Raises UnreadableError if it is none."""
+        value = self.value(expression)
+        make = self._maker(value, expression)
+        return lambda columns: columns.once(value, make)
+
+    def numbers(self) -> list[int]:
+        """The fields that are used. Raises UnreadableError if they are not all stacked."""
+        if any(layout is not STACKED for _, layout in self._layouts):
+            raise UnreadableError("puts images together as sequences")
+        return [leaf.number for leaf, _ in self._layouts]
+
+    def laid(self, fields: Sequence[Field]) -> tuple[Field, ...]:
+        """The fields that are used, with their layouts."""
+        return tuple(made for each in fields if (made := self._laid(each)) is not None)
+
+    def _laid(self, of: Field) -> Field | None:
+        wanted = [
+            (leaf, layout, number, view)
+            for (leaf, layout), number in self._layouts.items()
+            for view in of.views
+            if leaf.number in view.columns
+        ]
+        if not wanted:
+            return None
+        if any(layout is STACKED or view.layout is not STACKED for _, layout, _, view in wanted):
+            of = stacked(of)
+        views = []
+        for leaf, layout, number, view in wanted:
+            if view.layout is not STACKED:
+                if layout is not STACKED:
+                    raise UnreadableError("pads what goloader puts together")
+                layout = view.layout
+            front, back = (np.array(side, of.dtype).tobytes() if side else b"" for side in (leaf.front, leaf.back))
+            views.append(replace(view, columns=(number,), layout=layout, front=front, back=back))
+        return replace(of, views=tuple(views))
+
+    def _unknown(self, expression: Expression) -> UnreadableError:
+        return UnreadableError(f"does more than is understood: {_short(expression)}", expression)
+
+    def _compiled(self, expression: Expression) -> Any:
+        if not any(isinstance(part, Batch) for part in parts_of(expression)):
+            return self._constant(expression)
+        match expression:
+            case Batch():
+                return self._batch
+            case Member(owner=owner):
+                return self.rows(owner).item
+            case Part(owner=owner, number=number, count=count):
+                parts = self.value(owner)
+                if isinstance(parts, _Parts) and parts.kind is not dict and len(parts.items) == count:
+                    return parts.items[number]
+            case Item(owner=owner, key=key):
+                return self._item(expression, self.value(owner), self.value(key))
+            case Display(kind=kind, items=(Spread(item=item, owner=owner),)):
+                whole = self.value(owner)
+                if isinstance(whole, _Parts) and whole.kind is not dict:
+                    return _Parts(kind, {n: self._with(owner, each, item) for n, each in whole.items.items()})
+                self.rows(owner)
+                return _Rows(self.value(item), kind)
+            case Display(kind=kind, items=items):
+                return self._display(expression, kind, items)
+            case Mapping(names=names, items=items):
+                return _Parts(dict, dict(zip(names, map(self.value, items), strict=True)))
+            case Attribute(owner=owner, name="shape"):
+                leaf = self.value(owner)
+                if isinstance(leaf, _Leaf) and leaf.dimensions:
+                    return _Shape(leaf)
+            case Binary(operator=name, left=left, right=right) if name in _OPERATORS:
+                sides = list(map(self.value, (left, right)))
+                for one, other in (sides, sides[::-1]):
+                    if isinstance(one, _Number | _Leaf) and isinstance(other, _Known):
+                        return self._reckoned(_OPERATORS[name], one, other.value, expression, one is sides[0])
+                return self.done(_OPERATORS[name], expression, (left, right))
+            case Unary(operator=name, operand=operand):
+                return self.done({"-": operator.neg, "~": operator.invert}[name], expression, (operand,))
+            case Call(function=function, arguments=arguments, options=options):
+                if any(isinstance(part, Batch) for part in parts_of(function)):
+                    if isinstance(function, Attribute):
+                        return self._method(expression, function.owner, function.name)
+                else:
+                    return self._call(expression, self.means(function), arguments, dict(options))
+        raise self._unknown(expression)
+
+    def _constant(self, expression: Expression) -> Any:
+        """Of an expression without the batch."""
+        match expression:
+            case Call(function=function, arguments=arguments, options=options):
+                called = self.means(function)
+                if called is torch.device or any(called is each for each in (*_CALLS, *_LISTED)):
+                    values = [self._constant(each).value for each in arguments]
+                    return _Known(called(*values, **{name: self._constant(each).value for name, each in options}))
+            case Display(kind=kind, items=items):
+                values = [self._constant(each).value for each in items]
+                return _Known(slice(*values) if kind is slice else kind(values))
+            case Unary(operator="-", operand=operand):
+                return _Known(-self._constant(operand).value)
+            case Mapping() | Spread() | Member():
+                pass
+            case _:
+                known = self.means(expression)
+                if any(type(known) is kind for kind in _CONSTANTS) or any(known is kind for kind in _TYPES):
+                    return _Known(known)
+        raise self._unknown(expression)
+
+    def _with(self, owner: Expression, member: Any, item: Expression) -> Any:
+        """What an item of a list is where a loop over several values is at one of them."""
+        known = self._values
+        self._values = known | {id(each): member for each in parts_of(item) if each == Member(owner)}
+        for each in parts_of(item):
+            if any(part == Member(owner) for part in parts_of(each)) and each != Member(owner):
+                self._values.pop(id(each), None)
+        try:
+            return self.value(item)
+        finally:
+            self._values = known
+
+    def _reckoned(self, function: Any, numbers: Any, known: Any, expression: Expression, first: bool) -> _Number:
+        """Arithmetic with a number of each sample."""
+        if isinstance(numbers, _Leaf):
+            if type(numbers.sample) not in (int, float, bool):
+                raise self._unknown(expression)
+            numbers = self.each(numbers, expression)
+        if type(known) not in (int, float, bool):
+            raise self._unknown(expression)
+        if first:
+            return _Number(lambda columns: [function(each, known) for each in numbers.each(columns)])
+        return _Number(lambda columns: [function(known, each) for each in numbers.each(columns)])
+
+    def rows(self, expression: Expression) -> _Rows:
+        rows = self.value(expression)
+        if not isinstance(rows, _Rows):
+            raise self._unknown(expression)
+        return rows
+
+    def _item(self, expression: Expression, owner: Any, key: Any) -> Any:
+        if isinstance(owner, _Rows) and isinstance(key, _Position):
+            return owner.item
+        at: Any = key.value if isinstance(key, _Known) else None
+        if isinstance(owner, _Parts) and type(at) in (int, str) and owner.kind is not object:
+            if owner.kind is not dict and type(at) is int and at < 0:
+                at += len(owner.items)
+            if at in owner.items:
+                return owner.items[at]
+        if isinstance(owner, _Shape) and at in (0, -owner.leaf.dimensions):
+            return self.length(owner.leaf)
+        if isinstance(owner, _Made) or (isinstance(owner, _Rows) and isinstance(owner.item, _Number)):
+            return self.done(operator.getitem, expression, (expression.owner, expression.key))  # type: ignore[attr-defined]
+        raise self._unknown(expression)
+
+    def _display(self, expression: Expression, kind: type, items: tuple[Expression, ...]) -> Any:
+        if kind is slice:
+            raise self._unknown(expression)
+        if not any(isinstance(each, Spread) for each in items):
+            return _Parts(kind, dict(enumerate(map(self.value, items))))
+        # Numbers, some of which are the same for all batches.
+        parts: list[Callable[[_Columns], Any]] = []
+        for each in items:
+            if isinstance(each, Spread):
+                self.rows(each.owner)
+                value = self.value(each.item)
+                if not isinstance(value, _Number):
+                    raise self._unknown(expression)
+                parts.append(value.each)
+            else:
+                made = self.made(each)
+                parts.append(lambda columns, made=made: [made(columns)])  # type: ignore[misc]
+        return _Made(lambda columns: kind(number for part in parts for number in part(columns)))
+
+    def _maker(self, value: Any, expression: Expression) -> Callable[[_Columns], Any]:
+        match value:
+            case _Made(make=make):
+                return make
+            case _Known(value=known):
+                several = type(known) in (list, tuple)
+                if type(known) is not torch.Tensor and (
+                    not several or all(type(each) in (*_CONSTANTS, slice) for each in known)
+                ):
+                    return lambda columns: type(known)(known) if several else known
+            case _Parts(kind=kind, items=items) if kind is not object:
+                makes = {name: (each, self._maker(each, expression)) for name, each in items.items()}
+                if kind is dict:
+                    return lambda columns: {name: columns.once(*make) for name, make in makes.items()}
+                return lambda columns: kind(columns.once(*make) for make in makes.values())
+            case _Rows(item=_Number(each=each), kind=kind) if kind is not object:
+                return lambda columns: kind(each(columns))
+            case _Rows(item=_Leaf() as leaf, kind=kind) if kind is not object and not leaf.dimensions:
+                if not leaf.is_tensor:
+                    numbers = self.each(leaf, expression)
+                    return lambda columns: kind(numbers.each(columns))
+        raise UnreadableError(f"gives samples one by one: {_short(expression)}", expression)
+
+    def done(
+        self, function: Any, expression: Expression, arguments: tuple[Expression, ...], options: Any = ()
+    ) -> _Made:
+        """What a function makes of a batch's values: itself does so."""
+        if not all(self._of_batch(each) for each in (*arguments, *dict(options).values())):
+            raise self._unknown(expression)
+        makes = list(map(self.made, arguments))
+        named = {name: self.made(each) for name, each in dict(options).items()}
+        return _Made(
+            lambda columns: function(
+                *(make(columns) for make in makes), **{name: make(columns) for name, make in named.items()}
+            )
+        )
+
+    def _of_batch(self, expression: Expression) -> bool:
+        """Whether a value is one of the whole batch, not of a sample in it, and on the CPU."""
+        value = self.value(expression)
+        if isinstance(value, _Known) and type(value.value) in (str, torch.device):
+            return str(value.value) == "cpu"
+        return not isinstance(value, _Leaf | _Number | _Scalar | _Position | _Shape)
+
+    def _column(self, leaf: _Leaf, layout: RowLayout) -> Callable[[_Columns], Any]:
+        number = self._layouts.setdefault((leaf, layout), len(self._layouts))
+        return lambda columns: columns[number]
+
+    def tensor(self, leaf: _Leaf, layout: RowLayout) -> _Made:
+        """The tensor of a column: each that is made is another."""
+        column, of_several = self._column(leaf, layout), layout is not STACKED
+        number = self._layouts[leaf, layout]
+        again = number in self._given
+        self._given.add(number)
+
+        def make(columns: _Columns) -> Any:
+            whole = column(columns)[0] if of_several else column(columns)
+            return whole.clone() if again else whole
+
+        return _Made(make)
+
+    def each(self, leaf: _Leaf, expression: Expression) -> _Number:
+        """A field of numbers."""
+        if type(leaf.sample) not in (int, float, bool) and not (leaf.is_tensor and not leaf.dimensions):
+            raise self._unknown(expression)
+        column = self._column(leaf, STACKED)
+        return _Number(lambda columns: column(columns).tolist())
+
+    def length(self, leaf: _Leaf) -> _Number:
+        """The lengths of a field: with what is made of its rows, if anything is."""
+        if leaf.row:
+            raise UnreadableError("uses the length of a row of one")
+        self._measured.setdefault(leaf, None)
+
+        def each(columns: _Columns) -> list[Any]:
+            layout, number = self._measured[leaf]  # type: ignore[misc] # `laid` has found one
+            _, beside = columns[number]
+            lengths: list[Any] = (beside if isinstance(layout, PadRows) else beside.diff()).tolist()
+            return lengths
+
+        return _Number(each)
+
+    def measure(self) -> None:
+        """Finds where the lengths of rows come from."""
+        for leaf in self._measured:
+            fits = [
+                (layout, n) for (other, layout), n in self._layouts.items() if other == leaf and layout is not STACKED
+            ]
+            if not fits:
+                self._column(leaf, _JOINED)
+                fits = [(_JOINED, self._layouts[leaf, _JOINED])]
+            self._measured[leaf] = fits[0]
+
+    def _method(self, expression: Call, owner: Expression, name: str) -> Any:
+        value = self.value(owner)
+        known = [self.value(each) for each in expression.arguments]
+        values = [each.value for each in known if isinstance(each, _Known) and type(each.value) is int]
+        plain = len(values) == len(known) and not expression.options
+        if isinstance(value, _Leaf):
+            if name == "size" and plain and value.dimensions and values in ([0], [-value.dimensions]):
+                return self.length(value)
+            if name == "size" and value.dimensions and not known and not expression.options:
+                return _Shape(value)
+            if name == "numel" and plain and value.is_tensor and value.dimensions == 1 and not known:
+                return self.length(value)
+            if name == "item" and plain and not known and value.is_tensor:
+                return self.each(value, expression)
+            if name == "unsqueeze" and values == [0] and plain and value.is_tensor and not value.row:
+                return replace(value, row=True)
+        if isinstance(value, _Made) and name in _METHODS:
+            return self.done(
+                lambda whole, *given, **options: getattr(whole, name)(*given, **options),
+                expression,
+                (owner, *expression.arguments),
+                expression.options,
+            )
+        raise self._unknown(expression)
+
+    def _call(
+        self, expression: Call, function: Any, arguments: tuple[Expression, ...], options: dict[str, Expression]
+    ) -> Any:
+        rule = next((rule for known, rule in _RULES.items() if function is known), None)
+        if rule is not None:
+            if type(function) is FunctionType and not is_original(function, "torch"):
+                raise UnreadableError(f"calls {expression.function}, which was replaced", expression)
+            found = rule(self, expression, arguments, options)
+            if found is not None:
+                return found
+        if any(function is each for each in _CALLS):
+            return self.done(function, expression, arguments, options)
+        raise self._unknown(expression)
+
+
+class _Joined(JaggedRows):
+    """torch.cat's, with the places where rows begin."""
+
+    def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        return (tuple(tensors),)
+
+
+_JOINED = _Joined()
+
+
+def _sample(structure: Structure, sample: Any) -> Any:
+    """What is known of a sample."""
+    if isinstance(structure, dict):
+        if type(sample) is dict and list(sample) == list(structure):
+            return _Parts(dict, {name: _sample(each, sample[name]) for name, each in structure.items()})
+    elif isinstance(structure, tuple):
+        if type(sample) in (tuple, list) and len(sample) == len(structure):
+            return _Parts(type(sample), dict(enumerate(map(_sample, structure, sample))))
+    else:
+        return _Leaf(structure, sample)
+    raise UnreadableError(f"gets samples of type {type(sample).__qualname__}")
+
+
+def _short(expression: Expression) -> str:
+    text = str(expression)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# What is made of a value for each sample. A rule gives None for values that it is not about.
+
+_Rule = Callable[[_Compiler, Call, tuple[Expression, ...], dict[str, Expression]], Any]
+
+
+def _bound(
+    compiler: _Compiler, names: tuple[str, ...], arguments: tuple[Expression, ...], options: dict[str, Expression]
+) -> tuple[Any, dict[str, Any]]:
+    """The rows that a function is called with, and its other arguments, which are the same for all batches."""
+    given = dict(zip(names, arguments, strict=False)) | options
+    if len(arguments) > len(names) or names[0] not in given:
+        return None, {}
+    values = {name: compiler.value(each) for name, each in given.items()}
+    rows = values.pop(names[0])
+    known = {name: each.value for name, each in values.items() if isinstance(each, _Known)}
+    return (rows.item if isinstance(rows, _Rows) and len(known) == len(values) else None), known
+
+
+def _stack(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    item, given = _bound(compiler, ("tensors", "dim"), arguments, options)
+    if given.pop("dim", 0) != 0 or given:
+        return None
+    return _stacked_rows(compiler, item, call)
+
+
+def _stacked_rows(compiler: _Compiler, item: Any, call: Expression) -> Any:
+    if isinstance(item, _Scalar):
+        return _Made(lambda columns: torch.tensor(item.number.each(columns), **dict(item.options)))
+    if isinstance(item, _Leaf) and item.is_tensor and not item.row:
+        return compiler.tensor(item, STACKED)
+    return None
+
+
+def _cat(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    item, given = _bound(compiler, ("tensors", "dim"), arguments, options)
+    if isinstance(item, _Leaf) and item.is_tensor and item.dimensions and given.pop("dim", 0) == 0 and not given:
+        if item.row:
+            return compiler.tensor(replace(item, row=False), STACKED)
+        return compiler.tensor(item, _JOINED)
+    return _beside(compiler, arguments, options) if item is None else None
+
+
+def _beside(compiler: _Compiler, arguments: Any, options: Any) -> Any:
+    """torch.cat of a row and of items that are the same for all rows."""
+    if not arguments or len(arguments) > 2 or not {*options} <= {"dim"}:
+        return None
+    parts, *dims = map(compiler.value, (*arguments, *options.values()))
+    if any(not isinstance(each, _Known) or each.value not in (0, -1) for each in dims) or not isinstance(parts, _Parts):
+        return None
+    items = list(parts.items.values())
+    places = [n for n, each in enumerate(items) if isinstance(each, _Leaf)]
+    if len(places) != 1 or not items[places[0]].is_tensor or items[places[0]].sample.ndim != 1 or items[places[0]].row:
+        return None
+    leaf = items.pop(places[0])
+    for each in items:
+        value = each.value if isinstance(each, _Known) else None
+        if type(value) is not torch.Tensor or value.ndim != 1 or value.dtype != leaf.sample.dtype:
+            return None
+        if value.dtype not in _INTEGERS:
+            return None
+    sides = [
+        tuple(n for each in side for n in each.value.tolist()) for side in (items[: places[0]], items[places[0] :])
+    ]
+    return replace(leaf, front=sides[0] + leaf.front, back=leaf.back + sides[1])
+
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def _pad(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    names = ("sequences", "batch_first", "padding_value", "padding_side")
+    item, given = _bound(compiler, names, arguments, options)
+    if not isinstance(item, _Leaf) or not item.is_tensor or not item.dimensions or item.row:
+        return None
+    first, value = given.get("batch_first", False), given.get("padding_value", 0.0)
+    if (
+        type(first) is not bool
+        or type(value) not in (int, float, bool)
+        or given.get("padding_side", "right") != "right"
+    ):
+        return None
+    dtype = str(item.sample.dtype).removeprefix("torch.")
+    return compiler.tensor(item, PadRows(first, padding(str(call.function), value, dtype), 1, True))
+
+
+def _tensor(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """torch.tensor of a number, of numbers, or of tensors that are numbers."""
+    if len(arguments) != 1 or not {*options} <= {"dtype"}:
+        return None
+    value, given = compiler.value(arguments[0]), {name: compiler.value(each) for name, each in options.items()}
+    if not all(isinstance(each, _Known) for each in given.values()):
+        return None
+    known = {name: each.value for name, each in given.items()}
+    if isinstance(value, _Leaf) and not value.dimensions and not value.is_tensor:
+        value = compiler.each(value, call)
+    if isinstance(value, _Number):
+        return _Scalar(value, tuple(known.items()))
+    if isinstance(value, _Leaf) and type(value.sample) is np.ndarray and not known:
+        if compiler.means(call.function) is not torch.tensor:  # others warn of arrays that cannot be written
+            return None
+        return replace(value, sample=torch.tensor(value.sample))
+    item = value.item if isinstance(value, _Rows) else None
+    if isinstance(item, _Leaf) and item.is_tensor and not item.dimensions:
+        whole = compiler.tensor(item, STACKED)
+        return _Made(lambda columns: whole.make(columns).to(known["dtype"])) if known else whole
+    return None
+
+
+def _typed(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """torch.LongTensor of numbers: not of a size."""
+    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    of_numbers = isinstance(value, _Rows) and isinstance(value.item, _Number | _Leaf)
+    return compiler.done(compiler.means(call.function), call, arguments) if of_numbers else None
+
+
+def _len(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    if isinstance(value, _Leaf) and value.dimensions:
+        return compiler.length(value)
+    if isinstance(value, _Rows) and not isinstance(value.item, _Number):
+        return _Rows(_Position(), object)  # of which only a range is made
+    return None
+
+
+def _range(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    return value if isinstance(value, _Rows) and isinstance(value.item, _Position) else None
+
+
+def _zip(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    if options:
+        return None
+    if len(arguments) == 1 and isinstance(arguments[0], Spread):
+        compiler.rows(arguments[0].owner)
+        sample = compiler.value(arguments[0].item)
+        if not isinstance(sample, _Parts) or sample.kind is dict:
+            return None
+        return _Parts(object, {number: _Rows(each, tuple) for number, each in sample.items.items()})
+    rows = [compiler.value(each) for each in arguments]
+    if not rows or not all(isinstance(each, _Rows) for each in rows):
+        return None
+    return _Rows(_Parts(tuple, {number: each.item for number, each in enumerate(rows)}), object)
+
+
+def _enumerate(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    return _Rows(_Parts(tuple, {0: _Position(), 1: value.item}), object) if isinstance(value, _Rows) else None
+
+
+def _kept(kind: type) -> _Rule:
+    def rule(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+        value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+        if isinstance(value, _Rows) and not isinstance(value.item, _Position):
+            return replace(value, kind=kind)
+        return replace(value, kind=kind) if isinstance(value, _Parts) and value.kind is not dict else None
+
+    return rule
+
+
+def _dict(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    return None if arguments else _Parts(dict, {name: compiler.value(each) for name, each in options.items()})
+
+
+def _default(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    item, given = _bound(compiler, ("batch",), arguments, options)
+    return None if given else _collated(compiler, item, call)
+
+
+def _collated(compiler: _Compiler, item: Any, call: Call) -> Any:
+    if isinstance(item, _Parts):
+        made = {name: _collated(compiler, each, call) for name, each in item.items.items()}
+        return None if None in made.values() else _Parts(dict if item.kind is dict else list, made)
+    if isinstance(item, _Leaf) and not item.is_tensor and not item.dimensions:
+        numbers = compiler.each(item, call)
+        dtype = torch.float64 if type(item.sample) is float else None
+        return _Made(lambda columns: torch.tensor(numbers.each(columns), dtype=dtype))
+    if isinstance(item, _Leaf) and type(item.sample) is np.ndarray:
+        item = replace(item, sample=torch.tensor(item.sample))
+    return _stacked_rows(compiler, item, call)
+
+
+def _of_arrays(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """np.stack and np.array of arrays."""
+    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    if not isinstance(value, _Rows) or not isinstance(value.item, _Leaf) or type(value.item.sample) is not np.ndarray:
+        return None
+    whole = compiler.tensor(value.item, STACKED)
+    return _Made(lambda columns: whole.make(columns).numpy())
+
+
+def _number(kind: type) -> _Rule:
+    def rule(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+        value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+        if isinstance(value, _Leaf) and not value.dimensions:
+            value = compiler.each(value, call)
+        if not isinstance(value, _Number):
+            return None
+        numbers = value
+        return _Number(lambda columns: list(map(kind, numbers.each(columns))))
+
+    return rule
+
+
+_RULES: dict[Any, _Rule] = {
+    default_collate: _default,
+    dict: _dict,
+    enumerate: _enumerate,
+    float: _number(float),
+    int: _number(int),
+    len: _len,
+    list: _kept(list),
+    np.array: _of_arrays,
+    np.stack: _of_arrays,
+    pad_sequence: _pad,
+    range: _range,
+    torch.FloatTensor: _typed,
+    torch.IntTensor: _typed,
+    torch.LongTensor: _typed,
+    torch.as_tensor: _tensor,
+    torch.cat: _cat,
+    torch.concat: _cat,
+    torch.stack: _stack,
+    torch.tensor: _tensor,
+    tuple: _kept(tuple),
+    zip: _zip,
+}
+
+# What is called with values of a whole batch, or with constants: it draws nothing, and changes nothing.
+_CALLS = {
+    functional.one_hot, len, max, min, np.array, np.asarray, np.cumsum, sum, torch.as_tensor, torch.cumsum, torch.diff,
+    torch.eq, torch.flatten, torch.from_numpy, torch.ne, torch.permute, torch.tensor, torch.transpose, torch.unsqueeze,
+}  # fmt: skip
+
+# Of lists of constants.
+_LISTED = (torch.FloatTensor, torch.IntTensor, torch.LongTensor)
+
+# Methods of such values; the same is true of them.
+_METHODS = {
+    "bool", "clone", "contiguous", "cumsum", "diff", "double", "eq", "flatten", "float", "ge", "gt", "half", "int",
+    "le", "long", "lt", "movedim", "ne", "permute", "reshape", "size", "squeeze", "sum", "t", "to", "tolist",
+    "transpose", "unsqueeze", "view",
+}  # fmt: skip
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "!=": operator.ne, "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
