@@ -561,11 +561,14 @@ TRANSFORMS: Table = [
         each_of(POLICIES),
     ),
     (
-        "rotations, v1",
-        "`RandomRotation`, `RandomAffine`, `RandomPerspective`",
+        "rotations, v1 and v2",
+        "`RandomRotation`, `RandomAffine`; `RandomPerspective` of v1, of files",
         lambda root: (
             image_folder(root, v1.Compose([step, v1.Resize((8, 8)), *TAIL]))
-            for step in (v1.RandomRotation(9), v1.RandomAffine(9), v1.RandomPerspective())
+            for step in (
+                *(made for api in (v1, v2) for made in (api.RandomRotation(9), api.RandomAffine(9))),
+                v1.RandomPerspective(),
+            )
         ),
     ),
     (
