@@ -21,6 +21,7 @@ from torch import nn
 from torch.utils import data
 from torchvision import datasets
 from torchvision import transforms as v1
+from torchvision.models import get_weight
 from torchvision.transforms import v2
 
 from bench import against_table, against_torch, harness, many_files
@@ -156,6 +157,7 @@ COLOUR = (
     "RandomEqualize",
     "RandomAdjustSharpness",
 )
+WEIGHTS = ("ResNet50_Weights", "ViT_B_16_Weights", "EfficientNet_B0_Weights")
 POLICIES = ("RandAugment", "TrivialAugmentWide", "AutoAugment")
 
 
@@ -549,6 +551,11 @@ TRANSFORMS: Table = [
                 v2.Compose([v2.RandomApply([v2.RandomInvert()]), *TAIL]),
             )
         ),
+    ),
+    (
+        "transforms of weights",
+        "`weights.transforms()` of models that classify images",
+        lambda root: (image_folder(root, get_weight(f"{name}.DEFAULT").transforms()) for name in WEIGHTS),
     ),
     (
         "colour, v1 and v2",

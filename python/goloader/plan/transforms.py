@@ -214,6 +214,9 @@ def _flat(transform: Any) -> Iterator[Any]:
                 f"its transforms are a {_path(type(children))}, not a list",
                 "TRANSFORM_LIST",
             )
+    elif kind is getattr(sys.modules.get("torchvision.transforms._presets"), "ImageClassification", None):
+        require_class(transform)
+        children = _preset(transform)
     else:
         yield transform
         return
@@ -221,6 +224,21 @@ def _flat(transform: Any) -> Iterator[Any]:
         raise RefusalError("transform", "Compose", "it is empty", "TRANSFORM_LIST")
     for child in children:
         yield from _flat(child)
+
+
+def _preset(each: Any) -> list[Any]:
+    """What the transforms of a model's weights call, as transforms."""
+    v1 = _modules()[0]
+    try:
+        return [
+            v1.Resize(each.resize_size, each.interpolation, antialias=each.antialias),
+            v1.CenterCrop(each.crop_size),
+            v1.PILToTensor(),
+            v1.ConvertImageDtype(torch.float),
+            v1.Normalize(each.mean, each.std),
+        ]
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
 def _check_intact(transform: Any) -> None:

@@ -135,6 +135,9 @@ _CLASSES: dict[str, Callable[[Any], list[Any]]] = {
     "RandAugment": lambda m: [m.RandAugment(), m.RandAugment(5, 4)],
     "TrivialAugmentWide": lambda m: [m.TrivialAugmentWide()] * 4,
     "AutoAugment": lambda m: [m.AutoAugment()] * 4,
+    "ImageClassification": lambda m: [
+        m._presets.ImageClassification(crop_size=12, resize_size=14, interpolation=_nearest())
+    ],
     "RandomErasing": lambda m: [m.RandomErasing(0.7, value=200), m.RandomErasing(1, (0.3, 0.9), (0.2, 6), value=3)],
 }
 
@@ -233,6 +236,7 @@ BEHAVIOURS = {
         for name, digests in _DIGESTS.items()
         for api, known in zip(("v1", "v2"), digests, strict=True)
     },
+    "torchvision.v1.ImageClassification": _class("v1", "ImageClassification", 1689277056),
     "torchvision.v2.RGB": _class("v2", "RGB", 1558891956),
     "torchvision.resize.bilinear": golden(
         _V2, "bilinear resize of uint8 tensors", partial(_resized, "bilinear"), 2608211929
