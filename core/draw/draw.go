@@ -104,6 +104,10 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileAutoAugment(t)
 	case plan.RandomErasing:
 		return compileRandomErasing(t, r), nil
+	case plan.RandomRotation:
+		return compileRandomRotation(t, r, *channels)
+	case plan.RandomAffine:
+		return compileRandomAffine(t, r, *channels)
 	default:
 		return nil, fmt.Errorf("unknown transform %T", t)
 	}

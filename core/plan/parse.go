@@ -15,6 +15,8 @@ const (
 	logRatioMax = 80
 	// float32(a-b) must be finite for torch to draw between them.
 	scaleMax = 1e6
+	// angleMax is of degrees, far above any turn.
+	angleMax = 1e6
 )
 
 // Parse reads a plan. Errors are *Error and name the place in the JSON.
@@ -405,6 +407,10 @@ func transform(n node, channels int) Transform {
 		t = autoAugment(f)
 	case RandomErasing{}.Op():
 		t = randomErasing(f)
+	case RandomRotation{}.Op():
+		t = RandomRotation{interval(f.get("degrees"), -angleMax, angleMax), f.get("expand").bool(), placed(f, channels)}
+	case RandomAffine{}.Op():
+		t = randomAffine(f, channels)
 	default:
 		op.fail("unknown op %q", op.text())
 	}
@@ -478,16 +484,56 @@ func randomErasing(f *fields) RandomErasing {
 
 // interval is [a, b] with lo <= a <= b <= hi. torch refuses to draw from any with a > b.
 func interval(n node, lo, hi float64) [2]float64 {
-	var v [2]float64
-	for i, end := range n.listOf(2) {
-		if v[i] = end.float(); v[i] < lo || v[i] > hi {
-			end.fail("want %g to %g, got %g", lo, hi, v[i])
-		}
-	}
+	v := numbers(n, lo, hi)
 	if v[0] > v[1] {
 		n.fail("want the lower end first, got %g and %g", v[0], v[1])
 	}
 	return v
+}
+
+// numbers are two of lo to hi.
+func numbers(n node, lo, hi float64) (v [2]float64) {
+	for i, each := range n.listOf(2) {
+		if v[i] = each.float(); v[i] < lo || v[i] > hi {
+			each.fail("want %g to %g, got %g", lo, hi, v[i])
+		}
+	}
+	return v
+}
+
+func randomAffine(f *fields, channels int) RandomAffine {
+	t := RandomAffine{
+		Degrees:   interval(f.get("degrees"), -angleMax, angleMax),
+		Translate: optional(f.get("translate"), func(n node) [2]float64 { return numbers(n, 0, 1) }),
+		Scale:     optional(f.get("scale"), func(n node) [2]float64 { return interval(n, 1/float64(scaleMax), scaleMax) }),
+		API:       api(f.get("api")),
+		Placed:    placed(f, channels),
+	}
+	shear := f.get("shear")
+	for _, n := range shear.list() {
+		t.Shear = append(t.Shear, interval(n, -angleMax, angleMax))
+	}
+	if len(t.Shear) > 2 {
+		shear.fail("want at most 2 items, got %d", len(t.Shear))
+	}
+	return t
+}
+
+func placed(f *fields, channels int) Placed {
+	return Placed{
+		Center: optional(f.get("center"), func(n node) [2]float64 { return numbers(n, -sizeMax, sizeMax) }),
+		Filter: oneOf(f.get("filter"), Nearest, Bilinear, Bicubic),
+		Fill:   fill(f.get("fill"), channels),
+	}
+}
+
+// optional is nil for null.
+func optional[T any](n node, read func(node) T) *T {
+	if n.isNull() {
+		return nil
+	}
+	v := read(n)
+	return &v
 }
 
 func grayscale(f *fields) Grayscale { return Grayscale{Channels: channels(f.get("channels"))} }
@@ -511,12 +557,7 @@ func randomApply(f *fields, channels int) RandomApply {
 
 func colorJitter(f *fields) ColorJitter {
 	factors := func(name string, lo, hi float64) *[2]float64 {
-		n := f.get(name)
-		if n.isNull() {
-			return nil
-		}
-		v := interval(n, lo, hi)
-		return &v
+		return optional(f.get(name), func(n node) [2]float64 { return interval(n, lo, hi) })
 	}
 	return ColorJitter{
 		Brightness: factors("brightness", 0, scaleMax), Contrast: factors("contrast", 0, scaleMax),

@@ -401,6 +401,30 @@ type PolicyStep struct {
 	Up, Down []byte  // steps in wire form, with each sign
 }
 
+// RandomRotation is torchvision's RandomRotation. v1 and v2 draw alike.
+type RandomRotation struct {
+	Degrees [2]float64
+	Expand  bool // the image grows until all of it is seen
+	Placed
+}
+
+// RandomAffine is torchvision's RandomAffine.
+type RandomAffine struct {
+	Degrees   [2]float64
+	Translate *[2]float64  // shares of width and height; nil if None
+	Scale     *[2]float64  // nil if None
+	Shear     [][2]float64 // degrees: none, across, or across and down
+	API       API          // in which order numbers are reckoned with
+	Placed
+}
+
+// Placed is how the pixels of a turned image are found.
+type Placed struct {
+	Center *[2]float64 // x and y in pixels; nil for the image's own
+	Filter Filter      // Nearest, Bilinear or Bicubic
+	Fill   []uint8     // one value, or one a channel
+}
+
 // RandomErasing is torchvision's RandomErasing.
 type RandomErasing struct {
 	P        float64 // it happens where torch.rand is below this float32
@@ -411,6 +435,12 @@ type RandomErasing struct {
 
 // Op implements Transform.
 func (RandomErasing) Op() string { return "random_erasing" }
+
+// Op implements Transform.
+func (RandomRotation) Op() string { return "random_rotation" }
+
+// Op implements Transform.
+func (RandomAffine) Op() string { return "random_affine" }
 
 // Op implements Transform.
 func (Steps) Op() string { return "steps" }

@@ -5,7 +5,8 @@ The classes carry torchvision's names, arguments, defaults and meaning (as torch
 they are what `goloader.plan` lowers torchvision's own objects to. None of them touches a pixel: `to_plan()` is the step
 as the core reads it.
 
-Geometry: Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip, Pad, Grayscale.
+Geometry: Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip, RandomVerticalFlip, RandomRotation,
+          RandomAffine, Pad, Grayscale.
 Tail:     ToArray, Normalize (they come last, in this order).
 """
 
@@ -25,9 +26,11 @@ __all__ = [
     "Grayscale",
     "Normalize",
     "Pad",
+    "RandomAffine",
     "RandomCrop",
     "RandomHorizontalFlip",
     "RandomResizedCrop",
+    "RandomRotation",
     "RandomVerticalFlip",
     "Resize",
     "ToArray",
@@ -43,6 +46,8 @@ FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5:
 TENSOR_FILTERS = ("torch_bilinear", "torch_bicubic")
 # torch's own nearest neighbour, by which torchvision resizes masks that are tensors.
 TORCH_NEAREST = "torch_nearest"
+# Those that Pillow warps with.
+WARP_FILTERS = ("nearest", "bilinear", "bicubic")
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 # Longest edge a step may ask for (sizeMax in core/plan): far above any picture, far below any overflow.
@@ -51,6 +56,7 @@ EDGE_MAX = 1 << 20
 # Bounds within which the core's float32 arithmetic of RandomResizedCrop has neither overflow nor subnormal numbers.
 SCALE_MAX = 1e6
 LOG_RATIO_MAX = 80
+DEGREES_MAX = 1e6  # angleMax in core/plan
 
 
 class Geometry:
@@ -312,6 +318,88 @@ class RandomVerticalFlip(_RandomFlip):
 
 
 @dataclass(frozen=True)
+class RandomRotation(Geometry):
+    """Turn counter-clockwise by a random angle.
+
+    degrees        lower and upper bound of the angle; one number d stands for (-d, d)
+    interpolation  "nearest", "bilinear" or "bicubic", or Pillow's number
+    expand         the image grows until all of it is seen
+    center         (x, y) in pixels from the upper left; None is the middle
+    fill           0..255, or one for each of R, G and B
+    """
+
+    degrees: float | Sequence[float]
+    interpolation: str | int = "nearest"
+    expand: bool = False
+    center: Sequence[float] | None = None
+    fill: float | Sequence[float] = 0
+    random: ClassVar[bool] = True
+    passes: ClassVar[int] = 3  # a quarter turn and two flips
+
+    def __post_init__(self) -> None:
+        _set(self, degrees=_degrees(self.degrees), expand=bool(self.expand), **_placed(self))
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"op": "random_rotation", "degrees": _list(self.degrees), "expand": self.expand, **_place(self)}
+
+    def needs(self) -> tuple[str, ...]:
+        return "torch.uniform", "pillow.transpose", "pillow.angles", f"pillow.affine.{self.interpolation}"
+
+    def size_after(self, size: Size | None) -> Size | None:
+        return None if self.expand else size
+
+
+@dataclass(frozen=True)
+class RandomAffine(Geometry):
+    """Turn, move, scale and shear at random.
+
+    degrees    lower and upper bound of the angle, clockwise; one number d stands for (-d, d)
+    translate  None, or the most that it moves, as shares of width and height
+    scale      None, or lower and upper bound
+    shear      None, or bounds in degrees: a number d for (-d, d) across, two across, four across and down
+    interpolation, center, fill  as for RandomRotation
+    """
+
+    degrees: float | Sequence[float]
+    translate: Sequence[float] | None = None
+    scale: Sequence[float] | None = None
+    shear: float | Sequence[float] | None = None
+    interpolation: str | int = "nearest"
+    fill: float | Sequence[float] = 0
+    center: Sequence[float] | None = None
+    api: Api = field(default="v2", kw_only=True)
+    random: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        shear = () if self.shear is None else self.shear
+        across = shear if not isinstance(shear, Sequence) or len(shear) != 4 else shear[:2]
+        down = shear[2:] if isinstance(shear, Sequence) else ()
+        _set(
+            self,
+            degrees=_degrees(self.degrees),
+            translate=None if self.translate is None else _two(self.translate, "translate", 0.0, 1.0),
+            scale=None if self.scale is None else _bounds(self.scale, "scale", 1 / SCALE_MAX, SCALE_MAX),
+            shear=tuple(_degrees(each) for each in (across, down) if each != ()),
+            api=_one_of(self.api, ("v1", "v2"), "api"),
+            **_placed(self),
+        )
+
+    def to_plan(self) -> dict[str, Any]:
+        return {
+            "op": "random_affine",
+            "degrees": _list(self.degrees),
+            "translate": None if self.translate is None else _list(self.translate),
+            "scale": None if self.scale is None else _list(self.scale),
+            "shear": list(map(_list, _list(self.shear))),
+            "api": self.api,
+            **_place(self),
+        }
+
+    def needs(self) -> tuple[str, ...]:
+        return "torch.uniform", "pillow.angles", f"pillow.affine.{self.interpolation}"
+
+
+@dataclass(frozen=True)
 class Pad(Geometry):
     """Add pixels on all sides.
 
@@ -457,12 +545,40 @@ def _resize_of(filter: str | int) -> str:
 
 def _bounds(value: Sequence[float], name: str, least: float, most: float) -> tuple[float, float]:
     """Two numbers in least..most, the smaller first."""
+    low, high = _two(value, name, least, most)
+    if low > high:
+        raise ValueError(f"{name} should be (min, max), but got {value!r}")
+    return low, high
+
+
+def _two(value: Sequence[float], name: str, least: float, most: float) -> tuple[float, float]:
+    """Two numbers in least..most."""
     if not isinstance(value, Sequence) or len(value) != 2:
         raise TypeError(f"{name.capitalize()} should be a sequence of two floats.")
-    low, high = float(value[0]), float(value[1])
-    if not least <= low <= high <= most:
-        raise ValueError(f"{name} should be (min, max) within {least:g} and {most:g}, but got {value!r}")
-    return low, high
+    if not all(least <= each <= most for each in value):
+        raise ValueError(f"{name} should be within {least:g} and {most:g}, but got {value!r}")
+    return float(value[0]), float(value[1])
+
+
+def _degrees(value: float | Sequence[float]) -> tuple[float, float]:
+    if not isinstance(value, Sequence):
+        value = (-value, value)
+    return _bounds(value, "degrees", -DEGREES_MAX, DEGREES_MAX)
+
+
+def _placed(each: RandomRotation | RandomAffine) -> dict[str, Any]:
+    """Checked arguments of what turns an image."""
+    return {
+        "interpolation": _one_of(filter_name(each.interpolation), WARP_FILTERS, "interpolation"),
+        "center": None if each.center is None else _two(each.center, "center", -EDGE_MAX, EDGE_MAX),
+        "fill": colour(each.fill),
+    }
+
+
+def _place(each: RandomRotation | RandomAffine) -> dict[str, Any]:
+    """The same for the plan."""
+    center = None if each.center is None else _list(each.center)
+    return {"filter": each.interpolation, "center": center, "fill": _list(each.fill)}
 
 
 def _one_of(value: str, names: tuple[str, ...], argument: str) -> str:
@@ -482,5 +598,5 @@ def _pair(size: int | Sequence[int]) -> Size:
     return size[0], size[1]
 
 
-def _list(values: Any) -> list[int]:
+def _list(values: Any) -> list[Any]:
     return list(values)

@@ -220,6 +220,7 @@ func augments() []plan.Transform {
 	equalize := make([]byte, 32)
 	equalize[0] = byte(recipe.Equalize)
 	two := append(bytes.Clone(equalize), equalize...)
+	about := plan.Placed{Filter: plan.Bilinear, Fill: []uint8{0}}
 	jitter := plan.ColorJitter{Brightness: &[2]float64{0, 2}, Hue: &[2]float64{-0.5, 0.5}}
 	return []plan.Transform{
 		plan.RandomApply{P: 0.5, Transforms: []plan.Transform{jitter, plan.Steps{Wire: equalize}}},
@@ -227,6 +228,9 @@ func augments() []plan.Transform {
 			{Up: [][]byte{{}}}, {Leveled: true, Up: [][]byte{equalize, two}, Down: [][]byte{{}, equalize}}}},
 		plan.AutoAugment{API: plan.V2, Policies: [][2]plan.PolicyStep{
 			{{P: 0.5, Signed: true, Up: two}, {P: 1, Up: equalize}}}},
+		plan.RandomRotation{Degrees: [2]float64{-30, 30}, Placed: about},
+		plan.RandomRotation{Degrees: [2]float64{270, 270}, Placed: about},
+		plan.RandomAffine{Translate: &[2]float64{0.1, 0.2}, Shear: [][2]float64{{-5, 5}}, API: plan.V2, Placed: about},
 	}
 }
 

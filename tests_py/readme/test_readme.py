@@ -21,6 +21,7 @@ from torch import nn
 from torch.utils import data
 from torchvision import datasets
 from torchvision import transforms as v1
+from torchvision.models import get_weight
 from torchvision.transforms import v2
 
 from bench import against_table, against_torch, harness, many_files
@@ -156,6 +157,7 @@ COLOUR = (
     "RandomEqualize",
     "RandomAdjustSharpness",
 )
+WEIGHTS = ("ResNet50_Weights", "ViT_B_16_Weights", "EfficientNet_B0_Weights")
 POLICIES = ("RandAugment", "TrivialAugmentWide", "AutoAugment")
 
 
@@ -551,6 +553,11 @@ TRANSFORMS: Table = [
         ),
     ),
     (
+        "transforms of weights",
+        "`weights.transforms()` of models that classify images",
+        lambda root: (image_folder(root, get_weight(f"{name}.DEFAULT").transforms()) for name in WEIGHTS),
+    ),
+    (
         "colour, v1 and v2",
         ", ".join(f"`{name}`" for name in COLOUR),
         each_of(COLOUR),
@@ -561,11 +568,14 @@ TRANSFORMS: Table = [
         each_of(POLICIES),
     ),
     (
-        "rotations, v1",
-        "`RandomRotation`, `RandomAffine`, `RandomPerspective`",
+        "rotations, v1 and v2",
+        "`RandomRotation`, `RandomAffine`; `RandomPerspective` of v1, of files",
         lambda root: (
             image_folder(root, v1.Compose([step, v1.Resize((8, 8)), *TAIL]))
-            for step in (v1.RandomRotation(9), v1.RandomAffine(9), v1.RandomPerspective())
+            for step in (
+                *(made for api in (v1, v2) for made in (api.RandomRotation(9), api.RandomAffine(9))),
+                v1.RandomPerspective(),
+            )
         ),
     ),
     (

@@ -11,11 +11,12 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from .. import transforms as T
 
-__all__ = ["ColorJitter", "RandomApply", "Steps", "below", "below_item", "known", "up_to"]
+__all__ = ["READERS", "ColorJitter", "RandomApply", "Steps", "below", "up_to"]
 
 Range = tuple[float, float]
 _GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
@@ -186,30 +187,6 @@ def _probability(p: Any) -> float:
 
 # Classes. `each` is the object, `channels` and `size` (height, width) those of the image it gets.
 
-_Augmenting = Callable[[Any, int, "T.Size | None"], T.Geometry]
-
-
-def known(module: Any, api: T.Api) -> dict[type, _Augmenting]:
-    """How to read each class of torchvision's transforms of v1 or v2."""
-    chance = below_item if api == "v1" else below
-    return {
-        module.ColorJitter: _color_jitter,
-        module.RandomGrayscale: lambda each, channels, _: RandomApply(
-            below(each.p), (T.Grayscale(channels),) if channels == 3 else ()
-        ),
-        module.RandomInvert: _at_random(chance, lambda each, mode: _looked_up(mode, "invert")),
-        module.RandomPosterize: _at_random(chance, lambda each, mode: _looked_up(mode, "posterize", each.bits)),
-        module.RandomSolarize: _at_random(chance, lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
-        module.RandomAutocontrast: _at_random(chance, lambda each, mode: _steps().autocontrast()),
-        module.RandomEqualize: _at_random(chance, lambda each, mode: _steps().equalize()),
-        module.RandomAdjustSharpness: _at_random(
-            chance, lambda each, mode: _steps().sharpness(_factor(each.sharpness_factor))
-        ),
-        module.RandAugment: lambda *arguments: _remembered(_rand_augment, api, *arguments),
-        module.TrivialAugmentWide: lambda *arguments: _remembered(_trivial_augment, api, *arguments),
-        module.AutoAugment: lambda *arguments: _remembered(_auto_augment, api, *arguments),
-    }
-
 
 def _steps() -> Any:
     """Imported late: goloader does without Pillow until there are images."""
@@ -218,7 +195,7 @@ def _steps() -> Any:
     return steps
 
 
-def _color_jitter(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _color_jitter(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     ranges = []
     for name in ("brightness", "contrast", "saturation", "hue"):
         drawn = getattr(each, name)
@@ -232,8 +209,13 @@ def _color_jitter(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     return ColorJitter(*ranges)
 
 
-def _at_random(chance: Callable[[Any], float], step: Callable[[Any, str], bytes]) -> _Augmenting:
-    def lower(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _random_grayscale(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+    return RandomApply(below(each.p), (T.Grayscale(channels),) if channels == 3 else ())
+
+
+def _at_random(step: Callable[[Any, str], bytes]) -> _Reader:
+    def lower(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+        chance = below_item if api == "v1" else below
         return RandomApply(chance(each.p), (Steps(step(each, _mode(channels))),))
 
     return lower
@@ -259,6 +241,7 @@ def _factor(value: Any) -> float:
 
 # Policies
 
+_Reader = Callable[[T.Api, Any, int, "T.Size | None"], T.Geometry]
 _remembered_steps: OrderedDict[Any, T.Geometry] = OrderedDict()
 _REMEMBERED_MAX = 32
 
@@ -396,3 +379,18 @@ def _auto_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
             halves.append(PolicyStep(up_to(p), signed, up, down))
         policies.append(tuple(halves))
     return AutoAugment(tuple(policies), api)
+
+
+READERS: dict[str, _Reader] = {
+    "ColorJitter": _color_jitter,
+    "RandomGrayscale": _random_grayscale,
+    "RandomInvert": _at_random(lambda each, mode: _looked_up(mode, "invert")),
+    "RandomPosterize": _at_random(lambda each, mode: _looked_up(mode, "posterize", each.bits)),
+    "RandomSolarize": _at_random(lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
+    "RandomAutocontrast": _at_random(lambda each, mode: _steps().autocontrast()),
+    "RandomEqualize": _at_random(lambda each, mode: _steps().equalize()),
+    "RandomAdjustSharpness": _at_random(lambda each, mode: _steps().sharpness(_factor(each.sharpness_factor))),
+    "RandAugment": partial(_remembered, _rand_augment),
+    "TrivialAugmentWide": partial(_remembered, _trivial_augment),
+    "AutoAugment": partial(_remembered, _auto_augment),
+}

@@ -14,7 +14,7 @@ import torch
 from .. import transforms as T
 from .augments import below
 
-__all__ = ["PATCHES_MAX", "Filled", "RandomErasing", "known"]
+__all__ = ["PATCHES_MAX", "Filled", "RandomErasing", "read"]
 
 PATCHES_MAX = 8  # GL_PATCHES_MAX in core/op/op.h
 
@@ -65,12 +65,8 @@ class Filled:
         return filled
 
 
-def known(module: Any, api: T.Api) -> dict[type, Any]:
-    """How to read the class of v1 or v2: a function of the object and the number of its table."""
-    return {module.RandomErasing: lambda each, table: _random_erasing(api, each, table)}
-
-
-def _random_erasing(api: T.Api, each: Any, table: int) -> RandomErasing:
+def read(api: T.Api, each: Any, table: int, _: T.Size | None) -> RandomErasing:
+    """What it draws; `table` is the number of what it erases with."""
     if each.value is None or isinstance(each.value, str):
         raise ValueError("it draws noise by normal_, whose numbers depend on the processor")
     numbers = each.value if isinstance(each.value, (list, tuple)) else (each.value,)

@@ -22,7 +22,7 @@ from .. import transforms as T
 from .lowered import Lowered, Target
 from .refusal import RefusalError, granted
 from .tables import Table, as_pil, run_tail
-from .transforms import Form, Lowering, fill_of, lower, read
+from .transforms import Form, Operation, fill_of, lower, read
 
 __all__ = ["Kind", "lower_apart", "lower_together"]
 
@@ -78,8 +78,8 @@ class _TargetForm(Form):
     def key(self) -> Hashable:
         return type(self), self.kind
 
-    def step(self, lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
-        step = read(lowering, self._adapted(each), channels)
+    def step(self, operation: Operation, each: Any, channels: int) -> T.Geometry | None:
+        step = read(operation, self._adapted(each), channels)
         if step is not None and not isinstance(step, _MASK_STEPS):
             if isinstance(step, T.Grayscale) and self.kind != "P":
                 return step if self.kind == "L" else None  # what is done to colours leaves masks alone
@@ -94,7 +94,7 @@ class _TargetForm(Form):
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
         return step
 
-    def step_of_tensor(self, lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
         if self.kind != "Mask" or not _leaves_types(tail):
             raise RefusalError(
                 "transform",
@@ -102,7 +102,7 @@ class _TargetForm(Form):
                 "what it makes of a target that is a tensor is not known",
                 "MASK_TRANSFORM",
             )
-        return self.step(lowering, each, channels)
+        return self.step(operation, each, channels)
 
     def _adapted(self, each: Any) -> Any:
         """A transform of geometry with the attributes that are those for such targets."""
@@ -185,11 +185,11 @@ class _JointImageForm(_Joint):
         super().__init__(kind)
         self.channels, self.is_tensor = 3, False
 
-    def step(self, lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
-        return Form.step(self, lowering, each, channels)
+    def step(self, operation: Operation, each: Any, channels: int) -> T.Geometry | None:
+        return Form.step(self, operation, each, channels)
 
-    def step_of_tensor(self, lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
-        return Form.step_of_tensor(self, lowering, each, tail, channels)
+    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+        return Form.step_of_tensor(self, operation, each, tail, channels)
 
 
 def _leaves_types(tail: list[Any]) -> bool:

@@ -12,12 +12,14 @@ holds all 256 bytes.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Flag, auto
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,7 +34,7 @@ from .originals import is_original, module_of
 from .refusal import Refusal, RefusalError
 from .tables import Table, run_tail
 
-__all__ = ["Form", "Lowering", "fill_of", "is_original", "lower", "read"]
+__all__ = ["Form", "Operation", "fill_of", "is_original", "lower", "read"]
 
 
 class Form:
@@ -56,13 +58,13 @@ class Form:
     def check(self, each: Any, geometry: bool) -> None:
         """Raises RefusalError if one of the known classes is not known to do to such images what it does to PIL's."""
 
-    def step(self, lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
+    def step(self, operation: Operation, each: Any, channels: int) -> T.Geometry | None:
         """What a transform of geometry does to such an image. Raises RefusalError."""
-        return read(lowering, each, channels)
+        return read(operation, each, channels)
 
-    def step_of_tensor(self, lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
         """The same behind `tail`, which has made a tensor of it."""
-        return _tensor_step(lowering, each, tail, channels)
+        return _tensor_step(operation, each, tail, channels)
 
     def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
         """What functions make of every byte of an image. Raises RefusalError."""
@@ -95,12 +97,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         )
 
     _check_calls(transform)
-    geometry = _geometry()
-    makers, after, passive, nothing = _classes()
-    settling = _settling()
-    augmenting = _augmenting()
-    erasers = _erasing()
-    known = {*geometry, *makers, *after, *passive, *nothing, *settling, *augmenting, *erasers}
+    known = _operations()
     steps: list[T.Geometry] = []
     erased: list[T.Geometry] = []
     names: list[str] = []
@@ -113,53 +110,55 @@ def _lower(transform: Any, form: Form) -> Lowered:
     for each in flat:
         kind, name = type(each), _name(each)
         names.append(name)
-        form.check(each, kind in geometry)
-        if kind in nothing:
+        operation = known.get(kind, _UNKNOWN)
+        does = operation.does
+        form.check(each, Does.MOVES in does)
+        if Does.NOTHING in does:
             continue
-        if kind in geometry or kind in augmenting or kind in erasers:
+        if operation.read is not None:
             require_class(each)
-        if not settled and kind not in settling:
+        if not settled and Does.SETTLES not in does:
             why = "images come in the mode of their file; Grayscale or v2.RGB in front would settle it"
             raise RefusalError("transform", name, why, "TRANSFORM_ORDER")
         settled = True
         if tail:
-            if kind in erasers and type(form) is Form:
-                erased.append(_erase(each, len(erased) + 1))
+            if Does.ERASES in does and type(form) is Form:
+                erased += filter(None, [read(operation, each, len(erased) + 1)])
                 tail.append(each)
                 continue
-            if kind in geometry:
+            if Does.MOVES in does:
                 if erased:
                     raise RefusalError(
                         "transform", name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER"
                     )
-                moved = form.step_of_tensor(geometry[kind], each, tail, channels)
+                moved = form.step_of_tensor(operation, each, tail, channels)
                 steps += [] if moved is None else [moved]
                 in_order = False
                 continue
-            if kind not in after:
+            if Does.CONVERTS not in does:
                 raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
             tail.append(each)
-        elif kind in geometry:
-            step = form.step(geometry[kind], each, channels)
+        elif Does.MOVES in does:
+            step = form.step(operation, each, channels)
             if step is not None:
                 steps.append(step)
                 channels = step.channels_after(channels)
             if getattr(each, "antialias", True) is False:
                 notes.append("antialias=False has no effect on PIL images")
-        elif kind in augmenting:
+        elif Does.AUGMENTS in does:
             if type(form) is not Form:
                 raise RefusalError("transform", name, f"{_path(kind)} is known on photos alone", "TRANSFORM_UNKNOWN")
-            steps.append(_augment(each, channels, walk(steps, begin)[1]))
-        elif kind in makers or ((form.joint or form.is_tensor) and kind in passive | after):
+            steps += filter(None, [read(operation, each, channels, walk(steps, begin)[1])])
+        elif Does.MAKES in does or ((form.joint or form.is_tensor) and does & (Does.CONVERTS | Does.LEAVES)):
             tail.append(each)
-        elif kind in after and kind not in passive:
+        elif Does.CONVERTS in does and Does.LEAVES not in does:
             raise RefusalError("transform", name, "it comes before the step that makes a tensor", "TRANSFORM_ORDER")
-        elif kind not in passive:
+        elif Does.LEAVES not in does:
             raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
     if not tail and not form.is_tensor:
         raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image", "NO_TENSOR")
 
-    tables = [_table(each, channels, form) for each in _tails(tail, set(erasers))]
+    tables = [_table(each, channels, form) for each in _tails(tail)]
     table = tables[0]
     if table.channels != channels:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
@@ -185,7 +184,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
     )
 
 
-def _unknown(kind: type, rest: Iterator[Any], known: set[type]) -> str:
+def _unknown(kind: type, rest: Iterator[Any], known: Container[type]) -> str:
     """Why a transform is not lowered, with all behind it that are not either."""
     kinds = [kind]
     with contextlib.suppress(RefusalError):
@@ -215,6 +214,9 @@ def _flat(transform: Any) -> Iterator[Any]:
                 f"its transforms are a {_path(type(children))}, not a list",
                 "TRANSFORM_LIST",
             )
+    elif kind is getattr(sys.modules.get("torchvision.transforms._presets"), "ImageClassification", None):
+        require_class(transform)
+        children = _preset(transform)
     else:
         yield transform
         return
@@ -222,6 +224,21 @@ def _flat(transform: Any) -> Iterator[Any]:
         raise RefusalError("transform", "Compose", "it is empty", "TRANSFORM_LIST")
     for child in children:
         yield from _flat(child)
+
+
+def _preset(each: Any) -> list[Any]:
+    """What the transforms of a model's weights call, as transforms."""
+    v1 = _modules()[0]
+    try:
+        return [
+            v1.Resize(each.resize_size, each.interpolation, antialias=each.antialias),
+            v1.CenterCrop(each.crop_size),
+            v1.PILToTensor(),
+            v1.ConvertImageDtype(torch.float),
+            v1.Normalize(each.mean, each.std),
+        ]
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
 def _check_intact(transform: Any) -> None:
@@ -291,86 +308,74 @@ def _modules() -> tuple[Any, Any]:
     return sys.modules.get("torchvision.transforms.transforms"), sys.modules.get("torchvision.transforms.v2")
 
 
-Lowering = Callable[[Any, int], T.Geometry | None]
+class Does(Flag):
+    """What a transform does."""
+
+    MOVES = auto()  # pixels of an image, and of a tensor of bytes
+    AUGMENTS = auto()  # images, at random, and leaves their size
+    ERASES = auto()  # a rectangle of a tensor
+    MAKES = auto()  # a tensor of an image
+    CONVERTS = auto()  # a tensor
+    LEAVES = auto()  # images alone
+    NOTHING = auto()
+    SETTLES = auto()  # makes of an image in any mode what it makes of it in RGB
+    BYTES = auto()  # makes a uint8 tensor of an image, or leaves it one
 
 
-def _geometry() -> dict[type, Lowering]:
-    """How to read each geometry class: a function of the object and the image's channels; None is an identity."""
-    table: dict[type, Lowering] = {}
+# (api, object, channels of its image, their size (height, width) or None) -> the step; None for an identity. Of what
+# erases, the number of its table stands in the place of the channels.
+Reader = Callable[[T.Api, Any, int, T.Size | None], T.Geometry | None]
+
+
+class Operation(NamedTuple):
+    """One of torchvision's classes."""
+
+    does: Does
+    read: Reader | None = None
+    api: T.Api = "v1"
+
+
+_UNKNOWN = Operation(Does(0))
+
+
+def _operations() -> Mapping[type, Operation]:
+    """All classes that are known, of the libraries in use."""
+    # v1's policies are in the package alone.
     v1, v2 = _modules()
+    return _operations_of(v1 and sys.modules.get("torchvision.transforms"), v2)
+
+
+@functools.cache
+def _operations_of(v1: Any, v2: Any) -> Mapping[type, Operation]:
+    table: dict[type, Operation] = {torch.nn.Identity: Operation(Does.NOTHING)}
     apis: tuple[tuple[Any, T.Api], ...] = ((v1, "v1"), (v2, "v2"))
     for module, api in apis:
-        if module is not None:
-            table |= {
-                module.Resize: _resize_v1 if api == "v1" else _resize_v2,
-                module.CenterCrop: _center_crop,
-                module.RandomCrop: _random_crop_v1 if api == "v1" else _random_crop_v2,
-                module.RandomResizedCrop: partial(_random_resized_crop, api),
-                module.RandomHorizontalFlip: partial(_flip, T.RandomHorizontalFlip),
-                module.RandomVerticalFlip: partial(_flip, T.RandomVerticalFlip),
-                module.Pad: partial(_pad, api),
-                module.Grayscale: _grayscale,
-            }
-    if v2 is not None:
-        table[v2.RGB] = _rgb
+        for name, (does, read) in {**_BOTH, **_ONE[api]}.items() if module is not None else ():
+            kind = getattr(module, name)
+            if module_of(kind).startswith("torchvision."):  # else somebody put another in its place
+                table[kind] = Operation(does, read, api)
     return table
-
-
-def _classes() -> tuple[set[type], set[type], set[type], set[type]]:
-    """Classes that make a tensor of an image; that work on a tensor; that leave images alone; that do nothing."""
-    v1, v2 = _modules()
-    makers: set[type] = set()
-    after: set[type] = set()
-    passive: set[type] = set()
-    nothing: set[type] = {torch.nn.Identity}
-    if v1 is not None:
-        makers |= {v1.ToTensor, v1.PILToTensor}
-        after |= {v1.ConvertImageDtype, v1.Normalize}
-    if v2 is not None:
-        makers |= {v2.ToTensor, v2.PILToTensor, v2.ToImage}
-        after |= {v2.ConvertImageDtype, v2.Normalize, v2.ToDtype, v2.ToPureTensor, v2.ToImage, v2.PILToTensor}
-        passive |= {v2.ToDtype, v2.ToPureTensor}
-        nothing |= {v2.Identity}
-    return makers, after, passive, nothing
-
-
-def _settling() -> set[type]:
-    """Classes that make of an image in any mode what they make of it in RGB."""
-    v1, v2 = _modules()
-    settling: set[type] = set()
-    if v1 is not None:
-        settling |= {v1.Grayscale}
-    if v2 is not None:
-        settling |= {v2.Grayscale, v2.RGB}
-    return settling
-
-
-def _of_bytes() -> set[type]:
-    """Classes that make a uint8 tensor of an image, or leave it one."""
-    v1, v2 = _modules()
-    return {module.PILToTensor for module in (v1, v2) if module is not None} | (
-        set() if v2 is None else {v2.ToImage, v2.ToPureTensor}
-    )
 
 
 # Geometry: one function for each class. `each` is the object, `channels` those of the image it gets.
 
 
-def read(lowering: Lowering, each: Any, channels: int) -> T.Geometry | None:
-    """What a transform of geometry does to a PIL image, read off its attributes.
+def read(operation: Operation, each: Any, channels: int, size: T.Size | None = None) -> T.Geometry | None:
+    """What a transform does to a PIL image, read off its attributes.
 
     Arguments that goloader.transforms does not take are those with which torchvision raises, sooner or later."""
+    assert operation.read is not None
     try:
-        return lowering(each, channels)
-    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        return operation.read(operation.api, each, channels, size)
+    except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
         raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
-def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) -> T.Geometry:
+def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry:
     """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
     _, v2 = _modules()
     name = _name(each)
-    if v2 is None or not {type(maker) for maker in tail} <= _of_bytes():
+    if v2 is None or not all(Does.BYTES in _operations()[type(maker)].does for maker in tail):
         raise RefusalError(
             "transform", name, "geometry on tensors of other types than uint8 is torch's matter", "TENSOR_GEOMETRY"
         )
@@ -380,7 +385,7 @@ def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) 
         moved = each.padding is None and not each.pad_if_needed
     else:
         moved = False
-    step = read(lowering, each, channels)
+    step = read(operation, each, channels)
     if moved and step is not None:
         return step
     if isinstance(step, T.Resize | T.RandomResizedCrop) and type(each) in (v2.Resize, v2.RandomResizedCrop):
@@ -392,16 +397,11 @@ def _tensor_step(lowering: Lowering, each: Any, tail: list[Any], channels: int) 
     raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
 
 
-def _resize_v1(each: Any, channels: int) -> T.Geometry:
-    if isinstance(each.size, bool) or type(each.size) not in (int, list, tuple):
+def _resize(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+    kinds = (int, list, tuple) if api == "v1" else (list, type(None))
+    if type(each.size) not in kinds:
         raise TypeError(f"size is {each.size!r}")
-    return T.Resize(each.size, _filter_v1(each), _max_size(each))
-
-
-def _resize_v2(each: Any, channels: int) -> T.Geometry:
-    if each.size is not None and type(each.size) is not list:
-        raise TypeError(f"size is {each.size!r}")
-    return T.Resize(each.size, _filter_v2(each), _max_size(each))
+    return T.Resize(each.size, _filter(api, each), _max_size(each))
 
 
 def _max_size(each: Any) -> int | None:
@@ -410,35 +410,25 @@ def _max_size(each: Any) -> int | None:
     return each.max_size
 
 
-def _center_crop(each: Any, channels: int) -> T.Geometry:
+def _center_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
     return T.CenterCrop(_crop_size(each))
 
 
-def _random_crop_v1(each: Any, channels: int) -> T.Geometry:
+def _random_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
     padding: tuple[int, ...] | None = None
     fill: float | list[float] = 0
     mode = "constant"
     if each.padding is not None:
         padding = T.borders(_integers(each.padding, "padding"))
+        if api == "v2":
+            left, right, top, bottom = each.padding  # in the order in which v2 keeps them
+            padding = (left, top, right, bottom)
     if padding is not None or each.pad_if_needed:
-        fill, mode = _fill(each.fill, channels, each.padding_mode), each.padding_mode
-    return T.RandomCrop(_crop_size(each), padding, _flag(each.pad_if_needed), fill, mode, api="v1")
+        fill, mode = _fill(api, each, channels, each.padding_mode), each.padding_mode
+    return T.RandomCrop(_crop_size(each), padding, _flag(each, "pad_if_needed"), fill, mode, api=api)
 
 
-def _random_crop_v2(each: Any, channels: int) -> T.Geometry:
-    padding: tuple[int, ...] | None = None
-    fill: float | list[float] = 0
-    mode = "constant"
-    if each.padding is not None:
-        _integers(each.padding, "padding")
-        left, right, top, bottom = each.padding  # in the order in which v2 keeps them
-        padding = (left, top, right, bottom)
-    if padding is not None or each.pad_if_needed:
-        fill, mode = _fill(_fill_v2(each), channels, each.padding_mode), each.padding_mode
-    return T.RandomCrop(_crop_size(each), padding, _flag(each.pad_if_needed), fill, mode, api="v2")
-
-
-def _random_resized_crop(api: T.Api, each: Any, channels: int) -> T.Geometry:
+def _random_resized_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
     size = _pair(each)
     if not all(type(number) in (int, float) for number in (*each.scale, *each.ratio)):
         raise TypeError(f"scale={each.scale!r}, ratio={each.ratio!r} are not all plain numbers")
@@ -450,116 +440,127 @@ def _random_resized_crop(api: T.Api, each: Any, channels: int) -> T.Geometry:
         size,
         each.scale,
         each.ratio,
-        _filter_v1(each) if api == "v1" else _filter_v2(each),
+        _filter(api, each),
         api=api,
         log_ratio=log_ratio.tolist(),
     )
 
 
-def _flip(kind: Callable[[float], T.Geometry], each: Any, channels: int) -> T.Geometry:
+def _flip(kind: Callable[[float], T.Geometry], _: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     if type(each.p) not in (int, float) or each.p != each.p:
         raise TypeError(f"p is {each.p!r}")
     return kind(min(max(each.p, 0.0), 1.0))  # v1 takes any number: a draw is at least 0 and below 1
 
 
-def _pad(api: T.Api, each: Any, channels: int) -> T.Geometry:
-    fill = each.fill if api == "v1" else _fill_v2(each)
+def _pad(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
     padding = _integers(each.padding, "padding")
-    return T.Pad(padding, _fill(fill, channels, each.padding_mode), each.padding_mode)
+    return T.Pad(padding, _fill(api, each, channels, each.padding_mode), each.padding_mode)
 
 
-def _grayscale(each: Any, channels: int) -> T.Geometry | None:
+def _grayscale(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry | None:
     step = T.Grayscale(each.num_output_channels)
     return None if channels == step.num_output_channels == 1 else step
 
 
-def _rgb(each: Any, channels: int) -> T.Geometry | None:
+def _rgb(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry | None:
     return None if channels == 3 else T.Grayscale(3)
+
+
+def _random_rotation(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+    place = (_numbers(each, "center"), _fill(api, each, channels, "constant"))
+    return T.RandomRotation(_numbers(each, "degrees") or (), _filter(api, each), _flag(each, "expand"), *place)
+
+
+def _random_affine(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+    scale, shear = _numbers(each, "scale"), _numbers(each, "shear")
+    return T.RandomAffine(
+        _numbers(each, "degrees") or (),
+        _numbers(each, "translate"),
+        scale,
+        shear,
+        _filter(api, each),
+        _fill(api, each, channels, "constant"),
+        _numbers(each, "center"),
+        api=api,
+    )
 
 
 # Colour and policies
 
 
-def _augmenting() -> dict[type, Any]:
-    """How to read classes that change images at random and leave their size: a function of the object, the image's
-    channels and its size (height, width), or None."""
-    table: dict[type, Any] = {}
-    apis: tuple[tuple[Any, T.Api], ...] = ((_v1_package(), "v1"), (_modules()[1], "v2"))
-    for module, api in apis:
-        if module is not None:
-            chance = augments.up_to if api == "v1" else augments.below
-            table |= augments.known(module, api) | {module.RandomApply: partial(_random_apply, chance)}
-    return table
-
-
-def _v1_package() -> Any:
-    """torchvision.transforms, where v1's policies are too."""
-    return sys.modules.get("torchvision.transforms") if _modules()[0] is not None else None
-
-
-def _augment(each: Any, channels: int, size: T.Size | None) -> T.Geometry:
-    try:
-        made: T.Geometry = _augmenting()[type(each)](each, channels, size)
-    except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
-        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
-    return made
-
-
-def _random_apply(chance: Any, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _random_apply(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     if type(each.transforms) not in (list, tuple, torch.nn.ModuleList):
         raise TypeError(f"its transforms are a {_path(type(each.transforms))}, not a list")
-    geometry, augmenting, nothing = _geometry(), _augmenting(), _classes()[3]
     steps: list[T.Geometry] = []
     left = channels
     for child in (leaf for transform in each.transforms for leaf in _flat(transform)):
-        kind = type(child)
-        if kind in nothing:
+        operation = _operations().get(type(child), _UNKNOWN)
+        if Does.NOTHING in operation.does:
             continue
-        if kind in geometry or kind in augmenting:
-            require_class(child)
-        if kind in geometry:
-            step = read(geometry[kind], child, left)
-            if step is not None:
-                steps.append(step)
-                left, size = step.channels_after(left), step.size_after(size)
-        elif kind in augmenting:
-            steps.append(_augment(child, left, size))
-            size = steps[-1].size_after(size)
-        else:
-            raise ValueError(f"{_path(kind)} is not known")
+        if not operation.does & (Does.MOVES | Does.AUGMENTS):
+            raise ValueError(f"{_path(type(child))} is not known")
+        require_class(child)
+        step = read(operation, child, left, size)
+        if step is not None:
+            steps.append(step)
+            left, size = step.channels_after(left), step.size_after(size)
     if left != channels:
         raise ValueError("it changes the number of channels")
+    chance = augments.up_to if api == "v1" else augments.below
     return augments.RandomApply(chance(each.p), tuple(steps))
 
 
 # Erasing
 
 
-def _erasing() -> dict[type, Any]:
-    """How to read classes that erase a rectangle of a tensor: a function of the object and the number of its table."""
-    v1, v2 = _modules()
-    return ({} if v1 is None else erasing.known(v1, "v1")) | ({} if v2 is None else erasing.known(v2, "v2"))
+def _erases(each: Any) -> bool:
+    return Does.ERASES in _operations()[type(each)].does
 
 
-def _erase(each: Any, table: int) -> T.Geometry:
-    try:
-        made: T.Geometry = _erasing()[type(each)](each, table)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
-    return made
-
-
-def _tails(tail: Sequence[Any], erasers: set[type]) -> Iterator[tuple[Any, ...]]:
-    """The tail where nothing is erased, and for each of the erasers among it the tail of what that one erases."""
-    yield tuple(each for each in tail if type(each) not in erasers)
+def _tails(tail: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """The tail where nothing is erased, and for each that erases among it the tail of what that one erases."""
+    yield tuple(each for each in tail if not _erases(each))
     for at, eraser in enumerate(tail):
-        if type(eraser) in erasers:
-            before, after = (
-                [each for each in part if type(each) not in erasers] for part in (tail[:at], tail[at + 1 :])
-            )
+        if _erases(eraser):
+            before, after = ([each for each in part if not _erases(each)] for part in (tail[:at], tail[at + 1 :]))
             yield (*before, erasing.Filled(eraser), *after)
 
 
+# The table. Classes of both apis, and of one.
+
+_Row = tuple[Does, Reader | None]
+_BOTH: dict[str, _Row] = {
+    "Resize": (Does.MOVES, _resize),
+    "CenterCrop": (Does.MOVES, _center_crop),
+    "RandomCrop": (Does.MOVES, _random_crop),
+    "RandomResizedCrop": (Does.MOVES, _random_resized_crop),
+    "RandomHorizontalFlip": (Does.MOVES, partial(_flip, T.RandomHorizontalFlip)),
+    "RandomVerticalFlip": (Does.MOVES, partial(_flip, T.RandomVerticalFlip)),
+    "RandomRotation": (Does.MOVES, _random_rotation),
+    "RandomAffine": (Does.MOVES, _random_affine),
+    "Pad": (Does.MOVES, _pad),
+    "Grayscale": (Does.MOVES | Does.SETTLES, _grayscale),
+    **{name: (Does.AUGMENTS, read) for name, read in augments.READERS.items()},
+    "RandomApply": (Does.AUGMENTS, _random_apply),
+    "RandomErasing": (Does.ERASES, erasing.read),
+    "ToTensor": (Does.MAKES, None),
+    "ConvertImageDtype": (Does.CONVERTS, None),
+    "Normalize": (Does.CONVERTS, None),
+}
+_ONE: dict[T.Api, dict[str, _Row]] = {
+    "v1": {"PILToTensor": (Does.MAKES | Does.BYTES, None)},
+    "v2": {
+        "RGB": (Does.MOVES | Does.SETTLES, _rgb),
+        "PILToTensor": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
+        "ToImage": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
+        "ToDtype": (Does.CONVERTS | Does.LEAVES, None),
+        "ToPureTensor": (Does.CONVERTS | Does.LEAVES | Does.BYTES, None),
+        "Identity": (Does.NOTHING, None),
+    },
+}
+
+
+# Arguments
 # Arguments
 
 
@@ -588,17 +589,20 @@ def _integers(value: Any, name: str) -> int | list[int]:
     raise TypeError(f"{name} is {value!r}")
 
 
-def _flag(value: Any) -> bool:
+def _numbers(each: Any, name: str) -> tuple[float, ...] | None:
+    value = getattr(each, name)
+    if value is None:
+        return None
+    if type(value) not in (list, tuple) or not all(type(number) in (int, float) for number in value):
+        raise TypeError(f"{name} is {value!r}")
+    return tuple(value)
+
+
+def _flag(each: Any, name: str) -> bool:
+    value = getattr(each, name)
     if type(value) is not bool:
-        raise TypeError(f"pad_if_needed is {value!r}")
+        raise TypeError(f"{name} is {value!r}")
     return value
-
-
-def _fill_v2(each: Any) -> Any:
-    """What v2 fills a PIL image with: its table may name types."""
-    from PIL import Image
-
-    return fill_of(each, Image.Image)
 
 
 def fill_of(each: Any, kind: type) -> Any:
@@ -606,8 +610,11 @@ def fill_of(each: Any, kind: type) -> Any:
     return each._fill.get(kind, each._fill.get("others"))
 
 
-def _fill(value: Any, channels: int, mode: Any) -> float | list[float]:
+def _fill(api: T.Api, each: Any, channels: int, mode: Any) -> float | list[float]:
     """torchvision.transforms._functional_pil._parse_fill; with other modes than constant the fill is unused."""
+    from PIL import Image
+
+    value = each.fill if api == "v1" else fill_of(each, Image.Image)  # v2's table may name types
     if mode != "constant" or value is None:
         return 0
     values = list(value) if type(value) in (list, tuple) else [value]
@@ -618,23 +625,16 @@ def _fill(value: Any, channels: int, mode: Any) -> float | list[float]:
     return values
 
 
-def _filter_v1(each: Any) -> str:
-    mode = each.interpolation
-    if type(mode).__name__ != "InterpolationMode":
-        raise TypeError(f"interpolation is {mode!r}")
-    return T.filter_name(mode.value)
-
-
-def _filter_v2(each: Any) -> str:
+def _filter(api: T.Api, each: Any) -> str:
     mode = each.interpolation
     if type(mode).__name__ == "InterpolationMode":
         mode = mode.value
-    if not isinstance(mode, str | int):
+    elif api == "v1" or not isinstance(mode, str | int):
         raise TypeError(f"interpolation is {mode!r}")
     return T.filter_name(mode)
 
 
-# The table
+# The look-up table
 
 
 # A table is a function of its key, and a plan is checked again at each epoch.

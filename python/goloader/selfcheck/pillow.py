@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import ctypes
 import io
+import math
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -411,6 +413,17 @@ def _kernels() -> Iterator[Any]:
         yield image.filter(ImageFilter.Kernel((5, 5), [(n * 7 % 11 - 4) / 3 for n in range(25)], 5.5, 3.25))
 
 
+def _angles() -> bool:
+    """Whether the cosines with which images are turned are the C library's, which core/draw calls."""
+    library = ctypes.CDLL(None)
+    for name in ("cos", "sin", "tan"):
+        function = getattr(library, name)
+        function.argtypes, function.restype = [ctypes.c_double], ctypes.c_double
+        if any(function(n * 0.0123) != getattr(math, name)(n * 0.0123) for n in range(-1000, 1000)):
+            return False
+    return True
+
+
 BEHAVIOURS = {
     "pillow.decode.jpeg": golden(_MODULE, "JPEG decoder", lambda: _decoded(JPEG), 4251988186),
     "pillow.decode.png": golden(_MODULE, "PNG decoder", lambda: _decoded(PNG), 3364407028),
@@ -438,5 +451,6 @@ BEHAVIOURS = {
     "pillow.perspective.bilinear": _transform("perspective", 2, _PERSPECTIVE, "bilinear", 2, 3115546372),
     "pillow.perspective.bicubic": _transform("perspective", 2, _PERSPECTIVE, "bicubic", 3, 2196345391),
     "pillow.blur": golden(_MODULE, "Gaussian and box blur", _blurs, 843270387),
+    "pillow.angles": Behaviour(_MODULE, "cosine", _angles),
     "pillow.kernel": golden(_MODULE, "ImageFilter.Kernel", _kernels, 3725880958),
 }

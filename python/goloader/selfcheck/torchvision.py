@@ -107,6 +107,17 @@ _CLASSES: dict[str, Callable[[Any], list[Any]]] = {
     ],
     "RandomHorizontalFlip": lambda m: [m.RandomHorizontalFlip(), m.RandomHorizontalFlip(0.3)],
     "RandomVerticalFlip": lambda m: [m.RandomVerticalFlip(), m.RandomVerticalFlip(0.3)],
+    "RandomRotation": lambda m: [
+        m.RandomRotation(40, fill=9),
+        m.RandomRotation((20, 300), center=(3, 11)),
+        m.RandomRotation(170, expand=True),
+        *(m.RandomRotation((angle, angle)) for angle in (90, 180, 360)),
+        m.RandomRotation((-90, -90), expand=True),
+    ],
+    "RandomAffine": lambda m: [
+        m.RandomAffine(30, (0.3, 0.2), (0.5, 1.5), 20, fill=9),
+        m.RandomAffine((50, 70), shear=(-5, 10, 3, 17), center=(2, 9)),
+    ],
     "Pad": lambda m: [
         m.Pad((1, 2, 3, 4), fill=7),
         *(m.Pad((4, 3), padding_mode=mode) for mode in ("edge", "reflect", "symmetric")),
@@ -124,6 +135,9 @@ _CLASSES: dict[str, Callable[[Any], list[Any]]] = {
     "RandAugment": lambda m: [m.RandAugment(), m.RandAugment(5, 4)],
     "TrivialAugmentWide": lambda m: [m.TrivialAugmentWide()] * 4,
     "AutoAugment": lambda m: [m.AutoAugment()] * 4,
+    "ImageClassification": lambda m: [
+        m._presets.ImageClassification(crop_size=12, resize_size=14, interpolation=_nearest())
+    ],
     "RandomErasing": lambda m: [m.RandomErasing(0.7, value=200), m.RandomErasing(1, (0.3, 0.9), (0.2, 6), value=3)],
 }
 
@@ -132,7 +146,7 @@ def _class(api: str, name: str, known: int) -> Behaviour:
     what = f"{api} {name}"
     if name == "ColorJitter":
         return golden(_MODULES[api], what, partial(_jittered, api), known)
-    channels = (3, 1) if name in ("Pad", "Grayscale") else (3,)
+    channels = (3, 1) if name in ("Pad", "Grayscale", "RandomRotation") else (3,)
     make = partial(_run, api, _CLASSES[name], channels, name == "RandomErasing")
     return golden(_MODULES[api], what, make, known)
 
@@ -184,6 +198,8 @@ _DIGESTS = {
     "RandomResizedCrop": (126272633, 126272633),
     "RandomHorizontalFlip": (1898257100, 1898257100),
     "RandomVerticalFlip": (3648046276, 3648046276),
+    "RandomRotation": (433842592, 433842592),
+    "RandomAffine": (2674872124, 2674872124),
     "Pad": (3916419735, 3916419735),
     "Grayscale": (786921476, 786921476),
     "ColorJitter": (610424239, 610424239),
@@ -220,6 +236,7 @@ BEHAVIOURS = {
         for name, digests in _DIGESTS.items()
         for api, known in zip(("v1", "v2"), digests, strict=True)
     },
+    "torchvision.v1.ImageClassification": _class("v1", "ImageClassification", 1689277056),
     "torchvision.v2.RGB": _class("v2", "RGB", 1558891956),
     "torchvision.resize.bilinear": golden(
         _V2, "bilinear resize of uint8 tensors", partial(_resized, "bilinear"), 2608211929

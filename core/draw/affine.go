@@ -1,0 +1,89 @@
+package draw
+
+import (
+	"math"
+
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
+)
+
+// randomAffine is torchvision's RandomAffine. v1 and v2 draw alike and reckon with it in orders of their own: see
+// _get_inverse_affine_matrix in torchvision/transforms/functional.py and in v2/functional/_geometry.py.
+type randomAffine struct {
+	warp
+	degrees   [2]float32
+	translate *[2]float64
+	scale     *[2]float32
+	shear     [][2]float32
+	fma       bool
+	inverse   func(rotation, shearX, shearY, scale float64, center, to [2]float64) [6]float64
+}
+
+func compileRandomAffine(t plan.RandomAffine, r plan.RNG, channels uint8) (transform, error) {
+	w, err := newWarp(t.Placed, channels)
+	a := &randomAffine{warp: w, degrees: narrowed(t.Degrees), translate: t.Translate, fma: r.FMA, inverse: inverseV1}
+	if t.API == plan.V2 {
+		a.inverse = inverseV2
+	}
+	if t.Scale != nil {
+		scale := narrowed(*t.Scale)
+		a.scale = &scale
+	}
+	for _, each := range t.Shear {
+		a.shear = append(a.shear, narrowed(each))
+	}
+	return a, err
+}
+
+func (t *randomAffine) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	drawn := func(of [2]float32) float64 { return float64(r.MT.Uniform(of[0], of[1], t.fma)) }
+	rotation, scale := radians(drawn(t.degrees)), 1.0
+	var to, shear [2]float64
+	if t.translate != nil {
+		for i, extent := range [2]int32{in.Width, in.Height} {
+			most := float32(t.translate[i] * float64(extent))
+			to[i] = math.RoundToEven(drawn([2]float32{-most, most}))
+		}
+	}
+	if t.scale != nil {
+		scale = drawn(*t.scale)
+	}
+	for i, each := range t.shear {
+		shear[i] = radians(drawn(each))
+	}
+	x, y := t.centerOf(in)
+	m := t.inverse(rotation, shear[0], shear[1], scale, [2]float64{x, y}, to)
+	return append(dst, t.step(m, in)), in, nil
+}
+
+func (t *randomAffine) random() bool  { return true }
+func (t *randomAffine) stepsMax() int { return 1 }
+
+// In both, conversions keep Go from rounding a product and a sum at once.
+
+func inverseV1(rotation, shearX, shearY, scale float64, center, to [2]float64) [6]float64 {
+	a := cos(rotation-shearY) / cos(shearY)
+	b := float64(-cos(rotation-shearY)*tan(shearX)/cos(shearY)) - sin(rotation)
+	c := sin(rotation-shearY) / cos(shearY)
+	d := float64(-sin(rotation-shearY)*tan(shearX)/cos(shearY)) + cos(rotation)
+	m := [6]float64{d / scale, -b / scale, 0, -c / scale, a / scale, 0}
+	x, y := -center[0]-to[0], -center[1]-to[1]
+	m[2] += float64(m[0]*x) + float64(m[1]*y)
+	m[5] += float64(m[3]*x) + float64(m[4]*y)
+	m[2] += center[0]
+	m[5] += center[1]
+	return m
+}
+
+func inverseV2(rotation, shearX, shearY, scale float64, center, to [2]float64) [6]float64 {
+	cosY, tanX := cos(shearY), tan(shearX)
+	a := cos(rotation-shearY) / cosY
+	b := -(float64(a*tanX) + sin(rotation))
+	c := sin(rotation-shearY) / cosY
+	d := cos(rotation) - float64(c*tanX)
+	m := [6]float64{d / scale, -b / scale, 0, -c / scale, a / scale, 0}
+	x, y := center[0]+to[0], center[1]+to[1]
+	m[2] = center[0] - float64(m[0]*x) - float64(m[1]*y)
+	m[5] = center[1] - float64(m[3]*x) - float64(m[4]*y)
+	return m
+}
