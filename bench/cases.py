@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import datasets as hf
 import numpy as np
 import torch
 import torchvision.transforms as T
@@ -230,6 +231,17 @@ def documents(scratch: Path) -> Dataset[Any]:
     path = scratch / "documents.bin"
     np.random.default_rng(0).integers(0, 500, 5_000_000, np.uint16).tofile(path)
     return TokenDataset(path, block_size=1024, eos=0)
+
+
+@row_case("Hugging Face's datasets, with_format('torch'): tokens, their mask and a label", batch_size=64, target=5)
+def hugging_face(scratch: Path) -> Dataset[Any]:
+    noise = np.random.default_rng(0)
+    tokens = noise.integers(0, 30_000, (20_000, 128))
+    columns = {"input_ids": list(tokens), "attention_mask": list((tokens > 99).astype(np.int8))}
+    hf.Dataset.from_dict(columns | {"labels": noise.integers(0, 2, 20_000)}).save_to_disk(scratch / "tokens")
+    mapped: Any = hf.load_from_disk(scratch / "tokens")
+    made: Dataset[Any] = mapped.with_format("torch")
+    return made
 
 
 class Sentences(Dataset[Any]):

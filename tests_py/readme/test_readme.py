@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets as hugging_face
 import numpy as np
 import pytest
 import safetensors.torch
@@ -239,6 +240,17 @@ def arrays(root: Path) -> Iterator[data.Dataset[Any]]:
     yield ArrayDataset(x=FileArray(root / "rows.npy", dtype="uint16", shape=(4, 3), offset=128))
 
 
+def tables(root: Path) -> Iterator[data.Dataset[Any]]:
+    made = hugging_face.Dataset.from_dict({"ids": [[1, 2], [3, 4], [5, 6]], "label": [0, 1, 0], "score": [0.5, 1, 2]})
+    made.save_to_disk(root.parent / "table")
+    whole: Any = hugging_face.load_from_disk(root.parent / "table")
+    for form in ("torch", "numpy"):
+        yield whole.with_format(form)
+        yield made.with_format(form, columns=["ids"]).shuffle(seed=1)
+    yield whole.remove_columns("ids")
+    yield data.Subset(hugging_face.concatenate_datasets([whole, made.select([0, 2])]).with_format("torch"), [3, 1])
+
+
 def files_with_a_label(root: Path) -> Iterator[data.Dataset[Any]]:
     files, labels = ["0.jpg", "1.jpg"], [1, 0]
     pairs, loader = list(zip(files, labels, strict=True)), datasets.folder.default_loader  # type: ignore[attr-defined]
@@ -458,6 +470,12 @@ DATASETS: Table = [
         "`goloader.TokenDataset` of one or many files of tokens: windows, and what follows, as int64; across documents "
         "with `position_ids` and `cu_seqlens`, or split at their ends",
         tokens,
+    ),
+    (
+        "Hugging Face's datasets",
+        "`datasets.Dataset` of files or in memory, `with_format` 'torch' or 'numpy' with columns of numbers and of "
+        "lists of them, and plain with columns of numbers; selected, shuffled, filtered, joined; `Subset` of them",
+        tables,
     ),
     (
         "files with a label",

@@ -47,7 +47,7 @@ def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
 
 def begin(loader: DataLoader[Any], plan: Plan) -> None:
     """Begins a trial of a plan, if there is anything to try, and no plan of its kind was tried before."""
-    own = plan.collation is not None and plan.collation.own
+    own = (plan.collation is not None and plan.collation.own) or (plan.samples is not None and plan.samples.tried)
     copied = not own and plan.kind == "array" and all(field.program is None for field in plan.fields)
     if copied or loader.rng is not None or plan.length == 0 or sandbox.here():
         return

@@ -8,6 +8,7 @@
     tensors.py  torch's TensorDataset
     arrays.py   goloader's ArrayDataset
     tokens.py   goloader's TokenDataset
+    hugging_face.py  Hugging Face's datasets.Dataset
     own.py      a class of the user's own, as read from its bytecode
     computed.py those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
                 program.py, arithmetic.py and integers.py what is made of the items, and which they are
@@ -27,7 +28,7 @@ from torch.utils.data import Subset, TensorDataset
 from ...arrays import ArrayDataset, TokenDataset
 from ..look import is_a
 from ..refusal import Refusal, RefusalError
-from . import arrays, files, pairs, pictures, tokens
+from . import arrays, files, hugging_face, pairs, pictures, tokens
 from .computed import Computed
 from .known import why_not
 from .opened import OpenedFiles, opens_images
@@ -74,6 +75,8 @@ def _leaf(dataset: Any) -> Node:
         return arrays.Rows(dataset)
     if is_a(dataset, TokenDataset):
         return tokens.Tokens(dataset)
+    if hugging_face.is_table(dataset):
+        return hugging_face.Table(dataset)
     of_pairs = pairs.kind_of(dataset)
     if of_pairs is not None:
         return pairs.Pairs(dataset, of_pairs)

@@ -101,6 +101,7 @@ class Samples:
         self._root = root
         self.kinds = tuple(sorted({type(leaf.dataset).__qualname__ for leaf in leaves}))
         self.notes = tuple(sorted({leaf.note for leaf in leaves if leaf.note}))
+        self.tried = any(leaf.tried for leaf in leaves)
         self.length = root.length
         self.structure = root.structure
         self.any_integer = root.any_integer

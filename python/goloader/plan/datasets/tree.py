@@ -56,6 +56,8 @@ class Node:
     gives_index  a sample tells which index it was asked for by
     open_ended   an index beyond its length may be a sample, which only the dataset makes
     any_integer  an index that is an integer of numpy's, or an int64 tensor, means what the int means
+    tried        a trial is to show that: code of a library that is not read makes the samples
+    batched      samples are others where they are asked for one at a time, and not by __getitems__
     """
 
     note = ""
@@ -63,6 +65,8 @@ class Node:
     gives_index = False
     open_ended = False
     any_integer = True
+    tried = False
+    batched = False
 
     dataset: Any
     length: int
@@ -103,6 +107,7 @@ class _Subset(Node):
         _check_plain(dataset, ("dataset", "indices"))
         self.dataset = dataset
         self.inner = node(dataset.dataset, leaves)
+        self.batched = self.inner.batched
         self.given = copied(dataset.indices)
         at = _integers(dataset, dataset.indices)
         self.length = len(at)
@@ -146,6 +151,10 @@ class _Concat(Node):
         _check_plain(dataset, ("datasets", "cumulative_sizes"))
         self.dataset = dataset
         self.inner = [node(each, leaves) for each in dataset.datasets]
+        if any(each.batched for each in self.inner):
+            raise RefusalError(
+                "source", "ConcatDataset", "a dataset in it gives other samples one at a time", "PARTS_DIFFER"
+            )
         wanted = np.diff([0, *dataset.cumulative_sizes]).tolist()
         self.lengths = [
             size if each.open_ended and 0 <= size <= each.length else each.length
