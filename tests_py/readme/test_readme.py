@@ -619,6 +619,14 @@ TRANSFORMS: Table = [
         ),
     ),
     (
+        "colours of uint8 tensors, v2",
+        "`ColorJitter`, alone or in a `RandomApply`, where a step before it settles the size",
+        lambda root: (
+            image_folder(root, v2.Compose([v2.Resize((9, 9)), v2.ToImage(), step]))
+            for step in (v2.ColorJitter(0.4, 0.4, 0.4, 0.1), v2.RandomApply([v2.ColorJitter(0.4)], 0.8))
+        ),
+    ),
+    (
         "moves of any tensor, v1 and v2",
         "`RandomHorizontalFlip`, `RandomVerticalFlip`, `RandomCrop` without padding",
         lambda root: (

@@ -135,6 +135,10 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 steps += [] if moved is None else [moved]
                 in_order = False
                 continue
+            if Does.AUGMENTS in does and type(form) is Form and operation.api == "v2" and not erased:
+                steps += _of_tensor(operation, each, tail, channels, walk(steps, begin)[1])
+                in_order = False
+                continue
             if Does.CONVERTS not in does:
                 raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
             tail.append(each)
@@ -373,13 +377,13 @@ def read(operation: Operation, each: Any, channels: int, size: T.Size | None = N
 
 def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
     """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
-    name, is_bytes = _name(each), all(Does.BYTES in _operations()[type(maker)].does for maker in tail)
+    name = _name(each)
     step = read(operation, each, channels)
     if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
         return step
     if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
         return step
-    if not is_bytes:
+    if not _is_of_bytes(tail):
         raise RefusalError("transform", name, "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if isinstance(step, T.CenterCrop):
         return step
@@ -392,6 +396,24 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
         if alike and number in T.TENSOR_FILTERS:
             return replace(step, interpolation=number)
     raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
+
+
+def _of_tensor(
+    operation: Operation, each: Any, tail: list[Any], channels: int, size: T.Size | None
+) -> Iterator[T.Geometry]:
+    """Colours of a tensor."""
+    step = read(operation, each, channels, size)
+    if not _is_of_bytes(tail):
+        raise RefusalError("transform", _name(each), "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
+    if step is not None:
+        try:
+            yield augments.of_tensor(step, channels, size)
+        except ValueError as error:
+            raise RefusalError("transform", _name(each), str(error), "TENSOR_GEOMETRY") from None
+
+
+def _is_of_bytes(tail: Sequence[Any]) -> bool:
+    return all(Does.BYTES in _operations()[type(each)].does for each in tail)
 
 
 def _borders_alike(each: Any) -> bool:
