@@ -9,12 +9,17 @@ import (
 type colorJitter struct {
 	factors [4]*[2]float32 // by torchvision's numbers; nil where nothing is drawn
 	fma     bool
+	tensor  bool
+	fused   bool
 }
 
-var jitters = [4]recipe.Kind{recipe.Brightness, recipe.Contrast, recipe.Saturation, recipe.Hue}
+var (
+	jitters      = [4]recipe.Kind{recipe.Brightness, recipe.Contrast, recipe.Saturation, recipe.Hue}
+	torchJitters = [4]recipe.Colour{1: recipe.TorchContrast, 2: recipe.TorchSaturation, 3: recipe.TorchHue}
+)
 
 func compileColorJitter(t plan.ColorJitter, r plan.RNG) transform {
-	j := colorJitter{fma: r.FMA}
+	j := colorJitter{fma: r.FMA, tensor: t.Tensor, fused: t.Fused}
 	for i, factor := range [4]*[2]float64{t.Brightness, t.Contrast, t.Saturation, t.Hue} {
 		if factor != nil {
 			j.factors[i] = &[2]float32{float32(factor[0]), float32(factor[1])}
@@ -37,7 +42,12 @@ func (t colorJitter) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recip
 			continue
 		}
 		step := recipe.Step{Kind: jitters[i], Factor: drawn[i]}
-		if step.Kind == recipe.Hue {
+		if t.tensor && step.Kind != recipe.Brightness { // which is alike
+			step.Kind, step.Colour, step.Fused = recipe.TorchColour, torchJitters[i], t.fused
+			if step.Colour != recipe.TorchHue {
+				step.Rest = float32(1 - float64(drawn[i]))
+			}
+		} else if step.Kind == recipe.Hue {
 			step.Shift, step.Factor = uint8(int32(float64(drawn[i])*255)), 0
 		}
 		dst = append(dst, step)

@@ -562,6 +562,7 @@ func colorJitter(f *fields) ColorJitter {
 	return ColorJitter{
 		Brightness: factors("brightness", 0, scaleMax), Contrast: factors("contrast", 0, scaleMax),
 		Saturation: factors("saturation", 0, scaleMax), Hue: factors("hue", -0.5, 0.5),
+		Tensor: f.get("tensor").bool(), Fused: f.get("fused").bool(),
 	}
 }
 

@@ -372,7 +372,12 @@ type RandomApply struct {
 }
 
 // ColorJitter is torchvision's ColorJitter; nil is for what it leaves alone.
-type ColorJitter struct{ Brightness, Contrast, Saturation, Hue *[2]float64 }
+type ColorJitter struct {
+	Brightness, Contrast, Saturation, Hue *[2]float64
+
+	Tensor bool // of uint8 tensors, whose arithmetic is torch's
+	Fused  bool // then: torch adds a multiple with one rounding
+}
 
 // Augment is torchvision's RandAugment or TrivialAugmentWide.
 type Augment struct {

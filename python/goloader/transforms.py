@@ -189,7 +189,6 @@ class RandomCrop(Geometry):
     padding_mode: str = "constant"
     api: Api = field(default="v2", kw_only=True)
     random: ClassVar[bool] = True
-    passes: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
         _set(
@@ -201,6 +200,10 @@ class RandomCrop(Geometry):
             padding_mode=_one_of(self.padding_mode, PADDING_MODES, "padding_mode"),
             api=_one_of(self.api, ("v1", "v2"), "api"),
         )
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        return 1 if self.padding is None and not self.pad_if_needed else 4
 
     def to_plan(self) -> dict[str, Any]:
         return {

@@ -37,7 +37,7 @@ var images = `{"version": 1,
     {"op": "grayscale", "channels": 3},
     {"op": "steps", "steps": "AQI="},
     {"op": "random_apply", "p": 0.25, "transforms": [{"op": "center_crop", "size": [9, 9]}]},
-    {"op": "color_jitter", "brightness": [0.5, 1.5], "contrast": null, "saturation": null, "hue": [-0.5, 0.5]},
+    {"op": "color_jitter", "brightness": [0.5, 1.5], "contrast": null, "saturation": null, "hue": [-0.5, 0.5], "tensor": true, "fused": false},
     {"op": "augment", "rounds": 2, "choices": [{"leveled": true, "up": ["AQ==", ""], "down": ["Ag==", "Aw=="]}], "api": "v1"},
     {"op": "auto_augment", "policies": [[{"p": 1, "signed": true, "up": "", "down": "AQ=="},
       {"p": 0.5, "signed": false, "up": "Ag==", "down": ""}]], "api": "v2"}], "table": "` + table + `"},
@@ -132,7 +132,7 @@ func TestAnImagePlanIsReadWhole(t *testing.T) {
 				plan.Grayscale{Channels: 3},
 				plan.Steps{Wire: []byte{1, 2}},
 				plan.RandomApply{P: 0.25, Transforms: []plan.Transform{plan.CenterCrop{Size: plan.HeightWidth{Height: 9, Width: 9}}}},
-				plan.ColorJitter{Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{-0.5, 0.5}},
+				plan.ColorJitter{Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{-0.5, 0.5}, Tensor: true},
 				plan.Augment{Rounds: 2, API: plan.V1, Choices: []plan.Choice{
 					{Leveled: true, Up: [][]byte{{1}, {}}, Down: [][]byte{{2}, {3}}}}},
 				plan.AutoAugment{API: plan.V2, Policies: [][2]plan.PolicyStep{{

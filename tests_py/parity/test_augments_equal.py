@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import torchvision.transforms as T
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -105,6 +106,34 @@ def test_random_chains_are_torchs(kinds: Path, drawn: tuple[Any, list[Any]], see
     check(Program(loader_of(dataset, batch_size=5), epochs=1, seed=seed))
 
 
+FACTOR = st.sampled_from([0, 0.4, (0.5, 0.9), (1.5, 3.0)])
+JITTER = st.builds(v2.ColorJitter, FACTOR, FACTOR, FACTOR, st.sampled_from([0, 0.1, 0.5, (-0.2, 0.1)]))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    jitters=st.lists(
+        st.one_of(
+            JITTER,
+            st.builds(lambda each, p: v2.RandomApply([each, v2.RandomHorizontalFlip()], p), JITTER, PROBABILITY),
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+    size=st.tuples(st.integers(2, 60), st.integers(2, 60)),
+    maker=st.sampled_from([v2.ToImage(), v2.PILToTensor()]),
+    late=st.booleans(),
+    seed=st.integers(0, 2**40),
+)
+def test_colours_of_tensors(kinds: Path, jitters: list[Any], size: Any, maker: Any, late: bool, seed: int) -> None:
+    crop = v2.RandomResizedCrop(size)
+    first = [crop, maker] if late else [maker, crop]
+    tail = [v2.RandomVerticalFlip(), v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.4] * 3, [0.2] * 3)]
+    dataset = ImageFolder(str(kinds), v2.Compose([*first, *jitters, *tail]))
+    assert in_go(dataset)
+    check(Program(loader_of(dataset, batch_size=7, shuffle=True), epochs=1, seed=seed))
+
+
 def test_grey_images_in_memory(tmp_path: Path) -> None:
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
@@ -139,6 +168,19 @@ def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
         (v2.RandAugment(fill={Image.Image: 3, "others": 0}), "fill is"),
     ):
         explanation = goloader.DataLoader(folder(kinds, T, transform), trace=False).explain()
+        assert not explanation.native and why in str(explanation), why
+    byte, jitter = v2.ToImage(), v2.ColorJitter(0.1, 0.1)
+    for steps, why in (
+        ([byte, jitter], "size is not known before"),
+        ([v2.Resize((300, 300)), byte, jitter], "size is not known before, or has an edge of 1 or more than"),
+        ([v2.Resize((30, 1)), byte, jitter], "has an edge of 1"),
+        ([v2.Resize((30, 30)), byte, v2.RandomGrayscale()], "another arithmetic"),
+        ([v2.Resize((30, 30)), byte, v2.RandomApply([v2.RandomInvert()])], "another arithmetic"),
+        ([v2.Resize((30, 30)), byte, v2.ToDtype(torch.float32, scale=True), jitter], "a tensor that is not uint8"),
+        ([v2.Grayscale(), v2.Resize((30, 30)), byte, jitter], "another arithmetic"),
+        ([v2.Resize((30, 30)), T.PILToTensor(), T.ColorJitter(0.1)], "ColorJitter is not known"),
+    ):
+        explanation = goloader.DataLoader(ImageFolder(str(kinds), v2.Compose(steps)), trace=False).explain()
         assert not explanation.native and why in str(explanation), why
     early = ImageFolder(str(kinds), T.Compose([T.RandAugment(), T.Resize((9, 9)), T.ToTensor()]))
     assert "size of its images is not known" in str(goloader.DataLoader(early, trace=False).explain())

@@ -15,6 +15,8 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
+import goloader
+
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
 
@@ -108,10 +110,14 @@ def tensor_pipelines(draw: st.DrawFn) -> Any:
     """v2's transforms of uint8 tensors."""
     filters = st.sampled_from(TENSOR_FILTERS)
     resized = st.builds(v2.RandomResizedCrop, st.one_of(EDGE, PAIR), interpolation=filters)
+    borders = BORDERS.map(lambda b: list(b) if isinstance(b, tuple) else b)
+    number, modes = st.none() | st.integers(0, 255), st.sampled_from(["constant", "edge"])
     geometry = st.one_of(
         st.builds(v2.Resize, st.one_of(EDGE, PAIR.map(list)), filters),
         resized,
         st.builds(v2.CenterCrop, st.one_of(EDGE, PAIR)),
+        st.builds(v2.RandomCrop, PAIR, st.none() | borders, st.just(True), number, modes),
+        st.builds(v2.Pad, borders, number, modes),
         st.builds(v2.RandomHorizontalFlip, PROBABILITY),
         st.builds(v2.RandomVerticalFlip, PROBABILITY),
     )
@@ -146,3 +152,28 @@ def test_each_filter_up_and_down(kinds: Path, api: Any, mode: Any) -> None:
     steps = [api.Resize((90, 11), mode), api.RandomResizedCrop((13, 64), interpolation=mode), T.PILToTensor()]
     files = ImageFolder(str(kinds), api.Compose(steps))
     check(Program(loader_of(files, batch_size=11), epochs=1, draw=True))
+
+
+@st.composite
+def moved_tensors(draw: st.DrawFn) -> Any:
+    """Flips and crops among what makes a tensor of an image and what is done to that."""
+    api = draw(st.sampled_from([T, v2]))
+    tail = [T.PILToTensor(), api.ConvertImageDtype(torch.float32), api.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))]
+    move = st.one_of(
+        st.builds(api.RandomHorizontalFlip, PROBABILITY),
+        st.builds(api.RandomVerticalFlip, PROBABILITY),
+        st.builds(api.RandomCrop, st.tuples(st.integers(20, 24), st.integers(20, 29))),
+    )
+    mixed = [api.Resize((24, 29))]
+    for each in tail:
+        mixed += [each, *draw(st.lists(move, max_size=2))]
+    return api.Compose([*mixed, api.RandomCrop(20)])
+
+
+@given(pipeline=moved_tensors(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_moves_of_any_tensor(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
+    files = ImageFolder(str(kinds), pipeline)
+    assert goloader.DataLoader(files, trace=False).explain().native
+    arguments = loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=1, draw=True, seed=seed))

@@ -111,6 +111,13 @@ def test_equal_steps_are_equal_however_spelled() -> None:
         lambda: G.RandomResizedCrop(3, log_ratio=(1, 0)),
         lambda: G.RandomHorizontalFlip(1.5),
         lambda: G.RandomVerticalFlip(float("nan")),
+        lambda: G.RandomRotation((3, 2)),
+        lambda: G.RandomRotation(float("nan")),
+        lambda: G.RandomRotation(9, "lanczos"),
+        lambda: G.RandomRotation(9, center=(1e9, 0)),
+        lambda: G.RandomAffine(9, translate=(0, 1.5)),
+        lambda: G.RandomAffine(9, scale=(0, 1)),
+        lambda: G.RandomAffine(9, shear=(3, 2)),
         lambda: G.Pad(1, fill=(1, 2)),
         lambda: G.Pad(1, fill="red"),  # type: ignore[arg-type]
         lambda: G.Grayscale(2),
@@ -122,7 +129,7 @@ def test_equal_steps_are_equal_however_spelled() -> None:
         lambda: lower_neutral([G.ToArray(), G.ToArray()]),
         lambda: lower_neutral([G.ToArray("uint8"), G.Normalize((1,), (1,))]),
         lambda: lower_neutral([G.ToArray("float16"), G.Normalize((1,), (1e-9,))]),
-        lambda: lower_neutral([G.RandomCrop(3)] * 5),
+        lambda: lower_neutral([G.RandomCrop(3, padding=1)] * 5),
     ],
 )
 def test_senseless_arguments_are_errors(make: Any) -> None:

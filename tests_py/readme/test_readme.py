@@ -622,8 +622,8 @@ TRANSFORMS: Table = [
     ),
     (
         "geometry of uint8 tensors, v2",
-        "`Resize` and `RandomResizedCrop` (bilinear and bicubic, antialiased), `CenterCrop`, `RandomCrop`, flips, "
-        "behind `ToImage` or `PILToTensor`",
+        "`Resize` and `RandomResizedCrop` (bilinear and bicubic, antialiased), `CenterCrop`, `RandomCrop` and `Pad` "
+        "with one number or the edge, behind `ToImage` or `PILToTensor`",
         lambda root: (
             image_folder(root, v2.Compose([maker, step, v2.CenterCrop(4), v2.ToDtype(torch.float32, scale=True)]))
             for maker in (v2.ToImage(), v2.PILToTensor(), v1.PILToTensor())
@@ -631,10 +631,26 @@ TRANSFORMS: Table = [
                 v2.Resize(8),
                 v2.Resize(8, v2.InterpolationMode.BICUBIC),
                 v2.RandomResizedCrop(8),
-                v2.RandomCrop(4),
-                v2.RandomHorizontalFlip(),
-                v2.RandomVerticalFlip(),
+                v2.RandomCrop(4, padding=2),
+                v2.Pad(3, padding_mode="edge"),
             )
+        ),
+    ),
+    (
+        "colours of uint8 tensors, v2",
+        "`ColorJitter`, alone or in a `RandomApply`, where a step before it settles the size",
+        lambda root: (
+            image_folder(root, v2.Compose([v2.Resize((9, 9)), v2.ToImage(), step]))
+            for step in (v2.ColorJitter(0.4, 0.4, 0.4, 0.1), v2.RandomApply([v2.ColorJitter(0.4)], 0.8))
+        ),
+    ),
+    (
+        "moves of any tensor, v1 and v2",
+        "`RandomHorizontalFlip`, `RandomVerticalFlip`, `RandomCrop` without padding",
+        lambda root: (
+            image_folder(root, v1.Compose([v1.Resize((9, 9)), *TAIL, step]))
+            for api in (v1, v2)
+            for step in (api.RandomHorizontalFlip(), api.RandomVerticalFlip(), api.RandomCrop(4))
         ),
     ),
     (

@@ -10,13 +10,14 @@ import base64
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 from .. import transforms as T
+from ..selfcheck import value
 
-__all__ = ["READERS", "ColorJitter", "RandomApply", "Steps", "below", "up_to"]
+__all__ = ["READERS", "ColorJitter", "RandomApply", "Steps", "below", "of_tensor", "up_to"]
 
 Range = tuple[float, float]
 _GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
@@ -63,13 +64,17 @@ class RandomApply(T.Geometry):
 
 @dataclass(frozen=True)
 class ColorJitter(T.Geometry):
-    """Factors are drawn from these ranges, and carried out in a random order; None leaves one out."""
+    """Factors are drawn from these ranges, and carried out in a random order; None leaves one out.
+
+    fused  of uint8 tensors: whether torch adds a multiple with one rounding; None of PIL images
+    """
 
     random: ClassVar[bool] = True
     brightness: Range | None
     contrast: Range | None
     saturation: Range | None
     hue: Range | None
+    fused: bool | None = None
 
     @property
     def passes(self) -> int:  # type: ignore[override]
@@ -77,12 +82,14 @@ class ColorJitter(T.Geometry):
 
     def to_plan(self) -> dict[str, Any]:
         ranges = {name: getattr(self, name) for name in ("brightness", "contrast", "saturation", "hue")}
-        return {"op": "color_jitter"} | {name: drawn and list(drawn) for name, drawn in ranges.items()}
+        tensor = {"tensor": self.fused is not None, "fused": bool(self.fused)}
+        return {"op": "color_jitter"} | {name: drawn and list(drawn) for name, drawn in ranges.items()} | tensor
 
     def needs(self) -> tuple[str, ...]:
         names = ("brightness", "contrast", "saturation", "hue")
-        used = (f"pillow.{name}" for name in names if getattr(self, name) is not None)
-        return "torch.randperm", "torch.uniform", "pillow.luma", *used
+        of = "pillow" if self.fused is None else "torchvision.tensor"
+        used = (f"{of}.{name}" for name in names if getattr(self, name) is not None)
+        return "torch.randperm", "torch.uniform", "torch.add" if self.fused is not None else "pillow.luma", *used
 
 
 @dataclass(frozen=True)
@@ -211,6 +218,22 @@ def _color_jitter(api: T.Api, each: Any, channels: int, size: T.Size | None) -> 
 
 def _random_grayscale(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     return RandomApply(below(each.p), (T.Grayscale(channels),) if channels == 3 else ())
+
+
+_MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
+
+
+def of_tensor(step: T.Geometry, channels: int, size: T.Size | None) -> T.Geometry:
+    """What a step of v2's for PIL images is for uint8 tensors. Raises ValueError where it is not known."""
+    if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
+        return step
+    if isinstance(step, RandomApply):
+        return replace(step, steps=tuple(of_tensor(each, channels, size) for each in step.steps))
+    if not isinstance(step, ColorJitter) or channels != 3:
+        raise ValueError("on tensors it is another arithmetic than on PIL images")
+    if size is None or min(size) < 2 or (step.contrast is not None and size[0] * size[1] > _MEAN_MAX):
+        raise ValueError(f"the tensor's size is not known before, or has an edge of 1 or more than {_MEAN_MAX} pixels")
+    return replace(step, fused=value("torch.add") is True)
 
 
 def _at_random(step: Callable[[Any, str], bytes]) -> _Reader:

@@ -76,7 +76,7 @@ REASONS = {
     ),
     "NO_TENSOR": Reason("nothing makes a tensor of the image", "add `ToTensor()`, or `ToImage()` and `ToDtype(...)`"),
     "TENSOR_GEOMETRY": Reason(
-        "geometry of a tensor that is not uint8, or by torchvision's v1: another arithmetic than Pillow's",
+        "a resize or border of a tensor that is not uint8, or by torchvision's v1: another arithmetic than Pillow's",
         "put it before the step that makes a tensor",
     ),
     "TENSOR_STEPS": Reason(

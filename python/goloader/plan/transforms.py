@@ -135,6 +135,10 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 steps += [] if moved is None else [moved]
                 in_order = False
                 continue
+            if Does.AUGMENTS in does and type(form) is Form and operation.api == "v2" and not erased:
+                steps += _of_tensor(operation, each, tail, channels, walk(steps, begin)[1])
+                in_order = False
+                continue
             if Does.CONVERTS not in does:
                 raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
             tail.append(each)
@@ -371,30 +375,51 @@ def read(operation: Operation, each: Any, channels: int, size: T.Size | None = N
         raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
-def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry:
+def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
     """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
-    _, v2 = _modules()
     name = _name(each)
-    if v2 is None or not all(Does.BYTES in _operations()[type(maker)].does for maker in tail):
-        raise RefusalError(
-            "transform", name, "geometry on tensors of other types than uint8 is torch's matter", "TENSOR_GEOMETRY"
-        )
-    if type(each) in (v2.RandomHorizontalFlip, v2.RandomVerticalFlip, v2.CenterCrop):
-        moved = True
-    elif type(each) is v2.RandomCrop:
-        moved = each.padding is None and not each.pad_if_needed
-    else:
-        moved = False
     step = read(operation, each, channels)
-    if moved and step is not None:
+    if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
         return step
-    if isinstance(step, T.Resize | T.RandomResizedCrop) and type(each) in (v2.Resize, v2.RandomResizedCrop):
+    if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
+        return step
+    if not _is_of_bytes(tail):
+        raise RefusalError("transform", name, "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
+    if isinstance(step, T.CenterCrop):
+        return step
+    if isinstance(step, T.RandomCrop | T.Pad) and operation.api == "v2" and _borders_alike(each):
+        return step
+    if isinstance(step, T.Resize | T.RandomResizedCrop) and operation.api == "v2":
         # torch fails where one pixel comes out.
         alike = each.antialias is True and 1 not in T.edges(each.size or 2, "size", counts=(1, 2))
         number = f"torch_{step.interpolation}"
         if alike and number in T.TENSOR_FILTERS:
             return replace(step, interpolation=number)
     raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
+
+
+def _of_tensor(
+    operation: Operation, each: Any, tail: list[Any], channels: int, size: T.Size | None
+) -> Iterator[T.Geometry]:
+    """Colours of a tensor."""
+    step = read(operation, each, channels, size)
+    if not _is_of_bytes(tail):
+        raise RefusalError("transform", _name(each), "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
+    if step is not None:
+        try:
+            yield augments.of_tensor(step, channels, size)
+        except ValueError as error:
+            raise RefusalError("transform", _name(each), str(error), "TENSOR_GEOMETRY") from None
+
+
+def _is_of_bytes(tail: Sequence[Any]) -> bool:
+    return all(Does.BYTES in _operations()[type(each)].does for each in tail)
+
+
+def _borders_alike(each: Any) -> bool:
+    """Whether a border of a tensor of bytes is that of a PIL image."""
+    fill = each._fill["others"] if set(each._fill) == {"others"} else ""
+    return each.padding_mode == "edge" or (each.padding_mode == "constant" and fill in (None, *range(256)))
 
 
 def _resize(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:

@@ -145,7 +145,7 @@ def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
         if session.living():
             gc.collect()  # an error that was handled may hold what it came from
         kept = bool(session.living())
-        if half.error is None:
+        if half.error is None and images:
             # What is made but once is made now.
             again = _timed(lambda: fetcher.recorded(Session(native), indices, native.run)[0])
             half = half._replace(seconds=again.seconds)
