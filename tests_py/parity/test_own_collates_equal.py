@@ -131,7 +131,9 @@ def masked(batch: Any) -> Any:
 
 
 def by_index(batch: Any) -> Any:
-    texts = [batch[i][1] for i in range(len(batch))]
+    places = range(len(batch))
+    texts = [batch[i][1] for i in places]
+    texts = [texts[i] for i in places]
     return pad_sequence(texts, True), [len(t) for t in texts]
 
 
@@ -367,6 +369,11 @@ def again(batch: Any) -> Any:
     return [torch.stack(f) for f in fields], [torch.stack(f) for f in fields]
 
 
+def again_in_a_list(batch: Any) -> Any:
+    kept = (zip(*batch), 1)
+    return [torch.stack(f) for f in kept[0]], [torch.stack(f) for f in kept[0]]
+
+
 def again_in_a_loop(batch: Any) -> Any:
     labels = enumerate([b[1] for b in batch])
     return [len(list(labels)) for _ in batch]
@@ -397,7 +404,8 @@ class Batch(list[Any]):
 
 
 OTHERS = [
-    draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_loop,
+    draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
+    again_in_a_loop,
     uninitialized, one, carried, a_class, list, partial(stacked), lambda batch: batch,
 ]  # fmt: skip
 

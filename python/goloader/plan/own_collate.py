@@ -326,7 +326,7 @@ class _Compiler:
             case Display(kind=kind, items=items):
                 return self._display(expression, kind, items)
             case Mapping(names=names, items=items):
-                return _Parts(dict, dict(zip(names, map(self.value, items), strict=True)))
+                return self._listed(dict, dict(zip(names, items, strict=True)))
             case Attribute(owner=owner, name="shape"):
                 leaf = self.value(owner)
                 if isinstance(leaf, _Leaf) and leaf.dimensions:
@@ -413,11 +413,18 @@ class _Compiler:
             return self.done(operator.getitem, expression, (expression.owner, expression.key))  # type: ignore[attr-defined]
         raise self._unknown(expression)
 
+    def _listed(self, kind: type, items: dict[Any, Expression]) -> _Parts:
+        values = {name: self.value(each) for name, each in items.items()}
+        for name, value in values.items():
+            if getattr(value, "kind", None) is object:
+                raise UnreadableError("keeps an iterator", items[name])
+        return _Parts(kind, values)
+
     def _display(self, expression: Expression, kind: type, items: tuple[Expression, ...]) -> Any:
         if kind is slice:
             raise self._unknown(expression)
         if not any(isinstance(each, Spread) for each in items):
-            return _Parts(kind, dict(enumerate(map(self.value, items))))
+            return self._listed(kind, dict(enumerate(items)))
         # Numbers, some of which are the same for all batches.
         parts: list[Callable[[_Columns], Any]] = []
         for each in items:
@@ -721,7 +728,7 @@ def _len(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
     if isinstance(value, _Leaf) and value.dimensions:
         return compiler.length(value)
     if isinstance(value, _Rows) and not isinstance(value.item, _Number):
-        return _Rows(_Position(), object)  # of which only a range is made
+        return _Rows(_Position(), range)  # of which only a range is made
     return None
 
 
