@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -93,8 +94,8 @@ func (t table) cut(v plan.View) (rows [][]byte, lengths []int64) {
 			items = length[0]
 		}
 		begin, end := min(v.Skip, items), max(items-v.Drop, min(v.Skip, items))
-		rows = append(rows, row[begin*size:end*size])
-		lengths = append(lengths, int64(end-begin))
+		rows = append(rows, slices.Concat(v.Front, row[begin*size:end*size], v.Back))
+		lengths = append(lengths, int64(end-begin+(len(v.Front)+len(v.Back))/max(1, size)))
 	}
 	return rows, lengths
 }
@@ -185,6 +186,12 @@ func TestRowsLieAsTheirLayoutSays(t *testing.T) {
 			made.field.Views = []plan.View{
 				{Drop: random.IntN(3), Layout: layouts[random.IntN(len(layouts))]},
 				{Skip: random.IntN(3), Layout: layouts[random.IntN(len(layouts))]},
+			}
+		}
+		if len(made.field.Views) > 1 || random.IntN(2) == 0 {
+			for k := range made.field.Views {
+				made.field.Views[k].Front = sourcetest.Noise(random.IntN(3)*made.itemBytes(), 3)
+				made.field.Views[k].Back = sourcetest.Noise(random.IntN(3)*made.itemBytes(), 4)
 			}
 		}
 		specs, got := made.filled(t, random)

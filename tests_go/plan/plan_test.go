@@ -54,7 +54,7 @@ var images = `{"version": 1,
 
 const arrays = `{"version": 1,
  "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4], "stored": "float32", "ragged": false, "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}]}, {"dtype": "int64", "shape": [], "stored": "uint16", "ragged": true, "views": [
-   {"skip": 0, "drop": 1, "front": "", "back": "", "layout": {"kind": "pad", "batch_first": true, "value": "AQAAAAAAAAA=", "multiple_of": 8, "lengths": true}},
+   {"skip": 0, "drop": 1, "front": "AgAAAAAAAAADAAAAAAAAAA==", "back": "", "layout": {"kind": "pad", "batch_first": true, "value": "AQAAAAAAAAA=", "multiple_of": 8, "lengths": true}},
    {"skip": 1, "drop": 0, "front": "", "back": "", "layout": {"kind": "jagged"}}, {"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "pack"}},
    {"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "documents", "tokens": 5, "eos": 7}}]}]},
  "parts": [{"count": 7, "transforms": [], "table": ""}],
@@ -188,7 +188,7 @@ func TestAnArrayPlanIsReadWhole(t *testing.T) {
 				Views: []plan.View{{Layout: plan.StackRows{}}}},
 			{Spec: tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{}}, Stored: tensor.Uint16, Ragged: true,
 				Views: []plan.View{
-					{Drop: 1, Layout: plan.PadRows{BatchFirst: true, Value: []byte{1, 0, 0, 0, 0, 0, 0, 0}, MultipleOf: 8, Lengths: true}},
+					{Drop: 1, Front: []byte{2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}, Layout: plan.PadRows{BatchFirst: true, Value: []byte{1, 0, 0, 0, 0, 0, 0, 0}, MultipleOf: 8, Lengths: true}},
 					{Skip: 1, Layout: plan.JaggedRows{}},
 					{Layout: plan.PackRows{}},
 					{Layout: plan.DocumentRows{Tokens: 5, EOS: &eos}},
@@ -304,6 +304,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}`, `"skip": 2, "drop": 2, "front": "", "back": "", "layout": {"kind": "stack"}`,
 			"source.fields[0].views[0]: 4 items less than rows [3, 4] have"},
 		{`"ragged": true`, `"ragged": false`, "source.fields[1].views[0]: 1 items less than rows [] have"},
+		{`"front": "AgAAAAAAAAADAAAAAAAAAA=="`, `"front": "AgAA"`, "source.fields[1].views[0].front: 3 bytes beside rows [] of int64"},
 		{`"kind": "stack"`, `"kind": "heap"`, `source.fields[0].views[0].layout.kind: unknown layout "heap"`},
 		{`"AQAAAAAAAAA="`, `"AQAA"`, "source.fields[1].views[0].layout.value: 3 bytes for one int64"},
 		{`"AQAAAAAAAAA="`, `"?"`, "source.fields[1].views[0].layout.value: illegal base64 data at input byte 0"},

@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
+import os
+import random
+import sys
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +19,27 @@ from torch.nn.functional import one_hot
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils import data
 from torch.utils.data import TensorDataset, default_collate
-from twins import Program, check, loader_of
+from torchvision import transforms as T
+from torchvision.datasets import ImageFolder
+from twins import Program, bits, check, errors, loader_of
+
+import goloader
+from goloader.plan import own_collate
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(120)
 
+SEED = int(os.environ.get("GOLOADER_FUZZ_SEED", "20261123"))
+test_module = sys.modules[__name__]
 COUNT = 23
+
+
+@pytest.fixture(autouse=True)
+def of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small batches are Python's, as it is faster; here they are ours all the same."""
+    monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
+
+
 PAD_IDX, BOS_IDX, EOS_IDX = 0, 2, 3
 device = torch.device("cpu")
 
@@ -111,7 +131,9 @@ def masked(batch: Any) -> Any:
 
 
 def by_index(batch: Any) -> Any:
-    texts = [batch[i][1] for i in range(len(batch))]
+    places = range(len(batch))
+    texts = [batch[i][1] for i in places]
+    texts = [texts[i] for i in places]
     return pad_sequence(texts, True), [len(t) for t in texts]
 
 
@@ -255,3 +277,312 @@ def test_as_people_write_them(name: str, number: int, num_workers: int) -> None:
     collate = collates[number]
     program = loader_of(make(), batch_size=4, shuffle=True, num_workers=num_workers, collate_fn=lambda: collate)
     check(Program(program, draw=True))
+
+
+@pytest.mark.parametrize("num_workers", [0, 1, 3])
+def test_images(num_workers: int, kinds: Path) -> None:
+    def by_name(examples: Any) -> Any:
+        pixel_values = torch.stack([example[0] for example in examples])
+        return {"pixel_values": pixel_values, "labels": torch.tensor([example[1] for example in examples])}
+
+    def labels_too(batch: Any) -> Any:
+        images, labels = zip(*batch)
+        return torch.stack(images).permute(0, 2, 3, 1), one_hot(torch.tensor(labels), 9), list(labels)
+
+    make = ImageFolder(kinds, T.Compose([T.RandomResizedCrop(16), T.RandomHorizontalFlip(), T.ToTensor()]))
+    for collate in by_name, labels_too, default_first_two:
+        made = loader_of(make, batch_size=4, shuffle=True, num_workers=num_workers, collate_fn=lambda: collate)  # noqa: B023
+        check(Program(made, draw=True))
+    # One by one, or in a way that only their number and size say.
+    for collate in (lambda batch: tuple(zip(*batch))), (lambda batch: pad_sequence([b[0] for b in batch])):
+        made = loader_of(make, batch_size=4, num_workers=num_workers, collate_fn=lambda: collate)  # noqa: B023
+        check(Program(made, epochs=1), native=False)
+
+
+def default_first_two(batch: Any) -> Any:
+    images, labels = default_collate(batch)
+    return images, labels + 1
+
+
+# What stays with Python
+
+CALLS: list[int] = []
+NOISE = random.Random(3)
+
+
+def draws(batch: Any) -> Any:
+    mix = torch.rand(()).item()
+    return torch.stack([x * mix for x, _, _ in batch]), mix
+
+
+def permutes(batch: Any) -> Any:
+    images = torch.stack([b[0] for b in batch])
+    return images[torch.randperm(len(batch))]
+
+
+def shuffles(batch: Any) -> Any:
+    order = [b[1] for b in batch]
+    NOISE.shuffle(order)
+    return torch.stack(order)
+
+
+def counts(batch: Any) -> Any:
+    CALLS.append(len(batch))
+    return torch.stack([b[0] for b in batch]), len(CALLS)
+
+
+def keeps(batch: Any, kept: list[Any] = []) -> Any:  # noqa: B006 - people do
+    kept.append(batch)
+    return torch.stack([b[0] for b in kept[0]])
+
+
+def writes(batch: Any) -> Any:
+    batch[0][0].zero_()
+    return torch.stack([b[0] for b in batch])
+
+
+def changes(batch: Any) -> Any:
+    batch.pop()
+    return torch.stack([b[0] for b in batch]) if batch else None
+
+
+def fails(batch: Any) -> Any:
+    raise ValueError("no such batch")
+
+
+def branches(batch: Any) -> Any:
+    return torch.stack([b[0] for b in batch if b[1] > 2] or [batch[0][0]])
+
+
+def sorts(batch: Any) -> Any:
+    batch = sorted(batch, key=lambda b: -int(b[1]))
+    return torch.stack([b[0] for b in batch])
+
+
+def prints(batch: Any) -> Any:
+    print(len(batch))
+    return torch.stack([b[0] for b in batch])
+
+
+def again(batch: Any) -> Any:
+    fields = zip(*batch)
+    return [torch.stack(f) for f in fields], [torch.stack(f) for f in fields]
+
+
+def again_in_a_list(batch: Any) -> Any:
+    kept = (zip(*batch), 1)
+    return [torch.stack(f) for f in kept[0]], [torch.stack(f) for f in kept[0]]
+
+
+def again_in_a_loop(batch: Any) -> Any:
+    labels = enumerate([b[1] for b in batch])
+    return [len(list(labels)) for _ in batch]
+
+
+def uninitialized(batch: Any) -> Any:
+    return torch.LongTensor(max([len(b[0]) for b in batch])).zero_()
+
+
+def one(batch: Any) -> Any:
+    return batch[0][0]
+
+
+def carried(batch: Any) -> Any:
+    total, sums = 0, []
+    for x, _, _ in batch:
+        total += x.sum()
+        sums.append(total)
+    return torch.stack(sums)
+
+
+def a_class(batch: Any) -> Any:
+    return Batch([b[1] for b in batch])
+
+
+class Batch(list[Any]):
+    pass
+
+
+OTHERS = [
+    draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
+    again_in_a_loop,
+    uninitialized, one, carried, a_class, list, partial(stacked), lambda batch: batch,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("collate", OTHERS, ids=lambda each: getattr(each, "__name__", "partial"))
+def test_what_stays_with_python(collate: Any, num_workers: int) -> None:
+    def arguments() -> dict[str, Any]:
+        CALLS.clear()
+        NOISE.seed(3)
+        getattr(collate, "__defaults__", None) and collate.__defaults__[0].clear()
+        torch.manual_seed(5)
+        return {"dataset": tensors(), "batch_size": 4, "num_workers": num_workers, "collate_fn": collate}
+
+    check(Program(arguments), native=False)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_an_error_of_a_batch_is_torch_s(num_workers: int) -> None:
+    def unfit(batch: Any) -> Any:
+        return torch.stack([b[0] for b in batch]).view(4, -1)
+
+    made = loader_of(tensors(), batch_size=4, num_workers=num_workers, collate_fn=lambda: unfit)
+    assert len(errors(check(Program(made)))) == 2
+
+
+def test_each_tensor_is_one_of_its_own() -> None:
+    """Who writes into one finds it in those that are the same tensor with torch, and in no others."""
+
+    def collate(batch: Any) -> Any:
+        x = torch.stack([b[0] for b in batch])
+        y = torch.stack([b[0] for b in batch])
+        mask = x > 0.5
+        return x, y, x, mask, mask, x.flatten()
+
+    for kind in data.DataLoader, goloader.DataLoader:
+        dataset = tensors()
+        for batch in kind(dataset, 4, collate_fn=collate):
+            x, y, same, mask, mask_again, flat = batch
+            assert same is x and mask_again is mask and y is not x
+            x.zero_()
+            assert torch.equal(flat, torch.zeros(x.numel())) and y.any()
+
+
+def test_changes_in_mid_epoch() -> None:
+    """What the names in a collate_fn stand for is looked up for each batch, without workers."""
+    monkeypatch = pytest.MonkeyPatch()
+
+    def replaced(collate: Any) -> None:
+        monkeypatch.setattr(test_module, "PAD_IDX", 7)
+
+    def attribute(collate: Any) -> None:
+        collate.pad_idx = 9
+
+    def code(collate: Any) -> None:
+        monkeypatch.setattr(MyCollate, "padded", lambda self, sequences: pad_sequence(sequences, padding_value=4))
+
+    def function(collate: Any) -> None:
+        monkeypatch.setattr(torch, "tensor", lambda *arguments, **options: torch.zeros(1))
+
+    def drawing(collate: Any) -> None:
+        monkeypatch.setattr(MyCollate, "padded", lambda self, sequences: torch.rand(2))
+
+    for change, make in (
+        (replaced, lambda: features_of),
+        (function, lambda: bag_of_tokens),
+        (attribute, lambda: MyCollate(1)),
+        (code, lambda: MyCollate(1)),
+        (drawing, lambda: MyCollate(1)),
+    ):
+        both = []
+        for kind in data.DataLoader, goloader.DataLoader:
+            collate = make()
+            torch.manual_seed(0)
+            loader: Any = kind(Texts(), 3, collate_fn=collate, shuffle=True)
+            if kind is goloader.DataLoader:
+                assert loader.explain().native, change
+            found = []
+            for epoch in range(2):
+                for number, batch in enumerate(loader):
+                    found.append(bits(batch))
+                    if (epoch, number) == (0, 2):
+                        change(collate)
+            monkeypatch.undo()
+            both.append((found, torch.get_rng_state().tolist()))
+        assert both[0] == both[1], change
+
+
+def features_of(batch: Any) -> Any:
+    return pad_sequence([b[0] for b in batch], True, PAD_IDX)
+
+
+def test_it_says_what_runs_where() -> None:
+    row = goloader.DataLoader(Texts(), 4, collate_fn=zipped).explain().rows[-1]
+    assert (row.stage, row.what, row.where, row.why) == ("collate", "zipped", "Go", "compiled from its bytecode")
+    (row,) = (each for each in goloader.DataLoader(tensors(), 4, collate_fn=sorts).explain().rows if each.code)
+    assert row.code == "COLLATE_OWN" and "test_own_collates_equal.py:" in row.why, row
+
+
+def test_small_batches_stay_with_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    for collate, dataset, size in (stacked, tensors(), 24), (zipped, Texts(), 96), (generate_batch, Texts(), 8):
+        assert goloader.DataLoader(dataset, size, collate_fn=collate).explain().native
+        small = goloader.DataLoader(dataset, size - 1, collate_fn=collate).explain()
+        assert [row.code for row in small.rows if row.code == "SMALL_BATCHES"]
+        assert goloader.DataLoader(dataset, 1, collate_fn=collate, num_workers=1).explain().native
+
+
+# Random ones
+
+
+def test_random_collates() -> None:
+    """A grammar writes them; what torch refuses, or is not compiled, is left out, but not too often."""
+    chance = random.Random(SEED)
+    dataset, native, tried = Named(), 0, 0
+    for _ in range(40):
+        source = collate_source(chance)
+        space: dict[str, Any] = {"torch": torch, "pad_sequence": pad_sequence, "default_collate": default_collate}
+        space["np"] = np
+        exec(compile(source, "collate", "exec"), space)
+        collate = space["collate"]
+        try:
+            for first in range(0, COUNT, 5):
+                collate([dataset[k] for k in range(first, min(first + 5, COUNT))])
+        except Exception:  # it is no collate_fn
+            continue
+        loader = goloader.DataLoader(dataset, 5, collate_fn=collate)
+        tried += 1
+        lowered = loader.explain().native
+        native += lowered
+        workers = chance.choice([0, 0, 0, 2])
+        made = loader_of(dataset, batch_size=5, shuffle=True, num_workers=workers, collate_fn=lambda: collate)  # noqa: B023
+        try:
+            check(Program(made, epochs=1), native=lowered)
+        except AssertionError as error:
+            raise AssertionError(source) from error
+    assert native > tried / 2 > 5, (native, tried)
+
+
+SEQUENCES = ('s["input_ids"]', 's["frames"]', 'torch.cat([torch.tensor([2]), s["input_ids"]])',
+             'torch.cat((s["input_ids"], torch.LongTensor([3, 1])), dim=0)')  # fmt: skip
+NUMBERS = (
+    's["label"]', 's["weight"]', "len({})", "({}).size(0)", "({}).shape[0]", 's["label"] + 1', 'float(s["label"])',
+    'int(s["weight"])', "2 - len({})", 's["weight"] * 0.5',
+)  # fmt: skip
+WHOLES = (
+    "pad_sequence({})", "pad_sequence({}, batch_first=True)", "pad_sequence({}, True, padding_value=1)",
+    "torch.cat({})",
+    "torch.stack({})", "default_collate({})",
+)  # fmt: skip
+OF_NUMBERS = (
+    "torch.tensor({})", "torch.tensor({}, dtype=torch.float32)", "torch.LongTensor({})", "np.array({})", "{}",
+    "sum({})",
+    "torch.tensor([0] + {}[:-1]).cumsum(0)", "max({})", "tuple({})", "torch.FloatTensor({})", "default_collate({})",
+)  # fmt: skip
+AFTER = (
+    "{}", "({}) != 0", "({}).long()", "({}).float() * 2", "({}).unsqueeze(0)", "({}).transpose(0, 1)", "({})[:2]",
+    "({}).flatten()", "({}).to(torch.float64)", "-({})", "({}).sum()", "({}).contiguous().tolist()",
+)  # fmt: skip
+
+
+def collate_source(chance: random.Random) -> str:
+    lines, names = ["def collate(batch):"], []
+    for number in range(chance.randrange(1, 5)):
+        of_numbers = chance.random() < 0.5
+        sequence = chance.choice(SEQUENCES)
+        item = chance.choice(NUMBERS).format(sequence) if of_numbers else sequence
+        if chance.random() < 0.5:
+            lines.append(f"    v{number} = [{item} for s in batch]")
+        else:
+            lines += [f"    v{number} = []", "    for s in batch:", f"        v{number}.append({item})"]
+        whole = chance.choice(OF_NUMBERS if of_numbers else WHOLES).format(f"v{number}")
+        lines.append(f"    w{number} = {whole if of_numbers else chance.choice(AFTER).format(whole)}")
+        names.append(f"w{number}")
+    if chance.random() < 0.4:
+        names.append(chance.choice(names))
+    pairs = ", ".join(f"{n!r}: {name}" for n, name in enumerate(names))
+    given = ", ".join(names)
+    lines.append(f"    return {chance.choice([f'[{given}]', f'({given},)', '{' + pairs + '}'])}")
+    return "\n".join(lines)

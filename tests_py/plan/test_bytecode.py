@@ -130,6 +130,42 @@ BODIES = {
     "try: a = self.x[i]\n    except: a = 0\n    return a": None,
 }
 
+# Bodies of `def collate(self, batch)`.
+COLLATES = {
+    "return [x for x in batch]": "list(*(batch[i] for batch))",
+    "return [x[0] + self.n for x in batch]": "list(*((batch[i][0] + self.n) for batch))",
+    "n = self.n; return [x[n] for x in batch]": "list(*(batch[i][self.n] for batch))",
+    "return tuple(zip(*batch))": "tuple(zip(*(batch[i] for batch)))",
+    "a, b = zip(*batch); return b": "zip(*(batch[i] for batch))[1]",
+    "a, b = [], [0]\n    for x, y in batch:\n        a.append(x); b.append(len(y))\n    return a, b[:-1]": (
+        "tuple(list(*(batch[i][0] for batch)), list(0, *(len(batch[i][1]) for batch))[slice(None, -1)])"
+    ),
+    "a = []\n    for x in batch: a += [x]\n    return a": "list(*(batch[i] for batch))",
+    "a = b = []\n    for x in batch: a.append(x)\n    b.append(1); return a": "list(*(batch[i] for batch), 1)",
+    "a = [batch]; a.append(1); a.extend([2, 3]); return a": "list(batch, 1, 2, 3)",
+    "return [batch[i] for i in range(len(batch))]": ("list(*(batch[range(len(batch))[i]] for range(len(batch))))"),
+    "x = 1; a = [x for x in batch]; return x, a": "tuple(1, list(*(batch[i] for batch)))",
+    "a = []\n    for x in batch: a.append(x); a.append(x)\n    return a": None,
+    "a = []\n    for x in batch: a.append(len(a))\n    return a": None,
+    "a = []\n    for x in batch:\n        a.append(x); b = a\n    return a": "list(*(batch[i] for batch))",
+    "a = []; b = (a, 1)\n    for x in batch: a.append(x)\n    return b": None,
+    "a = []\n    for x in batch: a = [x]\n    return a": None,
+    "a = 0\n    for x in batch: a += x\n    return a": None,
+    "a = 0\n    for x in batch: a, b = x, a\n    return b": None,
+    "for x in batch: pass\n    return x": None,
+    "for x in batch: break\n    return 1": None,
+    "for x in batch: return x": None,
+    "a = []\n    for x in batch:\n        if x: a.append(x)\n    return a": None,
+    "return [x for x in batch if x]": None,
+    "return [y for x in batch for y in x]": None,
+    "return {x: 1 for x in batch}": None,
+    "return max(len(x) for x in batch)": None,
+    "return [(lambda: x) for x in batch]": None,
+    "while batch: return 1": None,
+    "self.n.append(batch); return 1": "1 and self.n.append(batch)",
+    "a = [batch]; helper(a); a.append(1); return a": "list(batch, 1) and helper(list(batch))",
+}
+
 SCRIPT = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("bytecode", sys.argv[1])
@@ -170,11 +206,13 @@ def callee(expression):
 answers = {}
 for body in json.load(sys.stdin):
     given = set()
+    batch = "batch" in body
+    arguments = bytecode.Itself(), bytecode.Batch() if batch else bytecode.Index()
     for head in "", "if 0:\\n    import torch, os, Image\\n":  # imported names are called by other instructions
         space = {}
-        exec(head + "def __getitem__(self, i):\\n    " + body, space)
+        exec(head + "def __getitem__(self, " + ("batch" if batch else "i") + "):\\n    " + body, space)
         try:
-            reading = bytecode.read(space["__getitem__"], decide, callee)
+            reading = bytecode.read(space["__getitem__"], decide, (lambda _: None) if batch else callee, arguments)
             given.add(" and ".join(map(str, (reading.result, *reading.loose))))
             assert all(CONDITIONS[str(condition)] is outcome for condition, outcome in reading.conditions)
         except bytecode.UnreadableError as error:
@@ -191,12 +229,12 @@ def test_what_is_understood(version: str) -> None:
         pytest.skip(f"no Python {version} here")
     done = subprocess.run(
         [interpreter, "-c", SCRIPT, str(Path(bytecode.__file__))],
-        input=json.dumps(list(BODIES)), capture_output=True, text=True, check=True, timeout=60,
+        input=json.dumps([*BODIES, *COLLATES]), capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     answers = json.loads(done.stdout)
     # That a name is given twice is gone in some versions' bytecode; what is left means the same.
     assert answers.pop("return {'a': self.x[i], 'a': self.y[i]}") in (None, "{'a': self.y[index]}")
-    assert answers == {body: BODIES[body] for body in answers}
+    assert answers == {body: (BODIES | COLLATES)[body] for body in answers}
 
 
 def test_other_pythons_are_not_understood(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,9 +239,9 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
     try:
-        # What is lowered is known to do nothing else when it is asked for a sample.
-        sample = loader.dataset[0] if collation.own else None
-        fields, put = collation.lay(samples.fields, samples.structure, sample)
+        sample = _first(loader) if collation.own else None
+        size = loader.batch_size if loader.num_workers == 0 else None
+        fields, put = collation.lay(samples.fields, samples.structure, sample, size)
     except RefusalError as refused:
         return refused.refusal
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
@@ -260,6 +260,16 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
         samples=samples,
         seek_index=_seek_index(loader),
     )
+
+
+def _first(loader: Any) -> Any:
+    """A sample of what is lowered, which does nothing else when it is asked for one. Raises RefusalError."""
+    try:
+        return loader.dataset[0]
+    except Exception as error:  # whatever it is, it comes again with the batch that has this sample
+        raise RefusalError(
+            "collate", look.name_of(loader.collate_fn), f"there is no sample: {error}", "COLLATE_OWN"
+        ) from None
 
 
 def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate) -> Plan | Refusal:

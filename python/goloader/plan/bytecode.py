@@ -621,8 +621,7 @@ class _Machine:
         if not isinstance(iterator, _Iterator):
             raise UnreadableError("has a loop")
         inside = (each for each in self._code if instruction.offset < each.offset < instruction.argval)
-        names = (each.argval for each in inside if each.opname.startswith(("STORE_FAST", "STORE_DEREF")))
-        stored = {name for each in names for name in (each if isinstance(each, tuple) else (each,))}
+        stored = {name for each in inside for name in _stored(each)}
         lists = _Lists(each for each in (*self.stack, *self.locals.values()) if each in self.made)
         stored = {name for name in stored if self.locals.get(name, _None) not in lists}
         self.loop = _Loop(
@@ -647,6 +646,12 @@ class _Machine:
     def _forget(self, names: set[str]) -> None:
         for name in names:
             self.locals.pop(name, None)
+
+    def load(self, name: str) -> None:
+        """Pushes a variable."""
+        if name not in self.locals:
+            raise UnreadableError(f"uses {name} before it is assigned")
+        self.stack.append(self.locals[name])
 
     def store(self, name: str, value: Expression) -> None:
         """Sets a variable."""
@@ -781,9 +786,7 @@ def _nothing(machine: _Machine, instruction: dis.Instruction) -> None:
 def _load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
     names = instruction.argval
     for name in names if isinstance(names, tuple) else (names,):
-        if name not in machine.locals:
-            raise UnreadableError(f"uses {name} before it is assigned")
-        machine.stack.append(machine.locals[name])
+        machine.load(name)
 
 
 def _store_fast(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -792,10 +795,20 @@ def _store_fast(machine: _Machine, instruction: dis.Instruction) -> None:
         machine.store(name, machine.stack.pop())
 
 
+def _stored(instruction: dis.Instruction) -> tuple[str, ...]:
+    """The variables that an instruction sets."""
+    names = instruction.argval
+    if not instruction.opname.startswith(("STORE_FAST", "STORE_DEREF")):
+        return ()
+    if not isinstance(names, tuple):
+        return (names,)
+    return names[:1] if instruction.opname == "STORE_FAST_LOAD_FAST" else names
+
+
 def _store_fast_load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
     stored, loaded = instruction.argval
     machine.store(stored, machine.stack.pop())
-    machine.stack.append(machine.locals[loaded])
+    machine.load(loaded)
 
 
 def _load_fast_and_clear(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -863,6 +876,8 @@ def _load_closure(machine: _Machine, instruction: dis.Instruction) -> None:
 def _make_function(machine: _Machine, instruction: dis.Instruction) -> None:
     """Of a comprehension; other functions are made for others to call."""
     code = _value(machine.stack.pop())
+    if type(code) is str:  # Python 3.10 has its name behind it
+        code = _value(machine.stack.pop())
     if instruction.arg == _CLOSURE and type(machine.stack[-1]) is Display:
         machine.stack.pop()
     elif instruction.arg:
@@ -1152,6 +1167,7 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "FORMAT_SIMPLE": _format_value,
     "FORMAT_VALUE": _format_value,
     "GET_ITER": _get_iter,
+    "INPLACE_ADD": _operator("+="),
     "IS_OP": _negatable("is", "is not"),
     "JUMP_ABSOLUTE": _jump_absolute,
     "JUMP_BACKWARD": _jump_backward,

@@ -58,7 +58,7 @@ class Collation:
         return True
 
     def lay(
-        self, fields: Sequence[Field], structure: Structure, sample: Any = None
+        self, fields: Sequence[Field], structure: Structure, sample: Any = None, size: int | None = None
     ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
         """The fields of such samples with their layouts in the batch, and what makes the batch of the columns.
 

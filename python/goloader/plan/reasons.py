@@ -60,12 +60,16 @@ REASONS = {
         "the collate_fn does something else with samples such as these", "see which fields its documentation asks for"
     ),
     "COLLATE_OWN": Reason(
-        "a `collate_fn` of your own, or a changed `default_collate_fn_map`",
-        "use default_collate, or `Pad`, `Jagged` and `Pack` of `goloader.collate`, whose `others` takes a function; "
-        "images that the dataset opens are Go's all the same",
+        "a `collate_fn` of your own that does more than is compiled, or a changed `default_collate_fn_map`",
+        "write it with what docs/arrays.md lists, or use `Pad`, `Jagged` and `Pack` of `goloader.collate`, whose "
+        "`others` takes a function; images that the dataset opens are Go's all the same",
     ),
     "COLLATE_PADDING": Reason(
         "torch cannot pad this dtype so, or pads by a rule that Go does not follow", "pad with a number of that dtype"
+    ),
+    "SMALL_BATCHES": Reason(
+        "without worker processes, a `collate_fn` of your own puts so little together that Python is sooner done",
+        "nothing; with a larger batch_size Go does it",
     ),
     "ROWS_DIFFER": Reason("samples differ in length, or are too short", "`collate_fn=goloader.collate.Pad()`"),
     # What is done to an image
