@@ -236,6 +236,9 @@ def make(loader: Any) -> Plan | Refusal:
 def _make_tensors(loader: Any, samples: Arrays, collation: Collation) -> Plan | Refusal:
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
+    if samples.in_lists and loader.num_workers == 0 and collation.plain:
+        why = "its samples are in lists, of which torch makes batches as quickly where there are no workers"
+        return Refusal("source", type(loader.dataset).__qualname__, why, "IN_LISTS")
     try:
         fields = collation.lay(samples.fields, samples.structure)
     except RefusalError as refused:

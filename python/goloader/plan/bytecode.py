@@ -11,11 +11,12 @@ given:
         return image, int(row["label"])
 
 Which way a branch goes is asked for: `decide` says it of conditions that are the same for every index. So is whose
-code a call, a property or a subscript runs, if that is to be read as well: `callee` says it. What an expression means
-(whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
+code a call, a property or a subscript runs, if that is to be read as well: `callee` says it; and what a loop goes over:
+`value` says it of what is the same for every index. A loop is followed item by item, and so is a comprehension. What an
+expression means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
-Anything else (a loop, a handler of exceptions, a store to an attribute or an item, an instruction that is not in the
-table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the
+Anything else (a handler of exceptions, a store to an attribute, an instruction that is not in the table below) is not
+understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the
 tests of this module ran; in any other Python nothing is understood.
 """
 
@@ -28,7 +29,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Text",
     "Unary",
     "UnreadableError",
+    "extent_of",
     "parts_of",
     "read",
 ]
@@ -59,6 +61,10 @@ _VERSIONS = range(10, 15)  # of Python 3
 
 # Functions that are read through within functions.
 _DEPTH_MAX = 12
+
+# Items that a loop goes over, and instructions that are followed in all.
+_ITEMS_MAX = 64
+_STEPS_MAX = 20_000
 
 
 class UnreadableError(Exception):
@@ -193,6 +199,21 @@ class _Enter(Expression):
 
 
 @dataclass(frozen=True)
+class _Iterator(Expression):
+    """What a loop still has to go over."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class _Function(Expression):
+    """A function made within, as a comprehension is, and the variables around that it uses."""
+
+    function: FunctionType
+    around: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
 class Call(Expression):
     """function(*arguments, **options)"""
 
@@ -288,6 +309,7 @@ class Reading:
     evaluated   whatever it evaluates on the way, in this order; the same objects as in result, loose and conditions
     loose       what it evaluates besides, and never uses
     conditions  those that decide which way it goes, and how they came out
+    extents     what it loops over, and how much that is: a length, or the names in a dict
     places      where each expression was evaluated first: "file.py:12"
     """
 
@@ -295,7 +317,15 @@ class Reading:
     evaluated: tuple[Expression, ...]
     loose: tuple[Expression, ...]
     conditions: tuple[tuple[Expression, bool], ...]
+    extents: tuple[tuple[Expression, Any], ...]
     places: dict[Expression, str]
+
+
+def extent_of(value: Any) -> Any:
+    """How much a loop goes over; None for what is no list, tuple or dict."""
+    if type(value) is dict:
+        return tuple(value)
+    return len(value) if type(value) in (list, tuple) else None
 
 
 @dataclass(frozen=True)
@@ -312,6 +342,7 @@ def read(
     function: Any,
     decide: Callable[[Expression], bool],
     callee: Callable[[Expression], Callee | None] = lambda expression: None,
+    value: Callable[[Expression], Any] | None = None,
 ) -> Reading:
     """What `function(self, index)` does. Raises UnreadableError, as `decide` may for what it cannot tell.
 
@@ -321,7 +352,7 @@ def read(
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee)
+    reader = _Reader(decide, callee, value or _unknown)
     result = reader.run(Callee(function, Itself(), (Itself(), Index())))
     wholes = [result, *(condition for condition, _ in reader.conditions)]
     known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
@@ -330,25 +361,85 @@ def read(
         if id(each) not in known and not isinstance(each, Display | Mapping):
             loose.append(each)
             known |= set(map(id, parts_of(each)))
-    return Reading(result, tuple(reader.evaluated), tuple(loose), tuple(reader.conditions), reader.places)
+    evaluated, conditions = tuple(reader.evaluated), tuple(reader.conditions)
+    return Reading(result, evaluated, tuple(loose), conditions, tuple(reader.extents), reader.places)
+
+
+def _unknown(expression: Expression) -> Any:
+    raise UnreadableError(f"goes over {expression}")
 
 
 class _Reader:
     """What is found out while functions are read."""
 
-    def __init__(self, decide: Callable[[Expression], bool], callee: Callable[[Expression], Callee | None]) -> None:
-        self.decide, self.callee = decide, callee
+    def __init__(
+        self,
+        decide: Callable[[Expression], bool],
+        callee: Callable[[Expression], Callee | None],
+        value: Callable[[Expression], Any],
+    ) -> None:
+        self.decide, self.callee, self.value = decide, callee, value
         self.evaluated: list[Expression] = []
         self.through: list[Expression] = []  # the functions that were read, as they were called
         self.conditions: list[tuple[Expression, bool]] = []
+        self.extents: list[tuple[Expression, Any]] = []
         self.places: dict[Expression, str] = {}
+        self.steps = 0
         self._depth = 0
 
-    def run(self, called: Callee) -> Expression:
-        """What a function returns."""
+    def items(self, of: Expression) -> tuple[Expression, ...]:
+        """What a loop over an expression goes over. Raises UnreadableError."""
+        self.through.append(of)
+        match of:
+            case _Iterator(items=items) | Display(items=items):
+                return items
+            case Mapping(names=names):
+                return tuple(map(_constant, names))
+            case Call(function=Attribute(owner=owner, name="items" | "keys" | "values" as name), arguments=()):
+                values: tuple[Expression, ...] = owner.items if isinstance(owner, Mapping) else ()
+                names = self.items(owner)
+                if not isinstance(owner, Mapping):
+                    if type(self.value(owner)) is not dict:
+                        raise UnreadableError(f"goes over {of}", of)
+                    values = tuple(Item(owner, each) for each in names)
+                pairs = (Display(tuple, pair) for pair in zip(names, values, strict=True))
+                return names if name == "keys" else values if name == "values" else tuple(pairs)
+            case Call(function=Name() as function, arguments=arguments, options=()) if arguments:
+                called = self.value(function)
+                if called is range:
+                    return tuple(map(_constant, range(*map(self._number, arguments))[: _ITEMS_MAX + 1]))
+                if called is zip:
+                    return tuple(Display(tuple, pair) for pair in zip(*map(self.items, arguments), strict=False))
+                if called is enumerate and len(arguments) == 1:
+                    numbered = enumerate(self.items(arguments[0]))
+                    return tuple(Display(tuple, (_constant(n), each)) for n, each in numbered)
+                raise UnreadableError(f"goes over {of}", of)
+        extent = extent_of(self.value(of))
+        names = extent if type(extent) is tuple else ()
+        if extent is None or not set(map(type, names)) <= {str, int}:
+            raise UnreadableError(f"goes over {of}", of)
+        self.extents.append((of, extent))
+        if type(extent) is tuple:
+            return tuple(map(_constant, names))
+        return tuple(Item(of, _constant(n)) for n in range(min(extent, _ITEMS_MAX + 1)))
+
+    def _number(self, of: Expression) -> int:
+        """A number that is the same for every index."""
+        match of:
+            case Call(function=Name() as function, arguments=(whole,), options=()):
+                known: Any = len
+                if self.value(function) is known:
+                    return len(self.items(whole))
+        found = self.value(of)
+        if type(found) is not int:
+            raise UnreadableError(f"counts by {of}", of)
+        return int(found)
+
+    def run(self, called: Callee, around: tuple[Expression, ...] = ()) -> Expression:
+        """What a function returns; `around` is what its variables of functions around are."""
         if self._depth == _DEPTH_MAX:
             raise UnreadableError(f"calls functions {_DEPTH_MAX} deep")
-        machine = _Machine(called, self)
+        machine = _Machine(called, self, around)
         self._depth += 1
         try:
             return machine.run()
@@ -360,8 +451,10 @@ class _Reader:
 
 
 def _check(code: CodeType) -> None:
-    """Raises UnreadableError for code that is no plain function's."""
-    special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
+    """Raises UnreadableError for code that is no plain function's, nor a comprehension's."""
+    special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_COROUTINE
+    if code.co_name != "<genexpr>":
+        special |= inspect.CO_GENERATOR
     if code.co_flags & (special | inspect.CO_ASYNC_GENERATOR):
         raise UnreadableError(f"takes or gives more in {code.co_name} than arguments and a value")
     if getattr(code, "co_exceptiontable", b"") and not all(map(_raises_on, _handlers(code))):
@@ -382,7 +475,8 @@ def _raises_on(handler: list[str]) -> bool:
     return "RERAISE" in handler and {*handler[: handler.index("RERAISE")]} <= _CLEANING
 
 
-_CLEANING = {"COPY", "POP_EXCEPT", "POP_TOP", "STORE_FAST", "SWAP"}
+# CALL_INTRINSIC_1 is that of a generator, which turns a StopIteration into a RuntimeError.
+_CLEANING = {"CALL_INTRINSIC_1", "COPY", "POP_EXCEPT", "POP_TOP", "STORE_FAST", "SWAP"}
 
 
 def _bound(called: Callee) -> dict[str, Expression]:
@@ -420,7 +514,7 @@ def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
 class _Machine:
     """The stack and the local variables of a function, holding what is known of each value."""
 
-    def __init__(self, called: Callee, reader: _Reader) -> None:
+    def __init__(self, called: Callee, reader: _Reader, around: tuple[Expression, ...] = ()) -> None:
         self.function = function = called.function
         self.first = next(iter(called.arguments), None)  # what super() is about
         self.locals: dict[str, Expression] = {}
@@ -428,6 +522,8 @@ class _Machine:
         self.stack: list[Expression] = []
         self.options: tuple[str, ...] = ()  # names of the next call's last arguments
         self.constants = function.__code__.co_consts
+        self.around = dict(zip(function.__code__.co_freevars, around, strict=False))
+        self.yielded: list[Expression] = []
         self._reader = reader
         self._code = _instructions(function.__code__)
         self._at = 0
@@ -445,13 +541,17 @@ class _Machine:
         while self._at < len(self._code):
             instruction = self._code[self._at]
             self._at += 1
+            self._reader.steps += 1
+            if self._reader.steps > _STEPS_MAX:
+                raise UnreadableError("has a loop that is too long")
             self._line = getattr(instruction, "line_number", instruction.starts_line) or self._line
             step = _STEPS.get(instruction.opname)
             if step is None:
                 raise UnreadableError(f"does more than can be read ({instruction.opname})")
             result = step(self, instruction)
             if result is not None:
-                return result
+                is_generator = self.function.__code__.co_flags & inspect.CO_GENERATOR
+                return _Iterator(tuple(self.yielded)) if is_generator else result
         raise UnreadableError("does not return")  # not code of a compiler
 
     def pop(self, count: int) -> list[Expression]:
@@ -463,6 +563,11 @@ class _Machine:
 
     def push(self, value: Expression) -> None:
         """A value that was evaluated, or what the function that it calls gives."""
+        if isinstance(value, Item) and isinstance(value.key, Constant):
+            owner, key = value.owner, value.key.value
+            if isinstance(owner, Mapping) and key in owner.names:
+                self.stack.append(owner.items[owner.names.index(key)])
+                return
         called = self._reader.callee(value)
         if called is not None:
             self._reader.through.append(called.called)
@@ -473,12 +578,98 @@ class _Machine:
         self.stack.append(value)
 
     def jump(self, instruction: dis.Instruction) -> None:
-        """Goes on at an instruction further on."""
-        for at in range(self._at, len(self._code)):
-            if self._code[at].offset == instruction.argval:
-                self._at = at
-                return
-        raise UnreadableError("has a loop")
+        """Goes on at another instruction."""
+        self._at = next(at for at, each in enumerate(self._code) if each.offset == instruction.argval)
+
+    def iterate(self, instruction: dis.Instruction) -> None:
+        """The next item of the loop that the stack ends with, or what comes behind the loop."""
+        iterator = self.stack.pop()
+        if not isinstance(iterator, _Iterator):
+            raise UnreadableError("has a loop")
+        if iterator.items:
+            self.stack += [_Iterator(iterator.items[1:]), iterator.items[0]]
+            return
+        self.jump(instruction)
+        # What would take the iterator from the stack, which some versions skip.
+        while self._code[self._at].opname in ("END_FOR", "POP_ITER"):
+            ends = self._code[self._at].opname == "END_FOR" and sys.version_info[:2] == (3, 13)
+            self._at += 2 if ends else 1
+
+    def loop_over(self, of: Expression) -> None:
+        """Begins a loop."""
+        items = self._reader.items(of)
+        if len(items) > _ITEMS_MAX:
+            raise UnreadableError(f"goes over more than {_ITEMS_MAX} items", of)
+        self.stack.append(_Iterator(items))
+
+    def change(self, made: Expression, changed: Expression) -> None:
+        """A list or a dict that was made here becomes another, wherever it is.
+
+        Raises UnreadableError where it is part of something else, or comes from the caller.
+        """
+        elsewhere = (*self._called.arguments, *self.around.values(), *(each for _, each in self._called.options))
+        inside = (
+            part for each in (*self.stack, *self.locals.values()) for whole in _parts(each) for part in parts_of(whole)
+        )
+        if any(part is made for each in elsewhere for part in parts_of(each)) or any(part is made for part in inside):
+            raise UnreadableError(f"changes {made}, which is used elsewhere")
+        self.stack = [changed if each is made else each for each in self.stack]
+        self.locals = {name: changed if each is made else each for name, each in self.locals.items()}
+
+    def _extends(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is made.append(item) or made.update(...), of what was made here: then it is done."""
+        match function:
+            case Attribute(owner=Display() as made, name="append") if (
+                made.kind is list and len(arguments) == 1 and not names
+            ):
+                changed: Expression = Display(list, (*made.items, *arguments))
+            case Attribute(owner=Mapping() as made, name="update") if all(
+                isinstance(each, Mapping) for each in arguments[: -len(names) or None]
+            ):
+                changed = made
+                for each in arguments[: -len(names) or None]:
+                    for name, item in zip(each.names, each.items, strict=True):  # type: ignore[attr-defined]
+                        changed = _with(changed, name, item)
+                for name, item in zip(names, arguments[len(arguments) - len(names) :], strict=True):
+                    changed = _with(changed, name, item)
+            case _:
+                return False
+        self._reader.through.append(function)
+        self.change(made, changed)
+        self.stack.append(_None)
+        return True
+
+    def _gathers(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is tuple(...), list(...) or dict(...) of what is known item by item: then it is made."""
+        if (
+            not isinstance(function, Name)
+            or function.name not in ("tuple", "list", "dict")
+            or len(arguments) != 1
+            or names
+        ):
+            return False
+        (of,) = arguments
+        if not isinstance(of, _Iterator | Display | Mapping | Call):
+            return False
+        kind = self._reader.value(function)
+        if kind not in (tuple, list, dict) or (kind is dict and not isinstance(of, _Iterator | Mapping)):
+            return False
+        try:
+            items = self._reader.items(of)
+        except UnreadableError:
+            return False
+        made: Expression = Display(kind, items)
+        if isinstance(of, Mapping) and kind is dict:
+            made = Mapping(of.names, of.items)
+        elif kind is dict:
+            made = Mapping((), ())
+            for pair in items:
+                if not isinstance(pair, Display) or len(pair.items) != 2:
+                    return False
+                made = _with(made, _value(pair.items[0]), pair.items[1])
+        self._reader.through.append(function)
+        self.stack.append(made)
+        return True
 
     def holds(self, condition: Expression) -> bool:
         """How a condition comes out."""
@@ -491,6 +682,8 @@ class _Machine:
         function, *arguments = self.pop(count + 1)
         if function == _None and self.stack and isinstance(self.stack[-1], _Exit):
             function = self.stack.pop()  # some versions count one of its three arguments as part of it
+        if isinstance(function, _Iterator) and self.stack and isinstance(self.stack[-1], _Function):
+            function, arguments = self.stack.pop(), [function]  # of a comprehension, in some versions
         if isinstance(function, _Enter):
             self.push(Entered(function.manager))
             return
@@ -500,6 +693,15 @@ class _Machine:
             return
         if not arguments and function == Name("super", self.function) and self.first is not None:
             arguments = [Name("__class__", self.function), self.first]
+        if isinstance(function, _Function):
+            code = function.function.__code__
+            if names or code.co_argcount != len(arguments):
+                raise UnreadableError(f"calls {code.co_name} with other arguments")
+            called = Callee(function.function, function, tuple(arguments))
+            self.stack.append(self._reader.run(called, function.around))
+            return
+        if self._extends(function, arguments, names) or self._gathers(function, arguments, names):
+            return
         plain = len(arguments) - len(names)
         self.push(Call(function, tuple(arguments[:plain]), tuple(zip(names, arguments[plain:], strict=True))))
 
@@ -507,6 +709,17 @@ class _Machine:
         """Behind the end of a `with`, what it entered is closed, and what needs that."""
         self.stack = [_behind(value, manager) for value in self.stack]
         self.locals = {name: _behind(value, manager) for name, value in self.locals.items()}
+
+
+def _with(made: Expression, name: Any, item: Expression) -> Expression:
+    """A dict with one more item, or another one."""
+    assert isinstance(made, Mapping)
+    if type(name) not in (str, int):
+        raise UnreadableError("makes a dict with names that are not constants, or the same")
+    if name in made.names:
+        at = made.names.index(name)
+        return Mapping(made.names, (*made.items[:at], item, *made.items[at + 1 :]))
+    return Mapping((*made.names, name), (*made.items, item))
 
 
 def _behind(value: Expression, manager: Expression) -> Expression:
@@ -528,6 +741,7 @@ def _needs(value: Expression, manager: Expression) -> bool:
 # The instructions. Each gives None, or what is returned.
 
 _None = Constant(None, type(None))
+_unset = Constant(..., type(...))
 
 
 def _constant(value: Any) -> Expression:
@@ -560,10 +774,17 @@ def _load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
         machine.stack.append(machine.locals[name])
 
 
+def _load_and_clear(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A variable that a comprehension uses for its own, to be put back behind it."""
+    machine.stack.append(machine.locals.pop(instruction.argval, _unset))
+
+
 def _store_fast(machine: _Machine, instruction: dis.Instruction) -> None:
     names = instruction.argval
     for name in names if isinstance(names, tuple) else (names,):
         machine.locals[name] = machine.stack.pop()
+        if machine.locals[name] is _unset:
+            del machine.locals[name]
 
 
 def _store_fast_load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -589,16 +810,94 @@ def _load_name(machine: _Machine, instruction: dis.Instruction) -> None:
 
 
 def _load_deref(machine: _Machine, instruction: dis.Instruction) -> None:
-    if instruction.argval in machine.function.__code__.co_cellvars:
-        _load_fast(machine, instruction)  # a function inside uses it too, and none is made
+    if instruction.argval in machine.around:
+        machine.stack.append(machine.around[instruction.argval])
+    elif instruction.argval in machine.function.__code__.co_cellvars:
+        _load_fast(machine, instruction)  # a comprehension uses it too
     else:
         _load_name(machine, instruction)
+
+
+def _load_closure(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A variable that is handed to a comprehension, which is called at once: as what it is now."""
+    name = instruction.argval
+    machine.stack.append(machine.around.get(name) or machine.locals.get(name) or _unset)
 
 
 def _store_deref(machine: _Machine, instruction: dis.Instruction) -> None:
     if instruction.argval not in machine.function.__code__.co_cellvars:
         raise UnreadableError(f"sets {instruction.argval} of a function around")
     _store_fast(machine, instruction)
+
+
+def _make_function(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A comprehension, which is called at once."""
+    if sys.version_info < (3, 11):
+        machine.stack.pop()  # its name
+    code = machine.stack.pop()
+    around: Expression = machine.stack.pop() if instruction.arg == _CLOSURE else Display(tuple, ())
+    _make_comprehension(machine, code, around)
+
+
+def _make_comprehension(machine: _Machine, code: Expression, around: Expression) -> None:
+    if not isinstance(code, Constant) or code.kind is not CodeType or not isinstance(around, Display):
+        raise UnreadableError("makes a function")
+    if code.value.co_name not in ("<listcomp>", "<dictcomp>", "<genexpr>"):
+        raise UnreadableError(f"makes a function ({code.value.co_name})")
+    cells = tuple(CellType() for _ in around.items)
+    function = FunctionType(code.value, machine.function.__globals__, closure=cells or None)
+    machine.stack.append(_Function(function, around.items))
+
+
+_CLOSURE = 8  # MAKE_FUNCTION's
+
+
+def _set_function_attribute(machine: _Machine, instruction: dis.Instruction) -> None:
+    function, around = machine.stack.pop(), machine.stack.pop()
+    if instruction.arg != _CLOSURE or not isinstance(function, _Function):
+        raise UnreadableError("makes a function")
+    _make_comprehension(machine, _constant(function.function.__code__), around)
+
+
+def _get_iter(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.loop_over(machine.stack.pop())
+
+
+def _for_iter(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.iterate(instruction)
+
+
+def _yield_value(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.yielded.append(machine.stack[-1])
+
+
+def _return_generator(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.stack.append(_None)  # POP_TOP takes it
+
+
+def _map_add(machine: _Machine, instruction: dis.Instruction) -> None:
+    name, item = machine.pop(2)
+    made = machine.stack[-(instruction.arg or 1)]
+    if not isinstance(made, Mapping):
+        raise UnreadableError("adds to what is no dict of its own")
+    machine.stack[-(instruction.arg or 1)] = _with(made, _value(name), item)
+
+
+def _dict_update(machine: _Machine, instruction: dis.Instruction) -> None:
+    more, at = machine.stack.pop(), -(instruction.arg or 1)
+    made = machine.stack[at]
+    if not isinstance(made, Mapping) or not isinstance(more, Mapping):
+        raise UnreadableError("unpacks a dict that is not its own")
+    for name, item in zip(more.names, more.items, strict=True):
+        made = _with(made, name, item)
+    machine.stack[at] = made
+
+
+def _store_item(machine: _Machine, instruction: dis.Instruction) -> None:
+    item, made, name = machine.pop(3)
+    if not isinstance(made, Mapping) or not isinstance(name, Constant):
+        raise UnreadableError(f"sets {made}[{name}]")
+    machine.change(made, _with(made, name.value, item))
 
 
 def _call(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -844,11 +1143,18 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "CONTAINS_OP": _negatable("in", "not in"),
     "COPY": _copy,
     "COPY_FREE_VARS": _nothing,
+    "DICT_UPDATE": _dict_update,
     "DUP_TOP": _copy,
+    "END_FOR": _nothing,
     "EXTENDED_ARG": _nothing,
+    "FOR_ITER": _for_iter,
     "FORMAT_SIMPLE": _format_value,
     "FORMAT_VALUE": _format_value,
+    "GEN_START": _pop_top,
+    "GET_ITER": _get_iter,
     "IS_OP": _negatable("is", "is not"),
+    "JUMP_ABSOLUTE": _jump,
+    "JUMP_BACKWARD": _jump,
     "JUMP_FORWARD": _jump,
     "JUMP_IF_FALSE_OR_POP": _jump_or_pop(False),
     "JUMP_IF_TRUE_OR_POP": _jump_or_pop(True),
@@ -857,11 +1163,13 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "LIST_EXTEND": _list_extend,
     "LIST_TO_TUPLE": _list_to_tuple,
     "LOAD_ATTR": _load_attr,
+    "LOAD_CLOSURE": _load_closure,
     "LOAD_CONST": _load_const,
     "LOAD_DEREF": _load_deref,
     "LOAD_FAST": _load_fast,
     "LOAD_FAST_BORROW": _load_fast,
     "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _load_fast,
+    "LOAD_FAST_AND_CLEAR": _load_and_clear,
     "LOAD_FAST_CHECK": _load_fast,
     "LOAD_FAST_LOAD_FAST": _load_fast,
     "LOAD_GLOBAL": _load_name,
@@ -870,6 +1178,8 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "LOAD_SPECIAL": _load_special,
     "LOAD_SUPER_ATTR": _load_super_attr,
     "MAKE_CELL": _nothing,
+    "MAKE_FUNCTION": _make_function,
+    "MAP_ADD": _map_add,
     "NOP": _nothing,
     "NOT_TAKEN": _nothing,
     "POP_BLOCK": _nothing,
@@ -878,22 +1188,26 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "PUSH_NULL": _nothing,
     "RESUME": _nothing,
     "RETURN_CONST": _return_const,
+    "RETURN_GENERATOR": _return_generator,
     "RETURN_VALUE": _return_value,
     "ROT_THREE": _rot_three,
     "ROT_TWO": _rot_two,
     "SETUP_WITH": _before_with,
+    "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,
     "STORE_DEREF": _store_deref,
     "STORE_FAST": _store_fast,
     "STORE_FAST_LOAD_FAST": _store_fast_load_fast,
     "STORE_FAST_STORE_FAST": _store_fast,
+    "STORE_SUBSCR": _store_item,
     "SWAP": _swap,
     "TO_BOOL": _nothing,
     "UNARY_INVERT": _unary("~"),
     "UNARY_NEGATIVE": _unary("-"),
     "UNPACK_SEQUENCE": _unpack_sequence,
+    "YIELD_VALUE": _yield_value,
     **{
         f"{jump}_IF_{name}": _pop_jump(wanted, none)
-        for jump in ("POP_JUMP", "POP_JUMP_FORWARD")
+        for jump in ("POP_JUMP", "POP_JUMP_FORWARD", "POP_JUMP_BACKWARD")
         for name, wanted, none in _BRANCHES
     },
 }
