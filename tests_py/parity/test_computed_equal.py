@@ -11,7 +11,7 @@ import pytest
 import torch
 from test_gathers_equal import Called, Fixed, Inner, Itself, Pair, Several, Shifted
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset
-from twins import Program, check, loader_of
+from twins import Program, bits, check, loader_of
 
 import goloader
 from goloader import _told
@@ -216,3 +216,163 @@ def test_an_index_that_is_no_int_is_what_the_class_makes_of_it(kind: Any) -> Non
             check(Program(loader_of(subset, batch_size=3), epochs=1), native=native)
         sampler = torch.utils.data.SubsetRandomSampler(indices)
         check(Program(loader_of(Reckoned(x=np.ones(10), length=10), batch_size=3, sampler=sampler), epochs=1))
+
+
+class Listed(Over):
+    """Lists of what people keep in lists."""
+
+    def __init__(self) -> None:
+        noise = np.random.default_rng(0)
+        super().__init__(length=20)
+        self.encodings = {
+            "ids": noise.integers(0, 99, (20, 6)).tolist(),
+            "mask": torch.ones(20, 6),
+            "more": [*range(20)],
+        }
+        self.labels = [*range(20)]
+        self.pairs = [(noise.normal(size=3), k * k) for k in range(20)]
+        self.records = [{"x": torch.full((2,), float(k)), "y": [k, 2 * k]} for k in range(20)]
+        self.columns = [noise.normal(size=20), noise.normal(size=(20, 2)), [k / 3 for k in range(20)]]
+
+
+class Encoded(Listed):
+    def __getitem__(self, idx: int) -> Any:
+        item = {key: torch.tensor(val[idx]) for key, val in self.encodings.items() if key != "mask"}
+        item["labels"] = torch.tensor(self.labels[idx])
+        item.update({"mask": self.encodings["mask"][idx]}, index=idx)
+        return item
+
+
+class Looped(Listed):
+    def __getitem__(self, idx: int) -> Any:
+        made = []
+        for number, column in enumerate(self.columns):
+            made.append(column[idx] * (number + 1))
+        sequence, label = self.pairs[idx]
+        return tuple(made), torch.from_numpy(sequence).float(), label, [self.columns[k][idx] for k in range(2)]
+
+
+class Recorded(Listed):
+    def __getitem__(self, idx: int) -> Any:
+        whole = self.records[idx]
+        return whole, whole["x"] * 2, {name: self.pairs[idx][k] for k, name in enumerate(("a", "b"))}
+
+
+def rewrite(dataset: Any, k: int) -> None:
+    """A change of one kind or another, of what lies inside of lists."""
+    match k % 10:
+        case 0:
+            dataset.encodings["ids"][13][2] = -k
+        case 1:
+            dataset.encodings["ids"][13] = [k] * 6
+        case 2:
+            dataset.records[12]["y"][1] = True
+        case 3:
+            dataset.pairs[14] = (np.full(3, k), -1)
+        case 4:
+            dataset.pairs[15][0][:] = k
+        case 5:
+            dataset.records[13]["x"] = torch.full((2,), -1.0)
+        case 6:
+            dataset.columns[2][16] = -1.0
+        case 7:
+            dataset.columns[0] = dataset.columns[0] + 1
+        case 8:
+            dataset.encodings["labels"] = dataset.labels
+        case 9:
+            dataset.records[17] = {"y": dataset.records[17]["y"], "x": dataset.records[17]["x"]}
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", [Encoded, Looped, Recorded])
+def test_loops_and_lists(kind: Any, num_workers: int) -> None:
+    check(Program(loader_of(kind(), batch_size=6, shuffle=True, num_workers=num_workers)))
+    check(Program(loader_of(kind(), batch_size=6, sampler=[3, -1, 19, 20, 0], num_workers=num_workers), epochs=1))
+
+
+@pytest.mark.parametrize("kind", [Encoded, Looped, Recorded])
+@pytest.mark.parametrize("k", range(10))
+def test_what_is_changed_inside_of_lists_is_seen(kind: Any, k: int) -> None:
+    made = []
+    for loader_kind in (goloader.DataLoader, DataLoader):
+        dataset = kind()
+        loader = loader_kind(dataset, batch_size=4)
+        assert loader_kind is DataLoader or loader.explain().native
+        shown = []
+        for epoch in range(3):
+            for number, batch in enumerate(loader):
+                shown.append(bits(batch))
+                if number == epoch:
+                    rewrite(dataset, k)
+        made.append(shown)
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("num_workers", [0, 1, 3])
+def test_a_list_is_a_dataset(num_workers: int) -> None:
+    for dataset in (
+        [(torch.rand(3), k) for k in range(10)],
+        tuple({"a": k, "b": np.ones(2) * k} for k in range(10)),
+        [[1, 2.5]] * 5,
+        [*range(9)],
+        [torch.rand(2) for _ in range(9)],
+        ["a", "b"],
+        [(1, "a")] * 4,
+        [(1,), (1, 2)],
+        [(torch.rand(k + 1), k) for k in range(10)],
+    ):
+        native = goloader.DataLoader(dataset, num_workers=num_workers).explain().native  # type: ignore[arg-type]
+        assert not (native and num_workers == 0)
+        for sampler in None, [0, -1, 1, 1], [0, 100]:
+            program = Program(loader_of(dataset, batch_size=3, sampler=sampler, num_workers=num_workers), epochs=2)
+            check(program, native=native)
+
+
+def test_a_dataset_that_grows_is_not_lowered_for_ever() -> None:
+    made = []
+    for kind in (goloader.DataLoader, DataLoader):
+        dataset = Encoded()
+        loader = kind(dataset, batch_size=2)
+        shown = []
+        for batch in loader:
+            shown.append(bits(batch))
+            dataset.labels.append(7)
+            dataset.encodings["ids"].append([1] * 6)
+        made.append(shown)
+    assert made[0] == made[1]
+
+
+def unread() -> dict[str, Any]:
+    def aliased(self: Any, i: int) -> Any:
+        inner = {"x": self.labels[i]}
+        outer = [inner]
+        inner["y"] = self.labels[i]
+        return outer
+
+    def endless(self: Any, i: int) -> Any:
+        while True:
+            if self.labels is None:
+                return 0
+
+    def outside(self: Any, i: int) -> Any:
+        self.seen["x"] = i
+        return self.labels[i]
+
+    def made(self: Any, i: int) -> Any:
+        return list(map(lambda column: column[i], self.columns))  # noqa: C417
+
+    def by_index(self: Any, i: int) -> Any:
+        return [self.labels[k] for k in range(i)]
+
+    def window(self: Any, i: int) -> Any:
+        return self.labels[i : i + 3]
+
+    return {each.__name__: each for each in (aliased, endless, outside, made, by_index, window)}
+
+
+@pytest.mark.parametrize("name", unread())
+def test_what_may_be_more_than_a_loop_stays_with_torch(name: str) -> None:
+    dataset = type(name, (Listed,), {"__getitem__": unread()[name], "seen": {}})()
+    assert not goloader.DataLoader(dataset, num_workers=1).explain().native
+    if name != "endless":
+        check(Program(loader_of(Subset(dataset, [3, 3, 3])), epochs=1), native=False)

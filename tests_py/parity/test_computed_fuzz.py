@@ -35,6 +35,21 @@ NUMBERS = (
 TENSORS = (
     "torch.tensor({})", "torch.from_numpy({})", "torch.as_tensor({})", "torch.tensor({}, dtype=torch.float32)",
 )  # fmt: skip
+LISTED = (
+    "torch.tensor(self.rows[i])", "np.array(self.rows[i])", "torch.tensor(self.rows[self.order[i]])", "self.rows[i][2]",
+    "torch.FloatTensor(self.halves[i])", "torch.Tensor(self.halves[i])", "np.asarray(self.halves[i], dtype=np.float32)",
+    "self.halves[i][1]", "self.pairs[i][0]", "self.pairs[i][1]", "self.pairs[i + 1][0]", "self.records[i]['x']",
+    "self.records[i]['y'][0]", "torch.tensor(self.records[i]['y'])", "self.table['a'][i]",
+    "torch.tensor([c[i] for c in self.columns])", "np.array([self.n_float32_v[i, k] for k in range(1, 3)])",
+    "np.stack([self.n_int32_v[i + k] for k in range(3)])", "torch.stack([self.t_uint8_m[i][k] for k in (0, 2)])",
+    "torch.cat([self.table[name][i] for name in ('b', 'b')])",
+    "np.array([k * c[i] for k, c in enumerate(self.columns)])",
+    "np.array([a + b for a, b in zip(self.pairs[i], self.columns[:0])] + [i, 2])",
+    "sum([self.table['b'][i], self.table['b'][i]])",
+    "[torch.tensor(v[i]) for k, v in self.table.items() if k == 'c'][0]",
+    "tuple(self.table[k][i] for k in self.table if k != 'b')[0]", "dict((k, v[i]) for k, v in self.table.items())['a']",
+    "(lambda v: v[i])(self.table['a'])", "{**self.records[i]}['x']", "{k: v[i] for k, v in self.table.items()}['b']",
+)  # fmt: skip
 VIEWS = (
     "({})[None]", "({})[1:]", "({})[..., ::2]", "({}).reshape(-1)", "({}).flatten()", "({}).T", "({})[:, 1]",
     "({})[-1]", "({}).unsqueeze(0)", "({}).transpose(1, 0)", "({}).transpose(0, 1)", "({}).permute(1, 0)",
@@ -42,7 +57,7 @@ VIEWS = (
 )  # fmt: skip
 UNARY = (
     "abs({})", "-({})", "np.sqrt({})", "torch.sqrt({})", "np.clip({}, 0, 1)", "({}).clamp(-1, 1)", "~({})",
-    "({}).clip(0, 5)", "torch.clamp({}, min=0)", "np.abs({})",
+    "({}).clip(0, 5)", "torch.clamp({}, min=0)", "np.abs({})", "({}) ** 2", "torch.Tensor({})", "torch.LongTensor({})",
 )  # fmt: skip
 JOINS = (
     "torch.stack([{}, {}])", "np.stack([{}, {}])", "np.concatenate([{}, {}])", "torch.cat([{}, {}])",
@@ -73,6 +88,12 @@ class Data(Dataset[Any]):
                 if name in TORCH:
                     setattr(self, f"t_{name}_{of}", torch.from_numpy(items.copy()))
         self.ints, self.floats = [3 * i - 40 for i in range(ROWS)], [i / 7 for i in range(ROWS)]
+        self.rows = [[3 * i - k for k in range(4)] for i in range(ROWS)]
+        self.halves = [(i / 3, i / 7, -float(i)) for i in range(ROWS)]
+        self.pairs = [(noise.normal(size=3), i * i) for i in range(ROWS)]
+        self.records = [{"x": torch.from_numpy(noise.normal(size=(2, 3))), "y": [i, i + 1]} for i in range(ROWS)]
+        self.columns = [self.floats, self.ints, self.n_float32_s]
+        self.table = {"a": self.n_int16_v, "b": self.t_float64_v, "c": self.rows}
         self.order = noise.permutation(ROWS)
         self.mean, self.std = noise.normal(size=4).astype(np.float32), np.abs(noise.normal(size=4)) + 0.5
         self.tmean, self.n, self.half = torch.from_numpy(self.mean.copy()), 5, 0.5
@@ -100,7 +121,7 @@ class Grammar:
     def row(self) -> str:
         if self.r.random() < 0.25:
             start = self.r.choice(["i", "i + 1", "self.order[i] // 2"])
-            return f"{self.array()}[{start}:{start} + {self.r.choice(['3', 'self.n'])}]"
+            return f"{self.array()}[{start}:{start} + {self.r.choice(['3', 'self.n', 'self.n:2', '4:3'])}]"
         return f"{self.array()}[{self.integer()}]"
 
     def number(self) -> str:
@@ -110,12 +131,15 @@ class Grammar:
         kind = self.r.choice("nt")
         return f"self.{kind}_{self.r.choice(NUMPY if kind == 'n' else TORCH)}_s[{self.integer()}]"
 
+    def listed(self) -> str:
+        return self.r.choice(LISTED)
+
     def constant(self) -> str:
         return self.r.choice(CONSTANTS)
 
     def value(self, depth: int) -> str:
         if depth == 0:
-            return self.r.choice([self.row, self.row, self.row, self.scalar, self.number])()
+            return self.r.choice([self.row, self.row, self.row, self.scalar, self.number, self.listed])()
         inner = self.value(depth - 1)
         match self.r.randrange(11):
             case 0 | 1 | 2:

@@ -615,10 +615,10 @@ def test_a_collate_function_for_numbers_is_called() -> None:
 
 def test_the_default_device_is_torchs_matter() -> None:
     dataset = One([1, 2, 3])
-    assert goloader.DataLoader(dataset).explain().native
+    assert goloader.DataLoader(dataset, num_workers=1).explain().native
     torch.set_default_device("meta")
     try:
-        assert not goloader.DataLoader(dataset).explain().native
+        assert not goloader.DataLoader(dataset, num_workers=1).explain().native
     finally:
         torch.set_default_device(None)
 
@@ -628,7 +628,7 @@ def test_explain_says_what_was_read_and_what_was_not() -> None:
     assert (row.where, row.why) == ("Go", "its __getitem__ only takes rows: read from its bytecode")
     for kind, why in {
         Guarded: "handles exceptions",
-        Sliced: "takes windows without an end, or with steps, in self.x[slice(index, None)] (test_gathers_equal.py:",
+        Sliced: "takes windows without an end, or backwards, in self.x[slice(index, None)] (test_gathers_equal.py:",
         Branching: "branches on (index % 2)",
         Property: "uses self.x[tuple(slice(None, None), 0, 0)] (test_gathers_equal.py:",
         Wrapped: "not a plain function",

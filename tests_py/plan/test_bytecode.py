@@ -212,7 +212,7 @@ for body in json.load(sys.stdin):
         space = {}
         exec(head + "def __getitem__(self, " + ("batch" if batch else "i") + "):\\n    " + body, space)
         try:
-            reading = bytecode.read(space["__getitem__"], decide, (lambda _: None) if batch else callee, arguments)
+            reading = bytecode.read(space["__getitem__"], decide, (lambda _: None) if batch else callee, None, arguments)
             given.add(" and ".join(map(str, (reading.result, *reading.loose))))
             assert all(CONDITIONS[str(condition)] is outcome for condition, outcome in reading.conditions)
         except bytecode.UnreadableError as error:

@@ -508,16 +508,17 @@ DATASETS: Table = [
     (
         "rows of your own",
         "a class that only takes rows: `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
-        "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays (read from its bytecode, CPython 3.10 "
+        "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays, of rows of numbers, tuples and "
+        "dicts; loops and comprehensions over what is the same for every index (read from its bytecode, CPython 3.10 "
         "to 3.14)",
         rows,
     ),
     (
         "arithmetic of your own",
         "a class that makes its samples of rows and windows of tensors, numpy arrays, memory maps and lists of "
-        "numbers, and of the index: casts, `+ - * / // %`, comparisons, `where`, `clip`, `abs`, numpy's `sqrt`, "
-        "slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`. Batches for whose numbers numpy or torch warn or "
-        "fail, and windows beyond the end, are left to the class itself",
+        "numbers, and of the index: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
+        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`. Batches for whose numbers numpy or torch "
+        "warn or fail, and windows beyond the end, are left to the class itself",
         arithmetic_of_your_own,
     ),
     (

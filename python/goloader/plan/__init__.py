@@ -238,6 +238,9 @@ def make(loader: Any) -> Plan | Refusal:
 def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate) -> Plan | Refusal:
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
+    if samples.in_lists and loader.num_workers == 0 and collation.plain:
+        why = "its samples are in lists, of which torch makes batches as quickly where there are no workers"
+        return Refusal("source", type(loader.dataset).__qualname__, why, "IN_LISTS")
     try:
         sample = _first(loader) if collation.own else None
         size = loader.batch_size if loader.num_workers == 0 else None

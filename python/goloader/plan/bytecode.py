@@ -11,15 +11,16 @@ given:
         return image, int(row["label"])
 
 Which way a branch goes is asked for: `decide` says it of conditions that are the same for every index. So is whose
-code a call, a property or a subscript runs, if that is to be read as well: `callee` says it. What an expression means
-(whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
+code a call, a property or a subscript runs, if that is to be read as well: `callee` says it; and what a loop goes over:
+`value` says it of what is the same for every index. A loop is followed item by item, and so is a comprehension. What an
+expression means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
 
-Anything else (any other loop, a handler of exceptions, a store to an attribute or an item, an instruction that is not
-in the table below) is not understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where
-the tests of this module ran; in any other Python nothing is understood.
+Anything else (a handler of exceptions, a store to an attribute, an instruction that is not in the table below) is not
+understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the tests of this module
+ran; in any other Python nothing is understood.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ __all__ = [
     "Text",
     "Unary",
     "UnreadableError",
+    "extent_of",
     "parts_of",
     "read",
 ]
@@ -65,6 +67,10 @@ _VERSIONS = range(10, 15)  # of Python 3
 
 # Functions that are read through within functions.
 _DEPTH_MAX = 12
+
+# Items that a loop goes over, and instructions that are followed in all.
+_ITEMS_MAX = 64
+_STEPS_MAX = 20_000
 
 
 class UnreadableError(Exception):
@@ -229,22 +235,24 @@ class _Enter(Expression):
 
 @dataclass(frozen=True)
 class _Iterator(Expression):
-    """What a loop goes through."""
+    """What a loop still has to go over."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class _Through(Expression):
+    """What a loop over samples goes through."""
 
     owner: Expression
 
 
-@dataclass(frozen=True)
-class _Cleared(Expression):
-    """A variable that is not set."""
-
-
 @dataclass(frozen=True, eq=False)
-class _Inner(Expression):
-    """A comprehension, which some versions compile to a function."""
+class _Function(Expression):
+    """A function made within, as a comprehension is, and the variables around that it uses."""
 
     function: FunctionType
-    around: dict[str, Expression]
+    around: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
@@ -352,6 +360,7 @@ class Reading:
     loose       what it evaluates besides, and never uses
     again       of calls, what is gone through, unpacked or given to others more than once
     conditions  those that decide which way it goes, and how they came out
+    extents     what it loops over, and how much that is: a length, or the names in a dict
     places      where each expression was evaluated first: "file.py:12"
     """
 
@@ -360,7 +369,15 @@ class Reading:
     loose: tuple[Expression, ...]
     again: tuple[Expression, ...]
     conditions: tuple[tuple[Expression, bool], ...]
+    extents: tuple[tuple[Expression, Any], ...]
     places: dict[Expression, str]
+
+
+def extent_of(value: Any) -> Any:
+    """How much a loop goes over; None for what is no list, tuple or dict."""
+    if type(value) is dict:
+        return tuple(value)
+    return len(value) if type(value) in (list, tuple) else None
 
 
 @dataclass(frozen=True)
@@ -377,6 +394,7 @@ def read(
     function: Any,
     decide: Callable[[Expression], bool],
     callee: Callable[[Expression], Callee | None] = lambda expression: None,
+    value: Callable[[Expression], Any] | None = None,
     arguments: tuple[Expression, ...] = (Itself(), Index()),
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
@@ -389,7 +407,7 @@ def read(
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee, Batch() in arguments)
+    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments)
     result = reader.run(Callee(function, Itself(), arguments))
     wholes = [result, *(condition for condition, _ in reader.conditions)]
     known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
@@ -399,44 +417,109 @@ def read(
             loose.append(each)
             known |= set(map(id, parts_of(each)))
     return Reading(
-        result, tuple(reader.evaluated), tuple(loose), tuple(reader.again), tuple(reader.conditions), reader.places
+        result,
+        tuple(reader.evaluated),
+        tuple(loose),
+        tuple(reader.again),
+        tuple(reader.conditions),
+        tuple(reader.extents),
+        reader.places,
     )
+
+
+def _unknown(expression: Expression) -> Any:
+    raise UnreadableError(f"goes over {expression}")
 
 
 class _Reader:
     """What is found out while functions are read."""
 
     def __init__(
-        self, decide: Callable[[Expression], bool], callee: Callable[[Expression], Callee | None], loops: bool
+        self,
+        decide: Callable[[Expression], bool],
+        callee: Callable[[Expression], Callee | None],
+        value: Callable[[Expression], Any],
+        samples: bool,
     ) -> None:
-        self.decide, self.callee = decide, callee
-        self.loops, self.looping = loops, False
+        """`samples`: loops go through those of a batch."""
+        self.decide, self.callee, self.value = decide, callee, value
+        self.samples, self.looping = samples, False
         self._used: list[Expression] = []
         self.again: list[Expression] = []
         self._before = 0  # what was evaluated before the loop
         self.evaluated: list[Expression] = []
         self.through: list[Expression] = []  # the functions that were read, as they were called
         self.conditions: list[tuple[Expression, bool]] = []
+        self.extents: list[tuple[Expression, Any]] = []
         self.places: dict[Expression, str] = {}
+        self.steps = 0
         self._depth = 0
 
     def begin(self) -> None:
-        """Begins with a loop. Raises UnreadableError if it is within another, or not to be read."""
-        if not self.loops or self.looping:
-            raise UnreadableError("has a loop in a loop" if self.looping else "has a loop")
+        """Begins with a loop. Raises UnreadableError if it is within another."""
+        if self.looping:
+            raise UnreadableError("has a loop in a loop")
         self.looping, self._before = True, len(self.evaluated)
 
     def use(self, value: Expression) -> None:
         """Notes what a call has given as it is gone through, unpacked or given on: an iterator gives it but once."""
-        if self.loops and isinstance(value, Call):
+        if self.samples and isinstance(value, Call):
             several = self.looping and any(value is each for each in self.evaluated[: self._before])
             (self.again if several or any(value is each for each in self._used) else self._used).append(value)
 
-    def run(self, called: Callee, around: dict[str, Expression] | None = None) -> Expression:
-        """What a function returns; `around` are variables of the one around that it sees."""
+    def items(self, of: Expression) -> tuple[Expression, ...]:
+        """What a loop over an expression goes over. Raises UnreadableError."""
+        self.through.append(of)
+        match of:
+            case _Iterator(items=items) | Display(items=items):
+                return items
+            case Mapping(names=names):
+                return tuple(map(_constant, names))
+            case Call(function=Attribute(owner=owner, name="items" | "keys" | "values" as name), arguments=()):
+                values: tuple[Expression, ...] = owner.items if isinstance(owner, Mapping) else ()
+                names = self.items(owner)
+                if not isinstance(owner, Mapping):
+                    if type(self.value(owner)) is not dict:
+                        raise UnreadableError(f"goes over {of}", of)
+                    values = tuple(Item(owner, each) for each in names)
+                pairs = (Display(tuple, pair) for pair in zip(names, values, strict=True))
+                return names if name == "keys" else values if name == "values" else tuple(pairs)
+            case Call(function=Name() as function, arguments=arguments, options=()) if arguments:
+                called = self.value(function)
+                if called is range:
+                    return tuple(map(_constant, range(*map(self._number, arguments))[: _ITEMS_MAX + 1]))
+                if called is zip:
+                    return tuple(Display(tuple, pair) for pair in zip(*map(self.items, arguments), strict=False))
+                if called is enumerate and len(arguments) == 1:
+                    numbered = enumerate(self.items(arguments[0]))
+                    return tuple(Display(tuple, (_constant(n), each)) for n, each in numbered)
+                raise UnreadableError(f"goes over {of}", of)
+        extent = extent_of(self.value(of))
+        names = extent if type(extent) is tuple else ()
+        if extent is None or not set(map(type, names)) <= {str, int}:
+            raise UnreadableError(f"goes over {of}", of)
+        self.extents.append((of, extent))
+        if type(extent) is tuple:
+            return tuple(map(_constant, names))
+        return tuple(Item(of, _constant(n)) for n in range(min(extent, _ITEMS_MAX + 1)))
+
+    def _number(self, of: Expression) -> int:
+        """A number that is the same for every index."""
+        match of:
+            case Call(function=Name() as function, arguments=(whole,), options=()):
+                known: Any = len
+                if self.value(function) is known:
+                    return len(self.items(whole))
+        found = self.value(of)
+        if type(found) is not int:
+            raise UnreadableError(f"counts by {of}", of)
+        return int(found)
+
+    def run(self, called: Callee, around: tuple[Expression, ...] = ()) -> Expression:
+        """What a function returns; `around` is what its variables of functions around are."""
         if self._depth == _DEPTH_MAX:
             raise UnreadableError(f"calls functions {_DEPTH_MAX} deep")
-        machine = _Machine(called, self, around or {})
+        machine = _Machine(called, self, around)
         self._depth += 1
         try:
             return machine.run()
@@ -448,8 +531,10 @@ class _Reader:
 
 
 def _check(code: CodeType) -> None:
-    """Raises UnreadableError for code that is no plain function's."""
-    special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
+    """Raises UnreadableError for code that is no plain function's, nor a comprehension's."""
+    special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_COROUTINE
+    if code.co_name != "<genexpr>":
+        special |= inspect.CO_GENERATOR
     if code.co_flags & (special | inspect.CO_ASYNC_GENERATOR):
         raise UnreadableError(f"takes or gives more in {code.co_name} than arguments and a value")
     if getattr(code, "co_exceptiontable", b"") and not all(map(_raises_on, _handlers(code))):
@@ -470,7 +555,8 @@ def _raises_on(handler: list[str]) -> bool:
     return "RERAISE" in handler and {*handler[: handler.index("RERAISE")]} <= _CLEANING
 
 
-_CLEANING = {"COPY", "POP_EXCEPT", "POP_TOP", "STORE_FAST", "SWAP"}
+# CALL_INTRINSIC_1 is that of a generator, which turns a StopIteration into a RuntimeError.
+_CLEANING = {"CALL_INTRINSIC_1", "COPY", "POP_EXCEPT", "POP_TOP", "STORE_FAST", "SWAP"}
 
 
 def _bound(called: Callee) -> dict[str, Expression]:
@@ -544,19 +630,21 @@ class _Loop:
 class _Machine:
     """The stack and the local variables of a function, holding what is known of each value."""
 
-    def __init__(self, called: Callee, reader: _Reader, around: dict[str, Expression]) -> None:
+    def __init__(self, called: Callee, reader: _Reader, around: tuple[Expression, ...] = ()) -> None:
         self.function = function = called.function
         self.first = next(iter(called.arguments), None)  # what super() is about
         self.locals: dict[str, Expression] = {}
-        self._called, self.around = called, around
+        self._called = called
         self.loop: _Loop | None = None
         self.made = _Lists()
         self.stack: list[Expression] = []
         self.options: tuple[str, ...] = ()  # names of the next call's last arguments
         self.constants = function.__code__.co_consts
+        self.around = dict(zip(function.__code__.co_freevars, around, strict=False))
+        self.yielded: list[Expression] = []
         self._reader = reader
         self._code = _instructions(function.__code__)
-        self.loops, self.use = reader.loops, reader.use
+        self.samples, self.use = reader.samples, reader.use
         self._at = 0
         self._line: int | None = function.__code__.co_firstlineno
 
@@ -572,6 +660,9 @@ class _Machine:
         while self._at < len(self._code):
             instruction = self._code[self._at]
             self._at += 1
+            self._reader.steps += 1
+            if self._reader.steps > _STEPS_MAX:
+                raise UnreadableError("has a loop that is too long")
             self._line = getattr(instruction, "line_number", instruction.starts_line) or self._line
             step = _STEPS.get(instruction.opname)
             if step is None:
@@ -580,7 +671,8 @@ class _Machine:
             if result is not None:
                 if self.loop is not None:
                     raise UnreadableError("leaves a loop before its end")
-                return result
+                is_generator = self.function.__code__.co_flags & inspect.CO_GENERATOR
+                return _Iterator(tuple(self.yielded)) if is_generator else result
         raise UnreadableError("does not return")  # not code of a compiler
 
     def pop(self, count: int) -> list[Expression]:
@@ -592,6 +684,11 @@ class _Machine:
 
     def push(self, value: Expression) -> None:
         """A value that was evaluated, or what the function that it calls gives."""
+        if isinstance(value, Item) and isinstance(value.key, Constant):
+            owner, key = value.owner, value.key.value
+            if isinstance(owner, Mapping) and key in owner.names:
+                self.stack.append(owner.items[owner.names.index(key)])
+                return
         self._look(value)
         for each in _parts(value):
             self._reader.use(each)
@@ -605,20 +702,109 @@ class _Machine:
         self.stack.append(value)
 
     def jump(self, instruction: dis.Instruction) -> None:
-        """Goes on at an instruction further on."""
-        for at in range(self._at, len(self._code)):
-            if self._code[at].offset == instruction.argval:
-                if self.loop is not None and instruction.argval >= self.loop.end:
-                    raise UnreadableError("leaves a loop before its end")
-                self._at = at
-                return
-        raise UnreadableError("has a loop")
+        """Goes on at another instruction. Raises UnreadableError where that is none of the loop over samples."""
+        at = next(at for at, each in enumerate(self._code) if each.offset == instruction.argval)
+        if self._reader.samples and at < self._at:
+            raise UnreadableError("has a loop")
+        if self.loop is not None and instruction.argval >= self.loop.end:
+            raise UnreadableError("leaves a loop before its end")
+        self._at = at
+
+    def iterate(self, instruction: dis.Instruction) -> None:
+        """The next item of the loop that the stack ends with, or what comes behind the loop."""
+        iterator = self.stack.pop()
+        if not isinstance(iterator, _Iterator):
+            raise UnreadableError("has a loop")
+        if iterator.items:
+            self.stack += [_Iterator(iterator.items[1:]), iterator.items[0]]
+            return
+        self.jump(instruction)
+        # What would take the iterator from the stack, which some versions skip.
+        while self._code[self._at].opname in ("END_FOR", "POP_ITER"):
+            ends = self._code[self._at].opname == "END_FOR" and sys.version_info[:2] == (3, 13)
+            self._at += 2 if ends else 1
+
+    def loop_over(self, of: Expression) -> None:
+        """Begins a loop."""
+        items = self._reader.items(of)
+        if len(items) > _ITEMS_MAX:
+            raise UnreadableError(f"goes over more than {_ITEMS_MAX} items", of)
+        self.stack.append(_Iterator(items))
+
+    def change(self, made: Expression, changed: Expression) -> None:
+        """A list or a dict that was made here becomes another, wherever it is.
+
+        Raises UnreadableError where it is part of something else, or comes from the caller.
+        """
+        if self._reader.samples:
+            raise UnreadableError(f"changes {made}")
+        elsewhere = (*self._called.arguments, *self.around.values(), *(each for _, each in self._called.options))
+        inside = (
+            part for each in (*self.stack, *self.locals.values()) for whole in _parts(each) for part in parts_of(whole)
+        )
+        if any(part is made for each in elsewhere for part in parts_of(each)) or any(part is made for part in inside):
+            raise UnreadableError(f"changes {made}, which is used elsewhere")
+        self.stack = [changed if each is made else each for each in self.stack]
+        self.locals = {name: changed if each is made else each for name, each in self.locals.items()}
+
+    def _extends(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is made.update(...), of what was made here: then it is done."""
+        match function:
+            case Attribute(owner=Mapping() as made, name="update") if all(
+                isinstance(each, Mapping) for each in arguments[: -len(names) or None]
+            ):
+                changed: Expression = made
+                for each in arguments[: -len(names) or None]:
+                    for name, item in zip(each.names, each.items, strict=True):  # type: ignore[attr-defined]
+                        changed = _with(changed, name, item)
+                for name, item in zip(names, arguments[len(arguments) - len(names) :], strict=True):
+                    changed = _with(changed, name, item)
+            case _:
+                return False
+        self._reader.through.append(function)
+        self.change(made, changed)
+        self.stack.append(_None)
+        return True
+
+    def _gathers(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is tuple(...), list(...) or dict(...) of what is known item by item: then it is made."""
+        if (
+            self._reader.samples
+            or not isinstance(function, Name)
+            or function.name not in ("tuple", "list", "dict")
+            or len(arguments) != 1
+            or names
+        ):
+            return False
+        (of,) = arguments
+        if not isinstance(of, _Iterator | Display | Mapping | Call):
+            return False
+        kind = self._reader.value(function)
+        if kind not in (tuple, list, dict) or (kind is dict and not isinstance(of, _Iterator | Mapping)):
+            return False
+        try:
+            items = self._reader.items(of)
+        except UnreadableError:
+            return False
+        made: Expression = Display(kind, items)
+        if isinstance(of, Mapping) and kind is dict:
+            made = Mapping(of.names, of.items)
+        elif kind is dict:
+            made = Mapping((), ())
+            for pair in items:
+                if not isinstance(pair, Display) or len(pair.items) != 2:
+                    return False
+                made = _with(made, _value(pair.items[0]), pair.items[1])
+        self._reader.through.append(function)
+        self.made.all.append(made)
+        self.stack.append(made)
+        return True
 
     def begin(self, instruction: dis.Instruction) -> None:
         """Begins with the one turn of a loop that is read."""
         iterator = self.stack[-1]
         self._reader.begin()
-        if not isinstance(iterator, _Iterator):
+        if not isinstance(iterator, _Through):
             raise UnreadableError("has a loop")
         inside = (each for each in self._code if instruction.offset < each.offset < instruction.argval)
         stored = {name for each in inside for name in _stored(each)}
@@ -655,7 +841,7 @@ class _Machine:
 
     def store(self, name: str, value: Expression) -> None:
         """Sets a variable."""
-        if isinstance(value, _Cleared):
+        if value is _unset:
             self.locals.pop(name, None)
             return
         if self.loop is not None and name not in self.loop.stored and value is not self.locals.get(name):
@@ -701,12 +887,8 @@ class _Machine:
         function, *arguments = self.pop(count + 1)
         if function == _None and self.stack and isinstance(self.stack[-1], _Exit):
             function = self.stack.pop()  # some versions count one of its three arguments as part of it
-        if isinstance(function, _Iterator) and self.stack and isinstance(self.stack[-1], _Inner):
-            function, arguments = self.stack.pop(), [function]  # so is the argument of a comprehension
-        if isinstance(function, _Inner):
-            called = Callee(function.function, function, tuple(arguments))
-            self.stack.append(self._reader.run(called, function.around))
-            return
+        if isinstance(function, _Iterator | _Through) and self.stack and isinstance(self.stack[-1], _Function):
+            function, arguments = self.stack.pop(), [function]  # of a comprehension, in some versions
         if isinstance(function, _Adding) and len(arguments) == 1 and not names:
             (more,) = arguments
             items: tuple[Expression, ...] = (more,)
@@ -726,6 +908,16 @@ class _Machine:
             return
         if not arguments and function == Name("super", self.function) and self.first is not None:
             arguments = [Name("__class__", self.function), self.first]
+        if isinstance(function, _Function):
+            code = function.function.__code__
+            if names or code.co_argcount != len(arguments):
+                raise UnreadableError(f"calls {code.co_name} with other arguments")
+            called = Callee(function.function, function, tuple(arguments))
+            self.stack.append(self._reader.run(called, function.around))
+            self.made.all.append(self.stack[-1])
+            return
+        if self._extends(function, arguments, names) or self._gathers(function, arguments, names):
+            return
         plain = len(arguments) - len(names)
         self.push(Call(function, tuple(arguments[:plain]), tuple(zip(names, arguments[plain:], strict=True))))
 
@@ -738,6 +930,17 @@ class _Machine:
 def _holds(value: Expression, one: Expression) -> bool:
     """Whether one is part of a value, itself and not its equal."""
     return any(each is one for each in parts_of(value))
+
+
+def _with(made: Expression, name: Any, item: Expression) -> Expression:
+    """A dict with one more item, or another one."""
+    assert isinstance(made, Mapping)
+    if type(name) not in (str, int):
+        raise UnreadableError("makes a dict with names that are not constants, or the same")
+    if name in made.names:
+        at = made.names.index(name)
+        return Mapping(made.names, (*made.items[:at], item, *made.items[at + 1 :]))
+    return Mapping((*made.names, name), (*made.items, item))
 
 
 def _behind(value: Expression, manager: Expression) -> Expression:
@@ -759,6 +962,7 @@ def _needs(value: Expression, manager: Expression) -> bool:
 # The instructions. Each gives None, or what is returned.
 
 _None = Constant(None, type(None))
+_unset = Constant(..., type(...))
 
 
 def _constant(value: Any) -> Expression:
@@ -789,6 +993,11 @@ def _load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
         machine.load(name)
 
 
+def _load_and_clear(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A variable that a comprehension uses for its own, to be put back behind it."""
+    machine.stack.append(machine.locals.pop(instruction.argval, _unset))
+
+
 def _store_fast(machine: _Machine, instruction: dis.Instruction) -> None:
     names = instruction.argval
     for name in names if isinstance(names, tuple) else (names,):
@@ -809,10 +1018,6 @@ def _store_fast_load_fast(machine: _Machine, instruction: dis.Instruction) -> No
     stored, loaded = instruction.argval
     machine.store(stored, machine.stack.pop())
     machine.load(loaded)
-
-
-def _load_fast_and_clear(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.stack.append(machine.locals.pop(instruction.argval, _Cleared()))
 
 
 def _load_const(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -836,18 +1041,113 @@ def _load_name(machine: _Machine, instruction: dis.Instruction) -> None:
 
 
 def _load_deref(machine: _Machine, instruction: dis.Instruction) -> None:
-    if instruction.argval in machine.function.__code__.co_cellvars:
-        _load_fast(machine, instruction)  # a function inside uses it too, and none is made but comprehensions
-    elif instruction.argval in machine.around:
+    if instruction.argval in machine.around:
+        if machine.around[instruction.argval] is _unset:
+            raise UnreadableError(f"uses {instruction.argval} before it is assigned")
         machine.stack.append(machine.around[instruction.argval])
+    elif instruction.argval in machine.function.__code__.co_cellvars:
+        _load_fast(machine, instruction)  # a comprehension uses it too
     else:
         _load_name(machine, instruction)
+
+
+def _load_closure(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A variable that is handed to a comprehension, which is called at once: as what it is now."""
+    name = instruction.argval
+    known = machine.around.get(name) or machine.locals.get(name)
+    if known is None:
+        known = Name(name, machine.function) if name in machine.function.__code__.co_freevars else _unset
+    machine.stack.append(known)
 
 
 def _store_deref(machine: _Machine, instruction: dis.Instruction) -> None:
     if instruction.argval not in machine.function.__code__.co_cellvars:
         raise UnreadableError(f"sets {instruction.argval} of a function around")
     _store_fast(machine, instruction)
+
+
+def _make_function(machine: _Machine, instruction: dis.Instruction) -> None:
+    """A comprehension, which is called at once."""
+    if sys.version_info < (3, 11):
+        machine.stack.pop()  # its name
+    code = machine.stack.pop()
+    around: Expression = machine.stack.pop() if instruction.arg == _CLOSURE else Display(tuple, ())
+    _make_comprehension(machine, code, around)
+
+
+def _make_comprehension(machine: _Machine, code: Expression, around: Expression) -> None:
+    if not isinstance(code, Constant) or code.kind is not CodeType or not isinstance(around, Display):
+        raise UnreadableError("makes a function")
+    if code.value.co_name not in (("<listcomp>",) if machine.samples else ("<listcomp>", "<dictcomp>", "<genexpr>")):
+        raise UnreadableError(f"makes a function ({code.value.co_name})")
+    cells = tuple(CellType() for _ in around.items)
+    function = FunctionType(code.value, machine.function.__globals__, closure=cells or None)
+    machine.stack.append(_Function(function, around.items))
+
+
+_CLOSURE = 8  # MAKE_FUNCTION's
+
+
+def _set_function_attribute(machine: _Machine, instruction: dis.Instruction) -> None:
+    function, around = machine.stack.pop(), machine.stack.pop()
+    if instruction.arg != _CLOSURE or not isinstance(function, _Function):
+        raise UnreadableError("makes a function")
+    _make_comprehension(machine, _constant(function.function.__code__), around)
+
+
+def _get_iter(machine: _Machine, instruction: dis.Instruction) -> None:
+    if machine.samples:
+        machine.use(machine.stack[-1])
+        machine.stack.append(_Through(machine.stack.pop()))
+    else:
+        machine.loop_over(machine.stack.pop())
+
+
+def _for_iter(machine: _Machine, instruction: dis.Instruction) -> None:
+    if machine.samples:
+        machine.begin(instruction)
+    else:
+        machine.iterate(instruction)
+
+
+def _jump_back(machine: _Machine, instruction: dis.Instruction) -> None:
+    if machine.loop is not None and instruction.argval == machine.loop.start:
+        machine.again(instruction)
+    else:
+        machine.jump(instruction)
+
+
+def _yield_value(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.yielded.append(machine.stack[-1])
+
+
+def _return_generator(machine: _Machine, instruction: dis.Instruction) -> None:
+    machine.stack.append(_None)  # POP_TOP takes it
+
+
+def _map_add(machine: _Machine, instruction: dis.Instruction) -> None:
+    name, item = machine.pop(2)
+    made = machine.stack[-(instruction.arg or 1)]
+    if machine.samples or not isinstance(made, Mapping):
+        raise UnreadableError("adds to what is no dict of its own")
+    machine.stack[-(instruction.arg or 1)] = _with(made, _value(name), item)
+
+
+def _dict_update(machine: _Machine, instruction: dis.Instruction) -> None:
+    more, at = machine.stack.pop(), -(instruction.arg or 1)
+    made = machine.stack[at]
+    if not isinstance(made, Mapping) or not isinstance(more, Mapping):
+        raise UnreadableError("unpacks a dict that is not its own")
+    for name, item in zip(more.names, more.items, strict=True):
+        made = _with(made, name, item)
+    machine.stack[at] = made
+
+
+def _store_item(machine: _Machine, instruction: dis.Instruction) -> None:
+    item, made, name = machine.pop(3)
+    if not isinstance(made, Mapping) or not isinstance(name, Constant):
+        raise UnreadableError(f"sets {made}[{name}]")
+    machine.change(made, _with(made, name.value, item))
 
 
 def _call(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -862,55 +1162,10 @@ def _call_with_names(machine: _Machine, instruction: dis.Instruction) -> None:
 def _call_with_unpacked(machine: _Machine, instruction: dis.Instruction) -> None:
     """function(*argument), where the argument is as long as there are samples."""
     function, argument = machine.pop(2)
-    if instruction.arg or not machine.loops:
+    if instruction.arg or not machine.samples:
         raise UnreadableError("unpacks values whose number is not known")
     arguments = argument.items if isinstance(argument, Display) else (Spread(Member(argument), argument),)
     machine.push(Call(function, arguments))
-
-
-def _load_closure(machine: _Machine, instruction: dis.Instruction) -> None:
-    """A variable, for a comprehension."""
-    machine.stack.append(_Cleared())
-
-
-def _make_function(machine: _Machine, instruction: dis.Instruction) -> None:
-    """Of a comprehension; other functions are made for others to call."""
-    code = _value(machine.stack.pop())
-    if type(code) is str:  # Python 3.10 has its name behind it
-        code = _value(machine.stack.pop())
-    if instruction.arg == _CLOSURE and type(machine.stack[-1]) is Display:
-        machine.stack.pop()
-    elif instruction.arg:
-        raise UnreadableError("makes a function")
-    if not machine.loops or type(code) is not CodeType or code.co_name != "<listcomp>":
-        raise UnreadableError("makes a function")
-    own = dict(zip(machine.function.__code__.co_freevars, machine.function.__closure__ or (), strict=True))
-    cells = tuple(own.get(name, CellType()) for name in code.co_freevars)
-    function = FunctionType(code, machine.function.__globals__, closure=cells)
-    machine.stack.append(_Inner(function, {**machine.around, **machine.locals}))
-
-
-_CLOSURE = 8  # MAKE_FUNCTION's flag
-
-
-def _get_iter(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.use(machine.stack[-1])
-    machine.stack.append(_Iterator(machine.stack.pop()))
-
-
-def _for_iter(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.begin(instruction)
-
-
-def _jump_backward(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.again(instruction)
-
-
-def _jump_absolute(machine: _Machine, instruction: dis.Instruction) -> None:
-    if machine.loop is not None and instruction.argval == machine.loop.start:
-        machine.again(instruction)
-    else:
-        machine.jump(instruction)
 
 
 def _names(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -1160,17 +1415,19 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "CONTAINS_OP": _negatable("in", "not in"),
     "COPY": _copy,
     "COPY_FREE_VARS": _nothing,
+    "DICT_UPDATE": _dict_update,
     "DUP_TOP": _copy,
     "END_FOR": _nothing,
     "EXTENDED_ARG": _nothing,
     "FOR_ITER": _for_iter,
     "FORMAT_SIMPLE": _format_value,
     "FORMAT_VALUE": _format_value,
+    "GEN_START": _pop_top,
     "GET_ITER": _get_iter,
     "INPLACE_ADD": _operator("+="),
     "IS_OP": _negatable("is", "is not"),
-    "JUMP_ABSOLUTE": _jump_absolute,
-    "JUMP_BACKWARD": _jump_backward,
+    "JUMP_ABSOLUTE": _jump_back,
+    "JUMP_BACKWARD": _jump_back,
     "JUMP_FORWARD": _jump,
     "JUMP_IF_FALSE_OR_POP": _jump_or_pop(False),
     "JUMP_IF_TRUE_OR_POP": _jump_or_pop(True),
@@ -1183,9 +1440,9 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "LOAD_CONST": _load_const,
     "LOAD_DEREF": _load_deref,
     "LOAD_FAST": _load_fast,
-    "LOAD_FAST_AND_CLEAR": _load_fast_and_clear,
     "LOAD_FAST_BORROW": _load_fast,
     "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _load_fast,
+    "LOAD_FAST_AND_CLEAR": _load_and_clear,
     "LOAD_FAST_CHECK": _load_fast,
     "LOAD_FAST_LOAD_FAST": _load_fast,
     "LOAD_GLOBAL": _load_name,
@@ -1195,6 +1452,7 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "LOAD_SUPER_ATTR": _load_super_attr,
     "MAKE_CELL": _nothing,
     "MAKE_FUNCTION": _make_function,
+    "MAP_ADD": _map_add,
     "NOP": _nothing,
     "NOT_TAKEN": _nothing,
     "POP_BLOCK": _nothing,
@@ -1203,22 +1461,26 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "PUSH_NULL": _nothing,
     "RESUME": _nothing,
     "RETURN_CONST": _return_const,
+    "RETURN_GENERATOR": _return_generator,
     "RETURN_VALUE": _return_value,
     "ROT_THREE": _rot_three,
     "ROT_TWO": _rot_two,
     "SETUP_WITH": _before_with,
+    "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,
     "STORE_DEREF": _store_deref,
     "STORE_FAST": _store_fast,
     "STORE_FAST_LOAD_FAST": _store_fast_load_fast,
     "STORE_FAST_STORE_FAST": _store_fast,
+    "STORE_SUBSCR": _store_item,
     "SWAP": _swap,
     "TO_BOOL": _nothing,
     "UNARY_INVERT": _unary("~"),
     "UNARY_NEGATIVE": _unary("-"),
     "UNPACK_SEQUENCE": _unpack_sequence,
+    "YIELD_VALUE": _yield_value,
     **{
         f"{jump}_IF_{name}": _pop_jump(wanted, none)
-        for jump in ("POP_JUMP", "POP_JUMP_FORWARD")
+        for jump in ("POP_JUMP", "POP_JUMP_FORWARD", "POP_JUMP_BACKWARD")
         for name, wanted, none in _BRANCHES
     },
 }

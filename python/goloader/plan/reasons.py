@@ -151,6 +151,10 @@ REASONS = {
     "PARTS_DIFFER": Reason("datasets that are put together differ in fields, dtypes or shapes", "make them alike"),
     "PILLOW_PLUGIN": Reason("another package opens such files in Pillow's place", "leave its plugin out"),
     "PIXELS": Reason("images in memory are not of uint8, of one size, or of the class's layout", "store them so"),
+    "IN_LISTS": Reason(
+        "samples are in lists already, of which torch makes batches as quickly where there are no workers",
+        "keep tensors in place of lists of tensors, or use `num_workers` above 0",
+    ),
     "NO_GAIN": Reason(
         "the dataset's code opens no images, or looks at so much that recording it saves no time",
         "see the lines that explain() names: what is done to an image before anybody looks at it is Go's",

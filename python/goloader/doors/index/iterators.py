@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from .init_fn import Seeded
 
 
+# A dataset that has changed so often in an epoch, as one that grows, goes on with torch: to lower it takes long.
+_ADAPTED_MAX = 3
+
 # Of a generator of torch's for the CPU.
 _STATE_BYTES = torch.default_generator.get_state().numel()
 
@@ -252,6 +255,7 @@ class InlineIterator(_NativeIterator):
         self._loader = loader
         # Other threads draw from torch's generator, too.
         self._shared = False
+        self._adapted = 0
         self._run: Run | None = self._start(core)
 
     def _start(self, core: Core) -> Run:
@@ -367,6 +371,9 @@ class InlineIterator(_NativeIterator):
         """Goes on with the dataset as it is now."""
         run.close()
         self._run = None
+        self._adapted += 1
+        if self._adapted > _ADAPTED_MAX:
+            return
         decision = choice.decide(self._loader)
         if isinstance(decision, Plan):
             core = choice.core(self._loader, decision)

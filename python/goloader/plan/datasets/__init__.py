@@ -32,7 +32,7 @@ from . import arrays, files, hugging_face, pairs, pictures, tokens
 from .computed import Computed
 from .known import why_not
 from .opened import OpenedFiles, opens_images
-from .own import OwnCode
+from .own import ListItems, OwnCode
 from .pictures import PixelPairPart, PixelPart
 from .samples import Arrays, Images, PairPart, Part, Samples
 from .tensors import Tensors
@@ -92,6 +92,8 @@ def _leaf(dataset: Any) -> Node:
             return pictures.Pictures(dataset, in_memory)
         except RefusalError as refused:
             return _read(dataset, refused)
+    if type(dataset) in (list, tuple):
+        return Computed(ListItems(dataset))
     left = why_not(dataset)
     if left:
         raise RefusalError("source", name_of(dataset), left, "CLASS_LEFT")

@@ -73,10 +73,14 @@ def _dtype(sample: Any) -> str:
         return str(sample.dtype).removeprefix("torch.")
     if isinstance(sample, np.ndarray | np.generic):
         return str(sample.dtype.name)
+    if type(sample) in (list, tuple):
+        return _dtype(sample[0])
     return {bool: "bool", int: "int64", float: "float64"}[type(sample)]
 
 
 def _shape(sample: Any) -> tuple[int, ...]:
+    if type(sample) in (list, tuple):
+        return (len(sample),)
     return tuple(sample.shape) if isinstance(sample, torch.Tensor | np.ndarray) else ()
 
 
@@ -247,6 +251,12 @@ class Arithmetic:
     ) -> Value:
         """The same numbers as another type, or in another kind of container."""
         kind = kind_of(value.sample)
+        if function in _SIZED and kind not in ("array", "tensor") and type(value.sample) not in (list, tuple):
+            raise UnreadableError("makes a tensor of a size, which nobody has set")
+        if type(value.sample) in (list, tuple) and not value.constant:  # of numbers, which are converted one by one
+            if type(value.sample[0]) not in _PYTHON:
+                raise UnreadableError("makes an array of numpy's numbers in a list")
+            kind = "number"
         if function in _WARNING and kind == "array" and not value.sample.flags.writeable:
             raise UnreadableError("makes tensors of arrays that cannot be written, of which torch warns")
         sample = self.done(function, [value, *options], named)
@@ -260,7 +270,7 @@ class Arithmetic:
                 raise UnreadableError(f"makes {dtype} of a number that may not fit it")
             if kind == "number" and _is_integer(dtype) and own == "float64" and kind_of(sample) != "number":
                 raise UnreadableError(f"makes {dtype} of a float")
-            if function in _EXACTLY:
+            if function in _EXACTLY and kind_of(value.sample):
                 raise UnreadableError(f"makes {dtype} of {own} item by item")
         # Python's numbers, and single ones of numpy's, are converted by way of a double, and fail if they do not fit.
         single = kind in ("number", "scalar")
@@ -534,7 +544,7 @@ def _named(owner: Any, names: str, rule: Rule) -> list[tuple[Any, Rule]]:
 
 # Functions, known by what they are.
 _RULES: list[tuple[Any, Rule]] = [
-    *_named(torch, "tensor as_tensor from_numpy FloatTensor LongTensor DoubleTensor IntTensor clone", _convert),
+    *_named(torch, "tensor as_tensor from_numpy Tensor FloatTensor LongTensor DoubleTensor IntTensor clone", _convert),
     *_named(np, "array asarray ascontiguousarray copy", _convert),
     *_named(np, "float32 float64 int64 int32 int16 int8 uint8 uint16 uint32", _convert),
     *[(kind, _convert) for kind in (int, float)],
@@ -571,8 +581,10 @@ def rule_of(function: Any) -> Rule | None:
 
 
 # What warns of arrays that cannot be written, and what takes numbers of its own type alone.
-_WARNING = (torch.as_tensor, torch.from_numpy, torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.IntTensor)
 _EXACTLY = (torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.IntTensor)
+# What makes a tensor of that size of a number.
+_SIZED = (torch.Tensor, *_EXACTLY)
+_WARNING = (torch.as_tensor, torch.from_numpy, *_SIZED)
 
 # Methods, by the class that has them.
 METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {

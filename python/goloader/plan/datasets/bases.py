@@ -9,6 +9,7 @@ import dataclasses
 import mmap
 import os
 import zlib
+from itertools import chain
 from operator import is_
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from .arrays import scattered
 from .integers import INDEX, Integers
-from .sequences import Sequences, why_not_sequences
+from .sequences import Listed, Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Indices
 
@@ -36,8 +37,8 @@ class Base:
     array  a tensor or an array that says how items lie in memory; of a list of arrays that differ in length, None
     """
 
-    def __init__(self, place: Expression, value: Any) -> None:
-        self.given = value
+    def __init__(self, place: Expression, value: Any, path: tuple[Any, ...] = ()) -> None:
+        """`path` are keys that lead from items of a list to what is taken."""
         self.is_list = type(value) in (list, tuple)
         self._place = place
         self._kept: Indices | None = None
@@ -45,7 +46,9 @@ class Base:
         self._read: list[Integers] = []
         self.piece: Tensor | NumpyArray | Numbers | Sequences
         try:
-            self.piece = _piece(value)
+            listed = Listed(value, path) if self.is_list else None
+            self.first = listed.elements[0] if listed is not None and listed.elements else None
+            self.piece = _piece(value) if listed is None else _piece_of(listed)
         except RefusalError as error:
             why = error.refusal.why
             raise UnreadableError(f"takes items of {place}, which is {why}", place) from None
@@ -54,13 +57,6 @@ class Base:
             self.array = self.piece.items
         elif isinstance(self.piece, Sequences):
             self.array = self.piece.alike()
-
-    @property
-    def first(self) -> Any:
-        """An item, or one like it where there is none."""
-        if self.is_list:
-            return self.given[0]
-        return like(self.array)
 
     def reads(self, integers: Integers) -> None:
         """Items are taken by these."""
@@ -105,23 +101,31 @@ class Base:
         return rows[(rows >= 0) & (rows < len(self.piece))]
 
 
-def _piece(value: Any) -> Tensor | NumpyArray | Numbers | Sequences:
+def _piece(value: Any) -> Tensor | NumpyArray:
     """Raises RefusalError."""
     if is_a(value, torch.Tensor):
         return Tensor(value)
+    why = f"a {name_of(value)}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
     if type(value) in (np.ndarray, np.memmap):
         why = _why_not_array(value)
-    elif type(value) in (list, tuple) and value and is_a(value[0], torch.Tensor, np.ndarray):
-        why = why_not_sequences(value) or _why_not_mapped(value) or why_not_collated(value[0])
-    elif type(value) in (list, tuple):
-        why = _why_not_numbers(value)
-    else:
-        why = f"a {name_of(value)}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
     if why:
         raise RefusalError("source", "", why, "CODE_UNREAD")
-    if isinstance(value, np.ndarray):
-        return NumpyArray(value)
-    return Sequences(value) if isinstance(value[0], torch.Tensor | np.ndarray) else Numbers(value)
+    return NumpyArray(value)
+
+
+def _piece_of(listed: Listed) -> Numbers | Sequences:
+    """Raises RefusalError."""
+    elements = listed.elements
+    arrays = bool(elements) and is_a(elements[0], torch.Tensor, np.ndarray)
+    if arrays:
+        why = why_not_sequences(elements) or _why_not_mapped(elements) or why_not_collated(elements[0])
+    elif elements and type(elements[0]) in (list, tuple):
+        why = _why_not_rows(elements) or _why_not_numbers(list(chain.from_iterable(elements)))
+    else:
+        why = _why_not_numbers(elements)
+    if why:
+        raise RefusalError("source", "", why, "CODE_UNREAD")
+    return Sequences(listed) if arrays else Numbers(listed)
 
 
 def like(array: Any) -> Any:
@@ -171,26 +175,28 @@ class NumpyArray:
 
 
 class Numbers:
-    """A list of Python's numbers, or of numpy's, as an array of our own."""
+    """A list of Python's numbers, or of numpy's, or of lists of as many each, as an array of our own."""
 
-    def __init__(self, numbers: Any) -> None:
-        self._numbers = list(numbers)
-        kind = type(self._numbers[0])
-        self.items = np.array(self._numbers, _NUMBERS.get(kind, kind))
+    def __init__(self, listed: Listed) -> None:
+        self._listed = listed
+        first = listed.elements[0]
+        # Of each list what was in it; a tuple stays as it is.
+        self._rows = list(map(tuple, listed.elements)) if type(first) is list else None
+        kind = type(first[0] if type(first) in (list, tuple) else first)
+        self.items = np.array(listed.elements, _NUMBERS.get(kind, kind))
         self.array = dataclasses.replace(Array.of(self.items), owner=self)
-        self.given = numbers
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.items)
 
-    def unchanged(self, numbers: Any, at: Indices | None) -> bool:
+    def unchanged(self, given: Any, at: Indices | None) -> bool:
         """True if the same objects are in it: equal ones (1 and True) may not make the same batch."""
-        if numbers is not self.given or len(numbers) != len(self._numbers):
-            return False
-        if at is None:
-            return all(map(is_, numbers, self._numbers))
-        rows = at.tolist()
-        return all(map(is_, map(numbers.__getitem__, rows), map(self._numbers.__getitem__, rows)))
+        rows = None if at is None else at.tolist()
+        now = self._listed.same(given, rows)
+        if now is None or self._rows is None:
+            return now is not None
+        kept = self._rows if rows is None else [self._rows[i] for i in rows]
+        return all(len(one) == len(other) and all(map(is_, one, other)) for one, other in zip(now, kept, strict=True))
 
     def version(self) -> int:
         """Always 0: `unchanged` sees a change of a list."""
@@ -199,6 +205,9 @@ class Numbers:
     def hold(self) -> None:
         """Nothing to do: the array is ours."""
 
+
+# Numbers in lists are held once more as objects, and once as an array.
+_NESTED_MAX = 1 << 24
 
 # What torch makes of Python's numbers in a batch.
 _NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
@@ -242,6 +251,13 @@ def _why_not_mapped(arrays: Any) -> str:
                 return "mapped from a file, which may shrink while it is read"
             base = base.base if is_a(base, np.ndarray) else base.obj if type(base) is memoryview else None
     return ""
+
+
+def _why_not_rows(rows: Any) -> str:
+    """Why lists are no rows of numbers."""
+    if set(map(type, rows)) not in ({list}, {tuple}) or len(set(map(len, rows))) > 1 or not rows[0]:
+        return "a list of lists that differ in length"
+    return f"a list of {len(rows) * len(rows[0])} numbers in lists" if len(rows) * len(rows[0]) > _NESTED_MAX else ""
 
 
 def _why_not_numbers(numbers: Any) -> str:

@@ -37,7 +37,7 @@ from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_o
 from .bases import Base, like, why_not_collated
 from .cuts import Cut
 from .integers import INDEX, Domain, Integers
-from .own import OwnCode
+from .own import ListItems, OwnCode
 from .program import Items, Writer
 from .sequences import Sequences
 from .tensors import NAMES
@@ -58,10 +58,10 @@ class Computed(Node):
 
     open_ended = True
 
-    def __init__(self, own: OwnCode) -> None:
+    def __init__(self, own: OwnCode | ListItems) -> None:
         self.dataset = own.dataset
         self._own = own
-        self._bases: dict[Expression, Base] = {}
+        self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
         self._kept: list[tuple[Expression, Any]] = []
         self._domain = Domain()
         self._gives_index = False
@@ -70,19 +70,20 @@ class Computed(Node):
         try:
             self.structure = self._structure(own.reading.result)
             for loose in own.reading.loose:
-                _Leaf(self, loose)
+                self._evaluate(loose)
             self.length, missing = self._domain.settle()
             index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
             usable = None if missing is None else ~missing
             pieces = [_Piece(leaf, self.length, usable) for leaf in self._leaves]
         except UnreadableError as error:
             raise own.unread(error) from None
-        self._places = (*self._bases, *(place for place, _ in self._kept))
+        self._places = (*(place for place, _ in self._bases), *(place for place, _ in self._kept))
         self.negatives = self._domain.plain and missing is None and not self._gives_index
         self.gives_index = self._gives_index
         self.any_integer = self._domain.plain and not (self._gives_index or own.asks_index)
         plain = self.negatives and all(piece.is_row for piece in pieces)
-        self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
+        if isinstance(own, OwnCode):
+            self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
         _cut(pieces, self._leaves, usable)
         self.columns = tuple(Column((piece,), piece.spec, index) for piece in pieces)
 
@@ -99,7 +100,12 @@ class Computed(Node):
             and self._own.means(given.function) is dict
         ):
             return {name: self._structure(each) for name, each in given.options}
-        self._leaves.append(_Leaf(self, given))
+        leaf = _Leaf(self)
+        value = leaf.value(given)
+        if isinstance(value, _Record):
+            return self._structure(value.spread(given))
+        leaf.give(given, value)
+        self._leaves.append(leaf)
         return len(self._leaves) - 1
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
@@ -137,11 +143,25 @@ class Computed(Node):
     def means(self, expression: Expression) -> Any:
         return self._own.means(expression)
 
-    def base(self, place: Expression) -> Base:
+    def _evaluate(self, loose: Expression) -> None:
+        """Raises UnreadableError for what is evaluated and not given, where it may do more than to be evaluated."""
+        leaf = _Leaf(self)
+        value = leaf.value(loose)
+        if not isinstance(value, _Record | list):
+            leaf.give(loose, value)
+
+    def base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
         """What items are taken of."""
-        if place not in self._bases:
-            self._bases[place] = Base(place, self._own.value(place))
-        return self._bases[place]
+        if (place, path) not in self._bases:
+            self._bases[place, path] = Base(place, self._own.value(place), path)
+        return self._bases[place, path]
+
+    def record(self, place: Expression) -> Any:
+        """The first item of a list of lists, tuples or dicts; None of anything else."""
+        value = self._own.value(place)
+        if type(value) in (list, tuple) and value and type(value[0]) in (list, tuple, dict):
+            return value[0]
+        return None
 
     def limit(self, integers: Integers, length: int) -> None:
         self._domain.limit(integers, length)
@@ -269,19 +289,26 @@ class _Owned:
 class _Leaf:
     """One field of the samples, compiled."""
 
-    def __init__(self, node: Computed, given: Expression) -> None:
+    given_type: type
+    kind: str
+    items: Items
+
+    def __init__(self, node: Computed) -> None:
         self._node = node
         self.writer = Writer()
         self.inputs: list[_Input] = []
         self._arithmetic = Arithmetic(self.writer)
         self._known: dict[Expression, Any] = {}
-        value = self._value(given)
+
+    def give(self, given: Expression, value: Any) -> None:
+        """Makes a value the field. Raises UnreadableError."""
         if isinstance(value, Value) and type(value.sample) is _AnyLength:
             value.sample = value.sample.first
         if not isinstance(value, Value) or not kind_of(value.sample):
             sample = value.sample if isinstance(value, Value) else value
             raise UnreadableError(f"gives {given}, a {type(sample).__qualname__}", given)
         self.sample = value.sample
+        self.given_type = type(value.sample)
         kind = kind_of(value.sample)
         if why := why_not_collated(value.sample):
             raise UnreadableError(f"gives {given}, which is {why}", given)
@@ -294,7 +321,7 @@ class _Leaf:
             raise UnreadableError(f"gives {given}, of too many dimensions", given)
         self.kind = type(value.sample).__name__ if kind == "number" else kind
 
-    def _value(self, expression: Expression) -> Any:
+    def value(self, expression: Expression) -> Any:
         """A Value, or a list of them."""
         if expression not in self._known:
             try:
@@ -319,7 +346,7 @@ class _Leaf:
             case Display(kind=kind, items=items):
                 if kind is slice:
                     raise UnreadableError("takes items by a slice that is kept")
-                return self._listed(kind, list(map(self._value, items)))
+                return self._listed(kind, list(map(self.value, items)))
             case Part(owner=owner, number=number, count=count):
                 return self._part(owner, number, count)
             case Item(owner=owner, key=key):
@@ -338,7 +365,7 @@ class _Leaf:
             case Binary(operator=operator, left=left, right=right):
                 return self._binary(operator, self._single(left), self._single(right))
             case Call(function=function, arguments=arguments, options=options):
-                return self._call(function, list(map(self._value, arguments)), {n: self._value(o) for n, o in options})
+                return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
         raise UnreadableError(f"uses {_short(expression)}")
 
     def _constant(self, expression: Expression) -> Any:
@@ -350,7 +377,7 @@ class _Leaf:
         return values
 
     def _single(self, expression: Expression) -> Value:
-        value = self._value(expression)
+        value = self.value(expression)
         if not isinstance(value, Value):
             raise UnreadableError("works with a list", expression)
         return value
@@ -385,6 +412,10 @@ class _Leaf:
         raise UnreadableError("takes items by what is no number that the index tells")
 
     def _binary(self, operator: str, left: Value, right: Value) -> Value:
+        squares = operator == "**" and right.constant and type(right.sample) is int and right.sample == 2
+        # Single floats are raised by C's pow, which rounds in its own way.
+        if squares and (kind_of(left.sample) in ("array", "tensor") or type(left.sample) is int):
+            return self._arithmetic.binary("*", left, left, lambda one, other: one**2)
         if operator.endswith("=") and operator not in OPERATORS:
             if kind_of(left.sample) in ("tensor", "array"):
                 raise UnreadableError("changes a value in place")
@@ -406,7 +437,15 @@ class _Leaf:
         return made
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
-        value = self._value(owner)
+        value = self.value(owner)
+        if isinstance(value, _Record):
+            if len(value.sample) != count:
+                raise UnreadableError(f"unpacks {len(value.sample)} values to {count}")
+            return (
+                self._member(value, tuple(value.sample)[number])
+                if type(value.sample) is dict
+                else self._member(value, number)
+            )
         if isinstance(value, list):
             if len(value) != count:
                 raise UnreadableError(f"unpacks {len(value)} values to {count}")
@@ -465,8 +504,15 @@ class _Leaf:
         if not any(isinstance(part, Index | Call | Binary) for part in parts_of(owner)):
             if not any(self._depends(each) for each in keys):
                 return Value(self._arithmetic_of_constant(owner, keys), constant=True)
-            return self._row(self._node.base(owner), keys)
-        value = self._value(owner)
+            first = self._node.record(owner)
+            if first is None:
+                return self._row(self._node.base(owner), keys)
+            if len(keys) > 1 or isinstance(keys[0], Display):
+                raise UnreadableError("takes windows of a list")
+            return self._record(owner, (), self._integers(self.value(keys[0])), first)
+        value = self.value(owner)
+        if isinstance(value, _Record):
+            return self._member(value, self._key(key))
         constants = [self._key(each) for each in keys]
         if isinstance(value, list) or type(value.sample) in (tuple, list, torch.Size):
             if len(constants) != 1 or type(constants[0]) is not int:
@@ -481,7 +527,7 @@ class _Leaf:
         return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})
 
     def _arithmetic_of_constant(self, owner: Expression, keys: list[Expression]) -> Any:
-        whole = self._value(owner) if _is_worked_out(owner) else Value(self._constant(owner), constant=True)
+        whole = self.value(owner) if _is_worked_out(owner) else Value(self._constant(owner), constant=True)
         at = [self._key(each) for each in keys]
         if not kind_of(whole.sample) and type(whole.sample) not in (tuple, list, torch.Size, dict):
             raise UnreadableError("takes items of what is no array")
@@ -494,10 +540,34 @@ class _Leaf:
         """A constant that items are taken by."""
         if isinstance(key, Display) and key.kind is slice:
             return slice(*map(self._key, key.items))
-        value = self._value(key)
+        value = self.value(key)
         if isinstance(value, Value) and value.constant and type(value.sample) in (int, type(None), type(...), str):
             return value.sample
         raise UnreadableError("takes items of an item by more than constants")
+
+    def _record(self, place: Expression, path: tuple[Any, ...], rows: Integers, first: Any) -> Any:
+        """What is at a place in an item of a list."""
+        if type(first) not in (list, tuple, dict):
+            return self._taken(self._node.base(place, path), rows)
+
+        def make() -> Items:
+            return self._taken(self._node.base(place, path), rows).items
+
+        return _Record(first, make=make, place=place, path=path, rows=rows)
+
+    def _member(self, record: _Record, key: Any) -> Any:
+        """Raises UnreadableError where there is none."""
+        try:
+            first = record.sample[key]
+        except (LookupError, TypeError):
+            raise UnreadableError("takes an item that is not there") from None
+        return self._record(record.place, (*record.path, key), record.rows, first)
+
+    def _taken(self, base: Base, rows: Integers) -> Value:
+        """Items of a base."""
+        if base.array is None:
+            return self._of_any_length(base, rows)
+        return self._viewed(base, base.array, rows, ())
 
     def _row(self, base: Base, keys: list[Expression]) -> Value:
         """Rows of a base, or windows, by one number that depends on the index; and items of these by constants."""
@@ -505,31 +575,36 @@ class _Leaf:
         if len(dependent) > 1:
             raise UnreadableError("takes items by several numbers that depend on the index")
         axis = dependent[0]
-        if base.is_list and (len(keys) > 1 or isinstance(keys[0], Display)):
-            raise UnreadableError("takes windows of a list")
-        if base.array is None:
-            return self._of_any_length(base, self._integers(self._value(keys[0])))
+        if base.is_list:
+            if len(keys) > 1 or isinstance(keys[0], Display):
+                raise UnreadableError("takes windows of a list")
+            return self._taken(base, self._integers(self.value(keys[0])))
         before = [self._key(each) for each in keys[:axis]]
         if any(each is None or each is ... for each in before) or axis >= base.array.ndim:
             raise UnreadableError("takes items in a way that is not known")
         rest = [self._key(each) for each in keys[axis + 1 :]]
         array, key, window = base.array, keys[axis], 0
         if isinstance(key, Display):
-            start, stop, *step = map(self._end, key.items)
-            if stop is None or step not in ([], [None]):
-                raise UnreadableError("takes windows without an end, or with steps")
+            start, stop = map(self._end, key.items[:2])
+            step = self._key(key.items[2]) if len(key.items) > 2 else None
+            if stop is None or not (step is None or (type(step) is int and step > 0)):
+                raise UnreadableError("takes windows without an end, or backwards")
             start = Integers(0, 0) if start is None else start
             length = stop.minus(start)
             if length is None or not 0 < length <= array.shape[axis]:
                 raise UnreadableError("takes windows that differ in length, or are too long")
             view, rows = _windows(array, axis, length), start
             self._node.not_plain()
-            window = length if axis == 0 and not rest else 0
-            around = (*before, slice(None), *rest)
+            window = length if axis == 0 and not rest and step in (None, 1) else 0
+            around = (*before, slice(None, None, None if step == 1 else step), *rest)
         else:
-            rows = self._integers(self._value(key))
+            rows = self._integers(self.value(key))
             view = array.movedim(axis, 0) if isinstance(array, torch.Tensor) else np.moveaxis(array, axis, 0)
             around = (*before, *rest)
+        return self._viewed(base, view, rows, around, window)
+
+    def _viewed(self, base: Base, view: Any, rows: Integers, around: tuple[Any, ...], window: int = 0) -> Value:
+        """Rows of a view of a base, and items of these."""
         self._node.limit(rows, len(view))
         base.reads(rows)
         sample, integers = base.first if base.is_list else like(view), None
@@ -578,10 +653,29 @@ class _Leaf:
         return Value(_AnyLength(base.first), make=make)
 
     def _end(self, key: Expression) -> Integers | None:
-        value = self._value(key)
+        value = self.value(key)
         if isinstance(value, Value) and value.constant and value.sample is None:
             return None
         return self._integers(value)
+
+
+@dataclasses.dataclass(eq=False)
+class _Record(Value):
+    """A list, tuple or dict that is an item of a list, or in one.
+
+    place, path  the list, and the keys that lead to it in each item
+    rows         which item it is
+    """
+
+    place: Expression = dataclasses.field(kw_only=True)
+    path: tuple[Any, ...] = dataclasses.field(kw_only=True)
+    rows: Integers = dataclasses.field(kw_only=True)
+
+    def spread(self, given: Expression) -> Expression:
+        """What is in it, one by one."""
+        if type(self.sample) is dict:
+            return Mapping(tuple(self.sample), tuple(Item(given, Constant(name, type(name))) for name in self.sample))
+        return Display(tuple, tuple(Item(given, Constant(n, int)) for n in range(len(self.sample))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -619,6 +713,7 @@ class _Piece:
     """The rows of a field.
 
     is_row  they are rows as they are, each that of its index
+    listed  they are items of a list as they are
     """
 
     program: Program | None = None
@@ -632,6 +727,8 @@ class _Piece:
         items = leaf.items
         how = leaf.writer.plain(items)
         self.is_row = how == "row" and leaf.inputs[0].base is not None and leaf.inputs[0].rows.is_index
+        base = leaf.inputs[0].base if how == "row" else None
+        self.listed = base is not None and base.is_list and type(base.first) is leaf.given_type
         shape, kind, more = items.shape, "" if leaf.kind == "tensor" else leaf.kind, ("", "")
         if how == "row" and leaf.inputs[0].is_element:
             self.array = leaf.inputs[0].elements(length, usable)

@@ -23,7 +23,9 @@ from ..bytecode import (
     Item,
     Itself,
     Name,
+    Reading,
     UnreadableError,
+    extent_of,
     parts_of,
     read,
 )
@@ -35,7 +37,7 @@ from ..transforms import is_original
 from .standing import Standing
 from .tree import name_of
 
-__all__ = ["OwnCode", "is_of_library", "is_plain"]
+__all__ = ["ListItems", "OwnCode", "is_of_library", "is_plain"]
 
 _SCALARS = (type(None), bool, int, float, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
@@ -51,6 +53,32 @@ _LOOKUPS = (object.__getattribute__, SimpleNamespace.__getattribute__)
 _LIBRARIES = {
     "PIL", "albumentations", "cv2", "goloader", "numpy", "pandas", "skimage", "timm", "torch", "torchvision",
 }  # fmt: skip
+
+
+class ListItems:
+    """What `dataset[index]` does where the dataset is a list or a tuple: as OwnCode says it of a class."""
+
+    asks_index = False
+    reading = Reading(Item(Itself(), Index()), (), (), (), (), (), {})
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def unread(self, error: UnreadableError) -> RefusalError:
+        return RefusalError("source", name_of(self.dataset), str(error), "CODE_UNREAD")
+
+    def unchanged(self, dataset: Any) -> bool:
+        return dataset is self.dataset
+
+    def values(self, places: tuple[Expression, ...]) -> list[Any]:
+        return [self.dataset for _ in places]
+
+    def value(self, expression: Expression) -> Any:
+        if expression == Itself():
+            return self.dataset
+        raise UnreadableError(f"uses {expression}", expression)
+
+    means = value
 
 
 class OwnCode:
@@ -78,7 +106,7 @@ class OwnCode:
         self._meant: dict[Expression, Any] = {}
         self._standing: Standing | None = None
         try:
-            self.reading = read(self._function, self._decide, self._callee, self.arguments)
+            self.reading = read(self._function, self._decide, self._callee, self.means, self.arguments)
         except UnreadableError as error:
             raise self.unread(error) from None
 
@@ -113,6 +141,7 @@ class OwnCode:
                 self._first.unchanged(self.function_of(dataset))
                 and all(known.unchanged(self._called(*called)) for called, known in self._read.items())
                 and all(self._decide(condition) is outcome for condition, outcome in self.reading.conditions)
+                and all(extent_of(self.value(whole)) == extent for whole, extent in self.reading.extents)
                 and all(self.value(expression) is meant for expression, meant in self._meant.items())
             )
         except (RefusalError, UnreadableError):
@@ -129,7 +158,7 @@ class OwnCode:
         conditions = (condition for condition, _ in self.reading.conditions)
         looked_at = (*places, *self._meant, *(called for called, _ in self._read))
         with suppress(LookupError):
-            self._standing = Standing(self.dataset, conditions, looked_at, values)
+            self._standing = Standing(self.dataset, conditions, looked_at, values, self.value, self.reading.extents)
         return values
 
     @property

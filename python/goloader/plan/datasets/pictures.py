@@ -17,7 +17,7 @@ from ..transforms import lower as lower_transform
 from ..watch import Watch
 from .beside import Beside
 from .known import Known, nearest
-from .sequences import Sequences, why_not_sequences
+from .sequences import Listed, Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
@@ -219,7 +219,7 @@ class _Listed:
             )
         if len({image.shape for image in self._tensors}) > 1 or not first.numel():
             raise RefusalError("source", name, "its images are not of one size", "PIXELS")
-        self._rows = Sequences(self._tensors)
+        self._rows = Sequences(Listed(self._tensors))
         height, width = first.shape
         rows = replace(self._rows.array, shape=(len(samples), height, width), strides=(0, width, 1), lengths=None)
         self.pixels = Pixels(rows, "flat", (height, width))

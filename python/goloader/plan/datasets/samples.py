@@ -246,12 +246,15 @@ def _files(index: Indices | None, views: int) -> Indices | None:
 class Arrays(Samples):
     """Rows of arrays.
 
-    fields  where each is
+    fields    where each is
+    in_lists  a sample is there already, as objects in lists
     """
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
         self.fields = tuple(made.field() for made in _joined(root.columns))
+        pieces = itertools.chain.from_iterable(column.pieces for column in root.columns)
+        self.in_lists = all(getattr(piece, "listed", False) for piece in pieces)
 
     def versions(self) -> tuple[int, ...]:
         return tuple(array.owner.version() for field in self.fields for arrays in field.sources for array in arrays)

@@ -9,21 +9,60 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..bytecode import extent_of
+from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array
 from .tensors import NAMES
 from .tree import Indices
 
-__all__ = ["Sequences", "why_not_sequences"]
+__all__ = ["Listed", "Sequences", "why_not_sequences"]
 
 _SHAPE, _DTYPE = operator.attrgetter("shape"), operator.attrgetter("dtype")
+
+
+class Listed:
+    """What is at a place in each item of a list: its items themselves, or what keys lead to in these.
+
+    elements  that
+
+    Raises RefusalError where items differ in their type, length or names.
+    """
+
+    def __init__(self, given: Any, path: tuple[Any, ...] = ()) -> None:
+        self._given = given
+        self._length = len(given)
+        # Of each key the lists, tuples or dicts that it is of, and their extent; a tuple stays as it is.
+        self._levels: list[tuple[list[Any], Any, Any]] = []
+        self.elements = list(given)
+        for key in path:
+            extents = set(map(extent_of, self.elements))
+            if len(set(map(type, self.elements))) > 1 or len(extents) > 1 or None in extents:
+                raise RefusalError("source", "", "a list of what differs in type, length or names", "CODE_UNREAD")
+            extent = None if type(self.elements[0]) is tuple else extents.pop()
+            self._levels.append((self.elements, key, extent))
+            self.elements = [each[key] for each in self.elements]
+
+    def same(self, given: Any, rows: list[int] | None) -> list[Any] | None:
+        """The elements of these rows (None: all) as long as they are the same objects; else None."""
+        if given is not self._given or len(given) != self._length:
+            return None
+        now = list(given) if rows is None else [given[i] for i in rows]
+        for kept, key, extent in self._levels:
+            if not all(map(operator.is_, now, kept if rows is None else map(kept.__getitem__, rows))):
+                return None
+            if extent is not None and any(extent_of(each) != extent for each in now):
+                return None
+            now = [each[key] for each in now]
+        kept = self.elements
+        return now if all(map(operator.is_, now, kept if rows is None else map(kept.__getitem__, rows))) else None
 
 
 class Sequences:
     """The rows of such a list. It stays what it is as long as `unchanged` says so."""
 
-    def __init__(self, given: Any) -> None:
-        self.given = given
-        self._elements = list(given)
+    def __init__(self, listed: Listed) -> None:
+        self._listed = listed
+        self._elements = listed.elements
         first = self._elements[0]
         self._tensors = isinstance(first, torch.Tensor)
         # Of our own: memory lives on if the user's tensors are set to another.
@@ -57,15 +96,14 @@ class Sequences:
 
     def unchanged(self, given: Any, at: Indices | None) -> bool:
         """True if the same tensors are in it, and their items where they were."""
-        if given is not self.given or len(given) != len(self._elements):
+        rows = None if at is None else at.tolist()
+        now = self._listed.same(given, rows)
+        if now is None:
             return False
-        if at is None:
-            now, elements, addresses, shapes = list(given), self._elements, self._addresses, self._shapes
-        else:
-            rows = at.tolist()
-            now, elements = [given[i] for i in rows], [self._elements[i] for i in rows]
-            addresses, shapes = [self._addresses[i] for i in rows], [self._shapes[i] for i in rows]
-        if not all(map(operator.is_, now, elements)) or list(map(_SHAPE, now)) != shapes:
+        addresses, shapes = self._addresses, self._shapes
+        if rows is not None:
+            addresses, shapes = [addresses[i] for i in rows], [shapes[i] for i in rows]
+        if list(map(_SHAPE, now)) != shapes:
             return False
         if not self._tensors:  # numpy moves no array that somebody else refers to
             return set(map(_DTYPE, now)) <= {self._elements[0].dtype} and all(map(_contiguous, now))

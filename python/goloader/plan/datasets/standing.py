@@ -7,13 +7,26 @@ the dataset alone, it is remembered what these were: while they are the very sam
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..bytecode import Attribute, Batch, Binary, Call, Constant, Expression, Index, Itself, Name, parts_of
+from ..bytecode import (
+    Attribute,
+    Batch,
+    Binary,
+    Call,
+    Constant,
+    Expression,
+    Index,
+    Item,
+    Itself,
+    Name,
+    extent_of,
+    parts_of,
+)
 from ..look import in_class, parents
 
 __all__ = ["Standing"]
@@ -34,10 +47,21 @@ class Standing:
     """
 
     def __init__(
-        self, dataset: Any, conditions: Iterable[Expression], expressions: Iterable[Expression], values: Iterable[Any]
+        self,
+        dataset: Any,
+        conditions: Iterable[Expression],
+        expressions: Iterable[Expression],
+        values: Iterable[Any],
+        value: Callable[[Expression], Any],
+        extents: Iterable[tuple[Expression, Any]],
     ) -> None:
-        """`conditions` are what the code branches on; `values` what the expressions stand for now."""
+        """`conditions` are what the code branches on; `values` what the expressions stand for now; `value` says it of
+        any expression; `extents` are what the code loops over, and how much that is."""
         self.values = list(values)
+        self._value = value
+        # Lists and dicts, keys of theirs, and what is there.
+        self._items: list[tuple[Any, Any, Any]] = []
+        self._extents = [(value(whole), extent) for whole, extent in extents]
         self._dataset, self._kind = dataset, type(dataset)
         self._own: dict[str, Any] = vars(dataset)
         self._names: dict[str, None] = {"__getitems__": None}
@@ -65,8 +89,10 @@ class Standing:
                 and all(map(is_, map(self._own.get, self._names, repeat(_ABSENT)), self._attributes))
                 and all(scope.get(name, _ABSENT) is value for scope, name, value in self._variables)
                 and all(map(is_, chain.from_iterable(self._views), self._held))
+                and all(whole[key] is value for whole, key, value in self._items)
+                and all(extent_of(whole) == extent for whole, extent in self._extents)
             )
-        except RuntimeError:  # another thread changes a dict
+        except (RuntimeError, LookupError):  # another thread changes a dict; an item is gone
             return False
 
     def _note(self, part: Expression) -> None:
@@ -85,6 +111,9 @@ class Standing:
                 if type(module) is not ModuleType:
                     raise LookupError(f"{part} is not of a module")
                 self._variables.append((vars(module), name, vars(module).get(name, _ABSENT)))
+            case Item(owner=owner, key=Constant(value=key)):
+                whole = self._value(owner)
+                self._items.append((whole, key, whole[key]))
             case _:
                 raise LookupError(f"{part} goes by more than names")
 
