@@ -628,7 +628,7 @@ def test_explain_says_what_was_read_and_what_was_not() -> None:
     assert (row.where, row.why) == ("Go", "its __getitem__ only takes rows: read from its bytecode")
     for kind, why in {
         Guarded: "handles exceptions",
-        Sliced: "takes windows without an end, or backwards, in self.x[slice(index, None)] (test_gathers_equal.py:",
+        Sliced: "takes windows without an end, or backwards, in self.x[index:] (test_gathers_equal.py:",
         Branching: "branches on (index % 2)",
         Property: "uses self.x[tuple(slice(None, None), 0, 0)] (test_gathers_equal.py:",
         Wrapped: "not a plain function",

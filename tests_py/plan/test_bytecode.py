@@ -69,7 +69,7 @@ BODIES = {
     "while i: return self.x[i]": None,
     "while self.on: pass": None,
     "return self.x[i:], self.x[i][:-4], self.x[1:i:2]": (
-        "tuple(self.x[slice(index, None)], self.x[index][slice(None, -4)], self.x[slice(1, index, 2)])"
+        "tuple(self.x[index:], self.x[index][:-4], self.x[1:index:2])"
     ),
     "a, b = self.x[i]; return b, a": "tuple(self.x[index][1], self.x[index][0])",
     "a, (b, c) = self.x[i]; return c": "self.x[index][1][1]",
@@ -138,7 +138,7 @@ COLLATES = {
     "return tuple(zip(*batch))": "tuple(zip(*(batch[i] for batch)))",
     "a, b = zip(*batch); return b": "zip(*(batch[i] for batch))[1]",
     "a, b = [], [0]\n    for x, y in batch:\n        a.append(x); b.append(len(y))\n    return a, b[:-1]": (
-        "tuple(list(*(batch[i][0] for batch)), list(0, *(len(batch[i][1]) for batch))[slice(None, -1)])"
+        "tuple(list(*(batch[i][0] for batch)), list(0, *(len(batch[i][1]) for batch))[:-1])"
     ),
     "a = []\n    for x in batch: a += [x]\n    return a": "list(*(batch[i] for batch))",
     "a = b = []\n    for x in batch: a.append(x)\n    b.append(1); return a": "list(*(batch[i] for batch), 1)",
@@ -166,8 +166,45 @@ COLLATES = {
     "a = [batch]; helper(a); a.append(1); return a": "list(batch, 1) and helper(list(batch))",
 }
 
+# Loops over what is known: self.names is {"a": ..., "b": ...}, self.pair a tuple of two.
+LOOPS = {
+    "return {k: v[i] for k, v in self.names.items()}": "{'a': self.names['a'][index], 'b': self.names['b'][index]}",
+    "item = {k: self.names[k][i] for k in self.names}; item['y'] = self.y[i]; return item": (
+        "{'a': self.names['a'][index], 'b': self.names['b'][index], 'y': self.y[index]}"
+    ),
+    "return [x[i] for x in self.pair]": "list(self.pair[0][index], self.pair[1][index])",
+    "return tuple(x[i] for x in self.pair)": "tuple(self.pair[0][index], self.pair[1][index])",
+    "return [self.x[i] for _ in range(2)]": "list(self.x[index], self.x[index])",
+    "return [n * self.x[i] for n, x in enumerate(self.pair)]": "list((0 * self.x[index]), (1 * self.x[index]))",
+    "return dict(zip(('u', 'v'), [x[i] for x in self.pair]))": (
+        "dict(zip(tuple('u', 'v'), list(self.pair[0][index], self.pair[1][index])))"
+    ),
+    "a = []\n    for x in self.pair:\n        a.append(x[i])\n    return a": (
+        "list(self.pair[0][index], self.pair[1][index])"
+    ),
+    "a = [x[i] for x in self.pair]; a.append(self.y[i]); a += [i]; return a": (
+        "list(self.pair[0][index], self.pair[1][index], self.y[index], index)"
+    ),
+    "a = {}\n    for k, v in self.names.items():\n        a[k] = v[i]\n    a.update(c=i); return a": (
+        "{'a': self.names['a'][index], 'b': self.names['b'][index], 'c': index}"
+    ),
+    "a = {'c': i}; return {**a, 'd': self.x[i]}": "{'c': index, 'd': self.x[index]}",
+    "b = self.y; return [x[i] + b for x in self.pair]": (
+        "list((self.pair[0][index] + self.y), (self.pair[1][index] + self.y))"
+    ),
+    "return [x[i] * scale for x in self.pair]": "list((self.pair[0][index] * scale), (self.pair[1][index] * scale))",
+    "return [[x[i] for x in self.pair] for k in range(1)]": "list(list(self.pair[0][index], self.pair[1][index]))",
+    "for x in self.pair: pass\n    return x[i]": "self.pair[1][index]",
+    "for x in self.pair: return x[i]": "self.pair[0][index]",
+    "a = [1]; b = (a, 2); a.append(3); return b": None,
+    "return [x for x in self.x[i]]": None,
+    "return [lambda: x for x in self.pair]": None,
+    "return [x for x in range(1000)]": None,
+    "return {v: 1 for v in self.pair}": None,
+}
+
 SCRIPT = """
-import importlib.util, json, sys
+import builtins, importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("bytecode", sys.argv[1])
 sys.modules["bytecode"] = bytecode = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(bytecode)
@@ -203,19 +240,30 @@ def callee(expression):
             function, expression.function, expression.arguments, expression.options
         )
 
+def value(expression):
+    if isinstance(expression, bytecode.Constant):
+        return expression.value
+    if isinstance(expression, bytecode.Name):
+        return vars(builtins)[expression.name]
+    return {"self.names": {"a": 0, "b": 0}, "self.pair": (0, 0)}[str(expression)]
+
+def made(source, scale):
+    space = {}
+    exec("def around(scale):\\n  " + source.replace("\\n", "\\n  ") + "\\n  return __getitem__", space)
+    return space["around"](scale)
+
 answers = {}
 for body in json.load(sys.stdin):
     given = set()
     batch = "batch" in body
     arguments = bytecode.Itself(), bytecode.Batch() if batch else bytecode.Index()
     for head in "", "if 0:\\n    import torch, os, Image\\n":  # imported names are called by other instructions
-        space = {}
-        exec(head + "def __getitem__(self, " + ("batch" if batch else "i") + "):\\n    " + body, space)
+        function = made(head + "def __getitem__(self, " + ("batch" if batch else "i") + "):\\n    " + body, 2)
         try:
-            reading = bytecode.read(space["__getitem__"], decide, (lambda _: None) if batch else callee, None, arguments)
+            reading = bytecode.read(function, decide, (lambda _: None) if batch else callee, value, arguments)
             given.add(" and ".join(map(str, (reading.result, *reading.loose))))
             assert all(CONDITIONS[str(condition)] is outcome for condition, outcome in reading.conditions)
-        except bytecode.UnreadableError as error:
+        except (bytecode.UnreadableError, KeyError):
             given.add(None)
     (answers[body],) = given
 print(json.dumps(answers))
@@ -229,12 +277,12 @@ def test_what_is_understood(version: str) -> None:
         pytest.skip(f"no Python {version} here")
     done = subprocess.run(
         [interpreter, "-c", SCRIPT, str(Path(bytecode.__file__))],
-        input=json.dumps([*BODIES, *COLLATES]), capture_output=True, text=True, check=True, timeout=60,
+        input=json.dumps([*BODIES, *COLLATES, *LOOPS]), capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     answers = json.loads(done.stdout)
     # That a name is given twice is gone in some versions' bytecode; what is left means the same.
     assert answers.pop("return {'a': self.x[i], 'a': self.y[i]}") in (None, "{'a': self.y[index]}")
-    assert answers == {body: (BODIES | COLLATES)[body] for body in answers}
+    assert answers == {body: (BODIES | COLLATES | LOOPS)[body] for body in answers}
 
 
 def test_other_pythons_are_not_understood(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,6 +312,8 @@ class Display(Expression):
     items: tuple[Expression, ...]
 
     def __str__(self) -> str:
+        if self.kind is slice:
+            return ":".join("" if each == _None else str(each) for each in self.items)
         return f"{self.kind.__name__}({', '.join(map(str, self.items))})"
 
 
@@ -545,7 +547,7 @@ def _handlers(code: CodeType) -> Iterator[list[str]]:
     """How each handler of exceptions begins."""
     names = [(each.offset, each.opname) for each in _instructions(code)]
     for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined] # Python 3.11
-        yield [name for offset, name in names if offset >= entry.target][:5]
+        yield [name for offset, name in names if offset >= entry.target]
 
 
 def _raises_on(handler: list[str]) -> bool:
@@ -556,7 +558,9 @@ def _raises_on(handler: list[str]) -> bool:
 
 
 # CALL_INTRINSIC_1 is that of a generator, which turns a StopIteration into a RuntimeError.
-_CLEANING = {"CALL_INTRINSIC_1", "COPY", "POP_EXCEPT", "POP_TOP", "STORE_FAST", "SWAP"}
+_CLEANING = {
+    "CALL_INTRINSIC_1", "COPY", "POP_EXCEPT", "POP_TOP", "STORE_FAST", "STORE_FAST_STORE_FAST", "SWAP",
+}  # fmt: skip
 
 
 def _bound(called: Callee) -> dict[str, Expression]:
@@ -1080,7 +1084,7 @@ def _make_comprehension(machine: _Machine, code: Expression, around: Expression)
         raise UnreadableError("makes a function")
     if code.value.co_name not in (("<listcomp>",) if machine.samples else ("<listcomp>", "<dictcomp>", "<genexpr>")):
         raise UnreadableError(f"makes a function ({code.value.co_name})")
-    cells = tuple(CellType() for _ in around.items)
+    cells = tuple(CellType() for _ in code.value.co_freevars)
     function = FunctionType(code.value, machine.function.__globals__, closure=cells or None)
     machine.stack.append(_Function(function, around.items))
 
@@ -1322,8 +1326,8 @@ def _extend(machine: _Machine, instruction: dis.Instruction, items: tuple[Expres
     if machine.loop is not None and made in machine.loop.lists:
         machine.grow(made, items)
         return
-    machine.made.replace(made, Display(made.kind, (*made.items, *items)))
-    machine.stack[-(instruction.arg or 1)] = Display(made.kind, (*made.items, *items))
+    machine.stack[-(instruction.arg or 1)] = longer = Display(made.kind, (*made.items, *items))
+    machine.made.replace(made, longer)
 
 
 def _list_to_tuple(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -1422,7 +1426,7 @@ _STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
     "FOR_ITER": _for_iter,
     "FORMAT_SIMPLE": _format_value,
     "FORMAT_VALUE": _format_value,
-    "GEN_START": _pop_top,
+    "GEN_START": _nothing,
     "GET_ITER": _get_iter,
     "INPLACE_ADD": _operator("+="),
     "IS_OP": _negatable("is", "is not"),
