@@ -101,7 +101,7 @@ def test_a_worker_init_fn_that_sends_the_loader_to_python_counts(dataset: ImageF
 def test_warn_tells_each_reason_once_at_the_user_s_line() -> None:
     def use() -> None:
         for _ in range(2):
-            for dataset in Stream(), [1, 2]:
+            for dataset in Stream(), ["a", "b"]:
                 loader = goloader.DataLoader(dataset, trace=False, on_fallback="warn")
                 list(loader)  # the user's line
 
@@ -113,7 +113,7 @@ def test_warn_tells_each_reason_once_at_the_user_s_line() -> None:
 
 
 def test_a_class_that_turns_out_to_have_nothing_to_record_is_an_error_from_then_on() -> None:
-    loader = goloader.DataLoader(list(range(200)), 10, on_fallback="error")  # type: ignore[arg-type]
+    loader = goloader.DataLoader(list(map(str, range(200))), 10, on_fallback="error")  # type: ignore[arg-type]
     assert not warned(lambda: list(loader))
     with pytest.raises(goloader.FallbackError) as raised:
         iter(loader)
@@ -218,9 +218,7 @@ def test_the_log_has_decisions_and_warnings(dataset: ImageFolder, caplog: pytest
 
 def test_all_that_keeps_a_loader_from_go_is_named(root: Path) -> None:
     steps = [T.ElasticTransform(sigma=0.5), T.CenterCrop(30), T.AugMix(), T.ToTensor()]
-    loader = goloader.DataLoader(
-        ImageFolder(str(root), T.Compose(steps)), collate_fn=lambda samples: samples, trace=False
-    )
+    loader = goloader.DataLoader(ImageFolder(str(root), T.Compose(steps)), collate_fn=list, trace=False)
     told = loader.explain()
     assert told.codes == ("TRANSFORM_UNKNOWN", "COLLATE_OWN", "TRACE_OFF")
     (row,) = (row for row in told if row.code == "TRANSFORM_UNKNOWN")

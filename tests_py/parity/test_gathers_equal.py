@@ -630,7 +630,7 @@ def test_explain_says_what_was_read_and_what_was_not() -> None:
         Guarded: "handles exceptions",
         Sliced: "takes windows without an end, or backwards, in self.x[index:] (test_gathers_equal.py:",
         Branching: "branches on (index % 2)",
-        Property: "uses self.x[tuple(slice(None, None), 0, 0)] (test_gathers_equal.py:",
+        Property: "uses self.x[tuple(:, 0, 0)] (test_gathers_equal.py:",
         Wrapped: "not a plain function",
     }.items():
         (row,) = (row for row in goloader.DataLoader(kind()).explain() if row.stage == "source")

@@ -395,6 +395,11 @@ def carried(batch: Any) -> Any:
     return torch.stack(sums)
 
 
+def sums_floats(batch: Any) -> Any:
+    """By one thread in a worker process, by several here: not the same float."""
+    return torch.stack([x for x, _, _ in batch]).sum()
+
+
 def a_class(batch: Any) -> Any:
     return Batch([b[1] for b in batch])
 
@@ -406,7 +411,7 @@ class Batch(list[Any]):
 OTHERS = [
     draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
     again_in_a_loop,
-    uninitialized, one, carried, a_class, list, partial(stacked), lambda batch: batch,
+    uninitialized, one, carried, sums_floats, a_class, list, partial(stacked), lambda batch: batch,
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import datasets
+import classes
 import pytest
 import torch
 import torchvision.transforms as T
@@ -20,7 +20,7 @@ from goloader.doors.same import difference
 LARGE = T.Compose([T.Resize((96, 96)), T.ToTensor()])
 
 
-class Both(datasets.Files):
+class Both(classes.Files):
     """An image of float32, one of bytes and a label."""
 
     def __getitem__(self, index: int) -> Any:
@@ -32,9 +32,9 @@ class Both(datasets.Files):
 def test_recorded_batches_are_made_in_page_locked_memory(
     tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lent, root = Lent(monkeypatch), datasets.fill(tmp_path)
+    lent, root = Lent(monkeypatch), classes.fill(tmp_path)
     options: dict[str, Any] = {"batch_size": 7, "num_workers": workers, "pin_memory": True}
-    for kind in datasets.Files, Both:
+    for kind in classes.Files, Both:
         dataset = kind(root, LARGE)
         torch.manual_seed(1)
         want = list(data.DataLoader(dataset, **options))

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import datasets
+import classes
 import numpy as np
 import pytest
 import torch
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.timeout(90)
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return datasets.fill(tmp_path_factory.mktemp("safety"))
+    return classes.fill(tmp_path_factory.mktemp("safety"))
 
 
 def seed() -> None:
@@ -81,7 +81,7 @@ def test_a_wrong_step_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.
     with pytest.warns(
         goloader.GoloaderWarning, match=r"Files: batch|Files: the batch\[0\] has other values when traced"
     ):
-        loader = compare(lambda: datasets.Files(root, transform))
+        loader = compare(lambda: classes.Files(root, transform))
     assert not door.record(loader).on
     assert "has other values when traced" in str(loader.explain())
 
@@ -98,7 +98,7 @@ def test_a_wrong_pixel_is_found_and_ends_tracing(root: Path, workers: int, monke
 
     monkeypatch.setattr(CoreNative, "receive", wrong)
     with pytest.warns(goloader.GoloaderWarning, match="has other values when traced"):
-        loader = compare(lambda: datasets.Files(root, datasets.VAL), num_workers=workers)
+        loader = compare(lambda: classes.Files(root, classes.VAL), num_workers=workers)
     assert not door.record(loader).on
 
 
@@ -112,44 +112,44 @@ def test_a_wrong_draw_is_found_and_ends_tracing(root: Path, workers: int, monkey
 
     monkeypatch.setattr(images.StandInImage, "crop", drawing)
     with pytest.warns(goloader.GoloaderWarning, match="when traced"):
-        compare(lambda: datasets.Files(root, datasets.TRAIN), num_workers=workers)
+        compare(lambda: classes.Files(root, classes.TRAIN), num_workers=workers)
 
 
 GENERATOR = np.random.default_rng(1)
 LOADED: list[int] = []
 
 
-class ByGlobal(datasets.Files):
+class ByGlobal(classes.Files):
     def drawn(self) -> Any:
         return GENERATOR.random()
 
 
-class ByClosure(datasets.Files):
+class ByClosure(classes.Files):
     def __init__(self, root: Path, transform: Any) -> None:
         super().__init__(root, transform)
         generator = random.Random(3)
         self.drawn = lambda: generator.random()
 
 
-class ByMethod(datasets.Files):
+class ByMethod(classes.Files):
     def __init__(self, root: Path, transform: Any) -> None:
         super().__init__(root, transform)
         self.drawn = np.random.RandomState(4).rand
 
 
-class ByDefault(datasets.Files):
+class ByDefault(classes.Files):
     def drawn(self, generator: Any = np.random.default_rng(5)) -> Any:  # noqa: B008, people do
         return generator.random()
 
 
-class ByClass(datasets.Files):
+class ByClass(classes.Files):
     generator = torch.Generator()
 
     def drawn(self) -> Any:
         return torch.rand(1, generator=self.generator)
 
 
-class ByIterator(datasets.Files):
+class ByIterator(classes.Files):
     def __init__(self, root: Path, transform: Any) -> None:
         super().__init__(root, transform)
         self.numbers = itertools.count()
@@ -158,20 +158,20 @@ class ByIterator(datasets.Files):
         return next(self.numbers)
 
 
-class ByGlobalNumber(datasets.Files):
+class ByGlobalNumber(classes.Files):
     def drawn(self) -> Any:
         global COUNT
         COUNT = globals().get("COUNT", 0) + 1
         return COUNT
 
 
-class ByGlobalList(datasets.Files):
+class ByGlobalList(classes.Files):
     def drawn(self) -> Any:
         LOADED.append(1)
         return len(LOADED)
 
 
-class ByVariable(datasets.Files):
+class ByVariable(classes.Files):
     def __init__(self, root: Path, transform: Any) -> None:
         super().__init__(root, transform)
         count = 0
@@ -184,7 +184,7 @@ class ByVariable(datasets.Files):
         self.drawn = drawn
 
 
-class ByClassNumber(datasets.Files):
+class ByClassNumber(classes.Files):
     count = 0
 
     def drawn(self) -> Any:
@@ -214,8 +214,8 @@ def test_whatever_moves_on_with_a_sample_moves_on_as_with_torch(root: Path, kind
         ByClass.generator.manual_seed(7)
         return [batch for _ in range(3) for batch in loader]
 
-    want = epochs(data.DataLoader(Drawing(root, datasets.VAL), 2, num_workers=workers))
-    loader = goloader.DataLoader(Drawing(root, datasets.VAL), 2, num_workers=workers)
+    want = epochs(data.DataLoader(Drawing(root, classes.VAL), 2, num_workers=workers))
+    loader = goloader.DataLoader(Drawing(root, classes.VAL), 2, num_workers=workers)
     assert difference(want, epochs(loader)) is None
     assert door.record(loader).state == "native"
 
@@ -225,17 +225,17 @@ def test_checks_come_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
     right = trial.begin
     monkeypatch.setattr(trial, "begin", lambda *arguments: (begun.append(1), right(*arguments))[1])
-    loader = compare(lambda: datasets.Files(root, datasets.TRAIN))
+    loader = compare(lambda: classes.Files(root, classes.TRAIN))
     assert len(begun) > 2 and door.record(loader).state == "native"
 
 
-class Damaged(datasets.Files):
+class Damaged(classes.Files):
     """Pictures 3 and 7 have an intact header and end, and damage in between."""
 
     def __init__(self, root: Path, kind: str, careful: bool) -> None:
         super().__init__(root)
         self.kind, self.careful = kind, careful
-        self.content = {i: Path(self.path(i, *kind.split("/"))).read_bytes() for i in range(datasets.COUNT)}
+        self.content = {i: Path(self.path(i, *kind.split("/"))).read_bytes() for i in range(classes.COUNT)}
         for i in (3, 7):
             broken = bytearray(self.content[i])
             for at in range(len(broken) // 2, len(broken) // 2 + 40):
@@ -263,7 +263,7 @@ def test_a_file_with_damage_inside_raises_where_it_is_decoded(
     assert door.record(loader).state == "native"
 
 
-class Vanishing(datasets.Files):
+class Vanishing(classes.Files):
     """A picture is gone after it was opened."""
 
     def __getitem__(self, i: int) -> Any:
@@ -279,7 +279,7 @@ def test_a_file_that_vanishes_is_read_in_time(root: Path, workers: int) -> None:
     compare(lambda: Vanishing(root), num_workers=workers)
 
 
-class Counting(datasets.Files):
+class Counting(classes.Files):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.calls = 0
@@ -295,7 +295,7 @@ def test_a_dataset_that_counts_its_samples_counts_as_with_torch(root: Path, work
     assert door.record(loader).state == "native"
 
 
-class Noting(datasets.Files):
+class Noting(classes.Files):
     """Notes what it loads in containers, which its samples show."""
 
     def __init__(self, root: Path) -> None:
@@ -329,7 +329,7 @@ def test_a_dataset_that_notes_its_samples_notes_each_once(root: Path) -> None:
         each.file.close()
 
 
-class Calls(datasets.Files):
+class Calls(classes.Files):
     """Tells somebody outside of itself what it loads."""
 
     calls: list[int]
@@ -342,8 +342,8 @@ class Calls(datasets.Files):
 def test_a_dataset_without_images_is_asked_for_each_sample_once(root: Path) -> None:
     Calls.calls = []
     loader = goloader.DataLoader(Calls(root), 7)
-    assert torch.equal(torch.cat(list(loader)), torch.arange(datasets.COUNT)[:, None])
-    assert Calls.calls == list(range(datasets.COUNT))
+    assert torch.equal(torch.cat(list(loader)), torch.arange(classes.COUNT)[:, None])
+    assert Calls.calls == list(range(classes.COUNT))
 
 
 @pytest.mark.slow
@@ -364,7 +364,7 @@ assert not any(name.startswith("torchvision") for name in sys.modules)
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-class Slow(datasets.Files):
+class Slow(classes.Files):
     """Stand-ins cost more here than they save."""
 
     def __getitem__(self, i: int) -> Any:
@@ -388,13 +388,13 @@ def mixed(samples: list[Any]) -> Any:
 
 def test_images_that_a_collate_fn_looks_at_come_from_the_core(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("goloader.doors.recipe.record._BARREN_SAMPLES", 1)
-    loader = compare(lambda: datasets.Files(root, datasets.VAL), collate_fn=mixed, batch_size=16)
+    loader = compare(lambda: classes.Files(root, classes.VAL), collate_fn=mixed, batch_size=16)
     record = door.record(loader)
     assert record.on and record.leaves == {"for Tensor.roll": record.samples}
     assert not record.reasons and all(line.startswith("test_safety.py") for _, line in record.seen)
 
 
-class Uneven(datasets.Files):
+class Uneven(classes.Files):
     """Every ninth image is looked at."""
 
     def __getitem__(self, i: int) -> Any:
@@ -404,7 +404,7 @@ class Uneven(datasets.Files):
 
 def test_one_image_that_is_looked_at_leaves_the_others_to_the_core(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("goloader.doors.recipe.record._BARREN_SAMPLES", 1)
-    loader = compare(lambda: Uneven(root, datasets.VAL), batch_size=16)
+    loader = compare(lambda: Uneven(root, classes.VAL), batch_size=16)
     record = door.record(loader)
     assert record.on and not record.reasons and sum(record.leaves.values()) == record.samples
     assert 0 < record.leaves["for Tensor.mean"] < record.leaves["for Tensor.stack"]
@@ -419,9 +419,9 @@ class Knotted:
 
 def test_samples_that_cannot_be_compared_end_tracing(root: Path) -> None:
     loader = goloader.DataLoader(
-        datasets.Files(root, datasets.VAL), 3, collate_fn=lambda samples: Knotted(torch.stack([x for x, _ in samples]))
+        classes.Files(root, classes.VAL), 3, collate_fn=lambda samples: Knotted(torch.stack([x for x, _ in samples]))
     )
-    want = data.DataLoader(datasets.Files(root, datasets.VAL), 3)
+    want = data.DataLoader(classes.Files(root, classes.VAL), 3)
     for ours, theirs in zip(loader, want, strict=True):
         assert difference(theirs[0], ours.x) is None
     assert "could not be tried" in str(loader.explain())
@@ -435,10 +435,10 @@ class Iterators:
 
 
 def test_indices_that_can_be_gone_through_once(root: Path) -> None:
-    compare(lambda: datasets.Files(root, datasets.VAL), batch_sampler=Iterators(), shuffle=False, batch_size=1)
+    compare(lambda: classes.Files(root, classes.VAL), batch_sampler=Iterators(), shuffle=False, batch_size=1)
 
 
-class Overwriting(datasets.Files):
+class Overwriting(classes.Files):
     """Each picture goes through the same file, as frames of a video do."""
 
     def __getitem__(self, i: int) -> Any:
@@ -455,7 +455,7 @@ def test_a_file_that_is_written_again_is_not_taken_for_the_one_before(root: Path
     assert not door.record(loader).on
 
 
-class Watched(datasets.Files):
+class Watched(classes.Files):
     """Holds its tensor by a weak reference too, so that it cannot become another object."""
 
     def __getitem__(self, i: int) -> Any:
@@ -490,21 +490,21 @@ def raising(samples: Any) -> Any:
 )
 @pytest.mark.parametrize("workers", [0, 2])
 def test_errors_and_odd_batches_are_torch_s(root: Path, options: dict[str, Any], workers: int) -> None:
-    compare(lambda: datasets.Files(root, datasets.TRAIN), num_workers=workers, **options)
+    compare(lambda: classes.Files(root, classes.TRAIN), num_workers=workers, **options)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_samples_of_different_sizes_fail_as_with_torch(root: Path, workers: int) -> None:
-    compare(lambda: datasets.Files(root, T.ToTensor()), num_workers=workers)
+    compare(lambda: classes.Files(root, T.ToTensor()), num_workers=workers)
 
 
 def test_a_default_dtype_counts(root: Path) -> None:
     torch.set_default_dtype(torch.float64)
     try:
-        compare(lambda: datasets.Files(root, datasets.VAL))
+        compare(lambda: classes.Files(root, classes.VAL))
     finally:
         torch.set_default_dtype(torch.float32)
-    loader = compare(lambda: datasets.Files(root, datasets.VAL))
+    loader = compare(lambda: classes.Files(root, classes.VAL))
     assert door.record(loader).state == "native"
 
 
@@ -520,18 +520,18 @@ def test_tracing_can_be_off(root: Path, how: str, monkeypatch: pytest.MonkeyPatc
     else:
         monkeypatch.setattr(door, "get_worker_info", lambda: 1)
     monkeypatch.setattr(CoreNative, "run", lambda *_: pytest.fail("the core was asked"))
-    loader = goloader.DataLoader(datasets.Files(root, datasets.TRAIN), 4, **options)
+    loader = goloader.DataLoader(classes.Files(root, classes.TRAIN), 4, **options)
     assert loader.trace is (how != "argument")
     seed()
     got = list(loader)
     seed()
-    assert difference(list(data.DataLoader(datasets.Files(root, datasets.TRAIN), 4)), got) is None
+    assert difference(list(data.DataLoader(classes.Files(root, classes.TRAIN), 4)), got) is None
     row = loader.explain().rows[-1]
     assert (row.stage, row.where) == ("trace", "Python") and not loader.explain().native
 
 
 def test_ctrl_c_leaves_a_loader_that_goes_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loader = goloader.DataLoader(datasets.Files(root, datasets.VAL), 4)
+    loader = goloader.DataLoader(classes.Files(root, classes.VAL), 4)
     want = list(loader)
     right = CoreNative.receive
     iterator = iter(loader)
@@ -545,10 +545,10 @@ def test_ctrl_c_leaves_a_loader_that_goes_on(root: Path, monkeypatch: pytest.Mon
 
 
 def test_batches_are_kept_as_they_are(root: Path) -> None:
-    loader = goloader.DataLoader(datasets.Files(root, T.Compose([T.Resize((90, 90)), T.ToTensor()])), 8)
+    loader = goloader.DataLoader(classes.Files(root, T.Compose([T.Resize((90, 90)), T.ToTensor()])), 8)
     for _ in range(3):
         kept = list(loader)
-    again = list(data.DataLoader(datasets.Files(root, T.Compose([T.Resize((90, 90)), T.ToTensor()])), 8))
+    again = list(data.DataLoader(classes.Files(root, T.Compose([T.Resize((90, 90)), T.ToTensor()])), 8))
     for _ in loader:
         pass
     assert difference(again, kept) is None
@@ -556,7 +556,7 @@ def test_batches_are_kept_as_they_are(root: Path) -> None:
 
 
 def test_nothing_is_hooked_when_no_loader_runs(root: Path) -> None:
-    loader = goloader.DataLoader(datasets.Files(root, datasets.VAL), 4)
+    loader = goloader.DataLoader(classes.Files(root, classes.VAL), 4)
     code = Image.open.__code__
     iterator = iter(loader)
     next(iterator)
@@ -581,7 +581,7 @@ def test_dtypes_have_the_core_s_numbers() -> None:
     ids=lambda options: next(iter(options)),
 )
 def test_options_of_worker_processes(root: Path, options: dict[str, Any]) -> None:
-    loader = compare(lambda: datasets.Store(root, datasets.TRAIN), num_workers=2, batch_size=2, **options)
+    loader = compare(lambda: classes.Store(root, classes.TRAIN), num_workers=2, batch_size=2, **options)
     assert door.record(loader).state == "native"
 
 
@@ -589,9 +589,9 @@ def test_options_of_worker_processes(root: Path, options: dict[str, Any]) -> Non
 @pytest.mark.timeout(300)
 def test_a_worker_that_is_spawned(root: Path) -> None:
     seed()
-    want = list(data.DataLoader(datasets.Files(root, datasets.TRAIN), 5, num_workers=1))
+    want = list(data.DataLoader(classes.Files(root, classes.TRAIN), 5, num_workers=1))
     loader = goloader.DataLoader(
-        datasets.Files(root, datasets.TRAIN), 5, num_workers=1, multiprocessing_context="spawn", persistent_workers=True
+        classes.Files(root, classes.TRAIN), 5, num_workers=1, multiprocessing_context="spawn", persistent_workers=True
     )
     seed()
     assert difference(want, list(loader)) is None
@@ -604,12 +604,12 @@ def test_a_worker_that_is_spawned(root: Path) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_a_worker_that_is_no_fork_looks_at_pixels_of_the_core(root: Path, method: str) -> None:
-    options = {"collate_fn": datasets.mixed, "num_workers": 1, "multiprocessing_context": method, "batch_size": 7}
-    loader = compare(lambda: datasets.Files(root, datasets.TRAIN), **options)
+    options = {"collate_fn": classes.mixed, "num_workers": 1, "multiprocessing_context": method, "batch_size": 7}
+    loader = compare(lambda: classes.Files(root, classes.TRAIN), **options)
     assert door.record(loader).state == "looked at"
 
 
-class Caught(datasets.Files):
+class Caught(classes.Files):
     """Handles a damaged picture where it looks at it, which is not where it was decoded."""
 
     def __getitem__(self, i: int) -> Any:
@@ -636,15 +636,15 @@ def test_an_epoch_that_is_broken_off_leaves_workers_that_go_on(root: Path) -> No
         return [list(itertools.islice(loader, count)) for count in (2, 30, 1, 30)]
 
     options: dict[str, Any] = {"batch_size": 2, "shuffle": True, "num_workers": 2, "persistent_workers": True}
-    want = some(data.DataLoader(datasets.Files(root, datasets.TRAIN), **options))
-    loader = goloader.DataLoader(datasets.Files(root, datasets.TRAIN), **options)
+    want = some(data.DataLoader(classes.Files(root, classes.TRAIN), **options))
+    loader = goloader.DataLoader(classes.Files(root, classes.TRAIN), **options)
     assert difference(want, some(loader)) is None
     assert door.record(loader).state == "native"
 
 
 def test_a_loader_goes_on_from_a_state_of_recorded_batches(root: Path) -> None:
     def make() -> Any:
-        return goloader.DataLoader(datasets.Files(root, datasets.TRAIN), 2, shuffle=True, num_workers=2)
+        return goloader.DataLoader(classes.Files(root, classes.TRAIN), 2, shuffle=True, num_workers=2)
 
     seed()
     loader = make()
@@ -660,7 +660,7 @@ def test_a_loader_goes_on_from_a_state_of_recorded_batches(root: Path) -> None:
 
 
 def test_ctrl_c_leaves_workers_that_go_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loader = goloader.DataLoader(datasets.Files(root, datasets.VAL), 4, num_workers=2)
+    loader = goloader.DataLoader(classes.Files(root, classes.VAL), 4, num_workers=2)
     want = list(loader)
     right, calls = CoreNative.receive, itertools.count()
 
@@ -683,4 +683,4 @@ def test_ctrl_c_leaves_workers_that_go_on(root: Path, monkeypatch: pytest.Monkey
 def test_no_warnings_where_nothing_is_wrong(root: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        compare(lambda: datasets.Files(root, datasets.TRAIN))
+        compare(lambda: classes.Files(root, classes.TRAIN))

@@ -556,7 +556,7 @@ class _Compiler:
                 return self.each(value, expression)
             if name == "unsqueeze" and values == [0] and plain and value.is_tensor and not value.row:
                 return replace(value, row=True)
-        if isinstance(value, _Made) and name in _METHODS:
+        if isinstance(value, _Made) and name in _METHODS and (name != "sum" or _counts(owner)):
             return self.done(
                 lambda whole, *given, **options: getattr(whole, name)(*given, **options),
                 expression,
@@ -601,6 +601,16 @@ def _sample(structure: Structure, sample: Any) -> Any:
     else:
         return _Leaf(structure, sample)
     raise UnreadableError(f"gets samples of type {type(sample).__qualname__}")
+
+
+def _counts(expression: Expression) -> bool:
+    """Whether a value is of integers, or of bool: sums of floats depend on how many threads make them."""
+    match expression:
+        case Binary(operator=name):
+            return name in _COMPARISONS
+        case Call(function=Attribute(name=name)):
+            return name in ("bool", "eq", "ge", "gt", "int", "le", "long", "lt", "ne")
+    return False
 
 
 def _short(expression: Expression) -> str:
@@ -851,7 +861,11 @@ _METHODS = {
     "transpose", "unsqueeze", "view",
 }  # fmt: skip
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne, "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **_COMPARISONS,
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 import torchvision.transforms as T
-from datasets import COUNT, NORM, TRAIN, Case, Files
+from classes import COUNT, NORM, TRAIN, Case, Files
 from PIL import Image, ImageDraw
 
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as functional
 import torchvision.transforms as T
 import torchvision.transforms.functional as F
-from datasets import NORM, TRAIN, Case, Files
+from classes import NORM, TRAIN, Case, Files
 from PIL import Image
 from torch.utils.data import default_collate
 

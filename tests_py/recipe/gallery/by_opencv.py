@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import torch
 from albumentations.pytorch import ToTensorV2
-from datasets import Case, Files
+from classes import Case, Files
 from PIL import Image
 
 LAST = [A.Normalize(), ToTensorV2()]

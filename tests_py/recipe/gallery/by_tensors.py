@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from datasets import MEAN, STD, Case, Files
+from classes import MEAN, STD, Case, Files
 from PIL import Image
 from torchvision import tv_tensors
 from torchvision.io import ImageReadMode, decode_image, read_file, read_image

@@ -11,7 +11,7 @@ import by_arrays
 import by_collates
 import by_opencv
 import by_tensors
-import datasets
+import classes
 import numpy as np
 import pytest
 import torch
@@ -22,13 +22,13 @@ from goloader.doors.recipe import door, hooks
 from goloader.doors.same import difference
 from tests_py.pages import require_part
 
-CASES = datasets.CASES | by_arrays.CASES | by_collates.CASES | by_opencv.CASES | by_tensors.CASES
+CASES = classes.CASES | by_arrays.CASES | by_collates.CASES | by_opencv.CASES | by_tensors.CASES
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = datasets.fill(tmp_path_factory.mktemp("gallery"))
-    for i in range(datasets.COUNT):
+    made = classes.fill(tmp_path_factory.mktemp("gallery"))
+    for i in range(classes.COUNT):
         folder = made / "classes" / "ab"[i % 2]
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(made / "photos" / f"{i}.jpg", folder)

@@ -62,11 +62,14 @@ class WorkerIterator(WorkersIterator):
     Its processes run Worker.run around torch's own loop, and what comes from them is a Delivered.
     """
 
+    # As an interpreter ends, iterators may go when this module's names are gone already.
+    _getpid = staticmethod(os.getpid)
+
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._slots = slots_of(loader)
         self._owner = next(_owners)
         self._board = Board(loader.num_workers)
-        self._pid = os.getpid()
+        self._pid = self._getpid()
         with fork_unwarned():
             super().__init__(Seen(loader, self._hire(loader)))
         # The range that tools look for in a profile.
@@ -151,7 +154,7 @@ class WorkerIterator(WorkersIterator):
 
     def _shutdown_workers(self) -> None:
         # A process that was forked has the iterator, but its workers are not its children.
-        if getattr(self, "_pid", None) != os.getpid():
+        if getattr(self, "_pid", None) != self._getpid():
             return
         super()._shutdown_workers()
         # Not at interpreter exit, when torch leaves its workers to the system, and we our memory.
