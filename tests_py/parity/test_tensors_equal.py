@@ -298,7 +298,7 @@ def others() -> dict[str, Callable[[], Any]]:
         "names in another order": lambda: ConcatDataset(
             [StackDataset(a=pair(), b=pair()), StackDataset(b=pair(), a=pair())]
         ),
-        "unknown": lambda: StackDataset(pair(9), list(range(9))),
+        "unknown": lambda: StackDataset(pair(9), list(map(str, range(9)))),
     }
 
 
