@@ -130,7 +130,7 @@ assert importlib.util.find_spec("torch").origin.endswith("__init__.py")  # which
 from torch.utils.data import DataLoader
 
 def kind(what):
-    loader = DataLoader([1, 2, 3], batch_size=2)
+    loader = DataLoader(["a", "b", "c"], batch_size=2)
     assert [len(batch) for batch in loader] == [2, 1]
     return what, type(loader).__module__
 
@@ -156,7 +156,7 @@ def test_loaders_are_ours_in_every_process_that_the_script_starts(tmp_path: Path
         f"{process} goloader._loader" for process in ("child", "forkserver", "main", "spawn")
     ]
     assert errors.count("goloader: DataLoader\nstage ") == 4
-    assert errors.count("goloader does not know builtins.list") == 4
+    assert errors.count("which is a list, not of numbers of one type") == 4
 
 
 def test_where_goloader_cannot_be_imported_a_program_goes_on(tmp_path: Path) -> None:

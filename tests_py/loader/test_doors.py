@@ -46,7 +46,7 @@ def own_loader(path: str) -> Any:
 
 
 def own_collate(samples: Any) -> Any:
-    return data.default_collate(samples)
+    return data.default_collate(list(reversed(samples)))
 
 
 def with_attribute(**attributes: Any) -> Callable[[str], Any]:
@@ -64,7 +64,7 @@ REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
     "overridden __getitem__": (lambda root: Doubled(root, T.Compose(TO_TENSOR)), {}, "Doubled", "__getitem__ "),
     "own loader": (with_attribute(loader=own_loader), {}, "ImageFolder", "own_loader"),
     "target_transform": (with_attribute(target_transform=repr), {}, "ImageFolder", "target_transform"),
-    "a list": (lambda root: [torch.tensor(i) for i in range(9)], {}, "list", "does not know"),
+    "a list": (lambda root: [str(i) for i in range(9)], {}, "list", "not of numbers"),
     "lambda": (lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x])), {}, "lambda", "not known"),
     "subclassed transform": (
         lambda root: ImageFolder(root, T.Compose([Subclassed(30), T.ToTensor()])), {}, "Subclassed", "not known",
@@ -72,7 +72,7 @@ REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
     "unknown transform": (
         lambda root: ImageFolder(root, T.Compose([T.GaussianBlur(3), *TO_TENSOR])), {}, "GaussianBlur", "not known",
     ),
-    "own collate_fn": (with_attribute(), {"collate_fn": own_collate}, "own_collate", "only torch's default_collate"),
+    "own collate_fn": (with_attribute(), {"collate_fn": own_collate}, "own_collate", "test_doors.py:"),
     "__getitems__": (with_attribute(__getitems__=None), {}, "ImageFolder", "__getitems__"),
 }  # fmt: skip
 
