@@ -127,7 +127,11 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 		return nil, fmt.Errorf("%d bytes of paths: %w", offsets[n], errArgument)
 	}
 	paths := unsafe.Slice((*byte)(unsafe.Pointer(from.paths)), int(offsets[n]))
-	files, err := folder.New(localFiles, paths, offsets, unsafe.Slice((*int64)(from.labels), n))
+	var spans []int64
+	if from.spans != nil {
+		spans = unsafe.Slice((*int64)(from.spans), 2*n)
+	}
+	files, err := folder.New(localFiles, paths, offsets, unsafe.Slice((*int64)(from.labels), n), spans)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errArgument, err)
 	}

@@ -19,16 +19,34 @@ func go_files_list(tree *C.gl_tree, out *C.gl_handle, errOut *C.gl_error) (statu
 	if tree.nclasses < 0 || tree.nextensions < 0 {
 		return report(fmt.Errorf("%d classes, %d extensions: %w", tree.nclasses, tree.nextensions, errArgument), errOut)
 	}
-	index := ""
-	if tree.index != nil {
-		index = C.GoString(tree.index)
-	}
 	*out = C.gl_handle(handles.put(folder.Start(folder.Tree{
 		Root:       C.GoString(tree.root),
 		Classes:    texts(tree.classes, tree.nclasses),
 		Extensions: texts(tree.extensions, tree.nextensions),
-	}, index)))
+	}, optional(tree.index))))
 	return C.GL_OK
+}
+
+//export go_shards_list
+func go_shards_list(shards *C.gl_shards, out *C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	if shards.npaths < 0 || shards.nimages < 0 {
+		return report(fmt.Errorf("%d archives, %d suffixes: %w", shards.npaths, shards.nimages, errArgument), errOut)
+	}
+	*out = C.gl_handle(handles.put(folder.Start(folder.Shards{
+		Paths:  texts(shards.paths, shards.npaths),
+		Images: texts(shards.images, shards.nimages),
+		Target: optional(shards.target),
+	}, optional(shards.index))))
+	return C.GL_OK
+}
+
+// optional is a text; "" for none.
+func optional(text *C.char) string {
+	if text == nil {
+		return ""
+	}
+	return C.GoString(text)
 }
 
 func texts(first **C.char, n C.int32_t) []string {
@@ -59,6 +77,7 @@ func go_files_wait(h C.gl_handle, timeoutMs C.int32_t, out *C.gl_files, errOut *
 	out.paths = (*C.char)(unsafe.Pointer(unsafe.SliceData(files.Paths())))
 	out.offsets = (*C.int64_t)(unsafe.SliceData(files.Offsets()))
 	out.labels = (*C.int64_t)(unsafe.SliceData(files.Labels()))
+	out.spans = (*C.int64_t)(unsafe.SliceData(files.Spans()))
 	indexed, notice := list.Indexed()
 	out.indexed = 0
 	if indexed {

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00070000u
+#define GL_ABI_VERSION 0x00080000u
 
 typedef int32_t gl_status;
 enum {
@@ -44,7 +44,7 @@ enum {
     GL_MEMORY = -6,       /* out of memory, or an image on the way of more than 2^31 - 1 pixels */
     GL_SHAPE = -7,        /* samples of one batch differ in shape; text as torch.stack's */
     GL_RANGE = -8,        /* a sample that is not there was asked for */
-    GL_UNREADABLE = -9,   /* a file of arrays cannot be opened or read, or is too short */
+    GL_UNREADABLE = -9,   /* a file of arrays or an archive cannot be opened or read, is damaged or too short */
     GL_UNMADE = -10       /* a program of the plan has no result for a sample: the caller's own code makes the batch */
 };
 
@@ -89,7 +89,10 @@ typedef struct gl_source {
     const char *paths;
     const int64_t *offsets;
     const int64_t *labels;
-    /* "folder", instead of these three: a list made by gl_files_list, shared and not copied.  0: none. */
+    /* NULL, or for files in archives count times where it begins there, and its bytes; each path is then the archive's, a
+     * NUL, and the name in it with a NUL.  Kept as the labels are. */
+    const int64_t *spans;
+    /* "folder", instead of these four: a list made by gl_files_list or gl_shards_list, shared and not copied.  0: none. */
     gl_handle files;
     /* "array": one a field, or one for each input of a field with a program.  "pixels" and "pixel_views": one a part, each
      * of one array of images (uint8) and no index; and labels, which are then kept as the arrays are. */
@@ -166,11 +169,24 @@ typedef struct gl_tree {
         *index; /* NULL, or a file that keeps the list for the next time: written if it is not there or out of date */
 } gl_tree;
 
+/* Tar archives of samples to list: files that follow each other and share a name up to the first dot are a sample. */
+typedef struct gl_shards {
+    const char *const *paths;
+    int32_t npaths;
+    /* Suffixes ("jpg", "seg.png"), the first that a sample has names its image, which alone is listed.  None: all files are
+     * listed, and labelled with the number of their sample. */
+    const char *const *images;
+    int32_t nimages;
+    const char *target; /* suffix of the file with an image's class number in decimal digits */
+    const char *index;  /* as gl_tree has it */
+} gl_shards;
+
 typedef struct gl_files {
     int64_t count; /* files; as long as the list is not made, how many were found so far */
     const char *paths;
     const int64_t *offsets;
     const int64_t *labels;
+    const int64_t *spans;         /* as gl_source has it */
     int32_t indexed;              /* the list came from the index file */
     char notice[GL_REASON_BYTES]; /* what went wrong with the index file, or "" */
 } gl_files;
@@ -180,6 +196,10 @@ typedef struct gl_files {
  *   tree    copied
  *   out     on GL_OK the list, to be closed by gl_close, at any time; loaders that share it go on */
 gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err);
+
+/* gl_shards_list does the same for tar archives, in the order of their files.  gl_files_wait then fails for an archive that
+ * is damaged, and for a sample without an image or class number. */
+gl_status gl_shards_list(const gl_shards *shards, gl_handle *out, gl_error *err);
 
 /* gl_files_wait waits until the list is made, at most timeout_ms: GL_OK and all of *files, good until the list is
  * closed, or GL_EMPTY and files->count. */

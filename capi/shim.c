@@ -61,6 +61,11 @@ gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err) {
     return go_files_list((gl_tree *)tree, out, err);
 }
 
+gl_status gl_shards_list(const gl_shards *shards, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_shards_list((gl_shards *)shards, out, err);
+}
+
 gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err) {
     ENTER(err);
     return go_files_wait(list, timeout_ms, files, err);

@@ -318,10 +318,15 @@ def _listed(plan: Plan) -> tuple[Any, ...]:
     """Members of a gl_source: files, shared if the core has the list, else read where they are; or labels of pixels."""
     files = plan.files
     if files is None:
-        return None, None, None if plan.labels is None else plan.labels.ctypes.data, 0
+        return None, None, _address(plan.labels), None, 0
     if files.handle:
-        return None, None, None, files.handle
-    return files.paths.ctypes.data, files.offsets.ctypes.data, files.labels.ctypes.data, 0
+        return None, None, None, None, files.handle
+    arrays = files.paths, files.offsets, files.labels, files.spans
+    return *map(_address, arrays), 0
+
+
+def _address(array: NDArray[Any] | None) -> int | None:
+    return None if array is None else array.ctypes.data
 
 
 def _rows(plan: Plan) -> ctypes.Array[_native.Rows]:

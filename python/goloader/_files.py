@@ -1,4 +1,4 @@
-"""Lists of image files, made and kept outside Python's heap: for folders of millions."""
+"""Lists of files in folders and tar archives, made and kept outside Python's heap: there may be millions."""
 
 from __future__ import annotations
 
@@ -68,19 +68,50 @@ def walk(
 
     All cores list directories. Names sort by their code points, those of UTF-8. Ctrl-C is heard within 0.1 s.
     """
-    lib, error = _native.library(), _native.Error()
-    names = [os.fsencode(name) for name in classes]
-    ends = [extension.encode() for extension in extensions]
-    tree = _native.Tree(
-        os.fsencode(root),
-        (c_char_p * len(names))(*names),
-        len(names),
-        (c_char_p * len(ends))(*ends),
-        len(ends),
-        None if index is None else os.path.abspath(os.fsencode(index)),
+    lib = _native.library()
+    tree = _native.Tree(os.fsencode(root), *_texts(classes), *_texts(extensions), _place(index))
+    return _listed(lib, lib.gl_files_list, tree, progress)
+
+
+def archived(
+    shards: Sequence[str | os.PathLike[str]],
+    images: Sequence[str] = (),
+    target: str = "",
+    *,
+    index: str | os.PathLike[str] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Files:
+    """The files of samples in tar archives, in their order, labelled by the number of their sample.
+
+    Files that follow each other and share a name up to the first dot are a sample, as webdataset has it.
+
+    images  suffixes of names, without the first dot; given some, only the file with the first of them that a sample
+            has is listed, labelled by the number in its file with the suffix `target`
+    index, progress  as walk has them; the index counts as long as every archive has the time of change that it had
+
+    Raises OSError for an archive that is damaged, and for a sample that lacks one of these files or has one twice.
+    """
+    lib = _native.library()
+    shape = _native.Shards(
+        *_texts([os.fspath(each) for each in shards]), *_texts(images), target.encode(), _place(index)
     )
-    handle, found = c_int64(), _native.Files()
-    lib.check(lib.gl_files_list(byref(tree), byref(handle), byref(error)), error)
+    return _listed(lib, lib.gl_shards_list, shape, progress)
+
+
+def _texts(texts: Sequence[str]) -> tuple[Any, int]:
+    return (c_char_p * len(texts))(*map(os.fsencode, texts)), len(texts)
+
+
+def _place(index: str | os.PathLike[str] | None) -> bytes | None:
+    return None if index is None else os.path.abspath(os.fsencode(index))
+
+
+def _listed(
+    lib: _native.Library, begin: Any, what: ctypes.Structure, progress: Callable[[int], object] | None
+) -> Files:
+    """Lists what `begin` begins to list. Ctrl-C is heard within 0.1 s."""
+    error, handle, found = _native.Error(), c_int64(), _native.Files()
+    lib.check(begin(byref(what), byref(handle), byref(error)), error)
     owner = _Owner(lib, handle.value)
     while lib.check(lib.gl_files_wait(handle, _WAIT_MS, byref(found), byref(error)), error) != _native.OK:
         if progress is not None:
@@ -95,6 +126,7 @@ def walk(
         offsets,
         _view(owner, found.labels, found.count, np.int64),
         handle.value,
+        None if found.spans is None else _view(owner, found.spans, 2 * found.count, np.int64).reshape(-1, 2),
     )
 
 

@@ -31,7 +31,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 7
+ABI_MAJOR = 8
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
@@ -67,6 +67,7 @@ class Source(Structure):
         ("paths", c_char_p),
         ("offsets", c_void_p),
         ("labels", c_void_p),
+        ("spans", c_void_p),
         ("files", c_int64),
         ("rows", POINTER(Rows)),
     ]
@@ -83,12 +84,24 @@ class Tree(Structure):
     ]
 
 
+class Shards(Structure):
+    _fields_ = [
+        ("paths", POINTER(c_char_p)),
+        ("npaths", c_int32),
+        ("images", POINTER(c_char_p)),
+        ("nimages", c_int32),
+        ("target", c_char_p),
+        ("index", c_char_p),
+    ]
+
+
 class Files(Structure):
     _fields_ = [
         ("count", c_int64),
         ("paths", c_void_p),
         ("offsets", c_void_p),
         ("labels", c_void_p),
+        ("spans", c_void_p),
         ("indexed", c_int32),
         ("notice", c_char * 256),
     ]
@@ -146,6 +159,7 @@ _LONG = {
     "gl_open": (c_int32, [c_char_p, c_size_t, POINTER(Source), POINTER(c_int64), POINTER(Error)]),
     "gl_wait": (c_int32, [c_int32, c_int32]),
     "gl_files_list": (c_int32, [POINTER(Tree), POINTER(c_int64), POINTER(Error)]),
+    "gl_shards_list": (c_int32, [POINTER(Shards), POINTER(c_int64), POINTER(Error)]),
     "gl_files_wait": (c_int32, [c_int64, c_int32, POINTER(Files), POINTER(Error)]),
     "gl_answer_pixels": (c_int32, [c_int64, c_char_p, c_int32, c_int32, POINTER(Error)]),
     "gl_reject": (c_int32, [c_int64, POINTER(Error)]),

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from torch.utils import data
 from torchvision import datasets
 from torchvision.datasets.folder import IMG_EXTENSIONS, default_loader
 
 from . import _native
-from ._files import list_files
+from ._files import archived, list_files
 from .doors import allowed
+from .plan.datasets.files import open_member
+from .plan.paths import Member
+from .selfcheck import memory
 
-__all__ = ["ImageFolder"]
+__all__ = ["ImageFolder", "TarDataset", "TarImages"]
+
+_Shards = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision has no types
@@ -60,3 +70,139 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
             self.root, self.class_to_idx, allow_empty=allow_empty, index=kept, progress=progress
         )
         self.targets = self.samples.labels
+
+
+class TarImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision has no types
+    """Images in tar archives, as WebDataset writes them, as torchvision's ImageFolder has those of a folder.
+
+    A sample is (transform(image), class number). There is a length, and any sample can be had by its index, so that
+    samplers, Subset, exact shuffles over all archives and resume work as on a folder. Nothing is unpacked.
+
+    shards   paths of tar archives, not compressed: one or several, with braces ("train-{0000..0146}.tar") or wildcards
+    loader   makes an image of a Member; open_member by default: mode RGB, as ImageFolder's
+    image    suffixes of an image's name, the first that a sample has counts
+    target   suffix of the file with the class number
+    classes  their names; by default the numbers
+    index    keeps the list of members in a file, so that the next start need not look through the archives: its path,
+             or True for the first archive's path with ".images.goloader" behind it, or a file in the user's cache where
+             that folder cannot be written. It counts as long as no archive has changed
+
+    `samples` and `imgs` are a sequence of (Member, class number), and `targets` an int64 array [samples], read-only.
+    Raises OSError for an archive that cannot be read or is damaged, for a sample without an image or class number, and
+    where goloader's library cannot be loaded; FileNotFoundError where `shards` means no file.
+    """
+
+    samples: Any
+    targets: Any
+
+    def __init__(
+        self,
+        shards: _Shards,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        loader: Callable[[Member], Any] = open_member,
+        *,
+        image: Iterable[str] = ("jpg", "jpeg", "png", "webp", "bmp", "tif", "tiff", "gif"),
+        target: str = "cls",
+        classes: list[str] | None = None,
+        index: bool | str | os.PathLike[str] = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        paths = _expand(shards)
+        datasets.VisionDataset.__init__(
+            self, os.path.dirname(paths[0]), transform=transform, target_transform=target_transform
+        )
+        self.loader, self.extensions = loader, tuple(image)
+        self.samples = self.imgs = archived(
+            paths, self.extensions, target, index=_index(index, paths, "images"), progress=progress
+        )
+        self.targets = self.samples.labels
+        count = int(self.targets.max(initial=-1)) + 1
+        self.classes = list(map(str, range(count))) if classes is None else classes
+        self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
+
+
+class TarDataset(data.Dataset[Any]):
+    """Samples in tar archives, as WebDataset writes them, by their index.
+
+    A sample is what webdataset.WebDataset gives before it decodes: a dict of `__key__`, `__url__` (the archive) and the
+    bytes of each of its files by their suffix: `{"__key__": "0001", "__url__": ..., "jpg": b"...", "cls": b"7"}`.
+
+    transform  called with that dict; what it returns is the sample
+    shards, index, progress, and what is raised: see TarImages
+    """
+
+    def __init__(
+        self,
+        shards: _Shards,
+        transform: Callable[[dict[str, Any]], Any] | None = None,
+        *,
+        index: bool | str | os.PathLike[str] = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        paths = _expand(shards)
+        self.transform = transform
+        self.members = archived(paths, index=_index(index, paths, "members"), progress=progress)
+        count = int(self.members.labels.max(initial=-1)) + 1
+        # Members of sample i: from begins[i] up to begins[i + 1].
+        self._begins = np.searchsorted(self.members.labels, np.arange(count + 1))
+
+    def __len__(self) -> int:
+        return len(self._begins) - 1
+
+    def __getitem__(self, index: int) -> Any:
+        row = range(len(self))[index]  # raises IndexError
+        begin, end = self._begins[row : row + 2].tolist()
+        sample: dict[str, Any] = {}
+        for member, _ in self.members[begin:end]:
+            assert isinstance(member, Member)  # mypy
+            folder, slash, name = member[len(member.archive) + 1 :].rpartition("/")
+            stem, _, suffix = name.partition(".")
+            if not sample:
+                sample = {"__key__": f"{folder}{slash}{stem}", "__url__": member.archive}
+            sample[suffix.lower()] = member.read()
+        return sample if self.transform is None else self.transform(sample)
+
+
+def _index(index: bool | str | os.PathLike[str], shards: list[str], kind: str) -> str | os.PathLike[str] | None:
+    if index is not True:
+        return index or None
+    beside = f"{shards[0]}.{kind}.goloader"
+    if os.access(os.path.dirname(beside) or ".", os.W_OK):
+        return beside
+    os.makedirs(memory.folder(), exist_ok=True)
+    names = "\0".join(map(os.path.abspath, shards))
+    return os.path.join(memory.folder(), f"{hashlib.sha256(os.fsencode(names)).hexdigest()[:32]}.{kind}")
+
+
+def _expand(shards: _Shards) -> list[str]:
+    """Paths of archives, with braces and wildcards written out. Raises FileNotFoundError if there is none."""
+    given = [shards] if isinstance(shards, str | os.PathLike) else list(shards)
+    paths = [
+        path
+        for each in given
+        for text in _braces(os.fspath(each))
+        for path in (sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text])
+    ]
+    if not paths:
+        raise FileNotFoundError(f"no tar archives: {', '.join(map(str, given)) or 'an empty list'}")
+    return paths
+
+
+def _braces(text: str) -> Iterator[str]:
+    """ "a{0..2}" -> "a0", "a1", "a2"; "{a,b}c" -> "ac", "bc"; as a shell has it, numbers filled up with zeros."""
+    found = re.search(r"\{(?:(\d+)\.\.(\d+)|([^{}]*,[^{}]*))\}", text)
+    if found is None:
+        yield text
+        return
+    first, last, names = found.groups()
+    if names is None:
+        step = 1 if int(first) <= int(last) else -1
+        filled = any(len(each) > 1 and each[0] == "0" for each in (first, last))
+        width = max(len(first), len(last)) if filled else 0
+        parts = [f"{number:0{width}}" for number in range(int(first), int(last) + step, step)]
+    else:
+        parts = names.split(",")
+    for part in parts:
+        for rest in _braces(text[found.end() :]):
+            yield f"{text[: found.start()]}{part}{rest}"

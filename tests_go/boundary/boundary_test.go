@@ -315,7 +315,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
+		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_rng_get", "gl_position", "gl_resume",
 		"gl_reset", "gl_doubts", "gl_waits_for", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
@@ -441,6 +441,8 @@ func TestListsOfFilesCrossTheBoundary(t *testing.T) {
 	require.Equal(t, "1 "+filepath.Join(root, "a", "image.png"), take(&lines))
 	requireBatch(t, &lines, 0, 3, 2, slices.Concat(pa, pb), 1, 0)
 	require.Equal(t, "missing: 0, 0 files", take(&lines), "as os.walk has it")
+	require.Contains(t, take(&lines), "-3 -1 archives, 1 suffixes: not a valid argument")
+	require.Equal(t, "no archive: -9", take(&lines))
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }

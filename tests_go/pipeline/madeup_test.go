@@ -38,7 +38,7 @@ func TestANewStorageServesFolders(t *testing.T) {
 		paths = append(append(paths, each.name...), 0)
 		offsets, labels = append(offsets, int64(len(paths))), append(labels, int64(1000+i))
 	}
-	files, err := folder.New(madeUp(photos), paths, offsets, labels)
+	files, err := folder.New(madeUp(photos), paths, offsets, labels, nil)
 	require.NoError(t, err)
 	r := start(t, openLoader(t, p, files), p, photos, pipeline.Options{Workers: 2, Streams: 1})
 	m := newModel(p, photos, 1, 0)

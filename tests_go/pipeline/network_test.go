@@ -126,7 +126,7 @@ func TestANetworkThatIsCutCostsNoWrongByte(t *testing.T) {
 		offsets, labels = append(offsets, int64(len(paths))), append(labels, int64(1000+i))
 	}
 	n := newNetwork(t, files)
-	set, err := folder.New(source.Retry(n.store), paths, offsets, labels)
+	set, err := folder.New(source.Retry(n.store), paths, offsets, labels, nil)
 	require.NoError(t, err)
 	l := openLoader(t, p, set)
 	r := start(t, l, p, photos, pipeline.Options{Workers: 2, Streams: 1})

@@ -192,7 +192,7 @@ func store(t *testing.T, photos []photo) *folder.Folder {
 		paths.WriteString(path + "\x00")
 		offsets, labels = append(offsets, int64(paths.Len())), append(labels, p.label)
 	}
-	files, err := folder.New(local.Store{}, []byte(paths.String()), offsets, labels)
+	files, err := folder.New(local.Store{}, []byte(paths.String()), offsets, labels, nil)
 	require.NoError(t, err)
 	return files
 }

@@ -32,7 +32,7 @@ func stored(t *testing.T, photos []photo) (*faultfs.FS, *folder.Folder) {
 		paths = append(append(paths, filepath.Join(f.Path, p.name)...), 0)
 		offsets, labels = append(offsets, int64(len(paths))), append(labels, int64(1000+i))
 	}
-	files, err := folder.New(source.Retry(local.Store{}), paths, offsets, labels)
+	files, err := folder.New(source.Retry(local.Store{}), paths, offsets, labels, nil)
 	require.NoError(t, err)
 	return f, files
 }

@@ -27,6 +27,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_rows": _native.Rows,
     "gl_source": _native.Source,
     "gl_tree": _native.Tree,
+    "gl_shards": _native.Shards,
     "gl_files": _native.Files,
     "gl_field": _native.Field,
     "gl_batch": _native.Batch,

@@ -160,7 +160,7 @@ def test_a_damaged_index_is_a_warning_and_not_a_wrong_list(tmp_path: Path, seed:
 def test_an_index_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
     root = tmp_path / "root"
     grow(root, 10)
-    with pytest.warns(UserWarning, match="next start will list the folder again"):
+    with pytest.warns(UserWarning, match="next start will list all again"):
         assert list(ours(root, tmp_path / "nowhere" / "list")) == torchvisions(root)
 
 

@@ -3,11 +3,13 @@ them anew."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from bench import against_table, against_torch, harness, many_files
 from bench.programs import table as programs_table
 from bench.programs import turns
 from goloader import ArrayDataset, DataLoader, Explanation, FileArray, TokenDataset
+from goloader.datasets import TarImages
 from tests_py.pages import REPOSITORY, part, require_part
 
 README = REPOSITORY / "README.md"
@@ -394,6 +397,18 @@ def files_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
     yield datasets.ImageFolder(root, v1.Compose(TAIL), loader=open_file)
 
 
+def archives(root: Path) -> Iterator[data.Dataset[Any]]:
+    path = root.parent / "shard.tar"
+    with tarfile.open(path, "w") as archive:
+        for number, file in enumerate(sorted(root.rglob("*.jpg"))):
+            archive.add(file, f"{number}.jpg")
+            label = tarfile.TarInfo(f"{number}.cls")
+            label.size = 1
+            archive.addfile(label, io.BytesIO(b"1"))
+    dataset = TarImages(path, v1.ToTensor())
+    yield from (dataset, data.Subset(dataset, [1, 0]), data.ConcatDataset([dataset, dataset]))
+
+
 def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
     np.arange(100, dtype=np.uint16).tofile(root.parent / "tokens.bin")
     yield TokenDataset(root.parent / "tokens.bin", block_size=8)
@@ -476,6 +491,11 @@ DATASETS: Table = [
         "`datasets.Dataset` of files or in memory, `with_format` 'torch' or 'numpy' with columns of numbers and of "
         "lists of them, and plain with columns of numbers; selected, shuffled, filtered, joined; `Subset` of them",
         tables,
+    ),
+    (
+        "tar archives",
+        "`goloader.datasets.TarImages` of WebDataset's shards, read in place; `Subset`, `ConcatDataset` of them",
+        archives,
     ),
     (
         "files with a label",

@@ -1,11 +1,13 @@
-// Package folder reads samples that are files of their own: an image folder. Paths and labels are kept outside the Go
-// heap, so that millions of them cost the garbage collector nothing.
+// Package folder reads samples that are files: those of an image folder, or in tar archives. Paths and labels are kept
+// outside the Go heap, so that millions of them cost the garbage collector nothing.
 package folder
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -22,6 +24,9 @@ type Folder struct {
 	paths   []byte    // each path ends in NUL, as the kernel wants it
 	offsets []int64   // n+1; path i is paths[offsets[i]:offsets[i+1]-1]
 	labels  []int64   // n
+	// n times where a file begins in its archive, and its bytes; a path is then that of the archive, a NUL, and the name
+	// in it. Nil if each file is one of its own.
+	spans []int64
 }
 
 var _ source.Files = (*Folder)(nil)
@@ -31,42 +36,65 @@ var _ source.Files = (*Folder)(nil)
 //	paths    the paths one after the other, each followed by a NUL
 //	offsets  n+1 offsets into paths, ascending, from 0 to len(paths)
 //	labels   n class numbers
-func New(store source.Store, paths []byte, offsets, labels []int64) (*Folder, error) {
-	if err := check(paths, offsets, labels); err != nil {
+//	spans    nil; or for files in archives n times the offset there, and how many bytes. A path is then the archive's, a
+//	         NUL, and the file's name in it
+func New(store source.Store, paths []byte, offsets, labels, spans []int64) (*Folder, error) {
+	f := &Folder{store: store, paths: paths, offsets: offsets, labels: labels, spans: spans}
+	if err := f.check(); err != nil {
 		return nil, err
 	}
-	f := &Folder{store: store, paths: paths, offsets: offsets, labels: labels}
 	f.owners.Store(1)
 	return f, nil
 }
 
 // check says what is wrong with a list of files, if anything.
-func check(paths []byte, offsets, labels []int64) error {
-	n := len(labels)
-	if len(offsets) != n+1 || offsets[0] != 0 || offsets[n] != int64(len(paths)) {
-		return fmt.Errorf("folder: %d labels and %d path bytes do not fit %d offsets", n, len(paths), len(offsets))
+func (f *Folder) check() error {
+	n := len(f.labels)
+	if len(f.offsets) != n+1 || f.offsets[0] != 0 || f.offsets[n] != int64(len(f.paths)) {
+		return fmt.Errorf("folder: %d labels and %d path bytes do not fit %d offsets", n, len(f.paths), len(f.offsets))
+	}
+	if f.spans != nil && len(f.spans) != 2*n {
+		return fmt.Errorf("folder: %d numbers say where %d files are", len(f.spans), n)
 	}
 	for i := range n {
-		if offsets[i+1] <= offsets[i] || offsets[i+1] > int64(len(paths)) || paths[offsets[i+1]-1] != 0 {
-			return fmt.Errorf("folder: path %d does not end in NUL where the next begins (byte %d)", i, offsets[i+1])
+		begin, end := f.offsets[i], f.offsets[i+1]
+		if end <= begin || end > int64(len(f.paths)) || f.paths[end-1] != 0 {
+			return fmt.Errorf("folder: path %d does not end in NUL where the next begins (byte %d)", i, end)
 		}
-		if path := paths[offsets[i] : offsets[i+1]-1]; bytes.IndexByte(path, 0) >= 0 {
-			return fmt.Errorf("folder: path %d, %q, holds a NUL", i, path)
+		path := f.paths[begin : end-1]
+		nul := bytes.IndexByte(path, 0)
+		if f.spans == nil {
+			if nul >= 0 {
+				return fmt.Errorf("folder: path %d, %q, holds a NUL", i, path)
+			}
+			continue
+		}
+		if nul < 0 || bytes.IndexByte(path[nul+1:], 0) >= 0 {
+			return fmt.Errorf("folder: path %d, %q, is not that of an archive and a name in it", i, path)
+		}
+		if at, size := f.spans[2*i], f.spans[2*i+1]; at < 0 || size < 0 || at > math.MaxInt64-size {
+			return fmt.Errorf("folder: file %d, %q, has %d bytes at byte %d", i, path, size, at)
 		}
 	}
 	return nil
 }
 
 // allocate gives a list of n files of the local file system with nothing in it yet.
-func allocate(n, pathBytes int) (*Folder, error) {
+func allocate(n, pathBytes int, archived bool) (*Folder, error) {
 	const word = int(unsafe.Sizeof(int64(0)))
 	words := 2*n + 1
+	if archived {
+		words += 2 * n
+	}
 	block, err := mem.New(mem.Indexes, words*word+pathBytes)
 	if err != nil {
 		return nil, fmt.Errorf("folder: %w", err)
 	}
 	numbers := unsafe.Slice((*int64)(block.Data()), words)
-	f := &Folder{store: source.Retry(local.Store{}), block: block, offsets: numbers[:n+1], labels: numbers[n+1:], paths: block.Bytes()[words*word : words*word+pathBytes]}
+	f := &Folder{store: source.Retry(local.Store{}), block: block, offsets: numbers[:n+1], labels: numbers[n+1 : 2*n+1], paths: block.Bytes()[words*word : words*word+pathBytes]}
+	if archived {
+		f.spans = numbers[2*n+1:]
+	}
 	f.owners.Store(1)
 	return f, nil
 }
@@ -93,17 +121,29 @@ func (f *Folder) Offsets() []int64 { return f.offsets }
 // Labels is the class number of each file.
 func (f *Folder) Labels() []int64 { return f.labels }
 
+// Spans is where in its archive each file begins, and how many bytes it has; nil if the files are in none.
+func (f *Folder) Spans() []int64 { return f.spans }
+
 // Len is the number of files.
 func (f *Folder) Len() int { return len(f.labels) }
 
 // Label is a file's class number.
 func (f *Folder) Label(i int) int64 { return f.labels[i] }
 
-// Name is a file's path.
-func (f *Folder) Name(i int) string { return string(f.paths[f.offsets[i] : f.offsets[i+1]-1]) }
+// Name is a file's path; of one in an archive, the archive's path and its name there.
+func (f *Folder) Name(i int) string {
+	return strings.ReplaceAll(string(f.path(i)), "\x00", "/")
+}
+
+// path is a file's, without the NUL behind it.
+func (f *Folder) path(i int) []byte { return f.paths[f.offsets[i] : f.offsets[i+1]-1] }
 
 // Read appends the whole file to buf.
 func (f *Folder) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
 	key := source.Key{Container: f.paths[f.offsets[i]:f.offsets[i+1]], Length: source.Whole}
+	if f.spans != nil {
+		key.Container = key.Container[:bytes.IndexByte(key.Container, 0)+1]
+		key.Offset, key.Length = f.spans[2*i], f.spans[2*i+1]
+	}
 	return f.store.Read(ctx, key, buf)
 }

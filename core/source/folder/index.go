@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An index file keeps what Walk found, so that the next start reads one file and looks at the directories' times only.
+// An index file keeps what a Listing found, so that the next start reads one file and looks at the times of the
+// directories, or archives, only.
 // All numbers are little-endian:
 //
 //	magic        8 bytes
@@ -25,10 +26,11 @@ import (
 //	key          uint32, its length
 //	started      int64, ns since 1970: when the walk began
 //	files, path bytes, directories, directory bytes: int64 each
-//	the key; offsets, labels and paths of the files; the directories' times, and their paths, each followed by a NUL
+//	archived     int64, 1 if there are spans
+//	the key; offsets, labels, spans and paths of the files; the directories' times, and their paths, each followed by a NUL
 const (
-	indexMagic = "GLINDEX1"
-	indexHead  = 8 + 4 + 4 + 5*8
+	indexMagic = "GLINDEX2"
+	indexHead  = 8 + 4 + 4 + 6*8
 )
 
 // A file system may stamp two changes this far apart with the same time; a directory that was changed so shortly before
@@ -67,10 +69,14 @@ func (f *Folder) SaveIndex(path, key string, directories []Directory, started in
 	head := []byte(indexMagic)
 	head = binary.LittleEndian.AppendUint32(head, 0)
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(key)))
-	for _, n := range []int64{started, int64(f.Len()), int64(len(f.paths)), int64(len(directories)), int64(len(names))} {
+	archived := int64(0)
+	if f.spans != nil {
+		archived = 1
+	}
+	for _, n := range []int64{started, int64(f.Len()), int64(len(f.paths)), int64(len(directories)), int64(len(names)), archived} {
 		head = binary.LittleEndian.AppendUint64(head, uint64(n))
 	}
-	parts := [][]byte{head, []byte(key), raw(f.offsets), raw(f.labels), f.paths, times, names}
+	parts := [][]byte{head, []byte(key), raw(f.offsets), raw(f.labels), raw(f.spans), f.paths, times, names}
 	sum := crc32.Checksum(head[12:], crcTable)
 	for _, part := range parts[1:] {
 		sum = crc32.Update(sum, crcTable, part)
@@ -111,14 +117,17 @@ func loadIndex(ctx context.Context, path, key string) (_ *Folder, err error) {
 		return nil, err
 	}
 	head := make([]byte, indexHead)
-	if _, err := io.ReadFull(file, head); err != nil || string(head[:8]) != indexMagic {
+	if _, err := io.ReadFull(file, head); err != nil || string(head[:7]) != indexMagic[:7] {
 		return nil, fmt.Errorf("%w: it does not begin as one", ErrDamaged)
 	}
-	var n [5]int64
+	if string(head[:8]) != indexMagic {
+		return nil, fmt.Errorf("%w: it is of another version", ErrStale)
+	}
+	var n [6]int64
 	for i := range n {
 		n[i] = int64(binary.LittleEndian.Uint64(head[16+8*i:]))
 	}
-	started, files, pathBytes, directories, nameBytes := n[0], n[1], n[2], n[3], n[4]
+	started, files, pathBytes, directories, nameBytes, archived := n[0], n[1], n[2], n[3], n[4], n[5]
 	keyBytes := int64(binary.LittleEndian.Uint32(head[12:]))
 	left := info.Size() - indexHead
 	for _, part := range []int64{files, pathBytes, directories, nameBytes} {
@@ -126,10 +135,13 @@ func loadIndex(ctx context.Context, path, key string) (_ *Folder, err error) {
 			return nil, fmt.Errorf("%w: it says %d of something, and has %d bytes", ErrDamaged, part, info.Size())
 		}
 	}
-	if want := keyBytes + 8*(2*files+1) + pathBytes + 8*directories + nameBytes; want != left {
+	if archived != 0 && archived != 1 {
+		return nil, fmt.Errorf("%w: it says %d where 0 or 1 stands", ErrDamaged, archived)
+	}
+	if want := keyBytes + 8*((2+2*archived)*files+1) + pathBytes + 8*directories + nameBytes; want != left {
 		return nil, fmt.Errorf("%w: it has %d bytes, not %d", ErrDamaged, info.Size(), indexHead+want)
 	}
-	f, err := allocate(int(files), int(pathBytes))
+	f, err := allocate(int(files), int(pathBytes), archived == 1)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +152,7 @@ func loadIndex(ctx context.Context, path, key string) (_ *Folder, err error) {
 	}()
 	gotKey, times, names := make([]byte, keyBytes), make([]byte, 8*directories), make([]byte, nameBytes)
 	sum := crc32.Checksum(head[12:], crcTable)
-	for _, part := range [][]byte{gotKey, raw(f.offsets), raw(f.labels), f.paths, times, names} {
+	for _, part := range [][]byte{gotKey, raw(f.offsets), raw(f.labels), raw(f.spans), f.paths, times, names} {
 		if _, err := io.ReadFull(file, part); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
@@ -153,7 +165,7 @@ func loadIndex(ctx context.Context, path, key string) (_ *Folder, err error) {
 		return nil, fmt.Errorf("%w: it is the index of something else", ErrStale)
 	}
 	// A wrong checksum is an accident; who writes a right one on purpose still gets no path outside the list.
-	if err := check(f.paths, f.offsets, f.labels); err != nil {
+	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return f, unchanged(ctx, names, times, started)

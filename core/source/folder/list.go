@@ -22,26 +22,51 @@ type List struct {
 	notice  string
 }
 
-// Start begins to list a tree.
+// Listing is what can be listed: a Tree, or Shards.
+type Listing interface {
+	// list gives the files, and what they were found in, as that was before it was looked at.
+	list(ctx context.Context, progress *Progress) (*Folder, []Directory, error)
+	// key tells what is listed, and how.
+	key() string
+}
+
+func (t Tree) list(ctx context.Context, progress *Progress) (*Folder, []Directory, error) {
+	return Walk(ctx, t, progress)
+}
+
+func (t Tree) key() string { return keyOf([]string{t.Root}, t.Classes, t.Extensions) }
+
+func keyOf(lists ...[]string) string {
+	var all []string
+	for i, list := range lists {
+		if i > 0 {
+			all = append(all, "")
+		}
+		all = append(all, list...)
+	}
+	return strings.Join(all, "\x00")
+}
+
+// Start begins to list.
 //
 //	index  a file that keeps the list from one start to the next (SaveIndex); "": none
-func Start(tree Tree, index string) *List {
+func Start(what Listing, index string) *List {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &List{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		defer func() {
 			if r := recover(); r != nil {
-				l.err = fmt.Errorf("folder: listing %s panicked: %v", tree.Root, r)
+				l.err = fmt.Errorf("folder: listing panicked: %v", r)
 			}
 		}()
-		l.err = l.make(ctx, tree, index)
+		l.err = l.make(ctx, what, index)
 	}()
 	return l
 }
 
-func (l *List) make(ctx context.Context, tree Tree, index string) error {
-	key := strings.Join(append(append([]string{tree.Root, ""}, tree.Classes...), append([]string{""}, tree.Extensions...)...), "\x00")
+func (l *List) make(ctx context.Context, what Listing, index string) error {
+	key := what.key()
 	if index != "" {
 		files, err := LoadIndex(ctx, index, key)
 		if err == nil {
@@ -51,18 +76,18 @@ func (l *List) make(ctx context.Context, tree Tree, index string) error {
 		}
 		// The first time there is none, and a folder may change: only the rest is worth a word.
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrStale) {
-			l.notice = err.Error() + "; the folder was listed anew"
+			l.notice = err.Error() + "; all was listed anew"
 		}
 	}
 	started := time.Now().UnixNano()
-	files, directories, err := Walk(ctx, tree, &l.Progress)
+	files, directories, err := what.list(ctx, &l.Progress)
 	if err != nil {
 		return err
 	}
 	l.files = files
 	if index != "" {
 		if err := files.SaveIndex(index, key, directories, started); err != nil {
-			l.notice = err.Error() + "; the next start will list the folder again"
+			l.notice = err.Error() + "; the next start will list all again"
 		}
 	}
 	return nil

@@ -149,7 +149,7 @@ func (w *walker) gather() (*Folder, []Directory, error) {
 			directories = append(directories, Directory{string(l.path), l.modTime})
 		}
 	}
-	f, err := allocate(files, size)
+	f, err := allocate(files, size, false)
 	if err != nil {
 		return nil, nil, err
 	}

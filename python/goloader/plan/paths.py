@@ -1,7 +1,8 @@
-"""Lists of files as the core takes them, and image folders without torchvision."""
+"""Lists of files as the core takes them, those in tar archives too, and image folders without torchvision."""
 
 from __future__ import annotations
 
+import builtins
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from .needs import decoders
 from .refusal import RefusalError
 
-__all__ = ["IMG_EXTENSIONS", "Files", "find_classes"]
+__all__ = ["IMG_EXTENSIONS", "Files", "Member", "find_classes"]
 
 # torchvision.datasets.folder.IMG_EXTENSIONS
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -22,6 +23,34 @@ IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tif
 # one by one.
 _NATIVE_EXTENSIONS = (b".jpg", b".jpeg", b".png")
 _EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "tiff": (b".tif", b".tiff")}
+
+
+class Member(str):
+    """A file in a tar archive; as a str archive/name.
+
+    archive  path of the archive
+    offset   of its first byte there
+    bytes    how many it has
+    """
+
+    archive: str
+    offset: int
+    bytes: int
+
+    @classmethod
+    def of(cls, archive: str, name: str, offset: int, size: int) -> Member:
+        """A file of that name in that archive."""
+        made = cls(f"{archive}/{name}")
+        made.archive, made.offset, made.bytes = archive, offset, size
+        return made
+
+    def read(self) -> builtins.bytes:
+        """Its bytes. Raises OSError where the archive cannot be read, or ends before."""
+        with open(self.archive, "rb") as archive:
+            content = os.pread(archive.fileno(), self.bytes, self.offset)
+        if len(content) != self.bytes:
+            raise OSError(f"{self.archive} ends within {self}, {self.bytes} bytes from byte {self.offset} on")
+        return content
 
 
 class Files(Sequence[tuple[str, int]]):
@@ -34,6 +63,8 @@ class Files(Sequence[tuple[str, int]]):
     offsets  [files + 1] int64: where in paths each begins, and its length at the end
     labels   [files] int64
     handle   of the list in the core; 0 if the arrays are all there is
+    spans    None; or for files in tar archives [files, 2] int64: where each begins there, and its bytes. Its path is
+             that of the archive, a NUL, and its name there, and what is given for a path is a Member
     """
 
     @classmethod
@@ -57,21 +88,34 @@ class Files(Sequence[tuple[str, int]]):
 
     @classmethod
     def joined(cls, parts: Sequence[Files]) -> Files:
-        """The files of all parts, one after the other."""
+        """The files of all parts, one after the other. Raises RefusalError if only some are in archives."""
         if len(parts) == 1:
             return parts[0]
+        spans = [part.spans for part in parts if part.spans is not None]
+        if 0 < len(spans) < len(parts):
+            raise RefusalError("source", "files", "some are in tar archives, others are not", "FILE_LIST")
         return cls(
             np.concatenate([part.paths for part in parts]),
             _offsets([np.diff(part.offsets) for part in parts]),
             np.concatenate([part.labels for part in parts]),
+            spans=np.concatenate(spans) if spans else None,
         )
 
     def __init__(
-        self, paths: NDArray[np.uint8], offsets: NDArray[np.int64], labels: NDArray[np.int64], handle: int = 0
+        self,
+        paths: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        handle: int = 0,
+        spans: NDArray[np.int64] | None = None,
     ) -> None:
-        self.paths, self.offsets, self.labels, self.handle = paths, offsets, labels, handle
-        for each in (paths, offsets, labels):
+        self.paths, self.offsets, self.labels, self.handle, self.spans = paths, offsets, labels, handle, spans
+        for each in self._arrays():
             each.flags.writeable = False  # the core reads them where they are, and has looked at them before
+
+    def _arrays(self) -> list[NDArray[Any]]:
+        arrays = self.paths, self.offsets, self.labels, self.spans
+        return [each for each in arrays if each is not None]
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -84,14 +128,20 @@ class Files(Sequence[tuple[str, int]]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         label = int(self.labels[index])  # raises IndexError
-        return os.fsdecode(self.name(range(len(self))[index])), label
+        row = range(len(self))[index]
+        path = os.fsdecode(self._path(row))
+        if self.spans is None:
+            return path, label
+        archive, _, name = path.partition("\0")
+        return Member.of(archive, name, *self.spans[row].tolist()), label
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return (self[i] for i in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Files):
-            return np.array_equal(self.labels, other.labels) and np.array_equal(self.paths, other.paths)
+            ours, theirs = self._arrays(), other._arrays()
+            return len(ours) == len(theirs) and all(map(np.array_equal, ours, theirs))
         if isinstance(other, list):
             return len(self) == len(other) and all(mine == its for mine, its in zip(self, other, strict=True))
         return NotImplemented
@@ -102,10 +152,14 @@ class Files(Sequence[tuple[str, int]]):
         return f"<{len(self)} files>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Files, (self.paths.copy(), self.offsets.copy(), self.labels.copy())
+        spans = None if self.spans is None else self.spans.copy()
+        return Files, (self.paths.copy(), self.offsets.copy(), self.labels.copy(), 0, spans)
 
     def name(self, row: int) -> bytes:
-        """The path of a file as the kernel has it; row is not negative."""
+        """The path of a file as the kernel has it, archive/name of one in an archive; row is not negative."""
+        return self._path(row).replace(b"\0", b"/")
+
+    def _path(self, row: int) -> bytes:
         return self.paths[self.offsets[row] : self.offsets[row + 1] - 1].tobytes()
 
     def relative(self) -> bool:

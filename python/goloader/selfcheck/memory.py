@@ -11,7 +11,7 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["load", "store"]
+__all__ = ["folder", "load", "store"]
 
 # False in a process that must not change files.
 writes = True
@@ -20,7 +20,8 @@ _STAMPS_MAX = 32
 _BYTES_MAX = 1 << 20
 
 
-def _folder() -> str:
+def folder() -> str:
+    """Where goloader keeps files of its own: GOLOADER_CACHE, or goloader in the user's cache folder."""
     chosen = os.environ.get("GOLOADER_CACHE")
     if chosen:
         return chosen
@@ -38,21 +39,21 @@ def _read(path: str) -> dict[str, dict[str, Any]]:
 
 def load(stamp: str) -> dict[str, Any]:
     """What was found under a stamp; nobody says that it makes sense."""
-    return _read(os.path.join(_folder(), "selfcheck.json")).get(stamp, {})
+    return _read(os.path.join(folder(), "selfcheck.json")).get(stamp, {})
 
 
 def store(stamp: str, found: dict[str, Any]) -> None:
     """Keeps more results under a stamp. The stamps that were written longest ago are forgotten."""
-    folder = _folder()
-    if not writes or not os.path.isabs(folder):
+    where = folder()
+    if not writes or not os.path.isabs(where):
         return
-    path = os.path.join(folder, "selfcheck.json")
+    path = os.path.join(where, "selfcheck.json")
     kept = _read(path)
     kept[stamp] = kept.pop(stamp, {}) | found
     newest = dict(list(kept.items())[-_STAMPS_MAX:])
     with suppress(OSError):
-        os.makedirs(folder, exist_ok=True)
-        number, temporary = tempfile.mkstemp(dir=folder, prefix="selfcheck-")
+        os.makedirs(where, exist_ok=True)
+        number, temporary = tempfile.mkstemp(dir=where, prefix="selfcheck-")
         try:
             with os.fdopen(number, "w") as file:
                 json.dump(newest, file)

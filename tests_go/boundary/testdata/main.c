@@ -317,6 +317,7 @@ static void child(gl_handle loader, gl_handle run) {
     gl_batch batch;
     gl_ask ask;
     gl_tree tree = {.root = "."};
+    gl_shards shards = {.npaths = 0};
     gl_files list;
     int64_t numbers[1] = {0};
     uint64_t seed = 0;
@@ -329,6 +330,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_start(loader, &(gl_run_options){.streams = 1}, &none, &fd, &error));
     SAY(gl_use_libwebp(NULL, NULL, NULL, &error));
     SAY(gl_files_list(&tree, &none, &error));
+    SAY(gl_shards_list(&shards, &none, &error));
     SAY(gl_files_wait(loader, 0, &list, &error));
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
     SAY(gl_submit_seeded(run, numbers, &seed, 1, NULL, 0, &error));
@@ -505,6 +507,15 @@ static void folders(void) {
     while ((status = gl_files_wait(list, WAIT_MS, &found, &error)) == GL_EMPTY)
         ;
     printf("missing: %d, %lld files\n", status, (long long)found.count);
+    MUST(gl_close(list, &error));
+    const char *paths[] = {"/nonexistent"};
+    gl_shards shards = {.paths = paths, .npaths = -1, .images = extensions, .nimages = 1, .target = "cls"};
+    SAY(gl_shards_list(&shards, &none, &error));
+    shards.npaths = 1;
+    MUST(gl_shards_list(&shards, &list, &error));
+    while ((status = gl_files_wait(list, WAIT_MS, &found, &error)) == GL_EMPTY)
+        ;
+    printf("no archive: %d\n", status);
     MUST(gl_close(list, &error));
     print_live();
 }

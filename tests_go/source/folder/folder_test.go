@@ -28,7 +28,7 @@ func open(t *testing.T, paths ...string) *folder.Folder {
 	for i := range labels {
 		labels[i] = int64(i)
 	}
-	f, err := folder.New(local.Store{}, pack(paths), offsets(paths), labels)
+	f, err := folder.New(local.Store{}, pack(paths), offsets(paths), labels, nil)
 	require.NoError(t, err)
 	return f
 }
@@ -63,7 +63,7 @@ func TestAFolderIsASource(t *testing.T) {
 			paths = append(paths, write(t, filepath.Join(dir, fmt.Sprintf("%d.bin", i)), file.Bytes))
 			labels = append(labels, file.Label)
 		}
-		f, err := folder.New(local.Store{}, pack(paths), offsets(paths), labels)
+		f, err := folder.New(local.Store{}, pack(paths), offsets(paths), labels, nil)
 		require.NoError(t, err)
 		return f
 	})
@@ -73,7 +73,7 @@ func TestTheListIsKeptAndNotCopied(t *testing.T) {
 	leakcheck.Check(t)
 	paths, at, labels := []byte("a\x00bc\x00"), []int64{0, 2, 5}, []int64{5, 6}
 	before := mem.InUse(mem.Indexes)
-	f, err := folder.New(local.Store{}, paths, at, labels)
+	f, err := folder.New(local.Store{}, paths, at, labels, nil)
 	require.NoError(t, err)
 	require.Equal(t, before, mem.InUse(mem.Indexes))
 	require.Same(t, &paths[0], &f.Paths()[0])
@@ -230,7 +230,7 @@ func TestAListThatDoesNotFitTogetherIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			leakcheck.Check(t)
-			_, err := folder.New(local.Store{}, []byte(c.paths), c.offsets, c.labels)
+			_, err := folder.New(local.Store{}, []byte(c.paths), c.offsets, c.labels, nil)
 			require.ErrorContains(t, err, "folder: ")
 		})
 	}

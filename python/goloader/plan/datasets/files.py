@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from ...transforms import Grayscale
 from .. import look
 from ..calls import check_calls
 from ..lowered import Lowered
-from ..paths import Files
+from ..paths import Files, Member
 from ..refusal import RefusalError, granted
 from ..transforms import is_original
 from ..transforms import lower as lower_transform
@@ -22,7 +23,7 @@ from .known import Known, nearest
 from .samples import Part
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
-__all__ = ["ImageFiles", "Kind", "kind_of", "lower_of_mode", "open_rgb"]
+__all__ = ["ImageFiles", "Kind", "kind_of", "lower_of_mode", "open_member", "open_rgb"]
 
 
 @dataclass(frozen=True)
@@ -139,12 +140,21 @@ def open_rgb(path: Any) -> Any:
     return Image.open(path).convert("RGB")
 
 
+def open_member(member: Member) -> Any:
+    """The image of a file in a tar archive by Pillow, in mode RGB."""
+    return open_rgb(io.BytesIO(member.read()))
+
+
+def _check_open() -> None:
+    check_calls("Image.open", ((sys.modules["PIL.Image"], "open"),), (sys.modules["PIL.Image"].Image,), ("convert",))
+
+
 def lower_of_mode(transform: Any, mode: str) -> Lowered:
     """What becomes of an image in mode RGB if a transform gets it in a mode: "RGB", "L", or "file", that of its file.
 
     Raises RefusalError.
     """
-    check_calls("Image.open", ((sys.modules["PIL.Image"], "open"),), (sys.modules["PIL.Image"].Image,), ("convert",))
+    _check_open()
     lowered = granted(lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode]))
     return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
 
@@ -198,6 +208,10 @@ class ImageFiles(Node):
         loader: Any = getattr(dataset, kind.loader) if kind.loader else None
         if loader is None and kind.mode:
             return open_rgb
+        known: Callable[[Any], Any] = loader
+        if loader is open_member:
+            _check_open()
+            return known
         folder = sys.modules["torchvision.datasets.folder"]
         if not any(loader is each for each in (folder.default_loader, folder.pil_loader)):
             raise RefusalError(
@@ -210,7 +224,6 @@ class ImageFiles(Node):
                     "source", name_of(dataset), f"torchvision's image backend is {backend}", "IMAGE_LOADER"
                 )
         check_calls(name_of(dataset), ((folder, loader.__name__),))
-        known: Callable[[Any], Any] = loader
         return known
 
     def _lowered(self, opener: Callable[[Any], Any]) -> Lowered:

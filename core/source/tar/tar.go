@@ -1,0 +1,104 @@
+// Package tar finds the files in a tar archive without reading them.
+package tar
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// ErrDamaged says that an archive is not what it should be.
+var ErrDamaged = errors.New("not a sound tar archive")
+
+// Member is a file in an archive.
+type Member struct {
+	Name   string
+	Offset int64 // of its first byte in the archive
+	Bytes  int64
+}
+
+// Members calls each for every regular file of an archive, in order; what it returns ends the walk. Links, folders and
+// devices are left out, as in Python's tarfile.isreg. A reader is given for those whose bytes are wanted.
+//
+// Fails with ErrDamaged, naming the byte, where the archive breaks off, does not begin as one, is compressed, or holds a
+// sparse file, whose bytes do not lie together.
+func Members(archive io.ReadSeeker, each func(m Member, r io.Reader) error) error {
+	if err := refuseCompressed(archive); err != nil {
+		return err
+	}
+	r := tar.NewReader(archive)
+	for {
+		head, err := r.Next()
+		at, seekErr := archive.Seek(0, io.SeekCurrent)
+		if err == io.EOF {
+			return nil
+		}
+		if err = errors.Join(err, seekErr); err != nil {
+			return fmt.Errorf("%w: at byte %d: %w", ErrDamaged, at, err)
+		}
+		if head.Typeflag != tar.TypeReg && head.Typeflag != tar.TypeCont && head.Typeflag != tar.TypeGNUSparse {
+			continue
+		}
+		if isSparse(head) {
+			return fmt.Errorf("%w: %q at byte %d is a sparse file", ErrDamaged, head.Name, at)
+		}
+		if strings.IndexByte(head.Name, 0) >= 0 {
+			return fmt.Errorf("%w: the name %q at byte %d holds a NUL", ErrDamaged, head.Name, at)
+		}
+		if err := each(Member{Name: head.Name, Offset: at, Bytes: head.Size}, r); err != nil {
+			return err
+		}
+	}
+}
+
+// What compressed files begin with.
+var compressions = map[string]string{"\x1f\x8b": "gzip", "\x28\xb5\x2f\xfd": "zstd", "BZh": "bzip2", "\xfd7zXZ\x00": "xz"}
+
+func refuseCompressed(archive io.ReadSeeker) error {
+	head := make([]byte, 8)
+	n, err := io.ReadFull(archive, head)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return err
+	}
+	for magic, name := range compressions {
+		if strings.HasPrefix(string(head[:n]), magic) {
+			return fmt.Errorf("%w: it is compressed (%s), so that no file in it has a place", ErrDamaged, name)
+		}
+	}
+	_, err = archive.Seek(0, io.SeekStart)
+	return err
+}
+
+func isSparse(head *tar.Header) bool {
+	if head.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for key := range head.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// webdataset.tariterators.base_plus_ext and meta_file_re
+	sampleName = regexp.MustCompile(`^((?:.*/|)[^.]+)[.]([^/]*)$`)
+	metaName   = regexp.MustCompile(`__[^/]*__($|/)`)
+)
+
+// Split gives the key of the sample that a file belongs to, and which of its parts the file is, in small letters:
+// "a/0001.seg.PNG" is "seg.png" of "a/0001". False for a file of no sample. As webdataset's group_by_keys does it.
+func Split(name string) (key, suffix string, ok bool) {
+	if metaName.MatchString(name) {
+		return "", "", false
+	}
+	found := sampleName.FindStringSubmatch(name)
+	if found == nil {
+		return "", "", false
+	}
+	return found[1], strings.ToLower(found[2]), true
+}
