@@ -14,7 +14,8 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from .. import _auto, _native, _told, plan
 from .._beside import Beside
 from .._core import Core
-from ..plan import Explanation, Plan, Refusal, Row
+from ..plan import Explanation, Plan, Refusal, Row, look
+from ..plan import own_collate as _  # noqa: F401  # here, so that no first epoch waits for it
 from ..plan.explain import number_of
 from ..state.ledger import Record
 from ..state.workers import ReportedIterator
@@ -33,9 +34,14 @@ _FORKED = Refusal(
 
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _plans: Beside[DataLoader[Any], Plan] = Beside()
+_refusals: Beside[DataLoader[Any], tuple[tuple[int, ...], Refusal]] = Beside()
 _cores: Beside[DataLoader[Any], Core] = Beside()
 _announced: Beside[DataLoader[Any], bool] = Beside()
 _logged: Beside[DataLoader[Any], str] = Beside()
+
+# Reasons in a user's own code and data, which take long to find: they stand until an attribute of the loader or of its
+# dataset is another object, or explain() is asked. What has become Go's meanwhile stays torch's, and as right as that.
+_STANDING = frozenset(("CODE_UNREAD", "COLLATE_OWN", "IN_LISTS", "ITERABLE", "SMALL_BATCHES"))
 
 # Whether each loader prints its explain() table when its first epoch begins: install(explain=True).
 announcing = False
@@ -48,6 +54,8 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
         _plans[loader] = decision
         return decision
     _plans.pop(loader)
+    if decision.code in _STANDING:
+        _refusals[loader] = _state(loader), decision
     if loader in _cores and _native.available() and _recipes_refused(loader) is not None:
         _told.stopped(decision)
     return decision
@@ -64,6 +72,9 @@ def _decided(loader: DataLoader[Any]) -> Plan | Refusal:
     refused = init_fn.refused(loader)
     if refused is not None:
         return refused
+    standing = _refusals.get(loader)
+    if standing is not None and standing[0] == _state(loader):
+        return standing[1]
     trial.hear()  # an answer may have come since the last epoch
     known = _plans.get(loader)
     if known is not None and known.unchanged(loader):
@@ -78,6 +89,11 @@ def _decided(loader: DataLoader[Any]) -> Plan | Refusal:
     if missing is not None:
         return _no_library(missing)
     return (trial.refused(loader, decision) if isinstance(decision, Plan) else None) or decision
+
+
+def _state(loader: DataLoader[Any]) -> tuple[int, ...]:
+    """Which objects the attributes of a loader and of its dataset are."""
+    return tuple(map(id, (*look.attributes(loader), *look.attributes(loader.dataset))))
 
 
 def _no_library(why: str) -> Refusal:
@@ -165,6 +181,7 @@ def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderI
 def explain(loader: DataLoader[Any]) -> Explanation:
     """A line a stage, with what was counted so far."""
     ours = _ours(loader)
+    _refusals.pop(loader)
     decision = decide(loader) if ours or loader in _cores else _own_iterators(loader)
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
     rows = [] if chosen is None else [chosen]

@@ -42,8 +42,6 @@ LIMIT_S = 30
 # GOLOADER_TRIAL=wait: batches wait for the answers of trials, and what saves no time is recorded too. Where images are
 # made does not depend on time then.
 WAITS = os.environ.get("GOLOADER_TRIAL") == "wait"
-# The training loop comes first, unless it waits.
-_NICENESS = 0 if WAITS else 10
 
 # Between two looks at whether a child has died.
 _LOOK_S = 0.05
@@ -295,8 +293,6 @@ def _isolate(page: Page, told: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LIMIT_S)
-    with suppress(OSError):
-        os.nice(_NICENESS)
     _limits().setrlimit(_limits().RLIMIT_CORE, (0, 0))
     _read_only(page)
     _one_thread()

@@ -7,10 +7,11 @@ module, a proxy, a Mock, a property, a metaclass. What is found here is found in
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
-__all__ = ["attribute", "has", "hiding", "in_class", "in_classes", "is_a", "name_of", "parents"]
+__all__ = ["attribute", "attributes", "has", "hiding", "in_class", "in_classes", "is_a", "name_of", "parents"]
 
 _NOTHING = object()
 
@@ -56,6 +57,11 @@ def attribute(thing: object, name: str, default: Any = None) -> Any:
     """An attribute that is kept as it is, in the object or its class; the default for any that would be computed."""
     found = _found(thing, name)
     return default if found is _NOTHING or in_class(type(found), "__get__") is not None else found
+
+
+def attributes(thing: object) -> Collection[Any]:
+    """The values of an object's own attributes."""
+    return dict.values(_own(_mro(type(thing)), thing))
 
 
 def _found(thing: object, name: str) -> Any:

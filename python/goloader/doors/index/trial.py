@@ -6,8 +6,10 @@ meanwhile. Where samples differ, the user is warned, and later epochs run as tor
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import sys
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,9 @@ __all__ = ["begin", "hear", "refused"]
 
 _SAMPLES = 4
 _SEED = 20260701
+# Nobody waits for the answer, so the training loop comes first. A trial of recording is not held back so: its answer
+# halves what batches cost, and at this niceness it came two to four times later on two busy cores.
+_NICENESS = 10
 
 # What is known of plans: why one is not to be used; None for one that is right, or is being tried.
 _known: dict[str, Refusal | None] = {}
@@ -112,6 +117,8 @@ def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
     """What differs, and in what; "" for nothing, and where the dataset itself fails."""
     from ..same import difference  # it needs Pillow
 
+    with contextlib.suppress(OSError):  # a system may forbid it
+        os.nice(_NICENESS)
     length = plan.length
     indices = sorted({round(place * (length - 1) / (_SAMPLES - 1)) for place in range(_SAMPLES)})
     try:
