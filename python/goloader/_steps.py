@@ -11,46 +11,6 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageFilter
 
-__all__ = [
-    "RAMPS",
-    "TAPS_MAX",
-    "TRANSPOSES",
-    "autocontrast",
-    "box_blur",
-    "brightness",
-    "by_channel",
-    "contrast",
-    "convolve",
-    "crop",
-    "equalize",
-    "filter_of",
-    "flip_horizontal",
-    "flip_vertical",
-    "grayscale",
-    "hue",
-    "kind",
-    "lookup",
-    "needed",
-    "needs",
-    "opencv_affine",
-    "opencv_from_hsv",
-    "opencv_gray",
-    "opencv_to_hsv",
-    "pad",
-    "patch",
-    "resize",
-    "rotate_90",
-    "saturation",
-    "select",
-    "sharpness",
-    "stencil",
-    "table_of",
-    "torch_colour",
-    "transform",
-    "transform_of",
-    "transpose",
-]
-
 Size = tuple[int, int]  # width, height
 _SIDE_MAX = 1 << 20
 _NUMBER_MAX = 1e30  # of a matrix: far from what is not finite

@@ -11,8 +11,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DTYPES", "FileArray"]
-
 # Item types by torch's names, and numpy's type for their bytes.
 DTYPES: dict[str, np.dtype[Any]] = {
     **{

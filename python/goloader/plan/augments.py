@@ -17,8 +17,6 @@ from typing import Any, ClassVar
 from .. import transforms as T
 from ..selfcheck import value
 
-__all__ = ["READERS", "ColorJitter", "RandomApply", "Steps", "below", "of_tensor", "up_to"]
-
 Range = tuple[float, float]
 _GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
 _FACTOR_MAX = 1e30

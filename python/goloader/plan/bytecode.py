@@ -35,34 +35,6 @@ from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-__all__ = [
-    "Attribute",
-    "Batch",
-    "Binary",
-    "Call",
-    "Callee",
-    "Closed",
-    "Constant",
-    "Display",
-    "Entered",
-    "Expression",
-    "Index",
-    "Item",
-    "Itself",
-    "Mapping",
-    "Member",
-    "Name",
-    "Part",
-    "Reading",
-    "Spread",
-    "Text",
-    "Unary",
-    "UnreadableError",
-    "extent_of",
-    "parts_of",
-    "read",
-]
-
 _VERSIONS = range(10, 15)  # of Python 3
 
 # Functions that are read through within functions.

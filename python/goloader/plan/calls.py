@@ -30,8 +30,6 @@ from .originals import (
 )
 from .refusal import RefusalError
 
-__all__ = ["Calls", "calls_of", "check_calls", "noting"]
-
 # Whose functions are read. Those of others are only looked at themselves.
 _READ = {"PIL", "albucore", "albumentations", "torchvision"}
 _READ_MODULES = {"torch.nn.modules.container", "torch.nn.modules.module"}

@@ -14,8 +14,6 @@ import torch
 from .. import transforms as T
 from .augments import below
 
-__all__ = ["PATCHES_MAX", "Filled", "RandomErasing", "read"]
-
 PATCHES_MAX = 8  # GL_PATCHES_MAX in core/op/op.h
 
 

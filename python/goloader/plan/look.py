@@ -10,8 +10,6 @@ import inspect
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
-__all__ = ["attribute", "has", "hiding", "in_class", "in_classes", "is_a", "name_of", "parents"]
-
 _NOTHING = object()
 
 # As type itself has them: a metaclass may give others.

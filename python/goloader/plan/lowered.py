@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from .. import transforms as T
 from .refusal import RefusalError
 
-__all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "Read", "Target", "lower_neutral", "walk"]
-
 # Output dtypes (core/tensor) by torch's names, and their bytes an element.
 ITEMSIZES = {
     "bool": 1,

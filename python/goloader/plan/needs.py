@@ -11,19 +11,6 @@ from ..selfcheck import differing, holds, value
 from .lowered import Lowered
 from .refusal import Refusal, RefusalError
 
-__all__ = [
-    "DECODERS",
-    "RESIZES",
-    "Rules",
-    "check_pillow_plugins",
-    "decoders",
-    "max_pixels",
-    "require",
-    "require_class",
-    "rules",
-    "steps_of",
-]
-
 DECODERS = ("pillow.decode.jpeg", "pillow.decode.png")
 # Formats whose files go to Pillow where it decodes them otherwise, by Pillow's names for them.
 _OTHERS = ("WEBP", "BMP", "GIF", "TIFF")

@@ -21,20 +21,6 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any, TypeGuard
 from zipimport import zipimporter
 
-__all__ = [
-    "as_shipped",
-    "behind",
-    "bound_as_shipped",
-    "code_of",
-    "exchanged",
-    "is_module",
-    "is_original",
-    "module_of",
-    "mro_of",
-    "operations",
-    "unwrapped",
-]
-
 # Code that we ourselves put in place of a function's for a while, and functions that stand for builtins: what they
 # stand for. By identity, since code objects are equal to their copies.
 exchanged: dict[int, Any] = {}

@@ -39,13 +39,11 @@ from .bytecode import (
 from .collate import padding, stacked
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
+from .originals import is_original
 from .refusal import RefusalError
 from .row_layouts import STACKED, JaggedRows, PadRows, RowLayout
 from .rows import Field
 from .structure import Structure
-from .transforms import is_original
-
-__all__ = ["PAYS_FROM", "OwnCollate"]
 
 
 class _Columns:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from .needs import decoders
 from .refusal import RefusalError
 
-__all__ = ["IMG_EXTENSIONS", "Files", "find_classes"]
-
 # torchvision.datasets.folder.IMG_EXTENSIONS
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = ["Refusal", "RefusalError", "granted", "refuses"]
-
 T = TypeVar("T")
 
 

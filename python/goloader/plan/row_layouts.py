@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["STACKED", "DocumentRows", "JaggedRows", "PackRows", "PadRows", "RowLayout", "StackRows"]
-
 
 class RowLayout:
     """A layout. Its tensors are those of the batch, in the core's order."""

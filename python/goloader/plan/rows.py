@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..arrays import FileArray
 from .row_layouts import STACKED, RowLayout
 
-__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels", "Program", "View"]
-
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
 FIELDS_MAX = 16  # GL_FIELDS_MAX
 

@@ -31,9 +31,7 @@ from torch.utils.data import (
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from ..state import samplers as stateful
 from .look import is_a, name_of
-from .transforms import is_original
-
-__all__ = ["Foreign", "Indices", "as_arrays", "describe", "index_batches", "known"]
+from .originals import is_original
 
 Indices = NDArray[np.int64]
 

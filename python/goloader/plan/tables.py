@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from .lowered import ITEMSIZES
 from .refusal import RefusalError
 
-__all__ = ["Table", "as_pil", "run_tail"]
-
 
 class Table:
     """What a tail makes of every byte."""

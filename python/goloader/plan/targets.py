@@ -24,8 +24,6 @@ from .refusal import RefusalError, granted
 from .tables import Table, as_pil, run_tail
 from .transforms import Form, Operation, fill_of, lower, read
 
-__all__ = ["Kind", "lower_apart", "lower_together"]
-
 Kind = Literal["P", "L", "Mask"]  # what a target is: a PIL image of that mode, or a tv_tensors.Mask
 
 

@@ -30,11 +30,9 @@ from .calls import calls_of
 from .look import hiding, name_of
 from .lowered import Lowered, walk
 from .needs import require_class
-from .originals import is_original, module_of
+from .originals import module_of
 from .refusal import Refusal, RefusalError
 from .tables import Table, run_tail
-
-__all__ = ["Form", "Operation", "fill_of", "is_original", "lower", "read"]
 
 
 class Form:

@@ -24,8 +24,6 @@ from typing import Any
 from . import libraries, memory
 from .behaviour import Behaviour
 
-__all__ = ["differing", "forget", "holds", "names", "value"]
-
 # What was found in this process, by name. Two threads that try the same thing find the same.
 _found: dict[str, Any] = {}
 

@@ -11,8 +11,6 @@ import numpy as np
 from .behaviour import Behaviour, golden, picture
 from .pillow import CMYK, JPEG, PNG, files_of
 
-__all__ = ["BEHAVIOURS"]
-
 _MATRIX = np.array([[0.9, 0.31, 2.7], [-0.28, 1.1, 3.3]])
 
 

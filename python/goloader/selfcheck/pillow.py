@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from .behaviour import Behaviour, golden, picture
 from .resize import ORDERS, resized, vertical_first
 
-__all__ = ["BEHAVIOURS", "BMP", "CMYK", "GIF", "JPEG", "PNG", "TIFF", "WEBP", "files_of"]
-
 _MODULE = "PIL.Image"
 
 

@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ORDERS", "resized", "vertical_first"]
-
 # core/plan.PassOrder, newest first: of Pillow from 13.0, from 12.2, and before.
 ORDERS = ("shrink_first", "tall_first", "horizontal_first")
 

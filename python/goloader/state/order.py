@@ -28,7 +28,7 @@ from torch.utils.data.dataloader import _InfiniteConstantSampler
 from .._errors import StateError
 from ..plan import samplers
 from ..plan.look import attribute, is_a
-from ..plan.transforms import is_original
+from ..plan.originals import is_original
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from . import generators
 from .protocol import has_state, restore, saved

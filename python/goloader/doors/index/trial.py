@@ -25,8 +25,6 @@ from .. import sandbox
 if TYPE_CHECKING:
     from ..._loader import DataLoader
 
-__all__ = ["begin", "hear", "refused"]
-
 _SAMPLES = 4
 _SEED = 20260701
 

@@ -23,8 +23,6 @@ from .recipe import Recipe
 from .session import Session, TroubleError
 from .value import Memory, Recorded, View, as_tensor, become_real_together, copied, fill, joined, record, see, write
 
-__all__ = ["CLASSES", "StandInTensor", "become_real", "bytes_of", "over", "record_function", "replace", "tensor_of"]
-
 _new = torch.Tensor._make_wrapper_subclass
 
 

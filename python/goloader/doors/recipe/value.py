@@ -23,29 +23,6 @@ from .recipe import STEPS_MAX, Recipe
 from .session import Session, TroubleError
 from .tail import OUTER, Followed, Pattern, Tail, alike, first, follow, identity, strides_of_ones, strides_with_ones
 
-__all__ = [
-    "Memory",
-    "Recorded",
-    "Seen",
-    "Value",
-    "View",
-    "as_array",
-    "as_tensor",
-    "become_real_together",
-    "by_core",
-    "bytes_of",
-    "bytes_of_image",
-    "copied",
-    "fill",
-    "joined",
-    "of_image",
-    "pasted",
-    "record",
-    "see",
-    "upright",
-    "write",
-]
-
 
 class Value:
     """The numbers of a block.

@@ -22,8 +22,6 @@ from ..look import in_class
 from .integers import Integers
 from .program import DTYPES, Items, Writer
 
-__all__ = ["METHODS", "OPERATORS", "Arithmetic", "Value", "kind_of", "method_of", "rule_of"]
-
 _PYTHON = (bool, int, float)
 _LEGACY = int(np.__version__.partition(".")[0]) < 2
 # Numbers below are the same as a double.

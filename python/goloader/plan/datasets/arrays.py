@@ -17,8 +17,6 @@ from ..rows import DIMENSIONS_MAX, Array
 from .tensors import NAMES, Tensor
 from .tree import Column, Indices, Node, check_class
 
-__all__ = ["Rows", "castable", "scattered"]
-
 _INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 

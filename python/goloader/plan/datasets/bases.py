@@ -28,8 +28,6 @@ from .sequences import Listed, Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Indices
 
-__all__ = ["Base", "like", "why_not_collated"]
-
 
 class Base:
     """What items are taken of, as long as `unchanged` says so.

@@ -43,8 +43,6 @@ from .sequences import Sequences
 from .tensors import NAMES
 from .tree import NOWHERE, Column, Indices, Node
 
-__all__ = ["Computed"]
-
 # An array that is the same for all samples is compared with what it was, before each batch.
 _KEPT_BYTES_MAX = 1 << 20
 

@@ -13,16 +13,14 @@ from ...transforms import Grayscale
 from .. import look
 from ..calls import check_calls
 from ..lowered import Lowered
+from ..originals import is_original
 from ..paths import Files
 from ..refusal import RefusalError, granted
-from ..transforms import is_original
 from ..transforms import lower as lower_transform
 from ..watch import Watch
 from .known import Known, nearest
 from .samples import Part
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
-
-__all__ = ["ImageFiles", "Kind", "kind_of", "lower_of_mode", "open_rgb"]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from ..rows import Array
 from .arrays import castable
 from .tree import Column, Indices, Node
 
-__all__ = ["Table", "is_table"]
-
 # What its __getitems__ goes by.
 _ATTRIBUTES = (
     "_data", "_indices", "_info", "_format_type", "_format_kwargs", "_format_columns", "_output_all_columns",

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from .. import look
 from ..originals import module_of
 
-__all__ = ["Known", "nearest", "why_not"]
-
 
 @dataclass(frozen=True)
 class Known:

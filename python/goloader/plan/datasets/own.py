@@ -31,13 +31,10 @@ from ..bytecode import (
 )
 from ..look import in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
-from ..originals import module_of
+from ..originals import is_original, module_of
 from ..refusal import RefusalError
-from ..transforms import is_original
 from .standing import Standing
 from .tree import name_of
-
-__all__ = ["ListItems", "OwnCode", "is_of_library", "is_plain"]
 
 _SCALARS = (type(None), bool, int, float, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)

@@ -17,17 +17,15 @@ from typing import Any
 
 from ..lowered import Lowered
 from ..needs import decoders
+from ..originals import is_original
 from ..paths import Files
 from ..refusal import RefusalError
 from ..targets import Kind as TargetKind
 from ..targets import lower_apart, lower_together
-from ..transforms import is_original
 from .files import open_rgb
 from .known import Known, nearest
 from .samples import PairPart
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
-
-__all__ = ["Kind", "Pairs", "kind_of"]
 
 
 @dataclass(frozen=True)

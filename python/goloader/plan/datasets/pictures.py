@@ -21,8 +21,6 @@ from .sequences import Listed, Sequences, why_not_sequences
 from .tensors import Tensor
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
 
-__all__ = ["Block", "Pictures", "PixelPairPart", "PixelPart", "kind_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class PixelPart:

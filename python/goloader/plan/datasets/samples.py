@@ -19,8 +19,6 @@ from .cuts import Cut
 from .pictures import PixelPart
 from .tree import NOWHERE, Column, Indices, Node
 
-__all__ = ["Arrays", "Images", "PairPart", "Part", "Samples"]
-
 
 @dataclass(frozen=True, eq=False)
 class Part:

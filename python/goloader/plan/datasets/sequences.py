@@ -15,8 +15,6 @@ from ..rows import DIMENSIONS_MAX, Array
 from .tensors import NAMES
 from .tree import Indices
 
-__all__ = ["Listed", "Sequences", "why_not_sequences"]
-
 _SHAPE, _DTYPE = operator.attrgetter("shape"), operator.attrgetter("dtype")
 
 

@@ -12,8 +12,6 @@ from ..refusal import RefusalError, refuses
 from ..rows import DIMENSIONS_MAX, Array
 from .tree import Column, Indices, Node, check_class
 
-__all__ = ["NAMES", "Tensor", "Tensors"]
-
 # The core's name for the items of a dtype; others of a size that it knows travel as integers.
 NAMES = {
     torch.bool: "bool",

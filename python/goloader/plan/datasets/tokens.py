@@ -16,8 +16,6 @@ from ..rows import Array
 from .cuts import Cut
 from .tree import Column, Indices, Node, check_class
 
-__all__ = ["Tokens"]
-
 _ATTRIBUTES = ("files", "block_size", "stride", "windows", "eos", "offsets", "documents", "begins", "lengths", "_ends")
 
 

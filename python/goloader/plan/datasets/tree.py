@@ -22,11 +22,9 @@ from torch.utils.data.dataset import StackDataset
 from .. import look
 from ..calls import check_calls
 from ..look import has, in_class, is_a
+from ..originals import is_original
 from ..refusal import RefusalError
 from ..structure import Structure, count, shifted
-from ..transforms import is_original
-
-__all__ = ["NOWHERE", "Column", "Leaves", "Node", "check_class", "copied", "equal", "equal_at", "name_of", "node"]
 
 Indices = NDArray[np.int64]
 

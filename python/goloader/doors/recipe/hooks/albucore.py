@@ -17,8 +17,6 @@ from .. import switch
 from ..array import StandInArray, record_function, record_pixels
 from .swap import Hook
 
-__all__ = ["by_table", "hooks"]
-
 # Functions of bytes by a table; where among their arguments it stands that they write into the first one, and whether
 # they do if nothing is said.
 _BY_TABLE = {

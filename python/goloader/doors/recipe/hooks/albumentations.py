@@ -19,9 +19,6 @@ from ..array import Picture, StandInArray, record_pixels
 from .albucore import by_table
 from .swap import Hook
 
-__all__ = ["hooks"]
-
-
 _RAMP = np.arange(256, dtype=np.uint8)
 
 

@@ -11,8 +11,6 @@ from .... import _steps
 from .. import switch
 from ..image import derive, is_plain
 
-__all__ = ["blur_step", "kept", "of_image"]
-
 
 def of_image(module: Any, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """In front of a gaussian_blur of PIL images; the module's function of that name makes the weights of one axis."""

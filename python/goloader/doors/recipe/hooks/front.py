@@ -15,8 +15,6 @@ from typing import Any
 from ....plan.originals import exchanged
 from .swap import LeftAloneError
 
-__all__ = ["Front", "Fronts"]
-
 
 class Front:
     """A builtin of a module or class, and what stands in front of it.

@@ -13,8 +13,6 @@ from ..call import attempt
 from ..image import StandInImage
 from .swap import Make
 
-__all__ = ["fronts", "hooks"]
-
 
 def hooks() -> tuple[()]:
     """numpy's functions are builtins."""

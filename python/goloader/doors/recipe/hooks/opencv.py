@@ -20,8 +20,6 @@ from .. import opencv, switch
 from ..array import Picture, StandInArray, become_real, of_pixels, record_function, record_pixels
 from .swap import Make
 
-__all__ = ["fronts", "hooks"]
-
 _SIDE_MAX = 1 << 20
 _WARP_SIDE_MAX, _WARP_REACH = 1 << 15, 1 << 20
 

@@ -20,8 +20,6 @@ from ..recipe import Source
 from ..record import OPENED
 from .swap import Hook
 
-__all__ = ["from_array", "hooks", "record_border"]
-
 _ORIENTATION = 0x0112
 
 # Of an array: what is done to a smaller image takes Pillow no longer than it takes to record it.

@@ -12,8 +12,6 @@ from ....plan.calls import Calls, calls_of
 from ....plan.originals import exchanged, unwrapped
 from ..as_user import as_user
 
-__all__ = ["Hook", "LeftAloneError", "Swap"]
-
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

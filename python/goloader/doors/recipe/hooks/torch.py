@@ -18,8 +18,6 @@ from ..tensor import StandInTensor
 from ..tensor import become_real as tensor_becomes_real
 from .swap import Hook, Make
 
-__all__ = ["fronts", "hooks"]
-
 
 def hooks() -> tuple[Hook, ...]:
     """What is hooked of torch."""

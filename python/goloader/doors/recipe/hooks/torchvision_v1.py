@@ -25,8 +25,6 @@ from . import blur
 from .pillow import from_array, record_border
 from .swap import Hook
 
-__all__ = ["hooks"]
-
 
 def hooks() -> tuple[Hook, ...]:
     """What is hooked of torchvision."""

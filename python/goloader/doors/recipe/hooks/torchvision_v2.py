@@ -31,8 +31,6 @@ from ..value import of_image
 from . import blur
 from .swap import Hook
 
-__all__ = ["hooks", "settle"]
-
 _FILTERS = {"bilinear": 16, "bicubic": 17, "nearest": 18}  # core/recipe.Filter
 
 
