@@ -82,9 +82,9 @@ def _about(path: str) -> tuple[Any, ...]:
 
 @cache
 def _tables() -> int:
-    """Digest of the tables: other tables, other answers."""
-    crc = 0
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    """Digest of the tables and their pictures: other tables, other answers."""
+    crc, folder = 0, Path(__file__).parent
+    for path in sorted((*folder.glob("*.py"), *folder.glob("pictures/*/*"))):
         crc = zlib.crc32(path.read_bytes(), crc)
     return crc
 

@@ -18,7 +18,7 @@ def _decoded(files: str) -> Iterator[Any]:
     import cv2
 
     for number, file in enumerate(files_of(files)):
-        if files is PNG or number != CMYK:  # left to OpenCV
+        if files == PNG or number != CMYK:  # left to OpenCV
             yield cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR)
 
 
