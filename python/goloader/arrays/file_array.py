@@ -27,6 +27,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "float8_e5m2fnuz": np.dtype(np.uint8),
     "float8_e8m0fnu": np.dtype(np.uint8),
 }  # fmt: skip
+# Those that numpy has too.
+NUMPY_DTYPES = tuple(name for name, dtype in DTYPES.items() if dtype.name == name)
 
 # numpy's own limit.
 _DIMENSIONS_MAX = 64

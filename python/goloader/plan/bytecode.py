@@ -288,6 +288,12 @@ class Mapping(Expression):
         return "{" + ", ".join(f"{name!r}: {item}" for name, item in zip(self.names, self.items, strict=True)) + "}"
 
 
+def short(expression: Expression) -> str:
+    """How it is spelt, cut to fit a message."""
+    text = str(expression)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 def parts_of(expression: Expression) -> Iterator[Expression]:
     """An expression and all that it is made of; what is in it twice comes twice."""
     yield expression

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .needs import decoders
-from .refusal import RefusalError
+from .refusal import SourceRefusal
 
 # torchvision.datasets.folder.IMG_EXTENSIONS
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -45,7 +45,7 @@ class Files(Sequence[tuple[str, int]]):
         for path, label in samples:
             name = os.fsencode(path)
             if b"\0" in name:
-                raise RefusalError("source", "path", "one of the paths has a NUL inside", "FILE_LIST")
+                raise SourceRefusal("path", "one of the paths has a NUL inside", "FILE_LIST")
             paths += name
             paths.append(0)
             offsets.append(len(paths))

@@ -36,6 +36,20 @@ class RefusalError(Exception):
         self.refusal = Refusal(stage, what, why, code)
 
 
+class SourceRefusal(RefusalError):
+    """Of a dataset."""
+
+    def __init__(self, what: str, why: str, code: str) -> None:
+        super().__init__("source", what, why, code)
+
+
+class TransformRefusal(RefusalError):
+    """Of a transform."""
+
+    def __init__(self, what: str, why: str, code: str) -> None:
+        super().__init__("transform", what, why, code)
+
+
 def granted(answer: T | Refusal) -> T:
     """An answer that is no refusal. Raises RefusalError for one."""
     if isinstance(answer, Refusal):

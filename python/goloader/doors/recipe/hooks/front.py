@@ -15,6 +15,9 @@ from typing import Any
 from ....plan.originals import exchanged
 from .swap import LeftAloneError
 
+# A function -> what stands in front of it.
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 class Front:
     """A builtin of a module or class, and what stands in front of it.
@@ -22,7 +25,7 @@ class Front:
     Raises LeftAloneError if the name leads to something else.
     """
 
-    def __init__(self, module: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def __init__(self, module: Any, name: str, make: Make) -> None:
         original = vars(module).get(name)
         if type(original) not in (BuiltinFunctionType, MethodDescriptorType):
             raise LeftAloneError("it is no builtin of the library's, or was replaced")
