@@ -162,13 +162,9 @@ class Run:
         """
         memory = _place(lent)
         if seeds is None:
-            self._check(self._lib.gl_submit(self._handle, rows.ctypes.data, len(rows), *memory, byref(self._error)))
+            self._call(self._lib.gl_submit, rows.ctypes.data, len(rows), *memory)
         else:
-            self._check(
-                self._lib.gl_submit_seeded(
-                    self._handle, rows.ctypes.data, seeds.ctypes.data, len(rows), *memory, byref(self._error)
-                )
-            )
+            self._call(self._lib.gl_submit_seeded, rows.ctypes.data, seeds.ctypes.data, len(rows), *memory)
         self._lent.append(lent)
 
     def submit_recipes(self, message: bytes, lent: Memory | None = None) -> None:
@@ -176,7 +172,7 @@ class Run:
 
         lent  memory for the batch
         """
-        self._check(self._lib.gl_submit_recipes(self._handle, message, len(message), *_place(lent), byref(self._error)))
+        self._call(self._lib.gl_submit_recipes, message, len(message), *_place(lent))
         self._lent.append(lent)
 
     def receive(
@@ -226,7 +222,7 @@ class Run:
     def _answer(self, helper: Helper, ask: _native.Ask) -> None:
         error: Exception
         if ask.kind == _native.ASK_EXP:
-            self._check(self._lib.gl_answer_exp(self._handle, ask.x, helper.exp(ask.x), byref(self._error)))
+            self._call(self._lib.gl_answer_exp, ask.x, helper.exp(ask.x))
             return
         position, row = ask.position, ask.index
         if ask.kind == _native.ASK_PIXELS:
@@ -235,11 +231,11 @@ class Run:
             except Exception as raised:
                 error = raised
             else:
-                self._check(self._lib.gl_answer_pixels(self._handle, rgb, width, height, byref(self._error)))
+                self._call(self._lib.gl_answer_pixels, rgb, width, height)
                 return
         else:
             error = helper.refused(position, row, ask.reason.decode(errors="replace"))
-        self._keep(self._lib.gl_reject(self._handle, byref(self._error)))
+        self._keep(self._call(self._lib.gl_reject))
         self._lent.popleft()
         self._batch.sequence = ask.sequence
         raise Rejected(error, position, row)
@@ -264,19 +260,19 @@ class Run:
 
     def set_rng(self, state: int, size: int) -> None:
         """Lets stream 0 go on from torch's CPU generator state. No batch may be outstanding."""
-        self._check(self._lib.gl_rng_set(self._handle, state, size, byref(self._error)))
+        self._call(self._lib.gl_rng_set, state, size)
 
     def get_rng(self, state: int, size: int) -> None:
         """Writes stream 0 into torch's CPU generator state."""
-        self._check(self._lib.gl_rng_get(self._handle, state, size, byref(self._error)))
+        self._call(self._lib.gl_rng_get, state, size)
 
     def position(self, drawn: NDArray[np.int64]) -> None:
         """Writes how many words each stream has drawn for the batches received, lost ones included: [streams] int64."""
-        self._check(self._lib.gl_position(self._handle, drawn.ctypes.data, len(drawn), byref(self._error)))
+        self._call(self._lib.gl_position, drawn.ctypes.data, len(drawn))
 
     def resume(self, sequence: int, drawn: NDArray[np.int64]) -> None:
         """Puts a new run to where another one stood: the number of its next batch, and what position() said."""
-        self._check(self._lib.gl_resume(self._handle, sequence, drawn.ctypes.data, len(drawn), byref(self._error)))
+        self._call(self._lib.gl_resume, sequence, drawn.ctypes.data, len(drawn))
         self._batch.sequence = sequence - 1
 
     def reset(self) -> None:
@@ -284,26 +280,29 @@ class Run:
 
         A read that does not come back is left after 50 ms.
         """
-        self._keep(self._lib.gl_reset(self._handle, byref(self._error)))
+        self._keep(self._call(self._lib.gl_reset))
         self._lent.clear()
         self._batch.sequence = -1
 
     def doubts(self, most: int) -> list[int]:
         """Which rows the helper will be asked the pixels of, by what is known now: at most so many, each once."""
         rows, count = np.empty(most, np.int64), c_int32()
-        self._check(self._lib.gl_doubts(self._handle, rows.ctypes.data, most, byref(count), byref(self._error)))
+        self._call(self._lib.gl_doubts, rows.ctypes.data, most, byref(count))
         found: list[int] = rows[: count.value].tolist()
         return found
 
     def waits_for(self) -> str:
         """Which file the next batch waits for, and how long already; "" if it waits for none."""
         text = ctypes.create_string_buffer(4096)
-        self._check(self._lib.gl_waits_for(self._handle, text, len(text), byref(self._error)))
+        self._call(self._lib.gl_waits_for, text, len(text))
         return text.value.decode(errors="replace")
 
     def _keep(self, status: int) -> None:
-        if self._check(status) == _native.LEFT:
+        if status == _native.LEFT:
             _left.append((self._kept[0], tuple(self._lent)))
+
+    def _call(self, function: Any, *arguments: Any) -> int:
+        return self._check(function(self._handle, *arguments, byref(self._error)))
 
     def _check(self, status: int) -> int:
         return self._lib.check(status, self._error)

@@ -11,8 +11,6 @@ from typing import BinaryIO
 
 from ._errors import LibraryError
 
-__all__ = ["check", "refused"]
-
 # ELF's numbers of machines (elf.h, e_machine), as platform.machine() calls them.
 _MACHINES = {62: "x86_64", 183: "aarch64", 3: "i686", 40: "armv7l", 243: "riscv64", 22: "s390x", 21: "ppc64le"}
 _LOAD = 1  # PT_LOAD

@@ -240,6 +240,11 @@ class Library:
             return status
         raise BY_STATUS.get(status, CoreError)(error.text.decode(errors="replace"))
 
+    def call(self, function: Any, *arguments: Any) -> int:
+        """The same of a function that takes its arguments and an Error."""
+        error = Error()
+        return self.check(function(*arguments, byref(error)), error)
+
     def find_libwebp(self) -> None:
         """Tells the library where Pillow has its libwebp, once; one that is refused leaves its files to Pillow."""
         if not self._told_of_libwebp:
@@ -250,8 +255,8 @@ class Library:
 
     def json(self, function: Any, *arguments: Any) -> dict[str, Any]:
         """What a function that writes JSON says."""
-        text, error = ctypes.create_string_buffer(1 << 15), Error()
-        self.check(function(*arguments, text, len(text), byref(error)), error)
+        text = ctypes.create_string_buffer(1 << 15)
+        self.call(function, *arguments, text, len(text))
         value: dict[str, Any] = json.loads(text.value)
         return value
 

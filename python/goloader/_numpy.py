@@ -6,7 +6,6 @@ import io
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import byref
 from typing import Any
 
 import numpy as np
@@ -131,14 +130,13 @@ class NumpyLoader:
     def _order(self, seed: int | None) -> NDArray[np.int64]:
         order = np.arange(self._plan.length, dtype=np.int64)
         if seed is not None:
-            lib, error = _native.library(), _native.Error()
-            lib.check(lib.gl_permutation(seed, order.ctypes.data, len(order), byref(error)), error)
+            lib = _native.library()
+            lib.call(lib.gl_permutation, seed, order.ctypes.data, len(order))
         return order
 
     def _seeds(self, epoch: int, each: int) -> list[int]:
-        seeds = np.empty(each, np.int64)
-        lib, error = _native.library(), _native.Error()
-        lib.check(lib.gl_seeds(self.seed, epoch * each, seeds.ctypes.data, each, byref(error)), error)
+        seeds, lib = np.empty(each, np.int64), _native.library()
+        lib.call(lib.gl_seeds, self.seed, epoch * each, seeds.ctypes.data, each)
         return [int(seed) for seed in seeds]
 
 

@@ -6,50 +6,11 @@ import math
 import platform
 import struct
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from PIL import Image, ImageFilter
-
-__all__ = [
-    "RAMPS",
-    "TAPS_MAX",
-    "TRANSPOSES",
-    "autocontrast",
-    "box_blur",
-    "brightness",
-    "by_channel",
-    "contrast",
-    "convolve",
-    "crop",
-    "equalize",
-    "filter_of",
-    "flip_horizontal",
-    "flip_vertical",
-    "grayscale",
-    "hue",
-    "kind",
-    "lookup",
-    "needed",
-    "needs",
-    "opencv_affine",
-    "opencv_from_hsv",
-    "opencv_gray",
-    "opencv_to_hsv",
-    "pad",
-    "patch",
-    "resize",
-    "rotate_90",
-    "saturation",
-    "select",
-    "sharpness",
-    "stencil",
-    "table_of",
-    "torch_colour",
-    "transform",
-    "transform_of",
-    "transpose",
-]
 
 Size = tuple[int, int]  # width, height
 _SIDE_MAX = 1 << 20
@@ -112,6 +73,31 @@ def needed(kind: tuple[int, int]) -> list[str]:
     return (_NEEDS.get(kind[0]) or _NEEDS.get(kind, "")).split()
 
 
+def _plain(kind: int) -> bytes:
+    return _STEP.pack(kind, *(0,) * 13)
+
+
+FLIP_HORIZONTAL = _plain(_HORIZONTAL_FLIP)  # mirrors left and right
+FLIP_VERTICAL = _plain(_VERTICAL_FLIP)  # mirrors top and bottom
+ROTATE_90 = _plain(_ROTATE_90)  # a quarter turn, counter-clockwise
+TRANSPOSE = ROTATE_90, FLIP_VERTICAL  # rows become columns
+AUTOCONTRAST = _plain(_AUTOCONTRAST)  # ImageOps'
+EQUALIZE = _plain(_EQUALIZE)  # ImageOps'
+OPENCV_TO_HSV = _plain(_OPENCV_TO_HSV)  # cv2.cvtColor from RGB
+OPENCV_FROM_HSV = _plain(_OPENCV_FROM_HSV)  # and to RGB
+
+
+def _blend(kind: int, factor: float) -> bytes:
+    return _plain(kind) + struct.pack("<f", factor)
+
+
+# ImageEnhance's, by their factors.
+brightness = partial(_blend, _BRIGHTNESS)
+contrast = partial(_blend, _CONTRAST)
+saturation = partial(_blend, _SATURATION)
+sharpness = partial(_blend, _SHARPNESS)
+
+
 def crop(left: int, top: int, width: int, height: int) -> bytes:
     """Keeps a rectangle that lies inside the image."""
     return _STEP.pack(_CROP, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)
@@ -120,16 +106,6 @@ def crop(left: int, top: int, width: int, height: int) -> bytes:
 def resize(width: int, height: int, resample: int) -> bytes:
     """Resamples by Pillow's filter number."""
     return _STEP.pack(_RESIZE, resample, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, width, height)
-
-
-def flip_horizontal() -> bytes:
-    """Mirrors left and right."""
-    return _STEP.pack(_HORIZONTAL_FLIP, *(0,) * 13)
-
-
-def flip_vertical() -> bytes:
-    """Mirrors top and bottom."""
-    return _STEP.pack(_VERTICAL_FLIP, *(0,) * 13)
 
 
 _PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
@@ -148,46 +124,12 @@ def grayscale(channels: int) -> bytes:
 
 def lookup(table: bytes) -> bytes:
     """Replaces each byte; a row of 256 for each of 3 channels, or one for all."""
-    return _STEP.pack(_LOOKUP, *(0,) * 13) + (table if len(table) == 768 else 3 * table)
-
-
-def _blend(kind: int, factor: float) -> bytes:
-    return _STEP.pack(kind, *(0,) * 13) + struct.pack("<f", factor)
-
-
-def brightness(factor: float) -> bytes:
-    """ImageEnhance.Brightness."""
-    return _blend(_BRIGHTNESS, factor)
-
-
-def contrast(factor: float) -> bytes:
-    """ImageEnhance.Contrast."""
-    return _blend(_CONTRAST, factor)
-
-
-def saturation(factor: float) -> bytes:
-    """ImageEnhance.Color."""
-    return _blend(_SATURATION, factor)
-
-
-def sharpness(factor: float) -> bytes:
-    """ImageEnhance.Sharpness."""
-    return _blend(_SHARPNESS, factor)
+    return _plain(_LOOKUP) + (table if len(table) == 768 else 3 * table)
 
 
 def hue(shift: int) -> bytes:
     """Adds to H of Pillow's HSV, modulo 256."""
     return _STEP.pack(_HUE, 0, 0, 0, 0, 0, 0, shift, *(0,) * 6)
-
-
-def autocontrast() -> bytes:
-    """ImageOps.autocontrast."""
-    return _STEP.pack(_AUTOCONTRAST, *(0,) * 13)
-
-
-def equalize() -> bytes:
-    """ImageOps.equalize."""
-    return _STEP.pack(_EQUALIZE, *(0,) * 13)
 
 
 def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[int, ...]) -> bytes:
@@ -197,16 +139,6 @@ def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[in
     return _STEP.pack(kind, resample, 0, 0, red, green, blue, 0, 0, 0, 0, 0, *size) + struct.pack(
         f"<{len(matrix)}d", *matrix
     )
-
-
-def rotate_90() -> bytes:
-    """A quarter turn, counter-clockwise."""
-    return _STEP.pack(_ROTATE_90, *(0,) * 13)
-
-
-def transpose() -> tuple[bytes, ...]:
-    """Rows become columns."""
-    return rotate_90(), flip_vertical()
 
 
 def opencv_gray(channels: int) -> bytes:
@@ -222,16 +154,6 @@ def opencv_affine(matrix: Sequence[float], linear: bool, size: Size, mode: str, 
     ) + struct.pack("<6d", *matrix)
 
 
-def opencv_to_hsv() -> bytes:
-    """cv2.cvtColor from RGB to HSV."""
-    return _STEP.pack(_OPENCV_TO_HSV, *(0,) * 13)
-
-
-def opencv_from_hsv() -> bytes:
-    """cv2.cvtColor from HSV to RGB."""
-    return _STEP.pack(_OPENCV_FROM_HSV, *(0,) * 13)
-
-
 def select(channels: tuple[int, ...]) -> bytes:
     """Keeps 1 channel or 3, in an order of their own."""
     one, two, three = channels if len(channels) == 3 else (*channels, 0, 0)
@@ -240,7 +162,7 @@ def select(channels: tuple[int, ...]) -> bytes:
 
 def box_blur(radius: tuple[float, float], times: int) -> bytes:
     """ImageFilter.BoxBlur with two radii, `times` times across and then down."""
-    return _STEP.pack(_BOX_BLUR, *(0,) * 13) + struct.pack("<2fI", *radius, times)
+    return _plain(_BOX_BLUR) + struct.pack("<2fI", *radius, times)
 
 
 def patch(left: int, top: int, width: int, height: int, number: int) -> bytes:
@@ -274,19 +196,19 @@ def torch_colour(name: str, fused: bool, factor: float = 0.0, rest: float = 0.0)
     fused         torch adds a multiple with one rounding
     """
     more = struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
-    return _STEP.pack(_TORCH_COLOUR, *(0,) * 13) + more
+    return _plain(_TORCH_COLOUR) + more
 
 
-_HALF_TURN = (flip_horizontal(), flip_vertical())
+_HALF_TURN = (FLIP_HORIZONTAL, FLIP_VERTICAL)
 # Steps, and whether width and height change places.
 TRANSPOSES: dict[int, tuple[tuple[bytes, ...], bool]] = {
-    int(Image.Transpose.FLIP_LEFT_RIGHT): ((flip_horizontal(),), False),
-    int(Image.Transpose.FLIP_TOP_BOTTOM): ((flip_vertical(),), False),
+    int(Image.Transpose.FLIP_LEFT_RIGHT): ((FLIP_HORIZONTAL,), False),
+    int(Image.Transpose.FLIP_TOP_BOTTOM): ((FLIP_VERTICAL,), False),
     int(Image.Transpose.ROTATE_180): (_HALF_TURN, False),
-    int(Image.Transpose.ROTATE_90): ((rotate_90(),), True),
-    int(Image.Transpose.ROTATE_270): ((rotate_90(), *_HALF_TURN), True),
-    int(Image.Transpose.TRANSPOSE): (transpose(), True),
-    int(Image.Transpose.TRANSVERSE): ((rotate_90(), flip_horizontal()), True),
+    int(Image.Transpose.ROTATE_90): ((ROTATE_90,), True),
+    int(Image.Transpose.ROTATE_270): ((ROTATE_90, *_HALF_TURN), True),
+    int(Image.Transpose.TRANSPOSE): (TRANSPOSE, True),
+    int(Image.Transpose.TRANSVERSE): ((ROTATE_90, FLIP_HORIZONTAL), True),
 }
 # Every byte, in every channel: what a look-up makes of it is its table.
 RAMPS = {

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .plan.explain import Explanation
     from .plan.refusal import Refusal
 
-__all__ = ["Policy", "checked", "fell_back", "log", "policy", "stopped", "strict", "warn"]
-
 Policy = Literal["python", "warn", "error"]
 
 log = logging.getLogger("goloader")

@@ -137,9 +137,8 @@ class _Table:
         weakref.finalize(self, self._lib.gl_close, handle, None).atexit = False
 
     def draw(self, seed: int, first: int, step: int, count: int) -> NDArray[np.int64]:
-        drawn, error = np.empty(count, np.int64), _native.Error()
-        status = self._lib.gl_draw(self._handle, seed, first, step, drawn.ctypes.data, count, byref(error))
-        self._lib.check(status, error)
+        drawn = np.empty(count, np.int64)
+        self._lib.call(self._lib.gl_draw, self._handle, seed, first, step, drawn.ctypes.data, count)
         return drawn
 
 
@@ -172,10 +171,8 @@ class WeightedSampler(_FromTable):
         super().__init__(count, seed, generator, num_replicas, rank)
 
     def _open(self) -> int:
-        lib, handle, error = _native.library(), c_int64(), _native.Error()
-        wide = self.weights.dtype == np.float64
-        status = lib.gl_weighted_open(self.weights.ctypes.data, wide, len(self.weights), byref(handle), byref(error))
-        lib.check(status, error)
+        lib, handle, wide = _native.library(), c_int64(), self.weights.dtype == np.float64
+        lib.call(lib.gl_weighted_open, self.weights.ctypes.data, wide, len(self.weights), byref(handle))
         return handle.value
 
 
@@ -204,8 +201,8 @@ class BalancedSampler(_FromTable):
         super().__init__(len(array) if num_samples is None else num_samples, seed, generator, num_replicas, rank)
 
     def _open(self) -> int:
-        lib, handle, error = _native.library(), c_int64(), _native.Error()
-        lib.check(lib.gl_balanced_open(self.labels.ctypes.data, len(self.labels), byref(handle), byref(error)), error)
+        lib, handle = _native.library(), c_int64()
+        lib.call(lib.gl_balanced_open, self.labels.ctypes.data, len(self.labels), byref(handle))
         return handle.value
 
 
@@ -241,9 +238,9 @@ class MixtureSampler(NumberedSampler):
 
     def _mix(self, seed: int, drawn: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """The next draws; `drawn`, how often each source was drawn from, goes on."""
-        lib, out, error = _native.library(), np.empty(count, np.int64), _native.Error()
+        lib, out = _native.library(), np.empty(count, np.int64)
         pointers = (each.ctypes.data for each in (self.lengths, self.weights, drawn))
-        lib.check(lib.gl_mix(seed, *pointers, len(drawn), out.ctypes.data, count, byref(error)), error)
+        lib.call(lib.gl_mix, seed, *pointers, len(drawn), out.ctypes.data, count)
         return out
 
     def _draws(self, seed: int, taken: int, size: int) -> Iterator[NDArray[np.int64]]:

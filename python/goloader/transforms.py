@@ -12,10 +12,11 @@ Tail:     ToArray, Normalize (they come last, in this order).
 
 from __future__ import annotations
 
+import base64
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -60,14 +61,24 @@ DEGREES_MAX = 1e6  # angleMax in core/plan
 
 
 class Geometry:
-    """A step that moves pixels. `random`: whether it draws; `passes`: how often it goes over the pixels at most."""
+    """A step that moves pixels.
 
+    op      the core's name of it
+    random  whether it draws
+    passes  how often it goes over the pixels at most
+    """
+
+    op: ClassVar[str]
     random: ClassVar[bool] = False
     passes: ClassVar[int] = 1
 
     def to_plan(self) -> dict[str, Any]:
-        """The step as the core's plan has it."""
-        raise NotImplementedError
+        """The step as the core's plan has it: its arguments, but for antialias, which has no effect."""
+        given: dict[str, Any] = planned(self)
+        given.pop("antialias", None)
+        if "interpolation" in given:
+            given["filter"] = given.pop("interpolation")
+        return {"op": self.op, **given}
 
     def needs(self) -> tuple[str, ...]:
         """The behaviours (goloader.selfcheck) of the libraries in whose place the core takes the step."""
@@ -97,6 +108,7 @@ class Resize(Geometry):
     interpolation: str | int = "bilinear"
     max_size: int | None = None
     antialias: bool | None = True
+    op: ClassVar[str] = "resize"
 
     def __post_init__(self) -> None:
         size = () if self.size is None else edges(self.size, "size", counts=(1, 2))
@@ -113,12 +125,7 @@ class Resize(Geometry):
         _set(self, size=size, max_size=max_size, interpolation=filter_name(self.interpolation), antialias=True)
 
     def to_plan(self) -> dict[str, Any]:
-        return {
-            "op": "resize",
-            "size": list(self._size) or None,
-            "max_size": self.max_size,
-            "filter": self.interpolation,
-        }
+        return super().to_plan() | {"size": list(self._size) or None}
 
     def needs(self) -> tuple[str, ...]:
         return (_resize_of(self.interpolation),)
@@ -155,13 +162,11 @@ class CenterCrop(Geometry):
     """
 
     size: int | Sequence[int]
+    op: ClassVar[str] = "center_crop"
     passes: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         _set(self, size=edge_pair(self.size))
-
-    def to_plan(self) -> dict[str, Any]:
-        return {"op": "center_crop", "size": list(_pair(self.size))}
 
     def needs(self) -> tuple[str, ...]:
         return "pillow.crop", "pillow.expand"
@@ -188,6 +193,7 @@ class RandomCrop(Geometry):
     fill: float | Sequence[float] = 0
     padding_mode: str = "constant"
     api: Api = field(default="v2", kw_only=True)
+    op: ClassVar[str] = "random_crop"
     random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -204,17 +210,6 @@ class RandomCrop(Geometry):
     @property
     def passes(self) -> int:  # type: ignore[override]
         return 1 if self.padding is None and not self.pad_if_needed else 4
-
-    def to_plan(self) -> dict[str, Any]:
-        return {
-            "op": "random_crop",
-            "size": list(_pair(self.size)),
-            "padding": None if self.padding is None else _list(self.padding),
-            "pad_if_needed": self.pad_if_needed,
-            "fill": _list(self.fill),
-            "padding_mode": self.padding_mode,
-            "api": self.api,
-        }
 
     def needs(self) -> tuple[str, ...]:
         return "torch.randint", "pillow.crop", "pillow.expand"
@@ -242,6 +237,7 @@ class RandomResizedCrop(Geometry):
     antialias: bool | None = True
     api: Api = field(default="v2", kw_only=True)
     log_ratio: Sequence[float] | None = field(default=None, kw_only=True)
+    op: ClassVar[str] = "random_resized_crop"
     random: ClassVar[bool] = True
     passes: ClassVar[int] = 3
 
@@ -268,18 +264,6 @@ class RandomResizedCrop(Geometry):
             log_ratio=log_ratio,
         )
 
-    def to_plan(self) -> dict[str, Any]:
-        assert self.log_ratio is not None
-        return {
-            "op": "random_resized_crop",
-            "size": list(_pair(self.size)),
-            "scale": list(self.scale),
-            "ratio": list(self.ratio),
-            "log_ratio": list(self.log_ratio),
-            "filter": self.interpolation,
-            "api": self.api,
-        }
-
     def needs(self) -> tuple[str, ...]:
         return "torch.uniform", "torch.randint", "pillow.crop", _resize_of(self.interpolation)
 
@@ -291,16 +275,12 @@ class RandomResizedCrop(Geometry):
 class _RandomFlip(Geometry):
     p: float = 0.5
     random: ClassVar[bool] = True
-    op: ClassVar[str]
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.p <= 1.0:
             raise ValueError("`p` should be a floating point value in the interval [0.0, 1.0].")
         # torch compares a float32 draw with p rounded to float32.
         _set(self, p=float(np.float32(self.p)))
-
-    def to_plan(self) -> dict[str, Any]:
-        return {"op": self.op, "p": self.p}
 
     def needs(self) -> tuple[str, ...]:
         return "torch.rand", "pillow.transpose"
@@ -336,14 +316,12 @@ class RandomRotation(Geometry):
     expand: bool = False
     center: Sequence[float] | None = None
     fill: float | Sequence[float] = 0
+    op: ClassVar[str] = "random_rotation"
     random: ClassVar[bool] = True
     passes: ClassVar[int] = 3  # a quarter turn and two flips
 
     def __post_init__(self) -> None:
         _set(self, degrees=_degrees(self.degrees), expand=bool(self.expand), **_placed(self))
-
-    def to_plan(self) -> dict[str, Any]:
-        return {"op": "random_rotation", "degrees": _list(self.degrees), "expand": self.expand, **_place(self)}
 
     def needs(self) -> tuple[str, ...]:
         return "torch.uniform", "pillow.transpose", "pillow.angles", f"pillow.affine.{self.interpolation}"
@@ -371,6 +349,7 @@ class RandomAffine(Geometry):
     fill: float | Sequence[float] = 0
     center: Sequence[float] | None = None
     api: Api = field(default="v2", kw_only=True)
+    op: ClassVar[str] = "random_affine"
     random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -386,17 +365,6 @@ class RandomAffine(Geometry):
             api=_one_of(self.api, ("v1", "v2"), "api"),
             **_placed(self),
         )
-
-    def to_plan(self) -> dict[str, Any]:
-        return {
-            "op": "random_affine",
-            "degrees": _list(self.degrees),
-            "translate": None if self.translate is None else _list(self.translate),
-            "scale": None if self.scale is None else _list(self.scale),
-            "shear": list(map(_list, _list(self.shear))),
-            "api": self.api,
-            **_place(self),
-        }
 
     def needs(self) -> tuple[str, ...]:
         return "torch.uniform", "pillow.angles", f"pillow.affine.{self.interpolation}"
@@ -414,6 +382,7 @@ class Pad(Geometry):
     padding: int | Sequence[int]
     fill: float | Sequence[float] = 0
     padding_mode: str = "constant"
+    op: ClassVar[str] = "pad"
 
     def __post_init__(self) -> None:
         _set(
@@ -423,21 +392,14 @@ class Pad(Geometry):
             padding_mode=_one_of(self.padding_mode, PADDING_MODES, "padding_mode"),
         )
 
-    def to_plan(self) -> dict[str, Any]:
-        return {
-            "op": "pad",
-            "padding": _list(self.padding),
-            "fill": _list(self.fill),
-            "padding_mode": self.padding_mode,
-        }
-
     def needs(self) -> tuple[str, ...]:
         return ("pillow.expand",)
 
     def size_after(self, size: Size | None) -> Size | None:
         if size is None:
             return None
-        left, top, right, bottom = _list(self.padding)
+        assert isinstance(self.padding, tuple)
+        left, top, right, bottom = self.padding
         return size[0] + top + bottom, size[1] + left + right
 
 
@@ -446,6 +408,7 @@ class Grayscale(Geometry):
     """ITU-R 601 luma, to one channel or to three equal ones."""
 
     num_output_channels: int = 1
+    op: ClassVar[str] = "grayscale"
 
     def __post_init__(self) -> None:
         if self.num_output_channels not in (1, 3):
@@ -453,7 +416,7 @@ class Grayscale(Geometry):
         _set(self, num_output_channels=int(self.num_output_channels))
 
     def to_plan(self) -> dict[str, Any]:
-        return {"op": "grayscale", "channels": self.num_output_channels}
+        return {"op": self.op, "channels": self.num_output_channels}
 
     def needs(self) -> tuple[str, ...]:
         return ("pillow.luma",)
@@ -578,12 +541,6 @@ def _placed(each: RandomRotation | RandomAffine) -> dict[str, Any]:
     }
 
 
-def _place(each: RandomRotation | RandomAffine) -> dict[str, Any]:
-    """The same for the plan."""
-    center = None if each.center is None else _list(each.center)
-    return {"filter": each.interpolation, "center": center, "fill": _list(each.fill)}
-
-
 def _one_of(value: str, names: tuple[str, ...], argument: str) -> str:
     if value not in names:
         raise ValueError(f"{argument} should be one of {', '.join(names)}, but got {value!r}")
@@ -596,10 +553,21 @@ def _set(step: object, **values: object) -> None:
         object.__setattr__(step, name, value)
 
 
+def planned(step: Any) -> dict[str, Any]:
+    """The fields of a dataclass as JSON has them, bytes by base64."""
+    return {each.name: _json(getattr(step, each.name)) for each in fields(step)}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(map(_json, value))
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Geometry):
+        return value.to_plan()
+    return planned(value) if is_dataclass(value) else value
+
+
 def _pair(size: int | Sequence[int]) -> Size:
     assert isinstance(size, tuple)
     return size[0], size[1]
-
-
-def _list(values: Any) -> list[Any]:
-    return list(values)

@@ -20,6 +20,7 @@ from torchvision.datasets import ImageFolder
 from twins import Program, loader_of
 
 import goloader
+from goloader.arrays import TokenDataset
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
@@ -74,6 +75,19 @@ def test_seeds_of_its_own_are_those_of_go_s_streams(
 ) -> None:
     same_as_torch_s(dataset, function, **more)
     assert native_after_an_epoch(dataset, function)
+
+
+def test_of_files_of_tokens_go_makes_all_batches(tmp_path: Path) -> None:
+    """Nobody writes into such memory, which has no version to be looked at in the workers."""
+    path = tmp_path / "tokens.bin"
+    np.arange(500, dtype=np.uint16).tofile(path)
+    tokens = TokenDataset(path, 8)
+    loader = goloader.DataLoader(tokens, batch_size=4, num_workers=2, worker_init_fn=nothing)
+    ours, theirs = list(loader), list(data.DataLoader(tokens, batch_size=4))
+    assert all(
+        torch.equal(x, y) for one, other in zip(ours, theirs, strict=True) for x, y in zip(one, other, strict=True)
+    )
+    assert [row.where for row in loader.explain() if row.stage == "so far"] == ["Go"]
 
 
 def draw_normals(worker_id: int) -> None:

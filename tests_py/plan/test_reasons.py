@@ -13,20 +13,24 @@ from tests_py.pages import require_part
 PACKAGE = Path(goloader.__file__).parent
 # refusal.py makes a Refusal of what a RefusalError was given, and the reverse.
 PASSED_ON = {"code", "answer.code"}
+# Those that refuse, and their arguments before the code.
+REFUSING = {"Refusal": 3, "RefusalError": 3, "SourceRefusal": 2, "TransformRefusal": 2}
 
 
 def sites() -> Iterator[tuple[str, ast.Call]]:
-    """Every call of Refusal and RefusalError, with its place."""
+    """Every call of what refuses, with its place."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-                name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-                if name in ("Refusal", "RefusalError"):
-                    yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
+            if isinstance(node, ast.Call) and name_of(node) in REFUSING:
+                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
+
+
+def name_of(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
 
 
 def code_of(call: ast.Call) -> str:
-    given = call.args[3:] + [each.value for each in call.keywords if each.arg == "code"]
+    given = call.args[REFUSING[name_of(call)] :] + [each.value for each in call.keywords if each.arg == "code"]
     if not given:
         return ""
     (code,) = given

@@ -7,8 +7,6 @@ import sys
 from functools import cache
 from typing import Any
 
-__all__ = ["libwebp", "opens_as_shipped"]
-
 # For each format the plugin's module; settings of it by which files get other modes; the decoders that it names, in
 # whose place a program may register others.
 _PLUGINS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {

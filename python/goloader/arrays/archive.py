@@ -6,8 +6,6 @@ import struct
 import zipfile
 from typing import IO
 
-__all__ = ["Archive"]
-
 
 class Archive:
     """A zip archive.

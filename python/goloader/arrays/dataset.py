@@ -17,8 +17,6 @@ from .formats import open_arrays
 from .mapped import file_of
 from .ragged import RaggedArray
 
-__all__ = ["ArrayDataset"]
-
 
 class ArrayDataset(Dataset[Any]):
     """Rows of arrays, in memory or in files: sample i is row i of each, as torch tensors.

@@ -11,8 +11,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DTYPES", "FileArray"]
-
 # Item types by torch's names, and numpy's type for their bytes.
 DTYPES: dict[str, np.dtype[Any]] = {
     **{
@@ -29,6 +27,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "float8_e5m2fnuz": np.dtype(np.uint8),
     "float8_e8m0fnu": np.dtype(np.uint8),
 }  # fmt: skip
+# Those that numpy has too.
+NUMPY_DTYPES = tuple(name for name, dtype in DTYPES.items() if dtype.name == name)
 
 # numpy's own limit.
 _DIMENSIONS_MAX = 64

@@ -8,8 +8,6 @@ from . import npy, safetensors, torch_file
 from .archive import Archive
 from .file_array import FileArray
 
-__all__ = ["open_arrays"]
-
 
 def open_arrays(path: str | os.PathLike[str], *, direct: bool = False) -> FileArray | dict[str, FileArray]:
     """The arrays of a .npy, .npz or .safetensors file, or of one that torch.save wrote; only headers are read.

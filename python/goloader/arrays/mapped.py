@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from .file_array import DTYPES, FileArray
 
-__all__ = ["file_of"]
-
 # A line of /proc/PID/maps (proc(5)): addresses, permissions, offset, device, inode, path.
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r[w-][x-]s ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ ([0-9]+) +(/.*)")
 

@@ -9,8 +9,6 @@ import numpy as np
 from .archive import Archive
 from .file_array import DTYPES, FileArray
 
-__all__ = ["MAGIC", "read", "read_members"]
-
 MAGIC = b"\x93NUMPY"
 
 

@@ -16,8 +16,6 @@ from .formats import open_arrays
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["RaggedArray"]
-
 
 class RaggedArray:
     """Rows of different lengths, one after the other in one array: row i is values[offsets[i]:offsets[i + 1]].

@@ -7,8 +7,6 @@ from typing import IO, Any
 
 from .file_array import FileArray
 
-__all__ = ["is_one", "read"]
-
 # That of the format's own reader.
 _HEADER_BYTES_MAX = 100_000_000
 

@@ -15,8 +15,6 @@ from .file_array import FileArray
 from .formats import open_arrays
 from .ragged import RaggedArray
 
-__all__ = ["TokenDataset"]
-
 # Of tokens; torch's embeddings and losses want int64, to which all of these go without loss.
 _DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "int64")
 

@@ -14,8 +14,6 @@ from typing import Any
 from .archive import Archive
 from .file_array import DTYPES, FileArray
 
-__all__ = ["is_one", "read"]
-
 # Of a pickle that only names tensors: a million of them take 100 MB.
 _PICKLE_BYTES_MAX = 256 << 20
 

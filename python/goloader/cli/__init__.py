@@ -14,8 +14,6 @@ from importlib import metadata
 
 from . import explain, run
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that `arguments` (None: those of the process) name, and returns its exit code.

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["closed", "off"]
-
 _DOORS = ("door1", "door2", "door3")
 
 

@@ -11,8 +11,6 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["room", "tensors"]
-
 _from_numpy = torch.from_numpy  # torch's own, whatever users put there since
 
 

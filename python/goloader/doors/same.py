@@ -9,8 +9,6 @@ import numpy as np
 import torch
 from PIL import Image
 
-__all__ = ["bits", "difference"]
-
 
 def difference(eager: Any, traced: Any, place: str = "the batch") -> str | None:
     """What differs, for a person; None if nothing does. Unknown types are compared with ==, where they can.

@@ -28,8 +28,6 @@ from typing import Any
 from ..adapters.python import fork_unwarned
 from ..selfcheck import memory
 
-__all__ = ["LIMIT_S", "WAITS", "Page", "begin", "here", "restrict", "run_apart", "touched"]
-
 # What is written in a page: how many answers there were, the length of the last, and the process that works on the next
 # one (0 for none), with when it began; and what was spent. Each is written for itself, and a count when the answer that
 # it counts is there.

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from .. import transforms as T
 from ..arrays import FileArray
+from ..arrays.file_array import NUMPY_DTYPES
 from ..arrays.mapped import file_of
 from ..seek_index import SeekIndex
 from . import look
@@ -288,24 +289,9 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
                 "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
             )
     batched = bool(loader._auto_collation)
-    if not batched:
-        if not samples.pairs:
-            return Refusal(
-                "collate", "batch_size=None", "samples are not pairs of an image and an int", "BATCH_SIZE_NONE"
-            )
-        for lowered in whole + targets:
-            if lowered.tensor != "Tensor":
-                return Refusal(
-                    "collate",
-                    f"tv_tensors.{lowered.tensor}",
-                    "with batch_size=None samples keep their type",
-                    "BATCH_SIZE_NONE",
-                )
-            # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
-            if not lowered.contiguous or lowered.channels == 1:
-                return Refusal(
-                    "collate", "batch_size=None", "samples keep the strides that their image had", "BATCH_SIZE_NONE"
-                )
+    what, why = ("", "") if batched else _why_not_alone(samples, whole + targets)
+    if why:
+        return Refusal("collate", what, why, "BATCH_SIZE_NONE")
     put: Callable[[Sequence[Any]], Any] = partial(collated, samples.structure)
     try:
         found = _rules(whole, in_files=not samples.in_memory)
@@ -341,6 +327,19 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
         seek_index=_seek_index(loader),
         collation=collation,
     )
+
+
+def _why_not_alone(samples: Images, lowered: Sequence[Lowered]) -> tuple[str, str]:
+    """What keeps the core from giving samples one by one, and why; ("", "") for nothing."""
+    if not samples.pairs:
+        return "batch_size=None", "samples are not pairs of an image and an int"
+    for each in lowered:
+        if each.tensor != "Tensor":
+            return f"tv_tensors.{each.tensor}", "with batch_size=None samples keep their type"
+        # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
+        if not each.contiguous or each.channels == 1:
+            return "batch_size=None", "samples keep the strides that their image had"
+    return "", ""
 
 
 def _put_images(
@@ -477,8 +476,8 @@ def make_arrays(
             array = np.asarray(array)
             array = (file_of(array) if array.dtype.isnative else None) or array
         dtype = array.dtype if isinstance(array, FileArray) else array.dtype.name
-        if dtype not in _ARRAY_DTYPES:
-            raise TypeError(f"array {name!r} has dtype {dtype}, not one of {', '.join(_ARRAY_DTYPES)}")
+        if dtype not in NUMPY_DTYPES:
+            raise TypeError(f"array {name!r} has dtype {dtype}, not one of {', '.join(NUMPY_DTYPES)}")
         if not 1 <= array.ndim <= DIMENSIONS_MAX:
             raise ValueError(f"array {name!r} has {array.ndim} dimensions, not 1 to {DIMENSIONS_MAX}")
         if isinstance(array, FileArray) and not array.numpy_dtype.isnative:
@@ -523,12 +522,6 @@ def make_recipes(named_files: int = 0, seek_index: SeekIndex | None = None) -> P
         seek_index=None if seek_index is None else replace(seek_index, path=None),
         named_files=named_files,
     )
-
-
-_ARRAY_DTYPES = (
-    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
 
 
 def _check_loader(loader: Any) -> Collation | OwnCollate | Refusal:

@@ -6,7 +6,6 @@ each byte by itself, on an image without pixels that notes what is done to it wh
 
 from __future__ import annotations
 
-import base64
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +16,6 @@ from typing import Any, ClassVar
 from .. import transforms as T
 from ..selfcheck import value
 
-__all__ = ["READERS", "ColorJitter", "RandomApply", "Steps", "below", "of_tensor", "up_to"]
-
 Range = tuple[float, float]
 _GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
 _FACTOR_MAX = 1e30
@@ -28,36 +25,32 @@ _FACTOR_MAX = 1e30
 class Steps(T.Geometry):
     """Fixed steps, in wire form, that keep an image's size."""
 
-    wire: bytes
-
-    def to_plan(self) -> dict[str, Any]:
-        return {"op": "steps", "steps": _text(self.wire)}
+    op: ClassVar[str] = "steps"
+    steps: bytes
 
     def needs(self) -> tuple[str, ...]:
-        return _needs((self.wire,))
+        return _needs((self.steps,))
 
 
 @dataclass(frozen=True)
 class RandomApply(T.Geometry):
     """Steps that happen where torch.rand gives less than p."""
 
+    op: ClassVar[str] = "random_apply"
     random: ClassVar[bool] = True
     p: float
-    steps: tuple[T.Geometry, ...]
+    transforms: tuple[T.Geometry, ...]
 
     @property
     def passes(self) -> int:  # type: ignore[override]
-        return sum(step.passes for step in self.steps)
-
-    def to_plan(self) -> dict[str, Any]:
-        return {"op": "random_apply", "p": self.p, "transforms": [step.to_plan() for step in self.steps]}
+        return sum(step.passes for step in self.transforms)
 
     def needs(self) -> tuple[str, ...]:
-        return "torch.rand", *(name for step in self.steps for name in step.needs())
+        return "torch.rand", *(name for step in self.transforms for name in step.needs())
 
     def size_after(self, size: T.Size | None) -> T.Size | None:
         applied = size
-        for step in self.steps:
+        for step in self.transforms:
             applied = step.size_after(applied)
         return size if applied == size else None
 
@@ -69,6 +62,7 @@ class ColorJitter(T.Geometry):
     fused  of uint8 tensors: whether torch adds a multiple with one rounding; None of PIL images
     """
 
+    op: ClassVar[str] = "color_jitter"
     random: ClassVar[bool] = True
     brightness: Range | None
     contrast: Range | None
@@ -81,9 +75,7 @@ class ColorJitter(T.Geometry):
         return 4 - (self.brightness, self.contrast, self.saturation, self.hue).count(None)
 
     def to_plan(self) -> dict[str, Any]:
-        ranges = {name: getattr(self, name) for name in ("brightness", "contrast", "saturation", "hue")}
-        tensor = {"tensor": self.fused is not None, "fused": bool(self.fused)}
-        return {"op": "color_jitter"} | {name: drawn and list(drawn) for name, drawn in ranges.items()} | tensor
+        return super().to_plan() | {"tensor": self.fused is not None, "fused": bool(self.fused)}
 
     def needs(self) -> tuple[str, ...]:
         names = ("brightness", "contrast", "saturation", "hue")
@@ -105,6 +97,7 @@ class Choice:
 class Augment(T.Geometry):
     """RandAugment, TrivialAugmentWide."""
 
+    op: ClassVar[str] = "augment"
     random: ClassVar[bool] = True
     rounds: int
     choices: tuple[Choice, ...]
@@ -113,13 +106,6 @@ class Augment(T.Geometry):
     @property
     def passes(self) -> int:  # type: ignore[override]
         return self.rounds
-
-    def to_plan(self) -> dict[str, Any]:
-        choices = [
-            {"leveled": each.leveled, "up": list(map(_text, each.up)), "down": list(map(_text, each.down))}
-            for each in self.choices
-        ]
-        return {"op": "augment", "rounds": self.rounds, "choices": choices, "api": self.api}
 
     def needs(self) -> tuple[str, ...]:
         steps = (steps for each in self.choices for steps in (*each.up, *each.down))
@@ -140,17 +126,11 @@ class PolicyStep:
 class AutoAugment(T.Geometry):
     """AutoAugment."""
 
+    op: ClassVar[str] = "auto_augment"
     random: ClassVar[bool] = True
     passes: ClassVar[int] = 2
     policies: tuple[tuple[PolicyStep, ...], ...]
     api: T.Api
-
-    def to_plan(self) -> dict[str, Any]:
-        policies = [
-            [{"p": half.p, "signed": half.signed, "up": _text(half.up), "down": _text(half.down)} for half in policy]
-            for policy in self.policies
-        ]
-        return {"op": "auto_augment", "policies": policies, "api": self.api}
 
     def needs(self) -> tuple[str, ...]:
         steps = (steps for policy in self.policies for half in policy for steps in (half.up, half.down))
@@ -159,10 +139,6 @@ class AutoAugment(T.Geometry):
 
 def _needs(wires: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(sorted({name for wire in wires for name in _steps().needs(wire)}))
-
-
-def _text(wire: bytes) -> str:
-    return base64.b64encode(wire).decode("ascii")
 
 
 # Probabilities, as the p of `torch.rand(1) < p` in float32
@@ -228,7 +204,7 @@ def of_tensor(step: T.Geometry, channels: int, size: T.Size | None) -> T.Geometr
     if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
         return step
     if isinstance(step, RandomApply):
-        return replace(step, steps=tuple(of_tensor(each, channels, size) for each in step.steps))
+        return replace(step, transforms=tuple(of_tensor(each, channels, size) for each in step.transforms))
     if not isinstance(step, ColorJitter) or channels != 3:
         raise ValueError("on tensors it is another arithmetic than on PIL images")
     if size is None or min(size) < 2 or (step.contrast is not None and size[0] * size[1] > _MEAN_MAX):
@@ -269,6 +245,11 @@ _remembered_steps: OrderedDict[Any, T.Geometry] = OrderedDict()
 _REMEMBERED_MAX = 32
 
 
+def arguments_of(each: Any) -> dict[str, Any]:
+    """A transform's own attributes."""
+    return {name: value for name, value in vars(each).items() if not name.startswith("_") and name != "training"}
+
+
 def _remembered(
     lower: Callable[..., T.Geometry], api: T.Api, each: Any, channels: int, size: T.Size | None
 ) -> T.Geometry:
@@ -277,8 +258,7 @@ def _remembered(
         raise ValueError("the size of its images is not known before they are opened")
     if api == "v2" and isinstance(each.fill, dict):
         raise TypeError(f"fill is {each.fill!r}")
-    said = {name: value for name, value in vars(each).items() if not name.startswith("_") and name != "training"}
-    key = (type(each), repr(said), channels, size)
+    key = (type(each), repr(arguments_of(each)), channels, size)
     made = _remembered_steps.get(key)
     if made is None:
         made = _remembered_steps[key] = lower(api, each, _Operations(api, each, _mode(channels), size))
@@ -312,9 +292,9 @@ class _Operations:
         colours = {"Color": steps.saturation, "Contrast": steps.contrast, "Sharpness": steps.sharpness}
         if name in colours:
             return bytes(colours[name](1.0 + magnitude))
-        histograms = {"AutoContrast": steps.autocontrast, "Equalize": steps.equalize}
+        histograms = {"AutoContrast": steps.AUTOCONTRAST, "Equalize": steps.EQUALIZE}
         if name in histograms:
-            return bytes(histograms[name]())
+            return bytes(histograms[name])
         if name not in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"):
             raise ValueError(f"{name} is not known")
         moved = self._apply(_noted(self.mode, (self.width, self.height)), name, magnitude)
@@ -410,8 +390,8 @@ READERS: dict[str, _Reader] = {
     "RandomInvert": _at_random(lambda each, mode: _looked_up(mode, "invert")),
     "RandomPosterize": _at_random(lambda each, mode: _looked_up(mode, "posterize", each.bits)),
     "RandomSolarize": _at_random(lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
-    "RandomAutocontrast": _at_random(lambda each, mode: _steps().autocontrast()),
-    "RandomEqualize": _at_random(lambda each, mode: _steps().equalize()),
+    "RandomAutocontrast": _at_random(lambda each, mode: _steps().AUTOCONTRAST),
+    "RandomEqualize": _at_random(lambda each, mode: _steps().EQUALIZE),
     "RandomAdjustSharpness": _at_random(lambda each, mode: _steps().sharpness(_factor(each.sharpness_factor))),
     "RandAugment": partial(_remembered, _rand_augment),
     "TrivialAugmentWide": partial(_remembered, _trivial_augment),

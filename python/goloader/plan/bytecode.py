@@ -33,35 +33,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
-from typing import Any
-
-__all__ = [
-    "Attribute",
-    "Batch",
-    "Binary",
-    "Call",
-    "Callee",
-    "Closed",
-    "Constant",
-    "Display",
-    "Entered",
-    "Expression",
-    "Index",
-    "Item",
-    "Itself",
-    "Mapping",
-    "Member",
-    "Name",
-    "Part",
-    "Reading",
-    "Spread",
-    "Text",
-    "Unary",
-    "UnreadableError",
-    "extent_of",
-    "parts_of",
-    "read",
-]
+from typing import Any, ClassVar
 
 _VERSIONS = range(10, 15)  # of Python 3
 
@@ -91,50 +63,48 @@ class UnreadableError(Exception):
 class Expression:
     """What is known of a value. Expressions are equal if they are spelt alike, and str() spells them."""
 
+    spelling: ClassVar[str] = ""  # for str.format; "" where nobody gets to read it
+
+    def __str__(self) -> str:
+        return self.spelling.format(self) if self.spelling else repr(self)
+
 
 @dataclass(frozen=True)
 class Itself(Expression):
     """The dataset."""
 
-    def __str__(self) -> str:
-        return "self"
+    spelling = "self"
 
 
 @dataclass(frozen=True)
 class Index(Expression):
     """The index."""
 
-    def __str__(self) -> str:
-        return "index"
+    spelling = "index"
 
 
 @dataclass(frozen=True)
 class Batch(Expression):
     """The list of samples that a collate_fn gets."""
 
-    def __str__(self) -> str:
-        return "batch"
+    spelling = "batch"
 
 
 @dataclass(frozen=True)
 class Member(Expression):
     """The one that a loop over `owner` is at."""
 
+    spelling = "{0.owner}[i]"
     owner: Expression
-
-    def __str__(self) -> str:
-        return f"{self.owner}[i]"
 
 
 @dataclass(frozen=True)
 class Spread(Expression):
     """As many items of a list, or arguments, as there are in `owner`: `item` for each Member of it."""
 
+    spelling = "*({0.item} for {0.owner})"
     item: Expression
     owner: Expression
-
-    def __str__(self) -> str:
-        return f"*({self.item} for {self.owner})"
 
 
 @dataclass(frozen=True)
@@ -144,11 +114,9 @@ class Constant(Expression):
     kind  its type, since 1 and True are equal
     """
 
+    spelling = "{0.value!r}"
     value: Any
     kind: type
-
-    def __str__(self) -> str:
-        return repr(self.value)
 
 
 @dataclass(frozen=True)
@@ -158,65 +126,53 @@ class Name(Expression):
     function  whose variable it is
     """
 
+    spelling = "{0.name}"
     name: str
     function: FunctionType
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)
 class Attribute(Expression):
     """owner.name"""
 
+    spelling = "{0.owner}.{0.name}"
     owner: Expression
     name: str
-
-    def __str__(self) -> str:
-        return f"{self.owner}.{self.name}"
 
 
 @dataclass(frozen=True)
 class Item(Expression):
     """owner[key]"""
 
+    spelling = "{0.owner}[{0.key}]"
     owner: Expression
     key: Expression
-
-    def __str__(self) -> str:
-        return f"{self.owner}[{self.key}]"
 
 
 @dataclass(frozen=True)
 class Part(Expression):
     """One of the items that owner is unpacked to, counted from 0: a ValueError unless there are `count` of them."""
 
+    spelling = "{0.owner}[{0.number}]"
     owner: Expression
     number: int
     count: int
-
-    def __str__(self) -> str:
-        return f"{self.owner}[{self.number}]"
 
 
 @dataclass(frozen=True)
 class Entered(Expression):
     """What `with manager as` gives."""
 
+    spelling = "{0.manager}"
     manager: Expression
-
-    def __str__(self) -> str:
-        return f"{self.manager}"
 
 
 @dataclass(frozen=True)
 class Closed(Expression):
     """A value that needs what a `with` entered, behind its end."""
 
+    spelling = "{0.value}, which is closed"
     value: Expression
-
-    def __str__(self) -> str:
-        return f"{self.value}, which is closed"
 
 
 @dataclass(frozen=True)
@@ -285,23 +241,19 @@ class Binary(Expression):
     "+=" and the like change what can be changed, and give it.
     """
 
+    spelling = "({0.left} {0.operator} {0.right})"
     operator: str
     left: Expression
     right: Expression
-
-    def __str__(self) -> str:
-        return f"({self.left} {self.operator} {self.right})"
 
 
 @dataclass(frozen=True)
 class Unary(Expression):
     """operator operand: "-" or "~"."""
 
+    spelling = "{0.operator}{0.operand}"
     operator: str
     operand: Expression
-
-    def __str__(self) -> str:
-        return f"{self.operator}{self.operand}"
 
 
 @dataclass(frozen=True)
@@ -334,6 +286,12 @@ class Mapping(Expression):
 
     def __str__(self) -> str:
         return "{" + ", ".join(f"{name!r}: {item}" for name, item in zip(self.names, self.items, strict=True)) + "}"
+
+
+def short(expression: Expression) -> str:
+    """How it is spelt, cut to fit a message."""
+    text = str(expression)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:
@@ -671,12 +629,12 @@ class _Machine:
             step = _STEPS.get(instruction.opname)
             if step is None:
                 raise UnreadableError(f"does more than can be read ({instruction.opname})")
-            result = step(self, instruction)
-            if result is not None:
+            step(self, instruction)
+            if instruction.opname in ("RETURN_VALUE", "RETURN_CONST"):
                 if self.loop is not None:
                     raise UnreadableError("leaves a loop before its end")
                 is_generator = self.function.__code__.co_flags & inspect.CO_GENERATOR
-                return _Iterator(tuple(self.yielded)) if is_generator else result
+                return _Iterator(tuple(self.yielded)) if is_generator else self.stack.pop()
         raise UnreadableError("does not return")  # not code of a compiler
 
     def pop(self, count: int) -> list[Expression]:
@@ -930,6 +888,234 @@ class _Machine:
         self.stack = [_behind(value, manager) for value in self.stack]
         self.locals = {name: _behind(value, manager) for name, value in self.locals.items()}
 
+    # Instructions
+
+    def load_fast(self, instruction: dis.Instruction) -> None:
+        for name in _several(instruction.argval):
+            self.load(name)
+
+    def load_and_clear(self, instruction: dis.Instruction) -> None:
+        """A variable that a comprehension uses for its own, to be put back behind it."""
+        self.stack.append(self.locals.pop(instruction.argval, _unset))
+
+    def store_fast(self, instruction: dis.Instruction) -> None:
+        for name in _several(instruction.argval):
+            self.store(name, self.stack.pop())
+
+    def store_fast_load_fast(self, instruction: dis.Instruction) -> None:
+        stored, loaded = instruction.argval
+        self.store(stored, self.stack.pop())
+        self.load(loaded)
+
+    def load_attr(self, instruction: dis.Instruction) -> None:
+        owner, name = self.stack.pop(), instruction.argval
+        if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
+            self.stack.append(_Adding(owner, name))
+        else:
+            self.push(Attribute(owner, name))
+
+    def load_name(self, instruction: dis.Instruction) -> None:
+        self.push(Name(instruction.argval, self.function))
+
+    def load_deref(self, instruction: dis.Instruction) -> None:
+        if instruction.argval in self.around:
+            if self.around[instruction.argval] is _unset:
+                raise UnreadableError(f"uses {instruction.argval} before it is assigned")
+            self.stack.append(self.around[instruction.argval])
+        elif instruction.argval in self.function.__code__.co_cellvars:
+            self.load_fast(instruction)  # a comprehension uses it too
+        else:
+            self.load_name(instruction)
+
+    def load_closure(self, instruction: dis.Instruction) -> None:
+        """A variable that is handed to a comprehension, which is called at once: as what it is now."""
+        name = instruction.argval
+        known = self.around.get(name) or self.locals.get(name)
+        if known is None:
+            known = Name(name, self.function) if name in self.function.__code__.co_freevars else _unset
+        self.stack.append(known)
+
+    def store_deref(self, instruction: dis.Instruction) -> None:
+        if instruction.argval not in self.function.__code__.co_cellvars:
+            raise UnreadableError(f"sets {instruction.argval} of a function around")
+        self.store_fast(instruction)
+
+    def make_function(self, instruction: dis.Instruction) -> None:
+        """A comprehension, which is called at once."""
+        if sys.version_info < (3, 11):
+            self.stack.pop()  # its name
+        code = self.stack.pop()
+        self._make_comprehension(code, self.stack.pop() if instruction.arg == _CLOSURE else Display(tuple, ()))
+
+    def set_function_attribute(self, instruction: dis.Instruction) -> None:
+        function, around = self.stack.pop(), self.stack.pop()
+        if instruction.arg != _CLOSURE or not isinstance(function, _Function):
+            raise UnreadableError("makes a function")
+        self._make_comprehension(_constant(function.function.__code__), around)
+
+    def _make_comprehension(self, code: Expression, around: Expression) -> None:
+        if not isinstance(code, Constant) or code.kind is not CodeType or not isinstance(around, Display):
+            raise UnreadableError("makes a function")
+        if code.value.co_name not in (("<listcomp>",) if self.samples else ("<listcomp>", "<dictcomp>", "<genexpr>")):
+            raise UnreadableError(f"makes a function ({code.value.co_name})")
+        cells = tuple(CellType() for _ in code.value.co_freevars)
+        function = FunctionType(code.value, self.function.__globals__, closure=cells or None)
+        self.stack.append(_Function(function, around.items))
+
+    def get_iter(self, instruction: dis.Instruction) -> None:
+        if self.samples:
+            self.use(self.stack[-1])
+            self.stack.append(_Through(self.stack.pop()))
+        else:
+            self.loop_over(self.stack.pop())
+
+    def for_iter(self, instruction: dis.Instruction) -> None:
+        if self.samples:
+            self.begin(instruction)
+        else:
+            self.iterate(instruction)
+
+    def jump_back(self, instruction: dis.Instruction) -> None:
+        if self.loop is not None and instruction.argval == self.loop.start:
+            self.again(instruction)
+        else:
+            self.jump(instruction)
+
+    def map_add(self, instruction: dis.Instruction) -> None:
+        name, item = self.pop(2)
+        made = self.stack[-(instruction.arg or 1)]
+        if self.samples or not isinstance(made, Mapping):
+            raise UnreadableError("adds to what is no dict of its own")
+        self.stack[-(instruction.arg or 1)] = _with(made, _value(name), item)
+
+    def dict_update(self, instruction: dis.Instruction) -> None:
+        more, at = self.stack.pop(), -(instruction.arg or 1)
+        made = self.stack[at]
+        if not isinstance(made, Mapping) or not isinstance(more, Mapping):
+            raise UnreadableError("unpacks a dict that is not its own")
+        for name, item in zip(more.names, more.items, strict=True):
+            made = _with(made, name, item)
+        self.stack[at] = made
+
+    def store_item(self, instruction: dis.Instruction) -> None:
+        item, made, name = self.pop(3)
+        if not isinstance(made, Mapping) or not isinstance(name, Constant):
+            raise UnreadableError(f"sets {made}[{name}]")
+        self.change(made, _with(made, name.value, item))
+
+    def call_with_names(self, instruction: dis.Instruction) -> None:
+        self.options = _value(self.stack.pop())
+        self.call(instruction.argval)
+
+    def call_with_unpacked(self, instruction: dis.Instruction) -> None:
+        """function(*argument), where the argument is as long as there are samples."""
+        function, argument = self.pop(2)
+        if instruction.arg or not self.samples:
+            raise UnreadableError("unpacks values whose number is not known")
+        arguments = argument.items if isinstance(argument, Display) else (Spread(Member(argument), argument),)
+        self.push(Call(function, arguments))
+
+    def kw_names(self, instruction: dis.Instruction) -> None:
+        self.options = self.constants[instruction.arg or 0]
+
+    def load_super_attr(self, instruction: dis.Instruction) -> None:
+        function, *arguments = self.pop(3)
+        self.push(Call(function, tuple(arguments)))
+        self.push(Attribute(self.stack.pop(), instruction.argval))
+
+    def before_with(self, instruction: dis.Instruction) -> None:
+        manager = self.stack.pop()
+        self.stack.append(_Exit(manager))
+        self.push(Entered(manager))
+
+    def load_special(self, instruction: dis.Instruction) -> None:
+        """A manager's __exit__, with the place that its `self` has on the stack, or its __enter__, called next."""
+        manager = self.stack.pop()
+        if instruction.argrepr == "__exit__":
+            self.stack += [_Exit(manager), _None]
+        elif instruction.argrepr == "__enter__":
+            self.stack.append(_Enter(manager))
+        else:
+            raise UnreadableError(f"uses {instruction.argrepr}")
+
+    def unpack_sequence(self, instruction: dis.Instruction) -> None:
+        owner, count = self.stack.pop(), instruction.argval
+        self.use(owner)
+        if isinstance(owner, Display):
+            if len(owner.items) != count:
+                raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
+            parts: list[Expression] = list(owner.items)
+        else:
+            parts = [Part(owner, number, count) for number in range(count)]
+        self.stack += reversed(parts)
+
+    def binary_slice(self, instruction: dis.Instruction) -> None:
+        owner, *ends = self.pop(3)
+        self.push(Display(slice, tuple(ends)))
+        self.push(Item(owner, self.stack.pop()))
+
+    def binary_op(self, instruction: dis.Instruction) -> None:
+        if instruction.argrepr == "[]":
+            self.push(Item(*self.pop(2)))
+        else:
+            self.binary(instruction.argrepr)
+
+    def binary(self, operator: str) -> None:
+        left, right = self.pop(2)
+        if operator == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
+            self.push(Display(left.kind, (*left.items, *right.items)))
+            return
+        lists = [each for each in (left, right) if isinstance(each, Display) and each.kind is list]
+        if operator == "+=" and len(lists) == 2:
+            left, right = lists
+            self.stack.append(left)
+            self.grow(left, right.items)
+            return
+        self.push(Binary(operator, left, right))
+
+    def list_extend(self, instruction: dis.Instruction) -> None:
+        more = self.stack.pop()
+        self.extend(instruction, more.items if isinstance(more, Display) else None)
+
+    def extend(self, instruction: dis.Instruction, items: tuple[Expression, ...] | None) -> None:
+        """A list that is being made becomes longer."""
+        made = self.stack[-(instruction.arg or 1)]
+        if items is None or not isinstance(made, Display):
+            raise UnreadableError("unpacks values whose number is not known")
+        if self.loop is not None and made in self.loop.lists:
+            self.grow(made, items)
+            return
+        self.stack[-(instruction.arg or 1)] = longer = Display(made.kind, (*made.items, *items))
+        self.made.replace(made, longer)
+
+    def list_to_tuple(self, instruction: dis.Instruction) -> None:
+        made = self.stack.pop()
+        if not isinstance(made, Display) or (instruction.opname == "CALL_INTRINSIC_1" and instruction.arg != _TO_TUPLE):
+            raise UnreadableError(f"does more than can be read ({instruction.opname})")
+        self.stack.append(Display(tuple, made.items))
+
+    def build_map(self, instruction: dis.Instruction) -> None:
+        items = self.pop(2 * instruction.argval)
+        self.map(list(map(_value, items[::2])), items[1::2])
+
+    def build_const_key_map(self, instruction: dis.Instruction) -> None:
+        names = _value(self.stack.pop())
+        self.map(names, self.pop(instruction.argval))
+
+    def map(self, names: Any, items: list[Expression]) -> None:
+        if not {type(name) for name in names} <= {str, int} or len(set(names)) < len(names):
+            raise UnreadableError("makes a dict with names that are not constants, or the same")
+        self.push(Mapping(tuple(names), tuple(items)))
+
+    def format_value(self, instruction: dis.Instruction) -> None:
+        if instruction.arg:
+            raise UnreadableError("formats a value")
+        self.push(Text((self.stack.pop(),)))
+
+    def swap(self, instruction: dis.Instruction) -> None:
+        stack, depth = self.stack, instruction.argval
+        stack[-1], stack[-depth] = stack[-depth], stack[-1]
+
 
 def _holds(value: Expression, one: Expression) -> bool:
     """Whether one is part of a value, itself and not its equal."""
@@ -963,8 +1149,6 @@ def _needs(value: Expression, manager: Expression) -> bool:
     return any(_needs(each, manager) for each in _parts(value))
 
 
-# The instructions. Each gives None, or what is returned.
-
 _None = Constant(None, type(None))
 _unset = Constant(..., type(...))
 
@@ -987,286 +1171,38 @@ def _value(expression: Expression) -> Any:
     return expression.value
 
 
-def _nothing(machine: _Machine, instruction: dis.Instruction) -> None:
-    pass
+_CLOSURE = 8  # MAKE_FUNCTION's
+_TO_TUPLE = 6  # INTRINSIC_LIST_TO_TUPLE
 
 
-def _load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
-    names = instruction.argval
-    for name in names if isinstance(names, tuple) else (names,):
-        machine.load(name)
-
-
-def _load_and_clear(machine: _Machine, instruction: dis.Instruction) -> None:
-    """A variable that a comprehension uses for its own, to be put back behind it."""
-    machine.stack.append(machine.locals.pop(instruction.argval, _unset))
-
-
-def _store_fast(machine: _Machine, instruction: dis.Instruction) -> None:
-    names = instruction.argval
-    for name in names if isinstance(names, tuple) else (names,):
-        machine.store(name, machine.stack.pop())
+def _several(names: Any) -> tuple[str, ...]:
+    return names if isinstance(names, tuple) else (names,)
 
 
 def _stored(instruction: dis.Instruction) -> tuple[str, ...]:
     """The variables that an instruction sets."""
-    names = instruction.argval
     if not instruction.opname.startswith(("STORE_FAST", "STORE_DEREF")):
         return ()
-    if not isinstance(names, tuple):
-        return (names,)
+    names = _several(instruction.argval)
     return names[:1] if instruction.opname == "STORE_FAST_LOAD_FAST" else names
 
 
-def _store_fast_load_fast(machine: _Machine, instruction: dis.Instruction) -> None:
-    stored, loaded = instruction.argval
-    machine.store(stored, machine.stack.pop())
-    machine.load(loaded)
+_Step = Callable[[_Machine, dis.Instruction], object]
 
 
-def _load_const(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.stack.append(_constant(instruction.argval))
+def _operator(operator: str) -> _Step:
+    return lambda machine, instruction: machine.binary(operator)
 
 
-def _return_const(machine: _Machine, instruction: dis.Instruction) -> Expression:
-    return _constant(instruction.argval)
-
-
-def _load_attr(machine: _Machine, instruction: dis.Instruction) -> None:
-    owner, name = machine.stack.pop(), instruction.argval
-    if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
-        machine.stack.append(_Adding(owner, name))
-    else:
-        machine.push(Attribute(owner, name))
-
-
-def _load_name(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.push(Name(instruction.argval, machine.function))
-
-
-def _load_deref(machine: _Machine, instruction: dis.Instruction) -> None:
-    if instruction.argval in machine.around:
-        if machine.around[instruction.argval] is _unset:
-            raise UnreadableError(f"uses {instruction.argval} before it is assigned")
-        machine.stack.append(machine.around[instruction.argval])
-    elif instruction.argval in machine.function.__code__.co_cellvars:
-        _load_fast(machine, instruction)  # a comprehension uses it too
-    else:
-        _load_name(machine, instruction)
-
-
-def _load_closure(machine: _Machine, instruction: dis.Instruction) -> None:
-    """A variable that is handed to a comprehension, which is called at once: as what it is now."""
-    name = instruction.argval
-    known = machine.around.get(name) or machine.locals.get(name)
-    if known is None:
-        known = Name(name, machine.function) if name in machine.function.__code__.co_freevars else _unset
-    machine.stack.append(known)
-
-
-def _store_deref(machine: _Machine, instruction: dis.Instruction) -> None:
-    if instruction.argval not in machine.function.__code__.co_cellvars:
-        raise UnreadableError(f"sets {instruction.argval} of a function around")
-    _store_fast(machine, instruction)
-
-
-def _make_function(machine: _Machine, instruction: dis.Instruction) -> None:
-    """A comprehension, which is called at once."""
-    if sys.version_info < (3, 11):
-        machine.stack.pop()  # its name
-    code = machine.stack.pop()
-    around: Expression = machine.stack.pop() if instruction.arg == _CLOSURE else Display(tuple, ())
-    _make_comprehension(machine, code, around)
-
-
-def _make_comprehension(machine: _Machine, code: Expression, around: Expression) -> None:
-    if not isinstance(code, Constant) or code.kind is not CodeType or not isinstance(around, Display):
-        raise UnreadableError("makes a function")
-    if code.value.co_name not in (("<listcomp>",) if machine.samples else ("<listcomp>", "<dictcomp>", "<genexpr>")):
-        raise UnreadableError(f"makes a function ({code.value.co_name})")
-    cells = tuple(CellType() for _ in code.value.co_freevars)
-    function = FunctionType(code.value, machine.function.__globals__, closure=cells or None)
-    machine.stack.append(_Function(function, around.items))
-
-
-_CLOSURE = 8  # MAKE_FUNCTION's
-
-
-def _set_function_attribute(machine: _Machine, instruction: dis.Instruction) -> None:
-    function, around = machine.stack.pop(), machine.stack.pop()
-    if instruction.arg != _CLOSURE or not isinstance(function, _Function):
-        raise UnreadableError("makes a function")
-    _make_comprehension(machine, _constant(function.function.__code__), around)
-
-
-def _get_iter(machine: _Machine, instruction: dis.Instruction) -> None:
-    if machine.samples:
-        machine.use(machine.stack[-1])
-        machine.stack.append(_Through(machine.stack.pop()))
-    else:
-        machine.loop_over(machine.stack.pop())
-
-
-def _for_iter(machine: _Machine, instruction: dis.Instruction) -> None:
-    if machine.samples:
-        machine.begin(instruction)
-    else:
-        machine.iterate(instruction)
-
-
-def _jump_back(machine: _Machine, instruction: dis.Instruction) -> None:
-    if machine.loop is not None and instruction.argval == machine.loop.start:
-        machine.again(instruction)
-    else:
-        machine.jump(instruction)
-
-
-def _yield_value(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.yielded.append(machine.stack[-1])
-
-
-def _return_generator(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.stack.append(_None)  # POP_TOP takes it
-
-
-def _map_add(machine: _Machine, instruction: dis.Instruction) -> None:
-    name, item = machine.pop(2)
-    made = machine.stack[-(instruction.arg or 1)]
-    if machine.samples or not isinstance(made, Mapping):
-        raise UnreadableError("adds to what is no dict of its own")
-    machine.stack[-(instruction.arg or 1)] = _with(made, _value(name), item)
-
-
-def _dict_update(machine: _Machine, instruction: dis.Instruction) -> None:
-    more, at = machine.stack.pop(), -(instruction.arg or 1)
-    made = machine.stack[at]
-    if not isinstance(made, Mapping) or not isinstance(more, Mapping):
-        raise UnreadableError("unpacks a dict that is not its own")
-    for name, item in zip(more.names, more.items, strict=True):
-        made = _with(made, name, item)
-    machine.stack[at] = made
-
-
-def _store_item(machine: _Machine, instruction: dis.Instruction) -> None:
-    item, made, name = machine.pop(3)
-    if not isinstance(made, Mapping) or not isinstance(name, Constant):
-        raise UnreadableError(f"sets {made}[{name}]")
-    machine.change(made, _with(made, name.value, item))
-
-
-def _call(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.call(instruction.argval)
-
-
-def _call_with_names(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.options = _value(machine.stack.pop())
-    machine.call(instruction.argval)
-
-
-def _call_with_unpacked(machine: _Machine, instruction: dis.Instruction) -> None:
-    """function(*argument), where the argument is as long as there are samples."""
-    function, argument = machine.pop(2)
-    if instruction.arg or not machine.samples:
-        raise UnreadableError("unpacks values whose number is not known")
-    arguments = argument.items if isinstance(argument, Display) else (Spread(Member(argument), argument),)
-    machine.push(Call(function, arguments))
-
-
-def _names(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.options = machine.constants[instruction.arg or 0]
-
-
-def _load_super_attr(machine: _Machine, instruction: dis.Instruction) -> None:
-    function, *arguments = machine.pop(3)
-    machine.push(Call(function, tuple(arguments)))
-    machine.push(Attribute(machine.stack.pop(), instruction.argval))
-
-
-def _before_with(machine: _Machine, instruction: dis.Instruction) -> None:
-    manager = machine.stack.pop()
-    machine.stack.append(_Exit(manager))
-    machine.push(Entered(manager))
-
-
-def _load_special(machine: _Machine, instruction: dis.Instruction) -> None:
-    """A manager's __exit__, with the place that its `self` has on the stack, or its __enter__, which is called next."""
-    manager = machine.stack.pop()
-    if instruction.argrepr == "__exit__":
-        machine.stack += [_Exit(manager), _None]
-    elif instruction.argrepr == "__enter__":
-        machine.stack.append(_Enter(manager))
-    else:
-        raise UnreadableError(f"uses {instruction.argrepr}")
-
-
-def _unpack_sequence(machine: _Machine, instruction: dis.Instruction) -> None:
-    owner, count = machine.stack.pop(), instruction.argval
-    machine.use(owner)
-    if isinstance(owner, Display):
-        if len(owner.items) != count:
-            raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
-        parts: list[Expression] = list(owner.items)
-    else:
-        parts = [Part(owner, number, count) for number in range(count)]
-    machine.stack += reversed(parts)
-
-
-def _build_slice(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.push(Display(slice, tuple(machine.pop(instruction.argval))))
-
-
-def _binary_slice(machine: _Machine, instruction: dis.Instruction) -> None:
-    owner, *ends = machine.pop(3)
-    machine.push(Display(slice, tuple(ends)))
-    machine.push(Item(owner, machine.stack.pop()))
-
-
-def _binary_subscr(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.push(Item(*machine.pop(2)))
-
-
-def _binary_op(machine: _Machine, instruction: dis.Instruction) -> None:
-    if instruction.argrepr == "[]":
-        _binary_subscr(machine, instruction)
-    else:
-        _binary(machine, instruction.argrepr)
-
-
-def _binary(machine: _Machine, operator: str) -> None:
-    left, right = machine.pop(2)
-    if operator == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
-        machine.push(Display(left.kind, (*left.items, *right.items)))
-        return
-    lists = [each for each in (left, right) if isinstance(each, Display) and each.kind is list]
-    if operator == "+=" and len(lists) == 2:
-        left, right = lists
-        machine.stack.append(left)
-        machine.grow(left, right.items)
-        return
-    machine.push(Binary(operator, left, right))
-
-
-def _operator(operator: str) -> Callable[[_Machine, dis.Instruction], None]:
-    return lambda machine, instruction: _binary(machine, operator)
-
-
-def _compare(machine: _Machine, instruction: dis.Instruction) -> None:
-    # 3.13 spells "bool(==)" where the outcome is all that is wanted.
-    machine.push(Binary(str(instruction.argval), *machine.pop(2)))
-
-
-def _unary(operator: str) -> Callable[[_Machine, dis.Instruction], None]:
+def _unary(operator: str) -> _Step:
     return lambda machine, instruction: machine.push(Unary(operator, machine.stack.pop()))
 
 
-def _negatable(positive: str, negative: str) -> Callable[[_Machine, dis.Instruction], None]:
-    def step(machine: _Machine, instruction: dis.Instruction) -> None:
-        machine.push(Binary(negative if instruction.arg else positive, *machine.pop(2)))
-
-    return step
+def _negatable(positive: str, negative: str) -> _Step:
+    return lambda machine, instruction: machine.push(Binary(negative if instruction.arg else positive, *machine.pop(2)))
 
 
-def _pop_jump(wanted: bool, none: bool = False) -> Callable[[_Machine, dis.Instruction], None]:
+def _pop_jump(wanted: bool, none: bool = False) -> _Step:
     """Jumps if a condition is as wanted; with `none`, if it is as wanted that a value is None."""
 
     def step(machine: _Machine, instruction: dis.Instruction) -> None:
@@ -1279,7 +1215,7 @@ def _pop_jump(wanted: bool, none: bool = False) -> Callable[[_Machine, dis.Instr
     return step
 
 
-def _jump_or_pop(wanted: bool) -> Callable[[_Machine, dis.Instruction], None]:
+def _jump_or_pop(wanted: bool) -> _Step:
     def step(machine: _Machine, instruction: dis.Instruction) -> None:
         if machine.holds(machine.stack[-1]) is wanted:
             machine.jump(instruction)
@@ -1289,19 +1225,7 @@ def _jump_or_pop(wanted: bool) -> Callable[[_Machine, dis.Instruction], None]:
     return step
 
 
-def _jump(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.jump(instruction)
-
-
-def _pop_top(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.stack.pop()
-
-
-def _copy(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.stack.append(machine.stack[-(instruction.arg or 1)])
-
-
-def _build(kind: type) -> Callable[[_Machine, dis.Instruction], None]:
+def _build(kind: type) -> _Step:
     def step(machine: _Machine, instruction: dis.Instruction) -> None:
         machine.push(Display(kind, tuple(machine.pop(instruction.argval))))
         machine.made.all.append(machine.stack[-1])
@@ -1309,182 +1233,83 @@ def _build(kind: type) -> Callable[[_Machine, dis.Instruction], None]:
     return step
 
 
-def _list_extend(machine: _Machine, instruction: dis.Instruction) -> None:
-    more = machine.stack.pop()
-    _extend(machine, instruction, more.items if isinstance(more, Display) else None)
-
-
-def _list_append(machine: _Machine, instruction: dis.Instruction) -> None:
-    _extend(machine, instruction, (machine.stack.pop(),))
-
-
-def _extend(machine: _Machine, instruction: dis.Instruction, items: tuple[Expression, ...] | None) -> None:
-    """A list that is being made becomes longer."""
-    made = machine.stack[-(instruction.arg or 1)]
-    if items is None or not isinstance(made, Display):
-        raise UnreadableError("unpacks values whose number is not known")
-    if machine.loop is not None and made in machine.loop.lists:
-        machine.grow(made, items)
-        return
-    machine.stack[-(instruction.arg or 1)] = longer = Display(made.kind, (*made.items, *items))
-    machine.made.replace(made, longer)
-
-
-def _list_to_tuple(machine: _Machine, instruction: dis.Instruction) -> None:
-    made = machine.stack.pop()
-    if not isinstance(made, Display) or (instruction.opname == "CALL_INTRINSIC_1" and instruction.arg != _TO_TUPLE):
-        raise UnreadableError(f"does more than can be read ({instruction.opname})")
-    machine.stack.append(Display(tuple, made.items))
-
-
-_TO_TUPLE = 6  # INTRINSIC_LIST_TO_TUPLE
-
-
-def _build_map(machine: _Machine, instruction: dis.Instruction) -> None:
-    items = machine.pop(2 * instruction.argval)
-    _mapping(machine, list(map(_value, items[::2])), items[1::2])
-
-
-def _build_const_key_map(machine: _Machine, instruction: dis.Instruction) -> None:
-    names = _value(machine.stack.pop())
-    _mapping(machine, names, machine.pop(instruction.argval))
-
-
-def _mapping(machine: _Machine, names: Any, items: list[Expression]) -> None:
-    if not {type(name) for name in names} <= {str, int} or len(set(names)) < len(names):
-        raise UnreadableError("makes a dict with names that are not constants, or the same")
-    machine.push(Mapping(tuple(names), tuple(items)))
-
-
-def _format_value(machine: _Machine, instruction: dis.Instruction) -> None:
-    if instruction.arg:
-        raise UnreadableError("formats a value")
-    machine.push(Text((machine.stack.pop(),)))
-
-
-def _build_string(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.push(Text(tuple(machine.pop(instruction.argval))))
-
-
-def _rot_two(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.stack.insert(-1, machine.stack.pop())
-
-
-def _rot_three(machine: _Machine, instruction: dis.Instruction) -> None:
-    machine.stack.insert(-2, machine.stack.pop())
-
-
-def _swap(machine: _Machine, instruction: dis.Instruction) -> None:
-    stack, depth = machine.stack, instruction.argval
-    stack[-1], stack[-depth] = stack[-depth], stack[-1]
-
-
-def _return_value(machine: _Machine, instruction: dis.Instruction) -> Expression:
-    return machine.stack.pop()
-
-
-_BRANCHES: tuple[tuple[str, bool, bool], ...] = (
-    ("TRUE", True, False),
-    ("FALSE", False, False),
-    ("NONE", True, True),
-    ("NOT_NONE", False, True),
-)
-
-_STEPS: dict[str, Callable[[_Machine, dis.Instruction], Expression | None]] = {
-    "BEFORE_WITH": _before_with,
-    "BINARY_ADD": _operator("+"),
-    "BINARY_FLOOR_DIVIDE": _operator("//"),
-    "BINARY_MODULO": _operator("%"),
-    "BINARY_MULTIPLY": _operator("*"),
-    "BINARY_OP": _binary_op,
-    "BINARY_SLICE": _binary_slice,
-    "BINARY_SUBSCR": _binary_subscr,
-    "BINARY_SUBTRACT": _operator("-"),
-    "BINARY_TRUE_DIVIDE": _operator("/"),
-    "BUILD_CONST_KEY_MAP": _build_const_key_map,
-    "BUILD_LIST": _build(list),
-    "BUILD_MAP": _build_map,
-    "BUILD_SLICE": _build_slice,
-    "BUILD_STRING": _build_string,
-    "BUILD_TUPLE": _build(tuple),
-    "CACHE": _nothing,
-    "CALL": _call,
-    "CALL_FUNCTION": _call,
-    "CALL_FUNCTION_EX": _call_with_unpacked,
-    "CALL_FUNCTION_KW": _call_with_names,
-    "CALL_INTRINSIC_1": _list_to_tuple,
-    "CALL_KW": _call_with_names,
-    "CALL_METHOD": _call,
-    "COMPARE_OP": _compare,
-    "CONTAINS_OP": _negatable("in", "not in"),
-    "COPY": _copy,
-    "COPY_FREE_VARS": _nothing,
-    "DICT_UPDATE": _dict_update,
-    "DUP_TOP": _copy,
-    "END_FOR": _nothing,
-    "EXTENDED_ARG": _nothing,
-    "FOR_ITER": _for_iter,
-    "FORMAT_SIMPLE": _format_value,
-    "FORMAT_VALUE": _format_value,
-    "GEN_START": _nothing,
-    "GET_ITER": _get_iter,
-    "INPLACE_ADD": _operator("+="),
-    "IS_OP": _negatable("is", "is not"),
-    "JUMP_ABSOLUTE": _jump_back,
-    "JUMP_BACKWARD": _jump_back,
-    "JUMP_FORWARD": _jump,
-    "JUMP_IF_FALSE_OR_POP": _jump_or_pop(False),
-    "JUMP_IF_TRUE_OR_POP": _jump_or_pop(True),
-    "KW_NAMES": _names,
-    "LIST_APPEND": _list_append,
-    "LIST_EXTEND": _list_extend,
-    "LIST_TO_TUPLE": _list_to_tuple,
-    "LOAD_ATTR": _load_attr,
-    "LOAD_CLOSURE": _load_closure,
-    "LOAD_CONST": _load_const,
-    "LOAD_DEREF": _load_deref,
-    "LOAD_FAST": _load_fast,
-    "LOAD_FAST_BORROW": _load_fast,
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _load_fast,
-    "LOAD_FAST_AND_CLEAR": _load_and_clear,
-    "LOAD_FAST_CHECK": _load_fast,
-    "LOAD_FAST_LOAD_FAST": _load_fast,
-    "LOAD_GLOBAL": _load_name,
-    "LOAD_METHOD": _load_attr,
-    "LOAD_SMALL_INT": _load_const,
-    "LOAD_SPECIAL": _load_special,
-    "LOAD_SUPER_ATTR": _load_super_attr,
-    "MAKE_CELL": _nothing,
-    "MAKE_FUNCTION": _make_function,
-    "MAP_ADD": _map_add,
-    "NOP": _nothing,
-    "NOT_TAKEN": _nothing,
-    "POP_BLOCK": _nothing,
-    "POP_TOP": _pop_top,
-    "PRECALL": _nothing,
-    "PUSH_NULL": _nothing,
-    "RESUME": _nothing,
-    "RETURN_CONST": _return_const,
-    "RETURN_GENERATOR": _return_generator,
-    "RETURN_VALUE": _return_value,
-    "ROT_THREE": _rot_three,
-    "ROT_TWO": _rot_two,
-    "SETUP_WITH": _before_with,
-    "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,
-    "STORE_DEREF": _store_deref,
-    "STORE_FAST": _store_fast,
-    "STORE_FAST_LOAD_FAST": _store_fast_load_fast,
-    "STORE_FAST_STORE_FAST": _store_fast,
-    "STORE_SUBSCR": _store_item,
-    "SWAP": _swap,
-    "TO_BOOL": _nothing,
-    "UNARY_INVERT": _unary("~"),
-    "UNARY_NEGATIVE": _unary("-"),
-    "UNPACK_SEQUENCE": _unpack_sequence,
-    "YIELD_VALUE": _yield_value,
-    **{
-        f"{jump}_IF_{name}": _pop_jump(wanted, none)
-        for jump in ("POP_JUMP", "POP_JUMP_FORWARD", "POP_JUMP_BACKWARD")
-        for name, wanted, none in _BRANCHES
-    },
-}
+# What instructions do, by their names: of a machine `m` and an instruction `i`.
+_ROWS: tuple[tuple[str, _Step], ...] = (
+    (
+        "CACHE COPY_FREE_VARS END_FOR EXTENDED_ARG GEN_START MAKE_CELL NOP NOT_TAKEN POP_BLOCK PRECALL PUSH_NULL "
+        "RESUME RETURN_VALUE TO_BOOL",
+        lambda m, i: None,
+    ),
+    ("BEFORE_WITH SETUP_WITH", _Machine.before_with),
+    ("BINARY_ADD", _operator("+")),
+    ("BINARY_FLOOR_DIVIDE", _operator("//")),
+    ("BINARY_MODULO", _operator("%")),
+    ("BINARY_MULTIPLY", _operator("*")),
+    ("BINARY_OP", _Machine.binary_op),
+    ("BINARY_SLICE", _Machine.binary_slice),
+    ("BINARY_SUBSCR", lambda m, i: m.push(Item(*m.pop(2)))),
+    ("BINARY_SUBTRACT", _operator("-")),
+    ("BINARY_TRUE_DIVIDE", _operator("/")),
+    ("BUILD_CONST_KEY_MAP", _Machine.build_const_key_map),
+    ("BUILD_LIST", _build(list)),
+    ("BUILD_MAP", _Machine.build_map),
+    ("BUILD_SLICE", lambda m, i: m.push(Display(slice, tuple(m.pop(i.argval))))),
+    ("BUILD_STRING", lambda m, i: m.push(Text(tuple(m.pop(i.argval))))),
+    ("BUILD_TUPLE", _build(tuple)),
+    ("CALL CALL_FUNCTION CALL_METHOD", lambda m, i: m.call(i.argval)),
+    ("CALL_FUNCTION_EX", _Machine.call_with_unpacked),
+    ("CALL_FUNCTION_KW CALL_KW", _Machine.call_with_names),
+    ("CALL_INTRINSIC_1 LIST_TO_TUPLE", _Machine.list_to_tuple),
+    # 3.13 spells "bool(==)" where the outcome is all that is wanted.
+    ("COMPARE_OP", lambda m, i: m.push(Binary(str(i.argval), *m.pop(2)))),
+    ("CONTAINS_OP", _negatable("in", "not in")),
+    ("COPY DUP_TOP", lambda m, i: m.stack.append(m.stack[-(i.arg or 1)])),
+    ("DICT_UPDATE", _Machine.dict_update),
+    ("FOR_ITER", _Machine.for_iter),
+    ("FORMAT_SIMPLE FORMAT_VALUE", _Machine.format_value),
+    ("GET_ITER", _Machine.get_iter),
+    ("INPLACE_ADD", _operator("+=")),
+    ("IS_OP", _negatable("is", "is not")),
+    ("JUMP_ABSOLUTE JUMP_BACKWARD", _Machine.jump_back),
+    ("JUMP_FORWARD", _Machine.jump),
+    ("JUMP_IF_FALSE_OR_POP", _jump_or_pop(False)),
+    ("JUMP_IF_TRUE_OR_POP", _jump_or_pop(True)),
+    ("KW_NAMES", _Machine.kw_names),
+    ("LIST_APPEND", lambda m, i: m.extend(i, (m.stack.pop(),))),
+    ("LIST_EXTEND", _Machine.list_extend),
+    ("LOAD_ATTR LOAD_METHOD", _Machine.load_attr),
+    ("LOAD_CLOSURE", _Machine.load_closure),
+    ("LOAD_CONST LOAD_SMALL_INT RETURN_CONST", lambda m, i: m.stack.append(_constant(i.argval))),
+    ("LOAD_DEREF", _Machine.load_deref),
+    (
+        "LOAD_FAST LOAD_FAST_BORROW LOAD_FAST_BORROW_LOAD_FAST_BORROW LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST",
+        _Machine.load_fast,
+    ),
+    ("LOAD_FAST_AND_CLEAR", _Machine.load_and_clear),
+    ("LOAD_GLOBAL", _Machine.load_name),
+    ("LOAD_SPECIAL", _Machine.load_special),
+    ("LOAD_SUPER_ATTR", _Machine.load_super_attr),
+    ("MAKE_FUNCTION", _Machine.make_function),
+    ("MAP_ADD", _Machine.map_add),
+    ("POP_TOP", lambda m, i: m.stack.pop()),
+    ("RETURN_GENERATOR", lambda m, i: m.stack.append(_None)),  # POP_TOP takes it
+    ("ROT_THREE", lambda m, i: m.stack.insert(-2, m.stack.pop())),
+    ("ROT_TWO", lambda m, i: m.stack.insert(-1, m.stack.pop())),
+    ("SET_FUNCTION_ATTRIBUTE", _Machine.set_function_attribute),
+    ("STORE_DEREF", _Machine.store_deref),
+    ("STORE_FAST STORE_FAST_STORE_FAST", _Machine.store_fast),
+    ("STORE_FAST_LOAD_FAST", _Machine.store_fast_load_fast),
+    ("STORE_SUBSCR", _Machine.store_item),
+    ("SWAP", _Machine.swap),
+    ("UNARY_INVERT", _unary("~")),
+    ("UNARY_NEGATIVE", _unary("-")),
+    ("UNPACK_SEQUENCE", _Machine.unpack_sequence),
+    ("YIELD_VALUE", lambda m, i: m.yielded.append(m.stack[-1])),
+    *(
+        (f"POP_JUMP_IF_{name} POP_JUMP_FORWARD_IF_{name} POP_JUMP_BACKWARD_IF_{name}", _pop_jump(wanted, none))
+        for name, wanted, none in (
+            ("TRUE", True, False), ("FALSE", False, False), ("NONE", True, True), ("NOT_NONE", False, True),
+        )
+    ),
+)  # fmt: skip
+_STEPS = {name: step for names, step in _ROWS for name in names.split()}

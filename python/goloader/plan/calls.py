@@ -28,9 +28,7 @@ from .originals import (
     operations,
     unwrapped,
 )
-from .refusal import RefusalError
-
-__all__ = ["Calls", "calls_of", "check_calls", "noting"]
+from .refusal import SourceRefusal
 
 # Whose functions are read. Those of others are only looked at themselves.
 _READ = {"PIL", "albucore", "albumentations", "torchvision"}
@@ -417,4 +415,4 @@ def check_calls(
     """Raises RefusalError if somebody replaced any of these calls, for a source of that name."""
     replaced = calls_of(roots, classes, names).look()
     if replaced:
-        raise RefusalError("source", what, f"{replaced} was replaced", "FUNCTION_REPLACED")
+        raise SourceRefusal(what, f"{replaced} was replaced", "FUNCTION_REPLACED")

@@ -16,16 +16,14 @@ from .._beside import Beside
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
 from .look import name_of
+from .originals import is_original
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
 from .rows import Array, Field, View
 from .structure import Structure, collated, count
-from .transforms import is_original
 
 if TYPE_CHECKING:
     from .own_collate import OwnCollate
-
-__all__ = ["Collation", "collates_plainly", "of", "padding", "stacked"]
 
 
 _TENSOR = torch.empty(0)

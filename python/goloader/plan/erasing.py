@@ -14,8 +14,6 @@ import torch
 from .. import transforms as T
 from .augments import below
 
-__all__ = ["PATCHES_MAX", "Filled", "RandomErasing", "read"]
-
 PATCHES_MAX = 8  # GL_PATCHES_MAX in core/op/op.h
 
 
@@ -27,21 +25,13 @@ class RandomErasing(T.Geometry):
     table                which of the tables
     """
 
+    op: ClassVar[str] = "random_erasing"
     random: ClassVar[bool] = True
     passes: ClassVar[int] = 0
     p: float
     scale: tuple[float, float]
     log_ratio: tuple[float, float]
     table: int
-
-    def to_plan(self) -> dict[str, Any]:
-        return {
-            "op": "random_erasing",
-            "p": self.p,
-            "scale": list(self.scale),
-            "log_ratio": list(self.log_ratio),
-            "table": self.table,
-        }
 
     def needs(self) -> tuple[str, ...]:
         return "torch.rand", "torch.uniform", "torch.randint"

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, Literal
 
-__all__ = ["Explanation", "Row", "number_of"]
-
 Where = Literal["Go", "Python"]
 
 # Stages that every sample goes through.

@@ -18,8 +18,6 @@ from .explain import Explanation
 from .look import in_class
 from .refusal import RefusalError
 
-__all__ = ["listing"]
-
 _PLACE = re.compile(r"([^\s()/]+\.py):(\d+)")
 _SOURCE_MAX, _NOTE_MAX = 72, 100
 

@@ -11,8 +11,6 @@ from collections.abc import Collection
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
-__all__ = ["attribute", "attributes", "has", "hiding", "in_class", "in_classes", "is_a", "name_of", "parents"]
-
 _NOTHING = object()
 
 # As type itself has them: a metaclass may give others.

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import transforms as T
-from .refusal import RefusalError
-
-__all__ = ["ITEMSIZES", "PASSES_MAX", "Lowered", "Read", "Target", "lower_neutral", "walk"]
+from .refusal import RefusalError, TransformRefusal
 
 # Output dtypes (core/tensor) by torch's names, and their bytes an element.
 ITEMSIZES = {
@@ -114,9 +112,7 @@ def walk(steps: Iterable[T.Geometry], channels: int = 3) -> tuple[int, T.Size | 
         channels, size = step.channels_after(channels), step.size_after(size)
         passes += step.passes
     if passes > PASSES_MAX:
-        raise RefusalError(
-            "transform", f"{passes} passes", f"an image may take at most {PASSES_MAX} passes", "TRANSFORM_LIMIT"
-        )
+        raise TransformRefusal(f"{passes} passes", f"an image may take at most {PASSES_MAX} passes", "TRANSFORM_LIMIT")
     return channels, size
 
 

@@ -9,20 +9,7 @@ from typing import Any
 from ..adapters import pillow
 from ..selfcheck import differing, holds, value
 from .lowered import Lowered
-from .refusal import Refusal, RefusalError
-
-__all__ = [
-    "DECODERS",
-    "RESIZES",
-    "Rules",
-    "check_pillow_plugins",
-    "decoders",
-    "max_pixels",
-    "require",
-    "require_class",
-    "rules",
-    "steps_of",
-]
+from .refusal import Refusal, RefusalError, TransformRefusal
 
 DECODERS = ("pillow.decode.jpeg", "pillow.decode.png")
 # Formats whose files go to Pillow where it decodes them otherwise, by Pillow's names for them.
@@ -80,7 +67,7 @@ def rules(names: Iterable[str], *, torch: bool = True) -> Rules:
     """
     orders = {value(name) for name in set(names).intersection(RESIZES)} - {None}
     if len(orders) > 1:
-        raise RefusalError("transform", "Pillow", "its filters resize in different orders", "BEHAVIOUR_UNKNOWN")
+        raise TransformRefusal("Pillow", "its filters resize in different orders", "BEHAVIOUR_UNKNOWN")
     # Where nothing is resized any order will do.
     order = orders.pop() if orders else "shrink_first"
     return Rules(order, fma=not torch or value("torch.uniform") is True, correctly_rounded_exp=not torch)

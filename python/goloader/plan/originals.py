@@ -17,23 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
+from operator import is_
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeGuard
 from zipimport import zipimporter
-
-__all__ = [
-    "as_shipped",
-    "behind",
-    "bound_as_shipped",
-    "code_of",
-    "exchanged",
-    "is_module",
-    "is_original",
-    "module_of",
-    "mro_of",
-    "operations",
-    "unwrapped",
-]
 
 # Code that we ourselves put in place of a function's for a while, and functions that stand for builtins: what they
 # stand for. By identity, since code objects are equal to their copies.
@@ -77,16 +64,12 @@ def as_shipped(function: Any) -> bool:
         return False
     state = (code_of(function), function.__defaults__, function.__kwdefaults__, function.__closure__)
     known = _known.get(id(function))
-    if known is not None and known[0] is function and all(map(_is, known[1], state)):
+    if known is not None and known[0] is function and all(map(is_, known[1], state)):
         return True
     if not _is_shipped(function, state[0]):
         return False
     _known[id(function)] = function, state
     return True
-
-
-def _is(one: Any, other: Any) -> bool:
-    return one is other
 
 
 def _is_shipped(function: FunctionType, code: CodeType) -> bool:

@@ -35,17 +35,16 @@ from .bytecode import (
     Unary,
     UnreadableError,
     parts_of,
+    short,
 )
 from .collate import padding, stacked
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
+from .originals import is_original
 from .refusal import RefusalError
 from .row_layouts import STACKED, JaggedRows, PadRows, RowLayout
 from .rows import Field
 from .structure import Structure
-from .transforms import is_original
-
-__all__ = ["PAYS_FROM", "OwnCollate"]
 
 
 class _Columns:
@@ -255,7 +254,7 @@ class _Compiler:
             except UnreadableError:
                 raise
             except Exception as error:  # whatever it is, the collate_fn raises it, too
-                raise UnreadableError(f"fails in {_short(expression)}: {error}", expression) from None
+                raise UnreadableError(f"fails in {short(expression)}: {error}", expression) from None
         return self._values[id(expression)]
 
     def means(self, expression: Expression) -> Any:
@@ -301,7 +300,7 @@ class _Compiler:
         return replace(of, views=tuple(views))
 
     def _unknown(self, expression: Expression) -> UnreadableError:
-        return UnreadableError(f"does more than is understood: {_short(expression)}", expression)
+        return UnreadableError(f"does more than is understood: {short(expression)}", expression)
 
     def _compiled(self, expression: Expression) -> Any:
         if not any(isinstance(part, Batch) for part in parts_of(expression)):
@@ -460,7 +459,7 @@ class _Compiler:
                 if not leaf.is_tensor:
                     numbers = self.each(leaf, expression)
                     return lambda columns: kind(numbers.each(columns))
-        raise UnreadableError(f"gives samples one by one: {_short(expression)}", expression)
+        raise UnreadableError(f"gives samples one by one: {short(expression)}", expression)
 
     def done(
         self, function: Any, expression: Expression, arguments: tuple[Expression, ...], options: Any = ()
@@ -611,11 +610,6 @@ def _counts(expression: Expression) -> bool:
         case Call(function=Attribute(name=name)):
             return name in ("bool", "eq", "ge", "gt", "int", "le", "long", "lt", "ne")
     return False
-
-
-def _short(expression: Expression) -> str:
-    text = str(expression)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 # What is made of a value for each sample. A rule gives None for values that it is not about.

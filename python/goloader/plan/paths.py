@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .needs import decoders
-from .refusal import RefusalError
-
-__all__ = ["IMG_EXTENSIONS", "Files", "Member", "find_classes"]
+from .refusal import SourceRefusal
 
 # torchvision.datasets.folder.IMG_EXTENSIONS
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -78,7 +76,7 @@ class Files(Sequence[tuple[str, int]]):
         for path, label in samples:
             name = os.fsencode(path)
             if b"\0" in name:
-                raise RefusalError("source", "path", "one of the paths has a NUL inside", "FILE_LIST")
+                raise SourceRefusal("path", "one of the paths has a NUL inside", "FILE_LIST")
             paths += name
             paths.append(0)
             offsets.append(len(paths))
@@ -93,7 +91,7 @@ class Files(Sequence[tuple[str, int]]):
             return parts[0]
         spans = [part.spans for part in parts if part.spans is not None]
         if 0 < len(spans) < len(parts):
-            raise RefusalError("source", "files", "some are in tar archives, others are not", "FILE_LIST")
+            raise SourceRefusal("files", "some are in tar archives, others are not", "FILE_LIST")
         return cls(
             np.concatenate([part.paths for part in parts]),
             _offsets([np.diff(part.offsets) for part in parts]),

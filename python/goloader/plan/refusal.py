@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = ["Refusal", "RefusalError", "granted", "refuses"]
-
 T = TypeVar("T")
 
 
@@ -36,6 +34,20 @@ class RefusalError(Exception):
     def __init__(self, stage: str, what: str, why: str, code: str = "") -> None:
         super().__init__(f"{what}: {why}")
         self.refusal = Refusal(stage, what, why, code)
+
+
+class SourceRefusal(RefusalError):
+    """Of a dataset."""
+
+    def __init__(self, what: str, why: str, code: str) -> None:
+        super().__init__("source", what, why, code)
+
+
+class TransformRefusal(RefusalError):
+    """Of a transform."""
+
+    def __init__(self, what: str, why: str, code: str) -> None:
+        super().__init__("transform", what, why, code)
 
 
 def granted(answer: T | Refusal) -> T:

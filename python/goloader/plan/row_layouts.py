@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["STACKED", "DocumentRows", "JaggedRows", "PackRows", "PadRows", "RowLayout", "StackRows"]
+from ..transforms import planned
 
 
 class RowLayout:
-    """A layout. Its tensors are those of the batch, in the core's order."""
+    """A layout. Its tensors are those of the batch, in the core's order.
+
+    kind  the core's name of it
+    more  torch's dtypes of the tensors behind that of the rows
+    """
+
+    kind: ClassVar[str]
+    more: ClassVar[tuple[str, ...]] = ()
 
     def to_plan(self) -> dict[str, Any]:
-        raise NotImplementedError
+        return {"kind": self.kind, **planned(self)}
 
     def dtypes(self, dtype: str) -> tuple[str, ...]:
         """torch's dtypes of its tensors, for rows of `dtype`."""
-        raise NotImplementedError
+        return (dtype, *self.more)
 
     def shapes(self, row: tuple[int, ...]) -> tuple[tuple[int, ...], ...] | None:
         """Of one sample's part of each; None if that depends on the batch."""
@@ -26,24 +32,17 @@ class RowLayout:
 
     def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         """What stands in the batch, mostly one thing."""
-        raise NotImplementedError
+        return tuple(tensors)
 
 
 @dataclass(frozen=True)
 class StackRows(RowLayout):
     """[batch, ...], as torch.stack makes it."""
 
-    def to_plan(self) -> dict[str, Any]:
-        return {"kind": "stack"}
-
-    def dtypes(self, dtype: str) -> tuple[str, ...]:
-        return (dtype,)
+    kind: ClassVar[str] = "stack"
 
     def shapes(self, row: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return (row,)
-
-    def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(tensors)
 
 
 STACKED = StackRows()
@@ -53,19 +52,11 @@ STACKED = StackRows()
 class PadRows(RowLayout):
     """goloader.collate.Pad's. value is one item of what is missing, as it lies in memory."""
 
+    kind: ClassVar[str] = "pad"
     batch_first: bool
     value: bytes
     multiple_of: int
     lengths: bool
-
-    def to_plan(self) -> dict[str, Any]:
-        return {
-            "kind": "pad",
-            "batch_first": self.batch_first,
-            "value": base64.b64encode(self.value).decode("ascii"),
-            "multiple_of": self.multiple_of,
-            "lengths": self.lengths,
-        }
 
     def dtypes(self, dtype: str) -> tuple[str, ...]:
         return (dtype, "int64") if self.lengths else (dtype,)
@@ -78,11 +69,8 @@ class PadRows(RowLayout):
 class JaggedRows(RowLayout):
     """goloader.collate.Jagged's."""
 
-    def to_plan(self) -> dict[str, Any]:
-        return {"kind": "jagged"}
-
-    def dtypes(self, dtype: str) -> tuple[str, ...]:
-        return dtype, "int64"
+    kind: ClassVar[str] = "jagged"
+    more: ClassVar[tuple[str, ...]] = ("int64",)
 
     def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         from ..collate import nested
@@ -94,11 +82,8 @@ class JaggedRows(RowLayout):
 class PackRows(RowLayout):
     """goloader.collate.Pack's."""
 
-    def to_plan(self) -> dict[str, Any]:
-        return {"kind": "pack"}
-
-    def dtypes(self, dtype: str) -> tuple[str, ...]:
-        return dtype, "int64", "int32"
+    kind: ClassVar[str] = "pack"
+    more: ClassVar[tuple[str, ...]] = ("int64", "int32")
 
     def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         return (tuple(tensors),)
@@ -108,17 +93,12 @@ class PackRows(RowLayout):
 class DocumentRows(RowLayout):
     """position_ids and cu_seqlens of windows of so many tokens; without `eos` rows say where documents begin."""
 
+    kind: ClassVar[str] = "documents"
     tokens: int
     eos: int | None = None
-
-    def to_plan(self) -> dict[str, Any]:
-        return {"kind": "documents", "tokens": self.tokens, "eos": self.eos}
 
     def dtypes(self, dtype: str) -> tuple[str, ...]:
         return "int64", "int32"
 
     def shapes(self, row: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return (self.tokens,), (self.tokens + 1,)
-
-    def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(tensors)

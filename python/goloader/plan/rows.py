@@ -12,10 +12,19 @@ from numpy.typing import NDArray
 from ..arrays import FileArray
 from .row_layouts import STACKED, RowLayout
 
-__all__ = ["DIMENSIONS_MAX", "FIELDS_MAX", "Array", "Field", "Pixels", "Program", "View"]
-
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
 FIELDS_MAX = 16  # GL_FIELDS_MAX
+
+
+class Owner:
+    """What keeps an array's memory alive, where somebody may change what is in it."""
+
+    def version(self) -> int:
+        """Another number once the items were changed in this process alone."""
+        return 0
+
+    def hold(self) -> None:
+        """Keeps resize_() from moving the memory; numpy resizes no array that somebody else refers to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +34,7 @@ class Array:
     address  of its first item
     shape    rows first
     strides  bytes, one for each dimension; any sign
-    owner    what keeps the memory alive
+    owner    what keeps the memory alive: an Owner, or any object
     stored   dtype of its items where they are to be cast, one of core/tensor's names; "" if it is the field's
     path     of the file that it is in; then `address` is 0, and
     offset   is where its first item is there

@@ -31,9 +31,7 @@ from torch.utils.data import (
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from ..state import samplers as stateful
 from .look import is_a, name_of
-from .transforms import is_original
-
-__all__ = ["Foreign", "Indices", "as_arrays", "describe", "index_batches", "known"]
+from .originals import is_original
 
 Indices = NDArray[np.int64]
 
@@ -198,10 +196,10 @@ def _known(sampler: Any) -> _Streams | None:
     """How to stream `sampler`, if it is one of torch's own, unpatched, or one of StatefulDataLoader's."""
     streams: dict[type, _Streams] = {
         SequentialSampler: _sequential,
-        RandomSampler: _random,
+        RandomSampler: lambda sampler: _Stream(_random_arrays(sampler)),
         SubsetRandomSampler: _subset_random,
         WeightedRandomSampler: _weighted,
-        DistributedSampler: _distributed,
+        DistributedSampler: lambda sampler: _Stream(iter((_distributed_share(sampler),))),
         stateful.RandomSampler: _stateful_random,
     }
     kind = type(sampler)
@@ -222,10 +220,6 @@ def _sequential(sampler: SequentialSampler) -> _Stream:
 def _counting(length: int) -> Iterator[Indices]:
     for start in range(0, length, _CHUNK):
         yield np.arange(start, min(start + _CHUNK, length), dtype=np.int64)
-
-
-def _random(sampler: RandomSampler) -> _Stream:
-    return _Stream(_random_arrays(sampler))
 
 
 def _random_arrays(sampler: RandomSampler, seed: int | None = None) -> Iterator[Indices]:
@@ -298,10 +292,6 @@ def _numbered(sampler: NumberedSampler) -> _Stream:
         yield from sampler.arrays()
 
     return _Stream(arrays(), taken)
-
-
-def _distributed(sampler: DistributedSampler[Any]) -> _Stream:
-    return _Stream(iter((_distributed_share(sampler),)))
 
 
 def _distributed_share(sampler: DistributedSampler[Any]) -> Indices:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
-__all__ = ["Structure", "collated", "count", "renumbered", "shifted"]
-
 Structure = Union[int, "tuple[Structure, ...]", "dict[Any, Structure]"]
 
 

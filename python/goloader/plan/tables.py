@@ -10,9 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from .lowered import ITEMSIZES
-from .refusal import RefusalError
-
-__all__ = ["Table", "as_pil", "run_tail"]
+from .refusal import TransformRefusal
 
 
 class Table:
@@ -54,26 +52,19 @@ def run_tail(
             for each in tail:
                 out = each(out)
         if not isinstance(out, torch.Tensor) or out.ndim != 3 or out.shape[0] not in (1, 3):
-            raise RefusalError(
-                "transform", names, "it does not make an image tensor of 1 or 3 channels", "TENSOR_STEPS"
-            )
+            raise TransformRefusal(names, "it does not make an image tensor of 1 or 3 channels", "TENSOR_STEPS")
         if out.shape[1:] != pixels.shape[:2]:
-            raise RefusalError(
-                "transform", names, f"it changes the image's size to {tuple(out.shape[1:])}", "TENSOR_STEPS"
-            )
+            raise TransformRefusal(names, f"it changes the image's size to {tuple(out.shape[1:])}", "TENSOR_STEPS")
         if out.layout != torch.strided or out.device.type != "cpu" or out.requires_grad:
-            raise RefusalError(
-                "transform",
-                names,
-                "it makes a tensor that is not plain CPU memory, or that has a gradient",
-                "TENSOR_STEPS",
+            raise TransformRefusal(
+                names, "it makes a tensor that is not plain CPU memory, or that has a gradient", "TENSOR_STEPS"
             )
         return out
 
     grey = np.arange(256, dtype=np.uint8)[None, :, None]
     out = run(np.repeat(grey, channels, axis=2))
     if str(out.dtype).removeprefix("torch.") not in ITEMSIZES:
-        raise RefusalError("transform", names, f"goloader has no {out.dtype}", "TENSOR_STEPS")
+        raise TransformRefusal(names, f"goloader has no {out.dtype}", "TENSOR_STEPS")
     table = Table(out)
     known = _bytes(out)
 
@@ -88,9 +79,7 @@ def run_tail(
             planes = np.repeat(planes, table.channels, axis=0)
         want = np.stack([known[channel, 0][planes[channel]] for channel in range(table.channels)])
         if not np.array_equal(_bytes(out), want):
-            raise RefusalError(
-                "transform", names, "what it makes of a pixel depends on where the pixel stands", "TENSOR_STEPS"
-            )
+            raise TransformRefusal(names, "what it makes of a pixel depends on where the pixel stands", "TENSOR_STEPS")
     table.contiguous = out.is_contiguous()
     return table
 

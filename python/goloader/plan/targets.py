@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from .. import transforms as T
 from .lowered import Lowered, Target
-from .refusal import RefusalError, granted
+from .refusal import TransformRefusal, granted
 from .tables import Table, as_pil, run_tail
 from .transforms import Form, Operation, fill_of, lower, read
-
-__all__ = ["Kind", "lower_apart", "lower_together"]
 
 Kind = Literal["P", "L", "Mask"]  # what a target is: a PIL image of that mode, or a tv_tensors.Mask
 
@@ -55,6 +53,10 @@ def _paired(image: Lowered, target: Lowered, kind: Kind, mode: str, *, together:
     return replace(image, target=made, names=names)
 
 
+def _refused(each: Any, why: str, code: str = "MASK_TRANSFORM") -> TransformRefusal:
+    return TransformRefusal(type(each).__name__, why, code)
+
+
 # What is known of masks.
 _MASK_STEPS = (
     T.Resize,
@@ -83,12 +85,7 @@ class _TargetForm(Form):
         if step is not None and not isinstance(step, _MASK_STEPS):
             if isinstance(step, T.Grayscale) and self.kind != "P":
                 return step if self.kind == "L" else None  # what is done to colours leaves masks alone
-            raise RefusalError(
-                "transform",
-                type(step).__name__,
-                f"what it makes of a {self.kind} target is not known",
-                "MASK_TRANSFORM",
-            )
+            raise _refused(step, f"what it makes of a {self.kind} target is not known")
         if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
             # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
@@ -96,12 +93,7 @@ class _TargetForm(Form):
 
     def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
         if self.kind != "Mask" or not _leaves_types(tail):
-            raise RefusalError(
-                "transform",
-                type(each).__name__,
-                "what it makes of a target that is a tensor is not known",
-                "MASK_TRANSFORM",
-            )
+            raise _refused(each, "what it makes of a target that is a tensor is not known")
         return self.step(operation, each, channels)
 
     def _adapted(self, each: Any) -> Any:
@@ -109,28 +101,20 @@ class _TargetForm(Form):
         fills: dict[Any, Any] = getattr(each, "_fill", {})
         if self.kind == "Mask":
             if not isinstance(each, _v2().Transform):
-                raise RefusalError(
-                    "transform", type(each).__name__, "torchvision's v1 knows no masks", "MASK_TRANSFORM"
-                )
+                raise _refused(each, "torchvision's v1 knows no masks")
             if getattr(each, "interpolation", None) in _exact():
-                raise RefusalError(
-                    "transform", type(each).__name__, "nearest-exact is not known for masks", "MASK_TRANSFORM"
-                )
+                raise _refused(each, "nearest-exact is not known for masks")
             from PIL import Image
 
             fill = fill_of(each, _mask()) if fills else 0
             if type(fill) in (list, tuple):
-                raise RefusalError("transform", type(each).__name__, f"its fill is {fill!r}", "MASK_TRANSFORM")
+                raise _refused(each, f"its fill is {fill!r}")
             return SimpleNamespace(**{**vars(each), "_fill": {Image.Image: fill}})
         if self.kind == "P" and type(each).__name__ in ("Grayscale", "RGB"):
-            raise RefusalError(
-                "transform", type(each).__name__, "palette indices have no colours of their own", "MASK_TRANSFORM"
-            )
+            raise _refused(each, "palette indices have no colours of their own")
         if set(fills) - {"others"}:
             # torchvision looks a PIL image's own class up, which is another as long as it is a file's.
-            raise RefusalError(
-                "transform", type(each).__name__, "its fill depends on the type of an image", "MASK_TRANSFORM"
-            )
+            raise _refused(each, "its fill depends on the type of an image")
         return each
 
     def make(self, pixels: NDArray[np.uint8]) -> Any:
@@ -155,12 +139,7 @@ class _Joint(_TargetForm):
 
     def check(self, each: Any, geometry: bool) -> None:
         if not isinstance(each, _v2().Transform):
-            raise RefusalError(
-                "transform",
-                type(each).__name__,
-                "only torchvision's v2 takes image and target at once",
-                "TRANSFORM_JOINT",
-            )
+            raise _refused(each, "only torchvision's v2 takes image and target at once", "TRANSFORM_JOINT")
 
     def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
         def both(each: Any) -> Callable[[Any], Any]:

@@ -30,11 +30,9 @@ from .calls import calls_of
 from .look import hiding, name_of
 from .lowered import Lowered, walk
 from .needs import require_class
-from .originals import is_original, module_of
-from .refusal import Refusal, RefusalError
+from .originals import module_of
+from .refusal import Refusal, RefusalError, TransformRefusal
 from .tables import Table, run_tail
-
-__all__ = ["Form", "Operation", "fill_of", "is_original", "lower", "read"]
 
 
 class Form:
@@ -81,19 +79,16 @@ def lower(transform: Any, form: Form | int | None = 3) -> Lowered | Refusal:
 
 def _lower(transform: Any, form: Form) -> Lowered:
     if transform is None:
-        raise RefusalError(
-            "transform", "transform=None", "samples would be PIL images, which no collate function takes", "NO_TENSOR"
+        raise TransformRefusal(
+            "transform=None", "samples would be PIL images, which no collate function takes", "NO_TENSOR"
         )
     if torch.get_default_dtype() != torch.float32:
-        raise RefusalError(
-            "transform",
-            "torch.set_default_dtype",
-            f"random numbers are drawn as {torch.get_default_dtype()}",
-            "TORCH_DEFAULTS",
+        raise TransformRefusal(
+            "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}", "TORCH_DEFAULTS"
         )
     if torch.get_default_device().type != "cpu":
-        raise RefusalError(
-            "transform", "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
+        raise TransformRefusal(
+            "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
         )
 
     _check_calls(transform)
@@ -119,7 +114,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
             require_class(each)
         if not settled and Does.SETTLES not in does:
             why = "images come in the mode of their file; Grayscale or v2.RGB in front would settle it"
-            raise RefusalError("transform", name, why, "TRANSFORM_ORDER")
+            raise TransformRefusal(name, why, "TRANSFORM_ORDER")
         settled = True
         if tail:
             if Does.ERASES in does and type(form) is Form:
@@ -128,9 +123,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 continue
             if Does.MOVES in does:
                 if erased:
-                    raise RefusalError(
-                        "transform", name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER"
-                    )
+                    raise TransformRefusal(name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER")
                 moved = form.step_of_tensor(operation, each, tail, channels)
                 steps += [] if moved is None else [moved]
                 in_order = False
@@ -140,7 +133,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 in_order = False
                 continue
             if Does.CONVERTS not in does:
-                raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
+                raise TransformRefusal(name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
             tail.append(each)
         elif Does.MOVES in does:
             step = form.step(operation, each, channels)
@@ -151,27 +144,24 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 notes.append("antialias=False has no effect on PIL images")
         elif Does.AUGMENTS in does:
             if type(form) is not Form:
-                raise RefusalError("transform", name, f"{_path(kind)} is known on photos alone", "TRANSFORM_UNKNOWN")
+                raise TransformRefusal(name, f"{_path(kind)} is known on photos alone", "TRANSFORM_UNKNOWN")
             steps += filter(None, [read(operation, each, channels, walk(steps, begin)[1])])
         elif Does.MAKES in does or ((form.joint or form.is_tensor) and does & (Does.CONVERTS | Does.LEAVES)):
             tail.append(each)
         elif Does.CONVERTS in does and Does.LEAVES not in does:
-            raise RefusalError("transform", name, "it comes before the step that makes a tensor", "TRANSFORM_ORDER")
+            raise TransformRefusal(name, "it comes before the step that makes a tensor", "TRANSFORM_ORDER")
         elif Does.LEAVES not in does:
-            raise RefusalError("transform", name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
+            raise TransformRefusal(name, _unknown(kind, flat, known), "TRANSFORM_UNKNOWN")
     if not tail and not form.is_tensor:
-        raise RefusalError("transform", _name(transform), "nothing makes a tensor of the image", "NO_TENSOR")
+        raise TransformRefusal(_name(transform), "nothing makes a tensor of the image", "NO_TENSOR")
 
     tables = [_table(each, channels, form) for each in _tails(tail)]
     table = tables[0]
     if table.channels != channels:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
     if len(erased) > erasing.PATCHES_MAX:
-        raise RefusalError(
-            "transform",
-            f"{len(erased)} times RandomErasing",
-            f"at most {erasing.PATCHES_MAX} are possible",
-            "TRANSFORM_LIMIT",
+        raise TransformRefusal(
+            f"{len(erased)} times RandomErasing", f"at most {erasing.PATCHES_MAX} are possible", "TRANSFORM_LIMIT"
         )
     steps += erased
     _, size = walk(steps, begin)
@@ -212,11 +202,8 @@ def _flat(transform: Any) -> Iterator[Any]:
         children = transform.transforms
         if type(children) not in (list, tuple):
             # Named by its class: its repr would use up an iterator.
-            raise RefusalError(
-                "transform",
-                kind.__name__,
-                f"its transforms are a {_path(type(children))}, not a list",
-                "TRANSFORM_LIST",
+            raise TransformRefusal(
+                kind.__name__, f"its transforms are a {_path(type(children))}, not a list", "TRANSFORM_LIST"
             )
     elif kind is getattr(sys.modules.get("torchvision.transforms._presets"), "ImageClassification", None):
         require_class(transform)
@@ -225,7 +212,7 @@ def _flat(transform: Any) -> Iterator[Any]:
         yield transform
         return
     if not children and v2 is not None and kind is v2.Compose:
-        raise RefusalError("transform", "Compose", "it is empty", "TRANSFORM_LIST")
+        raise TransformRefusal("Compose", "it is empty", "TRANSFORM_LIST")
     for child in children:
         yield from _flat(child)
 
@@ -242,7 +229,7 @@ def _preset(each: Any) -> list[Any]:
             v1.Normalize(each.mean, each.std),
         ]
     except (TypeError, ValueError, AttributeError) as error:
-        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
+        raise TransformRefusal(_name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
 def _check_intact(transform: Any) -> None:
@@ -252,11 +239,8 @@ def _check_intact(transform: Any) -> None:
         return
     hidden = hiding(transform)
     if hidden:
-        raise RefusalError(
-            "transform",
-            _name(transform),
-            f"its attribute {hidden[0]!r} hides that of {kind.__name__}",
-            "FUNCTION_REPLACED",
+        raise TransformRefusal(
+            _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}", "FUNCTION_REPLACED"
         )
     if isinstance(transform, torch.nn.Module):
         if any(
@@ -267,11 +251,9 @@ def _check_intact(transform: Any) -> None:
                 transform._backward_pre_hooks,
             )
         ):
-            raise RefusalError("transform", _name(transform), "it has hooks", "HOOKS")
+            raise TransformRefusal(_name(transform), "it has hooks", "HOOKS")
         if _has_global_hooks():
-            raise RefusalError(
-                "transform", _name(transform), "hooks for all modules are registered with torch.nn", "HOOKS"
-            )
+            raise TransformRefusal(_name(transform), "hooks for all modules are registered with torch.nn", "HOOKS")
 
 
 def _is_of_library(transform: Any) -> bool:
@@ -283,7 +265,7 @@ def _check_calls(transform: Any) -> None:
     """Raise RefusalError if anybody replaced a function that transforms would call on their way."""
     replaced = calls_of((), tuple(_kinds(transform)), ("forward",)).look()
     if replaced:
-        raise RefusalError("transform", _name(transform), f"{replaced} was replaced", "FUNCTION_REPLACED")
+        raise TransformRefusal(_name(transform), f"{replaced} was replaced", "FUNCTION_REPLACED")
 
 
 def _kinds(transform: Any) -> dict[type, None]:
@@ -372,7 +354,7 @@ def read(operation: Operation, each: Any, channels: int, size: T.Size | None = N
     try:
         return operation.read(operation.api, each, channels, size)
     except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
-        raise RefusalError("transform", _name(each), str(error), "TRANSFORM_ARGUMENT") from None
+        raise TransformRefusal(_name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
 def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
@@ -384,7 +366,7 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
     if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
         return step
     if not _is_of_bytes(tail):
-        raise RefusalError("transform", name, "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
+        raise TransformRefusal(name, "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if isinstance(step, T.CenterCrop):
         return step
     if isinstance(step, T.RandomCrop | T.Pad) and operation.api == "v2" and _borders_alike(each):
@@ -395,7 +377,7 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
         number = f"torch_{step.interpolation}"
         if alike and number in T.TENSOR_FILTERS:
             return replace(step, interpolation=number)
-    raise RefusalError("transform", name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
+    raise TransformRefusal(name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
 
 
 def _of_tensor(
@@ -404,12 +386,12 @@ def _of_tensor(
     """Colours of a tensor."""
     step = read(operation, each, channels, size)
     if not _is_of_bytes(tail):
-        raise RefusalError("transform", _name(each), "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
+        raise TransformRefusal(_name(each), "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if step is not None:
         try:
             yield augments.of_tensor(step, channels, size)
         except ValueError as error:
-            raise RefusalError("transform", _name(each), str(error), "TENSOR_GEOMETRY") from None
+            raise TransformRefusal(_name(each), str(error), "TENSOR_GEOMETRY") from None
 
 
 def _is_of_bytes(tail: Sequence[Any]) -> bool:
@@ -433,10 +415,6 @@ def _max_size(each: Any) -> int | None:
     if each.max_size is not None and type(each.max_size) is not int:
         raise TypeError(f"max_size is {each.max_size!r}")
     return each.max_size
-
-
-def _center_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
-    return T.CenterCrop(_crop_size(each))
 
 
 def _random_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
@@ -485,10 +463,6 @@ def _pad(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
 def _grayscale(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry | None:
     step = T.Grayscale(each.num_output_channels)
     return None if channels == step.num_output_channels == 1 else step
-
-
-def _rgb(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry | None:
-    return None if channels == 3 else T.Grayscale(3)
 
 
 def _random_rotation(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
@@ -556,7 +530,7 @@ def _tails(tail: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 _Row = tuple[Does, Reader | None]
 _BOTH: dict[str, _Row] = {
     "Resize": (Does.MOVES, _resize),
-    "CenterCrop": (Does.MOVES, _center_crop),
+    "CenterCrop": (Does.MOVES, lambda api, each, *_: T.CenterCrop(_crop_size(each))),
     "RandomCrop": (Does.MOVES, _random_crop),
     "RandomResizedCrop": (Does.MOVES, _random_resized_crop),
     "RandomHorizontalFlip": (Does.MOVES, partial(_flip, T.RandomHorizontalFlip)),
@@ -575,7 +549,7 @@ _BOTH: dict[str, _Row] = {
 _ONE: dict[T.Api, dict[str, _Row]] = {
     "v1": {"PILToTensor": (Does.MAKES | Does.BYTES, None)},
     "v2": {
-        "RGB": (Does.MOVES | Does.SETTLES, _rgb),
+        "RGB": (Does.MOVES | Does.SETTLES, lambda api, each, channels, _: None if channels == 3 else T.Grayscale(3)),
         "PILToTensor": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
         "ToImage": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
         "ToDtype": (Does.CONVERTS | Does.LEAVES, None),
@@ -585,7 +559,6 @@ _ONE: dict[T.Api, dict[str, _Row]] = {
 }
 
 
-# Arguments
 # Arguments
 
 
@@ -669,7 +642,7 @@ _TABLES_MAX = 64
 
 def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
     names = ", ".join(map(_name, tail))
-    key = (form.key(), channels, *((type(each), _key(_arguments(each), _name(each))) for each in tail))
+    key = (form.key(), channels, *((type(each), _key(augments.arguments_of(each), _name(each))) for each in tail))
     table = _tables.get(key)
     if table is None:
         try:
@@ -677,23 +650,14 @@ def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
         except RefusalError:
             raise
         except Exception as error:  # whatever it is, torch's own path is to raise it
-            raise RefusalError(
-                "transform", names, f"it raises {type(error).__name__}: {error}", "TENSOR_STEPS"
-            ) from None
+            raise TransformRefusal(names, f"it raises {type(error).__name__}: {error}", "TENSOR_STEPS") from None
         _tables[key] = table
         if len(_tables) > _TABLES_MAX:
             _tables.popitem(last=False)
     # Not the table's matter: torchvision.tv_tensors.set_return_type changes it.
     if type(torch.stack([table.sample])) is not torch.Tensor:
-        raise RefusalError(
-            "transform", names, f"a batch of {_path(type(table.sample))} is no plain tensor", "TENSOR_STEPS"
-        )
+        raise TransformRefusal(names, f"a batch of {_path(type(table.sample))} is no plain tensor", "TENSOR_STEPS")
     return table
-
-
-def _arguments(each: Any) -> dict[str, Any]:
-    """A transform's own attributes."""
-    return {name: value for name, value in vars(each).items() if not name.startswith("_") and name != "training"}
 
 
 def _key(value: Any, name: str) -> Any:
@@ -711,7 +675,7 @@ def _key(value: Any, name: str) -> Any:
         return torch.Tensor, value.dtype, tuple(value.shape), value.requires_grad, repr(plain.tolist())
     if isinstance(value, np.ndarray | np.generic):
         return type(value), value.dtype.str, value.shape, value.tobytes()
-    raise RefusalError("transform", name, f"it has an argument of type {_path(type(value))}", "TRANSFORM_ARGUMENT")
+    raise TransformRefusal(name, f"it has an argument of type {_path(type(value))}", "TRANSFORM_ARGUMENT")
 
 
 # Names

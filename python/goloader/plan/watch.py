@@ -20,8 +20,6 @@ from . import calls
 from .look import parents
 from .originals import module_of
 
-__all__ = ["Watch"]
-
 T = TypeVar("T")
 
 # Nobody can change what they hold.

@@ -7,6 +7,7 @@ on disk (memory.py). An operation asks for the behaviours that it stands for, an
     behaviour.py   a row of the tables
     pillow.py, torch.py, torchvision.py, opencv.py   the tables
     resize.py      Pillow's resize, plainly written, for the passes' orders
+    pictures/      files of each kind for decoders
     libraries.py   what a result depends on
     memory.py      the file
     __main__.py    python -m goloader.selfcheck: all behaviours, as they are here
@@ -23,8 +24,6 @@ from typing import Any
 
 from . import libraries, memory
 from .behaviour import Behaviour
-
-__all__ = ["differing", "forget", "holds", "names", "value"]
 
 # What was found in this process, by name. Two threads that try the same thing find the same.
 _found: dict[str, Any] = {}

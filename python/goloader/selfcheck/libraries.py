@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NAMES", "stamp", "version"]
-
 # How people call them, by the first part of a behaviour's name.
 NAMES = {"pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV"}
 _MODULES = {"pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2"}
@@ -84,9 +82,9 @@ def _about(path: str) -> tuple[Any, ...]:
 
 @cache
 def _tables() -> int:
-    """Digest of the tables: other tables, other answers."""
-    crc = 0
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    """Digest of the tables and their pictures: other tables, other answers."""
+    crc, folder = 0, Path(__file__).parent
+    for path in sorted((*folder.glob("*.py"), *folder.glob("pictures/*/*"))):
         crc = zlib.crc32(path.read_bytes(), crc)
     return crc
 

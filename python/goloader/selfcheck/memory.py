@@ -11,8 +11,6 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["folder", "load", "store"]
-
 # False in a process that must not change files.
 writes = True
 

@@ -11,8 +11,6 @@ import numpy as np
 from .behaviour import Behaviour, golden, picture
 from .pillow import CMYK, JPEG, PNG, files_of
 
-__all__ = ["BEHAVIOURS"]
-
 _MATRIX = np.array([[0.9, 0.31, 2.7], [-0.28, 1.1, 3.3]])
 
 
@@ -20,7 +18,7 @@ def _decoded(files: str) -> Iterator[Any]:
     import cv2
 
     for number, file in enumerate(files_of(files)):
-        if files is PNG or number != CMYK:  # left to OpenCV
+        if files == PNG or number != CMYK:  # left to OpenCV
             yield cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR)
 
 

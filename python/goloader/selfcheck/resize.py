@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["ORDERS", "resized", "vertical_first"]
 
 # core/plan.PassOrder, newest first: of Pillow from 13.0, from 12.2, and before.
 ORDERS = ("shrink_first", "tall_first", "horizontal_first")
@@ -60,14 +59,6 @@ def _weights(length: int, out: int, number: int) -> NDArray[np.int64]:
     return table
 
 
-def _box(x: float) -> float:
-    return 1.0 if -0.5 < x <= 0.5 else 0.0
-
-
-def _bilinear(x: float) -> float:
-    return max(1.0 - abs(x), 0.0)
-
-
 # Pillow's are float constants of C: 0.54f and 0.46f.
 _HAMMING_A, _HAMMING_B = float(np.float32(0.54)), float(np.float32(0.46))
 
@@ -97,4 +88,11 @@ def _sinc(x: float) -> float:
     return math.sin(x * math.pi) / (x * math.pi) if x else 1.0
 
 
-_KERNELS = {1: (_lanczos, 3.0), 2: (_bilinear, 1.0), 3: (_bicubic, 2.0), 4: (_box, 0.5), 5: (_hamming, 1.0)}
+# By Pillow's numbers, each with its reach.
+_KERNELS: dict[int, tuple[Callable[[float], float], float]] = {
+    1: (_lanczos, 3.0),
+    2: (lambda x: max(1.0 - abs(x), 0.0), 1.0),  # bilinear
+    3: (_bicubic, 2.0),
+    4: (lambda x: 1.0 if -0.5 < x <= 0.5 else 0.0, 0.5),  # box
+    5: (_hamming, 1.0),
+}

@@ -10,8 +10,6 @@ import numpy as np
 
 from .behaviour import Behaviour, golden, picture
 
-__all__ = ["BEHAVIOURS"]
-
 _MODULE = "torch"
 
 # The first words of a Mersenne Twister (MT19937) seeded with 5489, its authors' default seed.

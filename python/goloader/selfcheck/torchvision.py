@@ -16,8 +16,6 @@ import numpy as np
 from .behaviour import Behaviour, golden, picture
 from .pillow import CMYK, JPEG, files_of
 
-__all__ = ["BEHAVIOURS"]
-
 _MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
 _TIMES = 4
 _SEED = 13

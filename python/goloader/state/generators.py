@@ -146,13 +146,13 @@ def _get_numpy() -> Any:
     return np.random.get_state(legacy=False)
 
 
-def _put_numpy(state: Any) -> None:
-    np.random.set_state(state)
-
-
 _GET: dict[str, Callable[[], Any]] = {
     "torch": torch.get_rng_state,
     "random": random.getstate,
     "numpy": _get_numpy,
 }
-_PUT: dict[str, Callable[[Any], None]] = {"torch": torch.set_rng_state, "random": random.setstate, "numpy": _put_numpy}
+_PUT: dict[str, Callable[[Any], None]] = {
+    "torch": torch.set_rng_state,
+    "random": random.setstate,
+    "numpy": lambda state: np.random.set_state(state),
+}

@@ -58,6 +58,7 @@ class FetchingIterator(InlineIterator, ResumableIterator):
     """torch's iterator for num_workers=0, its batches and errors, with a state."""
 
     _record: Record | None
+    _ledgers = InlineLedger
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
@@ -77,9 +78,6 @@ class FetchingIterator(InlineIterator, ResumableIterator):
         if self._record is not None:
             self._restore_iterator(loader, self._record, self._record.own)
             self._record = None
-
-    def _make_ledger(self, **known: Any) -> InlineLedger:
-        return InlineLedger(**known)
 
     def _begin(self, loader: Any) -> None:
         self._record = self._resumed

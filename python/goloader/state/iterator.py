@@ -43,6 +43,7 @@ class ResumableIterator(BaseIterator):
 
     # Whether the order gives arrays of indices; the user's dataset gets what the sampler gives.
     _arrays = False
+    _ledgers: type[Ledger] = Ledger
 
     def __init__(self, loader: Any) -> None:
         self._rng = loader.rng
@@ -94,7 +95,7 @@ class ResumableIterator(BaseIterator):
         resumed, self._resumed = self._resumed, None
         known = book.of(loader)
         seed = known.sample_seed(loader.generator) if loader.rng == "sample" else None
-        self._ledger = self._make_ledger(
+        self._ledger = self._ledgers(
             order=self._sampler_iter,
             epoch=known.next_epoch() if resumed is None else resumed.epoch,
             num_workers=self._num_workers,
@@ -104,9 +105,6 @@ class ResumableIterator(BaseIterator):
         if resumed is not None:
             self._ledger.yielded, self._ledger.finished = resumed.yielded, resumed.finished
         known.ledger = self._ledger
-
-    def _make_ledger(self, **known: Any) -> Ledger:
-        return Ledger(**known)
 
     def __next__(self) -> Any:
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ from torch.utils.data.dataloader import _InfiniteConstantSampler
 from .._errors import StateError
 from ..plan import samplers
 from ..plan.look import attribute, is_a
-from ..plan.transforms import is_original
+from ..plan.originals import is_original
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from . import generators
 from .protocol import has_state, restore, saved
@@ -228,7 +229,7 @@ class Order(Iterator[Any]):
             if state["started"] and self._known and (self._arrays or type(self._sampler) is not SubsetRandomSampler):
                 self._source, skip = samplers.known_batches(loader, seed=state.get("seed"))
                 # What a user's dataset gets are Python's ints, as from torch's samplers.
-                self._iterator = self._source if self._arrays else map(_as_given, self._source)
+                self._iterator = self._source if self._arrays else map(operator.methodcaller("tolist"), self._source)
             else:
                 self._iterator, skip = self._iterate(loader), self._pull
             self._made, self._seed = made, state.get("seed")
@@ -310,10 +311,6 @@ def go_between(loader: Any, state: Mapping[str, Any]) -> None:
         generator.set_state(states[name])
     _restore_between(loader._index_sampler, state["index_sampler"])
     _restore_between(attribute(loader._index_sampler, "sampler"), state["sampler"])
-
-
-def _as_given(batch: Any) -> Any:
-    return batch.tolist()
 
 
 def _name(sampler: Any) -> str:

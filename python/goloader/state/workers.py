@@ -107,6 +107,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
     """
 
     _ledger: WorkerLedger
+    _ledgers = WorkerLedger
 
     def __init__(self, loader: Any) -> None:
         book.of(loader)  # torch's constructor sees a stand-in for the loader
@@ -141,9 +142,6 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
             every=self._every,
             seeded=self._keyed,
         )
-
-    def _make_ledger(self, **known: Any) -> WorkerLedger:
-        return WorkerLedger(**known)
 
     # Epochs
 
@@ -220,7 +218,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
 
     def _accept(self, data: Any, worker: int) -> Any:
         if self._dropping and isinstance(data, ExceptionWrapper):
-            data = _dropped(data)
+            data = Delivered(None, getattr(data, "extra", None))  # its user has seen the error before
         return super()._accept(data, worker)
 
     def _delivered(self, worker: int, extra: Said | None) -> None:
@@ -394,8 +392,3 @@ def _opened(number: int, report: Report) -> dict[str, Any]:
         told |= pickle.loads(report)
     told["generators"] = {name: generators.to_text(state) for name, state in told["generators"].items()}
     return told
-
-
-def _dropped(error: ExceptionWrapper) -> Delivered:
-    """In place of an error that its user has seen before."""
-    return Delivered(None, getattr(error, "extra", None))

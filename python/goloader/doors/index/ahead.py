@@ -15,8 +15,6 @@ from typing import Any
 from ..._core import Run
 from ...plan.datasets import Images
 
-__all__ = ["Ahead", "Pixels", "pixels"]
-
 # RGB interleaved, or a byte each of a target; width; height.
 Pixels = tuple[bytes, int, int]
 

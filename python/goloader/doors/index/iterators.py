@@ -113,7 +113,7 @@ class _NativeIterator(ResumableIterator):
         self._plan = core.plan
         assert core.plan.samples is not None  # make() gives them
         self._samples = core.plan.samples
-        self._dtypes = [_dtype(name) for name in core.plan.dtypes]
+        self._dtypes: list[torch.dtype] = [getattr(torch, name) for name in core.plan.dtypes]
 
     def __next__(self) -> Any:
         trial.hear()
@@ -476,7 +476,8 @@ class PrefetchingIterator(_NativeIterator):
             raise
         if error is not None:
             self._advance()
-            _in_worker(error, worker).reraise()
+            where = f"in DataLoader worker process {worker}"
+            ExceptionWrapper((type(error), error, error.__traceback__), where).reraise()
         if batch is None:
             late = RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
             waits_for = self._run.waits_for()
@@ -569,13 +570,3 @@ class _Helper:
 
     def exp(self, x: float) -> float:
         return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
-
-
-def _in_worker(error: Exception, worker: int) -> ExceptionWrapper:
-    """An error as torch wraps one in a worker."""
-    return ExceptionWrapper((type(error), error, error.__traceback__), f"in DataLoader worker process {worker}")
-
-
-def _dtype(name: str) -> torch.dtype:
-    dtype: torch.dtype = getattr(torch, name)
-    return dtype

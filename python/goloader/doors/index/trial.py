@@ -27,8 +27,6 @@ from .. import sandbox
 if TYPE_CHECKING:
     from ..._loader import DataLoader
 
-__all__ = ["begin", "hear", "refused"]
-
 _SAMPLES = 4
 _SEED = 20260701
 # Nobody waits for the answer, so the training loop comes first. A trial of recording is not held back so: its answer

@@ -26,8 +26,6 @@ from .tensor import over as tensor_over
 from .tensor import tensor_of
 from .value import Memory, Recorded, View, as_array, bytes_of, fill, joined, of_image, record, see, upright, write
 
-__all__ = ["StandInArray", "become_real", "of_pixels", "over", "pixels_of", "record_function", "record_pixels"]
-
 
 class StandInArray:
     """An array that nobody has made yet; made by over and of_pixels.

@@ -19,8 +19,6 @@ from .layout import Layout
 if TYPE_CHECKING:
     from .record import Made
 
-__all__ = ["Arrival", "Finish", "Letter", "as_it_is", "empty"]
-
 
 class Letter(NamedTuple):
     """What a worker sends along with a batch.

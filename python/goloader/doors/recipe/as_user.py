@@ -13,8 +13,6 @@ from typing import Any
 
 from ...plan.originals import exchanged
 
-__all__ = ["AS_USER", "as_user"]
-
 # What the function is called, in tracebacks, that as_user puts between the user's code and a library's.
 AS_USER = "as_user"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))

@@ -13,8 +13,6 @@ from . import switch
 from .constant import Constant, constant
 from .value import View
 
-__all__ = ["Noted", "attempt", "by_place", "note"]
-
 Options = Mapping[str, Any]
 
 

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-__all__ = ["Constant", "constant"]
-
 _ITEMS_MAX = 16
 
 

@@ -16,8 +16,6 @@ import torch
 
 from .array import StandInArray, become_real
 
-__all__ = ["give_arrays", "without_stand_ins"]
-
 _DEPTH_MAX = 8
 _HOLDERS_MAX = 8  # from an array to what holds it: cache[i] = {"image": (array, label)} is 3
 

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterator
 from types import CodeType
 
-__all__ = ["guarded"]
-
 # Who calls the dataset: frames above are nobody's but ours and torch's.
 _CALLER = "torch.utils.data._utils.fetch"
 _PACKAGE = f"{__name__.partition('.')[0]}."

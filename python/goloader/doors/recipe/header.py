@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from .other_headers import Header, probe_other
 
-__all__ = ["HEAD_BYTES_MAX", "JPEG", "PNG", "Header", "Probed", "probe", "probe_file", "probe_path"]
-
 # How the files begin.
 JPEG = b"\xff\xd8\xff"
 PNG = b"\x89PNG"

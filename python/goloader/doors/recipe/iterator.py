@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..._loader import DataLoader
     from .native import CoreNative
 
-__all__ = ["TracingIterator"]
-
 # Between two looks at what has arrived while a batch is waited for.
 _WAIT_S = 0.01
 

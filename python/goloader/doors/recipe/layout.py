@@ -8,8 +8,6 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
-__all__ = ["Layout", "are_places", "dense"]
-
 
 class Layout(NamedTuple):
     """A view of a block.

@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 
 from ... import plan
+from ...plan.originals import is_original
 from ...plan.refusal import Refusal
-from ...plan.transforms import is_original
 from . import hooks
-
-__all__ = ["refusal"]
 
 
 def refusal(*, hooked: bool = True) -> Refusal | None:

@@ -16,8 +16,6 @@ from .constant import Constant
 from .patch import cut
 from .value import Recorded, View, pasted, record, see
 
-__all__ = ["record_masked"]
-
 
 def record_masked(
     name: Hashable, arguments: Sequence[Any], note: Callable[[Sequence[Any]], Noted | None]

@@ -21,8 +21,6 @@ from .session import Native, TroubleError
 from .value import Value
 from .wire import FIELDS_MAX, encode, fields_of, source_of
 
-__all__ = ["CoreNative", "WorkerNative"]
-
 
 class _Asked(NamedTuple):
     """A message under way; the core writes into `memory`, if there is some."""

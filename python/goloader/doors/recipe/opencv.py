@@ -13,9 +13,8 @@ import numpy as np
 
 from ... import _steps
 from . import header, recipe, switch
+from .other_headers import Header
 from .recipe import Recipe, Source
-
-__all__ = ["IMREAD_COLOR_RGB", "OpenCVSource", "fuses", "inverted", "is_known", "read", "read_file"]
 
 # What OpenCV reads at most, unless its environment says otherwise.
 _SIDE_MAX = 1 << 20
@@ -104,7 +103,7 @@ def read_file(path: bytes, flags: int) -> OpenCVSource | None:
     return OpenCVSource(os.path.abspath(path), flags, *found, probed.stamp)
 
 
-def _found(found: header.Header | None, flags: int) -> tuple[tuple[int, int], str] | None:
+def _found(found: Header | None, flags: int) -> tuple[tuple[int, int], str] | None:
     """Size and mode of what OpenCV reads."""
     if found is None or type(flags) is not int:
         return None

@@ -8,8 +8,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Collection
 
-__all__ = ["Read", "probe_other"]
-
 # Gives `count` bytes of a file from an offset on; fewer where it ends.
 Read = Callable[[int, int], bytes]
 Header = tuple[tuple[int, int], str]

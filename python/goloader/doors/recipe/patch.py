@@ -13,8 +13,6 @@ import numpy as np
 from ...plan.erasing import PATCHES_MAX
 from .tail import Tail
 
-__all__ = ["Cut", "Patch", "Patches", "Rectangle", "cut", "laid", "shown", "transposed"]
-
 
 class Rectangle(NamedTuple):
     """Of an image, in pixels."""

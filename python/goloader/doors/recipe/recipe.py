@@ -21,8 +21,6 @@ from ... import _steps
 from . import switch
 from .session import TroubleError
 
-__all__ = ["OPENCV", "PILLOW", "STEPS_MAX", "TORCHVISION", "Decoded", "Recipe", "Source"]
-
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
 # Who makes an image where the core does not, as in core/recipe's wire form.

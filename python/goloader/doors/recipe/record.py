@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .arrival import Letter
     from .session import Session
 
-__all__ = ["CHECK_EVERY", "KEPT", "OPENED", "Finding", "Made", "Record", "places"]
-
 # Who keeps samples is better off with real ones: why, and the code of it.
 KEPT = "its samples are kept for later, so that they have to be made at once", "SAMPLES_KEPT"
 # How a reason begins that tells of a file which the core does not decode.

@@ -17,8 +17,6 @@ from .layout import Layout
 from .value import Memory
 from .wire import FIELDS_MAX, encode
 
-__all__ = ["Recipes", "Shipment"]
-
 
 class Shipment:
     """A batch as a worker packs it; it is an Arrival where it is opened.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .session import Session
     from .shipment import Recipes
 
-__all__ = ["current", "decoders", "fronts", "holds", "off", "pack", "packing", "recording", "value"]
-
 # What stands in front of modules' functions while any thread records; set by those who hold the hooks.
 fronts: tuple[Fronts, ...] = ()
 _lock = ForkLock()

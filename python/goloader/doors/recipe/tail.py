@@ -22,20 +22,6 @@ from ...plan.lowered import ITEMSIZES
 from ..same import bits
 from . import switch
 
-__all__ = [
-    "OUTER",
-    "Followed",
-    "Ones",
-    "Pattern",
-    "Tail",
-    "alike",
-    "first",
-    "follow",
-    "identity",
-    "strides_of_ones",
-    "strides_with_ones",
-]
-
 # Tables that one function makes of one table. Whoever scales by a random number has a new one for each sample; making
 # it would take longer than the work it saves.
 _FOLLOWERS_MAX = 16

@@ -23,8 +23,6 @@ from .recipe import Recipe
 from .session import Session, TroubleError
 from .value import Memory, Recorded, View, as_tensor, become_real_together, copied, fill, joined, record, see, write
 
-__all__ = ["CLASSES", "StandInTensor", "become_real", "bytes_of", "over", "record_function", "replace", "tensor_of"]
-
 _new = torch.Tensor._make_wrapper_subclass
 
 
@@ -266,10 +264,6 @@ def _contiguous(tensor: Any, **options: Any) -> StandInTensor | None:
     return tensor if tensor.layout_.is_contiguous else record_function("contiguous", torch.Tensor.contiguous, (tensor,))
 
 
-def _detach(tensor: Any) -> StandInTensor | None:
-    return over(tensor.memory, tensor.layout_) if _is_open(tensor) else None
-
-
 def _viewed(change: Callable[..., Layout | None]) -> Callable[..., StandInTensor | None]:
     """Records a view."""
 
@@ -313,14 +307,6 @@ def _reshaped(layout: Layout, *lengths: Any) -> Layout | None:
     return Layout(shape, dense(shape).strides, layout.offset)
 
 
-def _squeezed(layout: Layout, *dims: Any) -> Layout | None:
-    return layout.squeezed(_several(dims) if dims else None)
-
-
-def _permuted(layout: Layout, *order: Any) -> Layout | None:
-    return layout.transposed(_several(order))
-
-
 def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
     def flip(tensor: Any, *dims: Any) -> StandInTensor | None:
         if not _is_open(tensor):
@@ -338,23 +324,19 @@ def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None
     return flip
 
 
-def _stack(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
-    return _join(tensors, dim, out, torch.stack, new=True)
-
-
-def _cat(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
-    return _join(tensors, dim, out, torch.cat, new=False)
-
-
-def _join(tensors: Any, dim: Any, out: Any, function: Callable[..., Any], new: bool) -> StandInTensor | None:
+def _join(function: Callable[..., Any], new: bool) -> Callable[..., StandInTensor | None]:
     """Stand-ins alike, one behind the other along the first dimension."""
-    if type(dim) is not int or dim != 0 or out is not None or not isinstance(tensors, (list, tuple)) or not tensors:
-        return None
-    if not all(map(_is_open, tensors)):
-        return None
-    made = joined([_view_of(each) for each in tensors], function, new)
-    session = switch.current()
-    return None if made is None or session is None else tensor_of(made, session)
+
+    def join(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
+        if type(dim) is not int or dim != 0 or out is not None or not isinstance(tensors, (list, tuple)) or not tensors:
+            return None
+        if not all(map(_is_open, tensors)):
+            return None
+        made = joined([_view_of(each) for each in tensors], function, new)
+        session = switch.current()
+        return None if made is None or session is None else tensor_of(made, session)
+
+    return join
 
 
 def bytes_of(tensor: Any) -> Recipe | None:
@@ -445,9 +427,9 @@ _VIEWS: dict[str, Callable[..., Layout | None]] = {
     "__getitem__": _indexed,
     "movedim": Layout.moved,
     "moveaxis": Layout.moved,
-    "permute": _permuted,
+    "permute": lambda layout, *order: layout.transposed(_several(order)),
     "reshape": _reshaped,
-    "squeeze": _squeezed,
+    "squeeze": lambda layout, *dims: layout.squeezed(_several(dims) if dims else None),
     "swapaxes": Layout.swapped,
     "swapdims": Layout.swapped,
     "transpose": Layout.swapped,
@@ -461,13 +443,13 @@ _RECORDED |= {
     if hasattr(owner, name)
 }
 _RECORDED |= {
-    torch.stack: _stack,
-    torch.cat: _cat,
-    torch.concat: _cat,
+    torch.stack: _join(torch.stack, new=True),
+    torch.cat: _join(torch.cat, new=False),
+    torch.concat: _join(torch.cat, new=False),
     torch.Tensor.to: _to,
     torch.Tensor.type: _type,
     torch.Tensor.contiguous: _contiguous,
-    torch.Tensor.detach: _detach,
+    torch.Tensor.detach: _viewed(lambda layout: layout),
     torch.Tensor.flip: _flipped(torch.Tensor.flip),
     torch.flip: _flipped(torch.flip),
     torch.Tensor.__setitem__: _set_items,

@@ -23,29 +23,6 @@ from .recipe import STEPS_MAX, Recipe
 from .session import Session, TroubleError
 from .tail import OUTER, Followed, Pattern, Tail, alike, first, follow, identity, strides_of_ones, strides_with_ones
 
-__all__ = [
-    "Memory",
-    "Recorded",
-    "Seen",
-    "Value",
-    "View",
-    "as_array",
-    "as_tensor",
-    "become_real_together",
-    "by_core",
-    "bytes_of",
-    "bytes_of_image",
-    "copied",
-    "fill",
-    "joined",
-    "of_image",
-    "pasted",
-    "record",
-    "see",
-    "upright",
-    "write",
-]
-
 
 class Value:
     """The numbers of a block.
@@ -320,9 +297,9 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
     if lengths[width] != shape[width] or lengths[height] != shape[height]:
         made.append(_steps.crop(starts[width], starts[height], *size))
     if backwards[width]:
-        made.append(_steps.flip_horizontal())
+        made.append(_steps.FLIP_HORIZONTAL)
     if backwards[height]:
-        made.append(_steps.flip_vertical())
+        made.append(_steps.FLIP_VERTICAL)
     channel = places.get("c")
     chosen: tuple[int, ...] | None = None
     if channel is not None:
@@ -369,7 +346,7 @@ def upright(
     if "w" not in axes or axes.find("h") < axes.index("w"):
         return images, axes, patches
     width, height = images[0].size
-    turn = _steps.transpose()
+    turn = _steps.TRANSPOSE
     if len(images[0].steps) + len(turn) > STEPS_MAX:
         return images, axes, patches
     turned = [image.with_steps(turn, (height, width), image.mode) for image in images]

@@ -13,8 +13,6 @@ from .recipe import OPENCV, TORCHVISION, Source
 from .tail import Tail
 from .value import Value
 
-__all__ = ["FIELDS_MAX", "encode", "fields_of", "source_of"]
-
 FIELDS_MAX = 16  # GL_FIELDS_MAX
 
 _MAGIC = 0x32424C47

@@ -9,8 +9,6 @@ from ..._core import Core
 from ...plan import Refusal, make_recipes
 from ...seek_index import SeekIndex
 
-__all__ = ["Workshop"]
-
 
 class Workshop:
     """The core that carries out one loader's recipes: opened when first needed, kept from epoch to epoch.

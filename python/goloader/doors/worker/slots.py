@@ -52,8 +52,8 @@ class Slots:
         """Raises MemoryError if the system gives no anonymous file."""
         self._lib = _native.slots_library()
         self.key = next(_keys)
-        fd, opened, error = c_int32(), c_void_p(), _native.Error()
-        self._lib.check(self._lib.gl_slots_create(bytes_max, byref(fd), byref(opened), byref(error)), error)
+        fd, opened = c_int32(), c_void_p()
+        self._lib.call(self._lib.gl_slots_create, bytes_max, byref(fd), byref(opened))
         self._keep(fd.value, opened)
         _made[self.key] = self
 
@@ -62,8 +62,8 @@ class Slots:
         self = cls.__new__(cls)
         self._lib = _native.slots_library()
         self.key = key
-        fd, opened, error = duplicate.detach(), c_void_p(), _native.Error()
-        self._lib.check(self._lib.gl_slots_open(fd, byref(opened), byref(error)), error)
+        fd, opened = duplicate.detach(), c_void_p()
+        self._lib.call(self._lib.gl_slots_open, fd, byref(opened))
         self._keep(fd, opened)
         return self
 
@@ -71,7 +71,7 @@ class Slots:
         return Slots._open, (self.key, reduction.DupFd(self._fd))
 
     def _keep(self, fd: int, opened: c_void_p) -> None:
-        self._fd, self._opened, self._error = fd, opened, _native.Error()
+        self._fd, self._opened = fd, opened
         # Leases hold this object, so nothing is unmapped that somebody reads. At exit the kernel is quicker.
         self._closer = weakref.finalize(self, _close, self._lib, opened, fd)
         self._closer.atexit = False
@@ -111,13 +111,11 @@ class Slots:
         Raises CoreError if it is not on its way any more.
         """
         self._settle()
-        slot, error = _native.Slot(), _native.Error()
-        status = self._lib.gl_slot_lease(self._opened, number, sequence, size, byref(slot), byref(error))
-        if self._lib.check(status, error) == _native.OK:
+        slot = _native.Slot()
+        if self._lib.call(self._lib.gl_slot_lease, self._opened, number, sequence, size, byref(slot)) == _native.OK:
             return self._array(slot)
         copy = np.empty(size, np.uint8)
-        status = self._lib.gl_slot_copy(self._opened, number, sequence, copy.ctypes.data, size, byref(error))
-        self._lib.check(status, error)
+        self._lib.call(self._lib.gl_slot_copy, self._opened, number, sequence, copy.ctypes.data, size)
         return copy
 
     def reclaim(self, owner: int) -> None:

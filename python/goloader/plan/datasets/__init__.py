@@ -27,10 +27,10 @@ from torch.utils.data import Subset, TensorDataset
 
 from ...arrays import ArrayDataset, TokenDataset
 from ..look import is_a
-from ..refusal import Refusal, RefusalError
+from ..refusal import Refusal, RefusalError, SourceRefusal
 from . import arrays, files, hugging_face, pairs, pictures, tokens
 from .computed import Computed
-from .known import why_not
+from .known import nearest, why_not
 from .opened import OpenedFiles, opens_images
 from .own import ListItems, OwnCode
 from .pictures import PixelPairPart, PixelPart
@@ -80,23 +80,19 @@ def _leaf(dataset: Any) -> Node:
     of_pairs = pairs.kind_of(dataset)
     if of_pairs is not None:
         return pairs.Pairs(dataset, of_pairs)
-    of_files = files.kind_of(dataset)
-    if of_files is not None:
-        try:
+    of_files, in_memory = nearest(dataset, files.KINDS), nearest(dataset, pictures.KINDS)
+    try:
+        if of_files is not None:
             return files.ImageFiles(dataset, of_files)
-        except RefusalError as refused:
-            return _read(dataset, refused)
-    in_memory = pictures.kind_of(dataset)
-    if in_memory is not None:
-        try:
+        if in_memory is not None:
             return pictures.Pictures(dataset, in_memory)
-        except RefusalError as refused:
-            return _read(dataset, refused)
+    except RefusalError as refused:
+        return _read(dataset, refused)
     if type(dataset) in (list, tuple):
         return Computed(ListItems(dataset))
     left = why_not(dataset)
     if left:
-        raise RefusalError("source", name_of(dataset), left, "CLASS_LEFT")
+        raise SourceRefusal(name_of(dataset), left, "CLASS_LEFT")
     own = OwnCode(dataset)
     if opens_images(own):
         return OpenedFiles(own)

@@ -22,8 +22,6 @@ from ..look import in_class
 from .integers import Integers
 from .program import DTYPES, Items, Writer
 
-__all__ = ["METHODS", "OPERATORS", "Arithmetic", "Value", "kind_of", "method_of", "rule_of"]
-
 _PYTHON = (bool, int, float)
 _LEGACY = int(np.__version__.partition(".")[0]) < 2
 # Numbers below are the same as a double.
@@ -187,7 +185,8 @@ class Arithmetic:
         samples = (left.sample, right.sample)
         dtypes = {_dtype(each) for each in samples}
         scalars = all(kind_of(each) != "array" for each in samples)
-        if _LEGACY and len(dtypes) > 1 and not scalars and not _legacy_plain(left, right):
+        plain = any(each.constant and kind_of(each.sample) == "number" for each in (left, right))
+        if _LEGACY and len(dtypes) > 1 and not scalars and not plain:
             raise UnreadableError(
                 "works with arrays and numbers of other types, which numpy 1 converts by their values"
             )
@@ -388,10 +387,6 @@ def _is_small(value: Value) -> bool:
     return value.constant and type(value.sample) is int and abs(value.sample) < _EXACT
 
 
-def _legacy_plain(left: Value, right: Value) -> bool:
-    return any(each.constant and kind_of(each.sample) == "number" for each in (left, right))
-
-
 def _converted(sample: Any, dtype: str) -> NDArray[Any]:
     array: NDArray[Any] = sample.numpy() if isinstance(sample, torch.Tensor) else np.asarray(sample)
     with np.errstate(all="ignore"):
@@ -482,16 +477,11 @@ def _convert(a: Arithmetic, function: Callable[..., Any], values: list[Any], opt
     first, *rest = values
     _constants(rest, options)
     if isinstance(first, list):
-        return a.joined(
-            lambda parts: function(parts, *(each.sample for each in rest), **_samples(options)), first, True
-        )
+        named = {name: each.sample for name, each in options.items()}
+        return a.joined(lambda parts: function(parts, *(each.sample for each in rest), **named), first, True)
     if len(rest) > 1 or not {*options} <= {"dtype", "copy"}:
         raise UnreadableError("calls it with other arguments")
     return a.converted(function, first, rest, options)
-
-
-def _samples(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: each.sample for name, each in options.items()}
 
 
 def _view(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:

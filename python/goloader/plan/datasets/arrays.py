@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +11,10 @@ from numpy.typing import NDArray
 
 from ...arrays import ArrayDataset, FileArray, RaggedArray
 from ...arrays.file_array import DTYPES
-from ..refusal import RefusalError, refuses
-from ..rows import DIMENSIONS_MAX, Array
-from .tensors import NAMES, Tensor
+from ..refusal import SourceRefusal, refuses
+from ..rows import DIMENSIONS_MAX, Array, Owner
+from .tensors import NAMES, Tensor, checksum, layout_of
 from .tree import Column, Indices, Node, check_class
-
-__all__ = ["Rows", "castable", "scattered"]
 
 _INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -51,7 +48,7 @@ def _check(dataset: Any) -> None:
     check_class(dataset, ArrayDataset, "goloader", ("fields", "names"))
 
 
-class _Piece:
+class _Piece(Owner):
     """One field of the dataset."""
 
     def __init__(self, field: Any) -> None:
@@ -59,7 +56,7 @@ class _Piece:
         ragged = isinstance(field.array, RaggedArray)
         self.given = field.array.values if ragged else field.array
         self._tensor = Tensor(self.given) if isinstance(self.given, torch.Tensor) else None
-        self._layout = _layout(self.given)
+        self._layout = layout_of(self.given)
         self._offsets = field.array.offsets if ragged else None
         name, stored = _name(field.dtype), _name(field.stored)
         if field.dtype == field.stored:
@@ -67,8 +64,7 @@ class _Piece:
         elif castable(name, stored):
             cast = stored
         else:
-            raise RefusalError(
-                "source",
+            raise SourceRefusal(
                 "ArrayDataset",
                 f"{field.stored} is cast to {field.dtype}, which torch leaves open for some",
                 "ARRAY_LAYOUT",
@@ -82,21 +78,17 @@ class _Piece:
     def _array(self, cast: str) -> Array:
         given: Any = self.given
         if not 1 <= given.ndim <= DIMENSIONS_MAX:
-            raise RefusalError(
-                "source", "ArrayDataset", f"it holds an array of {given.ndim} dimensions", "ARRAY_LAYOUT"
-            )
+            raise SourceRefusal("ArrayDataset", f"it holds an array of {given.ndim} dimensions", "ARRAY_LAYOUT")
         if isinstance(given, FileArray):
             if not given.numpy_dtype.isnative:
-                raise RefusalError(
-                    "source", "ArrayDataset", f"the items of {given.path} have another byte order", "ARRAY_LAYOUT"
+                raise SourceRefusal(
+                    "ArrayDataset", f"the items of {given.path} have another byte order", "ARRAY_LAYOUT"
                 )
             if scattered(given):
-                raise RefusalError(
-                    "source", "ArrayDataset", f"rows of {given.path} are scattered over the file", "ARRAY_LAYOUT"
-                )
+                raise SourceRefusal("ArrayDataset", f"rows of {given.path} are scattered over the file", "ARRAY_LAYOUT")
         elif isinstance(given, np.ndarray):
             if not given.dtype.isnative:
-                raise RefusalError("source", "ArrayDataset", "it holds an array of another byte order", "ARRAY_LAYOUT")
+                raise SourceRefusal("ArrayDataset", "it holds an array of another byte order", "ARRAY_LAYOUT")
         else:
             assert self._tensor is not None
             return replace(self._tensor.array, owner=self, stored=cast)
@@ -111,7 +103,7 @@ class _Piece:
             field.array is self._field
             and given is self.given
             and field.dtype is self._dtype
-            and _layout(given) == self._layout
+            and layout_of(given) == self._layout
             and (self._tensor is None or self._tensor.unchanged(given))
             and (self._offsets is None or field.array.offsets is self._offsets)
         )
@@ -122,8 +114,7 @@ class _Piece:
             return self._tensor.version()
         if isinstance(self.given, FileArray):
             return 0
-        items: Any = np.ascontiguousarray(self.given).reshape(-1).view(np.uint8)
-        return zlib.crc32(items)
+        return checksum(self.given)
 
     def hold(self) -> None:
         if self._tensor is not None:
@@ -144,9 +135,7 @@ def _ragged(values: Array, offsets: NDArray[np.int64], dtype: str) -> Array:
             for extent, ours, theirs in zip(values.shape, values.strides, strides, strict=True)
         )
     ):
-        raise RefusalError(
-            "source", "ArrayDataset", "items of a RaggedArray do not lie one after the other", "ARRAY_LAYOUT"
-        )
+        raise SourceRefusal("ArrayDataset", "items of a RaggedArray do not lie one after the other", "ARRAY_LAYOUT")
     return replace(
         values,
         shape=(len(offsets) - 1, *values.shape[1:]),
@@ -176,9 +165,3 @@ def scattered(array: FileArray) -> bool:
         row *= size
         reach += max(size - 1, 0) * stride
     return reach > 16 * row + (64 << 10)
-
-
-def _layout(array: Any) -> Any:
-    if not isinstance(array, np.ndarray):
-        return None
-    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import mmap
 import os
-import zlib
 from itertools import chain
 from operator import is_
 from typing import Any
@@ -16,19 +15,18 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...arrays.file_array import NUMPY_DTYPES
 from ...arrays.mapped import file_of
 from ..bytecode import Expression, UnreadableError
 from ..collate import collates_plainly
 from ..look import is_a, name_of
-from ..refusal import RefusalError
-from ..rows import DIMENSIONS_MAX, Array
+from ..refusal import RefusalError, SourceRefusal
+from ..rows import DIMENSIONS_MAX, Array, Owner
 from .arrays import scattered
 from .integers import INDEX, Integers
 from .sequences import Listed, Sequences, why_not_sequences
-from .tensors import Tensor
+from .tensors import Tensor, checksum, layout_of
 from .tree import Indices
-
-__all__ = ["Base", "like", "why_not_collated"]
 
 
 class Base:
@@ -109,7 +107,7 @@ def _piece(value: Any) -> Tensor | NumpyArray:
     if type(value) in (np.ndarray, np.memmap):
         why = _why_not_array(value)
     if why:
-        raise RefusalError("source", "", why, "CODE_UNREAD")
+        raise SourceRefusal("", why, "CODE_UNREAD")
     return NumpyArray(value)
 
 
@@ -124,7 +122,7 @@ def _piece_of(listed: Listed) -> Numbers | Sequences:
     else:
         why = _why_not_numbers(elements)
     if why:
-        raise RefusalError("source", "", why, "CODE_UNREAD")
+        raise SourceRefusal("", why, "CODE_UNREAD")
     return Sequences(listed) if arrays else Numbers(listed)
 
 
@@ -137,12 +135,12 @@ def like(array: Any) -> Any:
     return np.zeros(array.shape[1:], array.dtype)[()]
 
 
-class NumpyArray:
+class NumpyArray(Owner):
     """A numpy array."""
 
     def __init__(self, array: Any) -> None:
         self.given = array
-        self._layout = _layout(array)
+        self._layout = layout_of(array)
         # A map's file may shrink, which kills whoever looks at the map: its rows are read from the file.
         self.file = file_of(array)
         self._inode = self._stat()
@@ -158,7 +156,7 @@ class NumpyArray:
             return False
 
     def unchanged(self, array: Any) -> bool:
-        return array is self.given and _layout(array) == self._layout and self._stat() == self._inode
+        return array is self.given and layout_of(array) == self._layout and self._stat() == self._inode
 
     def version(self) -> int:
         """Another number once the items were changed: numpy keeps none, so they are all looked at.
@@ -167,11 +165,7 @@ class NumpyArray:
         """
         if self.file is not None:
             return 0
-        items: Any = np.ascontiguousarray(self.given).reshape(-1).view(np.uint8)
-        return zlib.crc32(items)
-
-    def hold(self) -> None:
-        """Nothing to do: ndarray.resize() refuses an array that somebody else refers to."""
+        return checksum(self.given)
 
 
 class Numbers:
@@ -184,7 +178,7 @@ class Numbers:
         self._rows = list(map(tuple, listed.elements)) if type(first) is list else None
         kind = type(first[0] if type(first) in (list, tuple) else first)
         self.items = np.array(listed.elements, _NUMBERS.get(kind, kind))
-        self.array = dataclasses.replace(Array.of(self.items), owner=self)
+        self.array = Array.of(self.items)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -198,13 +192,6 @@ class Numbers:
         kept = self._rows if rows is None else [self._rows[i] for i in rows]
         return all(len(one) == len(other) and all(map(is_, one, other)) for one, other in zip(now, kept, strict=True))
 
-    def version(self) -> int:
-        """Always 0: `unchanged` sees a change of a list."""
-        return 0
-
-    def hold(self) -> None:
-        """Nothing to do: the array is ours."""
-
 
 # Numbers in lists are held once more as objects, and once as an array.
 _NESTED_MAX = 1 << 24
@@ -212,20 +199,10 @@ _NESTED_MAX = 1 << 24
 # What torch makes of Python's numbers in a batch.
 _NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
-# numpy's dtypes that torch has too.
-_DTYPES = (
-    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
-
-
-def _layout(array: Any) -> tuple[Any, ...]:
-    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
-
 
 def _why_not_array(array: Any) -> str:
     """Why batches of rows of a numpy array are not what lies in memory; empty if they are."""
-    if array.dtype.name not in _DTYPES or array.dtype != np.dtype(array.dtype.name):
+    if array.dtype.name not in NUMPY_DTYPES or array.dtype != np.dtype(array.dtype.name):
         return f"an array of {array.dtype}"
     if not 1 <= array.ndim <= DIMENSIONS_MAX:
         return f"an array of {array.ndim} dimensions"
@@ -263,7 +240,7 @@ def _why_not_rows(rows: Any) -> str:
 def _why_not_numbers(numbers: Any) -> str:
     kinds = set(map(type, numbers))
     kind = kinds.pop() if len(kinds) == 1 else None
-    if kind is None or not (kind in _NUMBERS or (issubclass(kind, np.generic) and np.dtype(kind).name in _DTYPES)):
+    if kind is None or not (kind in _NUMBERS or (issubclass(kind, np.generic) and np.dtype(kind).name in NUMPY_DTYPES)):
         return f"a {type(numbers).__name__}, not of numbers of one type"
     if kind is int and not -(2**63) <= min(numbers) <= max(numbers) < 2**63:
         return "a list with numbers that do not fit an int64"

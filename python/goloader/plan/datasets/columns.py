@@ -24,8 +24,6 @@ from ..look import is_a
 from . import frames
 from .own import OwnCode
 
-__all__ = ["FLOATS", "INTS", "PATHS", "VALUES", "Columns", "TensorItem"]
-
 
 class TensorItem(int):
     """An item of a tensor of int64."""

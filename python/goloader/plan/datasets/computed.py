@@ -30,6 +30,7 @@ from ..bytecode import (
     Unary,
     UnreadableError,
     parts_of,
+    short,
 )
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
@@ -42,8 +43,6 @@ from .program import Items, Writer
 from .sequences import Sequences
 from .tensors import NAMES
 from .tree import NOWHERE, Column, Indices, Node
-
-__all__ = ["Computed"]
 
 # An array that is the same for all samples is compared with what it was, before each batch.
 _KEPT_BYTES_MAX = 1 << 20
@@ -262,28 +261,14 @@ class _Input:
 
     def _of_numbers(self, length: int, usable: Any) -> Array:
         if self.rows.is_index:
-            return Array(0, (length,), (8,), _Owned(None), counts=True)
+            return Array(0, (length,), (8,), None, counts=True)
         made = np.ascontiguousarray(self._rows(length, usable))
-        return dataclasses.replace(Array.of(made), owner=_Owned(made))
+        return Array.of(made)
 
     def _rows(self, length: int, usable: Any) -> Indices:
         """Which row each index means; those that mean none have one all the same."""
         indices = np.arange(length, dtype=np.int64)
         return self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
-
-
-class _Owned:
-    """Numbers of our own."""
-
-    def __init__(self, numbers: Any) -> None:
-        self._numbers = numbers
-
-    def version(self) -> int:
-        """Always 0: what they were worked out of is looked at by `unchanged`."""
-        return 0
-
-    def hold(self) -> None:
-        """Nothing to do."""
 
 
 class _Leaf:
@@ -329,7 +314,7 @@ class _Leaf:
             except UnreadableError as error:
                 if error.of is None:
                     error.of = expression
-                    error.args = (f"{error.args[0]}, in {_short(expression)}",)
+                    error.args = (f"{error.args[0]}, in {short(expression)}",)
                 raise
         return self._known[expression]
 
@@ -366,7 +351,7 @@ class _Leaf:
                 return self._binary(operator, self._single(left), self._single(right))
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
-        raise UnreadableError(f"uses {_short(expression)}")
+        raise UnreadableError(f"uses {short(expression)}")
 
     def _constant(self, expression: Expression) -> Any:
         return expression.value if isinstance(expression, Constant) else self._node.constant(expression)
@@ -486,7 +471,7 @@ class _Leaf:
             raise UnreadableError("asks for the length of what is no array")
         rule = rule_of(called)
         if rule is None or not values:
-            raise UnreadableError(f"calls {_short(function)}")
+            raise UnreadableError(f"calls {short(function)}")
         return rule(self._arithmetic, called, values, options)
 
     def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Value:
@@ -691,11 +676,6 @@ def _dtype_name(array: Any) -> str:
 
 def _is_worked_out(expression: Expression) -> bool:
     return any(isinstance(part, Binary | Call | Unary | Display | Part) for part in parts_of(expression))
-
-
-def _short(expression: Expression) -> str:
-    text = str(expression)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _windows(array: Any, axis: int, length: int) -> Any:

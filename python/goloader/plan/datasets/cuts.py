@@ -8,8 +8,6 @@ from typing import Any
 from ..row_layouts import STACKED, RowLayout
 from ..rows import View
 
-__all__ = ["Cut"]
-
 
 @dataclass(frozen=True, eq=False)
 class Cut:

@@ -14,16 +14,14 @@ from ...transforms import Grayscale
 from .. import look
 from ..calls import check_calls
 from ..lowered import Lowered
+from ..originals import is_original
 from ..paths import Files, Member
-from ..refusal import RefusalError, granted
-from ..transforms import is_original
+from ..refusal import RefusalError, SourceRefusal, TransformRefusal, granted
 from ..transforms import lower as lower_transform
 from ..watch import Watch
-from .known import Known, nearest
+from .known import Known, check_paths
 from .samples import Part
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
-
-__all__ = ["ImageFiles", "Kind", "kind_of", "lower_of_mode", "open_member", "open_rgb"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def _pairs(dataset: Any, samples: Any) -> Any:
 
 def _zipped(dataset: Any, files: Any, labels: Any) -> list[tuple[Any, Any]]:
     if len(files) != len(labels):
-        raise RefusalError("source", name_of(dataset), f"it has {len(labels)} labels for {len(files)} files", "LABELS")
+        raise SourceRefusal(name_of(dataset), f"it has {len(labels)} labels for {len(files)} files", "LABELS")
     return list(zip(files, labels, strict=True))
 
 
@@ -107,7 +105,7 @@ def _omniglot(dataset: Any, images: Any) -> list[tuple[Any, Any]]:
 
 _FILES_AND_LABELS = ("_image_files", "_labels")
 
-_KINDS = (
+KINDS = (
     Kind("folder", "DatasetFolder", ("samples",), _pairs),  # ImageFolder, ImageNet, Country211 too
     Kind("eurosat", "EuroSAT", ("samples",), _pairs),
     Kind("caltech", "Caltech101", ("index", "y"), _caltech101, ("root", "categories", "target_type"), loader="",
@@ -159,11 +157,6 @@ def lower_of_mode(transform: Any, mode: str) -> Lowered:
     return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
 
 
-def kind_of(dataset: Any) -> Kind | None:
-    """Which of these classes `dataset` is of; the one nearest to its own."""
-    return nearest(dataset, _KINDS)
-
-
 class ImageFiles(Node):
     """A dataset of image files."""
 
@@ -176,10 +169,10 @@ class ImageFiles(Node):
         try:
             files = samples if isinstance(samples, Files) else Files.of(samples)
         except OverflowError:
-            raise RefusalError("source", name_of(dataset), "it has labels that do not fit an int64", "LABELS") from None
+            raise SourceRefusal(name_of(dataset), "it has labels that do not fit an int64", "LABELS") from None
         # A copy of the dataset's own list is the copy to compare with, too: there may be millions in it.
         own = kind.samples is _pairs and type(getattr(dataset, kind.lists[0])) is list
-        self._lists = (samples,) if own else tuple(_kept(getattr(dataset, name)) for name in kind.lists)
+        self._lists = (samples,) if own else tuple(copied(getattr(dataset, name)) for name in kind.lists)
         self._reads = tuple(copied(getattr(dataset, name)) for name in kind.reads)
         self.part = Part(dataset, samples, files, self._lowered(opener), opener)
         self._watch = Watch[Lowered]()
@@ -193,14 +186,14 @@ class ImageFiles(Node):
         attributes = (*kind.lists, *kind.reads, transforms, *filter(None, [kind.loader]))
         check_class(dataset, kind.base, "torchvision", attributes)
         if _transforms(dataset, kind)[1] is not None:
-            raise RefusalError("source", name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
+            raise SourceRefusal(name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
         self._check_options()
         return self._opener()
 
     def _check_options(self) -> None:
         why_not = self._kind.why_not(self.dataset)
         if why_not:
-            raise RefusalError("source", name_of(self.dataset), why_not, "DATASET_OPTIONS")
+            raise SourceRefusal(name_of(self.dataset), why_not, "DATASET_OPTIONS")
 
     def _opener(self) -> Callable[[Any], Any]:
         """What opens a file, as the dataset does, but for the mode, which is RGB."""
@@ -214,15 +207,13 @@ class ImageFiles(Node):
             return known
         folder = sys.modules["torchvision.datasets.folder"]
         if not any(loader is each for each in (folder.default_loader, folder.pil_loader)):
-            raise RefusalError(
-                "source", name_of(dataset), f"its loader, {look.name_of(loader)}, is not torchvision's", "IMAGE_LOADER"
+            raise SourceRefusal(
+                name_of(dataset), f"its loader, {look.name_of(loader)}, is not torchvision's", "IMAGE_LOADER"
             )
         if loader is folder.default_loader:
             backend = sys.modules["torchvision"].get_image_backend()
             if backend != "PIL":
-                raise RefusalError(
-                    "source", name_of(dataset), f"torchvision's image backend is {backend}", "IMAGE_LOADER"
-                )
+                raise SourceRefusal(name_of(dataset), f"torchvision's image backend is {backend}", "IMAGE_LOADER")
         check_calls(name_of(dataset), ((folder, loader.__name__),))
         return known
 
@@ -244,7 +235,8 @@ class ImageFiles(Node):
             lowered == self.part.lowered
             and all(equal(getattr(dataset, name), was) for name, was in zip(self._kind.reads, self._reads, strict=True))
             and all(
-                _same(getattr(dataset, name), was, at) for name, was in zip(self._kind.lists, self._lists, strict=True)
+                equal_at(getattr(dataset, name), was, at)
+                for name, was in zip(self._kind.lists, self._lists, strict=True)
             )
         )
 
@@ -257,23 +249,10 @@ def _transforms(dataset: Any, kind: Kind) -> tuple[Any, Any]:
         return None, None
     standard = sys.modules["torchvision.datasets.vision"].StandardTransform
     if type(dataset.transforms) is not standard or not is_original(standard.__call__, "torchvision"):
-        raise RefusalError(
-            "transform", type(dataset.transforms).__qualname__, "it takes image and label together", "TRANSFORM_JOINT"
+        raise TransformRefusal(
+            type(dataset.transforms).__qualname__, "it takes image and label together", "TRANSFORM_JOINT"
         )
     return dataset.transforms.transform, dataset.transforms.target_transform
-
-
-def _kept(samples: Any) -> Any:
-    return samples if isinstance(samples, Files) else copied(samples)
-
-
-def _same(samples: Any, was: Any, at: Indices | None) -> bool:
-    if isinstance(was, Files):  # it never changes
-        return samples is was
-    if at is None:
-        # Comparing a list with its copy looks at identities first: 10 ms for a million samples.
-        return equal(samples, was)
-    return len(samples) == len(was) and equal_at(samples, was, at)
 
 
 def _samples(dataset: Any, kind: Kind) -> Sequence[tuple[Any, int]]:
@@ -285,22 +264,16 @@ def _samples(dataset: Any, kind: Kind) -> Sequence[tuple[Any, int]]:
         return files
     for attribute, values in zip(kind.lists, lists, strict=True):
         if type(values) not in (list, tuple):
-            raise RefusalError(
-                "source", name, f"its {attribute} are a {type(values).__name__}, not a list", "FILE_LIST"
-            )
+            raise SourceRefusal(name, f"its {attribute} are a {type(values).__name__}, not a list", "FILE_LIST")
     try:
         samples: list[Any] = list(kind.samples(dataset, *lists))
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise RefusalError(
-            "source", name, f"{type(error).__name__} in its list of files: {error}", "FILE_LIST"
-        ) from None
+        raise SourceRefusal(name, f"{type(error).__name__} in its list of files: {error}", "FILE_LIST") from None
     # A tuple cannot change unseen, as a list within the list could.
     if set(map(type, samples)) - {tuple} or set(map(len, samples)) - {2}:
-        raise RefusalError("source", name, "its samples are not all (path, label) tuples", "FILE_LIST")
+        raise SourceRefusal(name, "its samples are not all (path, label) tuples", "FILE_LIST")
     labels = {type(label) for _, label in samples} - {int}
     if labels:
-        raise RefusalError("source", name, f"it has labels of type {labels.pop().__name__}, not int", "LABELS")
-    for kind_of_path in {type(path) for path, _ in samples}:
-        if not issubclass(kind_of_path, str | bytes | os.PathLike):
-            raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}", "FILE_LIST")
+        raise SourceRefusal(name, f"it has labels of type {labels.pop().__name__}, not int", "LABELS")
+    check_paths(name, (path for path, _ in samples))
     return samples

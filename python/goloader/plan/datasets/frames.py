@@ -8,17 +8,6 @@ from typing import Any
 
 from ..bytecode import UnreadableError
 
-__all__ = [
-    "attribute",
-    "attributes_of_rows",
-    "by_label",
-    "column",
-    "is_frame",
-    "is_series",
-    "items",
-    "items_of_rows",
-]
-
 _TEXTS = {"object", "str", "string"}
 
 

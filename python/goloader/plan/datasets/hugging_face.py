@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..originals import is_original, module_of
-from ..refusal import RefusalError
+from ..refusal import RefusalError, SourceRefusal
 from ..rows import Array
 from .arrays import castable
 from .tree import Column, Indices, Node
-
-__all__ = ["Table", "is_table"]
 
 # What its __getitems__ goes by.
 _ATTRIBUTES = (
@@ -90,7 +88,7 @@ class Table(Node):
 
 
 def _refusal(why: str, code: str) -> RefusalError:
-    return RefusalError("source", "datasets.Dataset", why, code)
+    return SourceRefusal("datasets.Dataset", why, code)
 
 
 def _attributes(dataset: Any) -> tuple[Any, ...]:
@@ -142,10 +140,6 @@ class _Piece:
     @property
     def unchanged(self) -> bool:
         return self._file is not False and self._stat() == self._file
-
-    def version(self) -> int:
-        """Always 0."""
-        return 0
 
 
 def _pieces(dataset: Any, name: str, maps: Sequence[_Map]) -> list[_Piece]:

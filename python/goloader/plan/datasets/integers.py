@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..bytecode import UnreadableError
 from .tree import Indices
 
-__all__ = ["INDEX", "Domain", "Integers"]
-
 # So many indices are worked out one by one at most.
 _TABLE_MAX = 1 << 26
 # Steps and starts beyond are nobody's; below, nothing overflows.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .. import look
 from ..originals import module_of
-
-__all__ = ["Known", "nearest", "why_not"]
+from ..refusal import SourceRefusal
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,13 @@ def nearest(dataset: Any, kinds: Sequence[K]) -> K | None:
         parent for parent in look.parents(type(dataset)) if module_of(parent).startswith("torchvision.datasets.")
     ]
     return next((kind for parent in parents for kind in kinds if parent is kind.base), None)
+
+
+def check_paths(name: str, paths: Iterable[Any]) -> None:
+    """Raises RefusalError if one is none."""
+    for kind in set(map(type, paths)):
+        if not issubclass(kind, str | bytes | os.PathLike):
+            raise SourceRefusal(name, f"it has paths of type {kind.__name__}", "FILE_LIST")
 
 
 @dataclass(frozen=True)

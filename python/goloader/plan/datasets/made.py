@@ -14,8 +14,6 @@ from ..bytecode import Attribute, Call, Display, Expression, UnreadableError
 from .columns import FLOATS, INTS
 from .own import OwnCode
 
-__all__ = ["Made", "made_of"]
-
 _DTYPES: dict[Any, Any] = {torch.LongTensor: torch.int64, torch.FloatTensor: torch.float32}
 _ARRAY_DTYPES = (np.int64, np.float32, np.float64)
 

@@ -41,10 +41,10 @@ from ..bytecode import (
 from ..calls import check_calls
 from ..collate import collates_plainly
 from ..lowered import Lowered, Read, Target
+from ..originals import is_original
 from ..paths import Files
 from ..refusal import RefusalError, granted
 from ..structure import Structure, renumbered
-from ..transforms import is_original
 from ..transforms import lower as lower_transform
 from ..watch import Watch
 from .beside import Beside
@@ -55,9 +55,6 @@ from .own import OwnCode
 from .pictures import Block, PixelPairPart, PixelPart
 from .samples import PairPart, Part
 from .tree import Column, Indices, Node
-
-__all__ = ["OpenedFiles", "opens_images"]
-
 
 # Where the numbers of a sample's images begin while its other values are counted.
 _IMAGE = 1 << 20

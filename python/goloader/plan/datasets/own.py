@@ -31,13 +31,10 @@ from ..bytecode import (
 )
 from ..look import in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
-from ..originals import module_of
-from ..refusal import RefusalError
-from ..transforms import is_original
+from ..originals import is_original, module_of
+from ..refusal import RefusalError, SourceRefusal
 from .standing import Standing
 from .tree import name_of
-
-__all__ = ["ListItems", "OwnCode", "is_of_library", "is_plain"]
 
 _SCALARS = (type(None), bool, int, float, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
@@ -65,7 +62,7 @@ class ListItems:
         self.dataset = dataset
 
     def unread(self, error: UnreadableError) -> RefusalError:
-        return RefusalError("source", name_of(self.dataset), str(error), "CODE_UNREAD")
+        return SourceRefusal(name_of(self.dataset), str(error), "CODE_UNREAD")
 
     def unchanged(self, dataset: Any) -> bool:
         return dataset is self.dataset
@@ -381,8 +378,7 @@ def _attribute(owner: Any, name: str, expression: Expression) -> Any:
 
 def refusal(dataset: Any, why: str) -> RefusalError:
     """Why a class of the user's own is not lowered."""
-    return RefusalError(
-        "source",
+    return SourceRefusal(
         name_of(dataset),
         f"goloader does not know {module_of(type(dataset))}.{look_name(dataset)}: {why}",
         "CODE_UNREAD",

@@ -7,6 +7,7 @@ are asked; others are left to door 2, where each file is looked at when it is op
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections import Counter
@@ -17,17 +18,15 @@ from typing import Any
 
 from ..lowered import Lowered
 from ..needs import decoders
+from ..originals import is_original
 from ..paths import Files
-from ..refusal import RefusalError
+from ..refusal import RefusalError, SourceRefusal, TransformRefusal
 from ..targets import Kind as TargetKind
 from ..targets import lower_apart, lower_together
-from ..transforms import is_original
 from .files import open_rgb
-from .known import Known, nearest
+from .known import Known, check_paths, nearest
 from .samples import PairPart
 from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
-
-__all__ = ["Kind", "Pairs", "kind_of"]
 
 
 @dataclass(frozen=True)
@@ -78,13 +77,10 @@ def _wrapper() -> Any:
     return getattr(module, "VisionDatasetTVTensorWrapper", None)
 
 
-def _is_wrapped(dataset: Any) -> bool:
-    return _wrapper() is not None and isinstance(dataset, _wrapper())
-
-
 def _inner(dataset: Any) -> Any:
     """The dataset itself, if torchvision's wrapper stands before it."""
-    return vars(dataset).get("_dataset") if _is_wrapped(dataset) else dataset
+    wrapper = _wrapper()
+    return vars(dataset).get("_dataset") if wrapper is not None and isinstance(dataset, wrapper) else dataset
 
 
 class Pairs(Node):
@@ -112,24 +108,20 @@ class Pairs(Node):
             _check_wrapper(dataset, inner, kind)
         check_class(inner, kind.base, "torchvision", (kind.images, kind.targets, *kind.reads, "transforms"))
         if kind.property and getattr(type(inner), kind.property) is not getattr(kind.base, kind.property):
-            raise RefusalError("source", name_of(dataset), f"its class overrides {kind.property}", "CLASS_OVERRIDES")
+            raise SourceRefusal(name_of(dataset), f"its class overrides {kind.property}", "CLASS_OVERRIDES")
 
     def _samples(self) -> list[tuple[Any, Any]]:
         name = name_of(self.dataset)
         images, targets = self._lists
         if type(images) is not list or type(targets) is not list:
-            raise RefusalError("source", name, "its images and targets are not lists", "FILE_LIST")
+            raise SourceRefusal(name, "its images and targets are not lists", "FILE_LIST")
         if len(images) > len(targets):
-            raise RefusalError("source", name, f"it has {len(targets)} targets for {len(images)} images", "LABELS")
+            raise SourceRefusal(name, f"it has {len(targets)} targets for {len(images)} images", "LABELS")
         try:
             samples = [(image, self._kind.path(item)) for image, item in zip(images, targets, strict=False)]
         except (IndexError, KeyError, TypeError) as error:
-            raise RefusalError(
-                "source", name, f"{type(error).__name__} in its list of targets: {error}", "FILE_LIST"
-            ) from None
-        for kind_of_path in {type(path) for pair in samples for path in pair}:
-            if not issubclass(kind_of_path, str | bytes | os.PathLike):
-                raise RefusalError("source", name, f"it has paths of type {kind_of_path.__name__}", "FILE_LIST")
+            raise SourceRefusal(name, f"{type(error).__name__} in its list of targets: {error}", "FILE_LIST") from None
+        check_paths(name, itertools.chain.from_iterable(samples))
         return samples
 
     def _lowered(self) -> Lowered:
@@ -141,7 +133,7 @@ class Pairs(Node):
         if type(transforms) is not standard:
             return lower_together(transforms, kind, self._mode)
         if not is_original(standard.__call__, "torchvision"):
-            raise RefusalError("transform", "StandardTransform", "its __call__ was replaced", "FUNCTION_REPLACED")
+            raise TransformRefusal("StandardTransform", "its __call__ was replaced", "FUNCTION_REPLACED")
         return lower_apart(transforms.transform, transforms.target_transform, kind, self._mode)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
@@ -158,7 +150,7 @@ class Pairs(Node):
             and all(
                 equal(getattr(self._inner, name), was) for name, was in zip(self._kind.reads, self._reads, strict=True)
             )
-            and all(_same(now, was, at) for now, was in zip(lists, self._lists, strict=True))
+            and all(equal_at(now, was, at) for now, was in zip(lists, self._lists, strict=True))
         )
 
 
@@ -167,29 +159,23 @@ def _copy(items: Any) -> Any:
     return [list(item) if type(item) is list else item for item in items] if type(items) is list else items
 
 
-def _same(now: Any, was: Any, at: Indices | None) -> bool:
-    if at is None:
-        return equal(now, was)
-    return len(now) == len(was) and equal_at(now, was, at)
-
-
 def _check_wrapper(dataset: Any, inner: Any, kind: Kind) -> None:
     """Raise RefusalError unless `dataset` is torchvision's wrapper around `inner`, and makes a Mask of its targets."""
     wrapper, name = _wrapper(), name_of(dataset)
     own = set(vars(type(dataset))) - {"__module__", "__doc__", "__annotations__"}
     if type(dataset).__bases__ != (wrapper, type(inner)) or any(not each.startswith("__") for each in own):
-        raise RefusalError("source", name, "its class is not that of torchvision's wrapper", "WRAPPED")
+        raise SourceRefusal(name, "its class is not that of torchvision's wrapper", "WRAPPED")
     for method in ("__getitem__", "__len__"):
         if method in own or method in vars(dataset) or not is_original(getattr(wrapper, method), "torchvision"):
-            raise RefusalError("source", name, f"its {method} was replaced", "FUNCTION_REPLACED")
+            raise SourceRefusal(name, f"its {method} was replaced", "FUNCTION_REPLACED")
     factory = sys.modules["torchvision.tv_tensors._dataset_wrapper"].WRAPPER_FACTORIES.get(kind.base)
     function = vars(dataset)["_wrapper"]
     if not is_original(factory, "torchvision") or function.__code__ not in factory.__code__.co_consts:
-        raise RefusalError("source", name, "it is wrapped by a function that is not torchvision's", "WRAPPED")
+        raise SourceRefusal(name, "it is wrapped by a function that is not torchvision's", "WRAPPED")
     if not kind.wraps(inner):
-        raise RefusalError("source", name, "its targets are not wrapped as one mask", "WRAPPED")
+        raise SourceRefusal(name, "its targets are not wrapped as one mask", "WRAPPED")
     if inner.transforms is not None or "transforms" not in vars(dataset):
-        raise RefusalError("source", name, "the dataset inside transforms its samples", "WRAPPED")
+        raise SourceRefusal(name, "the dataset inside transforms its samples", "WRAPPED")
 
 
 # The modes of PNG files with one 8-bit plane, by colour type and bits.
@@ -213,14 +199,11 @@ def _common_mode(name: str, paths: Sequence[Any]) -> str:
     modes = sorted({mode for mode, _ in found})
     if len(modes) != 1 or modes[0] not in ("P", "L"):
         why = f"its masks are of modes {', '.join(modes)}, not all P or all L" if modes else "no mask of it can be read"
-        raise RefusalError("source", name, why, "MASKS")
+        raise SourceRefusal(name, why, "MASKS")
     foreign = found[modes[0], False] / found.total()
     if foreign > _FOREIGN_SHARE_MAX:
-        raise RefusalError(
-            "source",
-            name,
-            f"only Pillow reads {foreign:.0%} of its masks; torch's workers do in parallel",
-            "FOREIGN_FILES",
+        raise SourceRefusal(
+            name, f"only Pillow reads {foreign:.0%} of its masks; torch's workers do in parallel", "FOREIGN_FILES"
         )
     return modes[0]
 

@@ -11,17 +11,15 @@ import torch
 from numpy.typing import NDArray
 
 from ..lowered import Lowered
-from ..refusal import RefusalError, granted
+from ..refusal import RefusalError, SourceRefusal, granted
 from ..rows import Array, Pixels
 from ..transforms import lower as lower_transform
 from ..watch import Watch
 from .beside import Beside
-from .known import Known, nearest
+from .known import Known
 from .sequences import Listed, Sequences, why_not_sequences
-from .tensors import Tensor
-from .tree import Column, Indices, Node, check_class, copied, equal, equal_at, name_of
-
-__all__ = ["Block", "Pictures", "PixelPairPart", "PixelPart", "kind_of"]
+from .tensors import Tensor, layout_of
+from .tree import Column, Indices, Node, check_class, copied, equal_at, name_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +99,7 @@ def _second_of_each(samples: Any) -> NDArray[np.int64] | None:
     return _ints([label for _, label in samples])
 
 
-_KINDS = (
+KINDS = (
     Kind("mnist", "MNIST", "nyx", "targets", _whole_numbers),  # FashionMNIST, KMNIST and EMNIST too
     Kind("mnist", "QMNIST", "nyx", "targets", _first_of_each),
     Kind("usps", "USPS", "nyx", "targets", _whole_numbers),
@@ -111,11 +109,6 @@ _KINDS = (
     Kind("stl10", "STL10", "ncyx", "labels", _whole_numbers),
     Kind("fer2013", "FER2013", "nyx", "_samples", _second_of_each, data="_samples"),
 )
-
-
-def kind_of(dataset: Any) -> Kind | None:
-    """Which of these classes `dataset` is of; the one nearest to its own."""
-    return nearest(dataset, _KINDS)
 
 
 class Pictures(Node):
@@ -134,12 +127,10 @@ class Pictures(Node):
         self._given = copied(targets)
         labels = kind.read(targets)
         if labels is None:
-            raise RefusalError("source", name_of(dataset), f"its {kind.targets} are not whole numbers", "LABELS")
+            raise SourceRefusal(name_of(dataset), f"its {kind.targets} are not whole numbers", "LABELS")
         self.length = len(pixels.array)
         if len(labels) != self.length:
-            raise RefusalError(
-                "source", name_of(dataset), f"it has {len(labels)} labels for {self.length} images", "LABELS"
-            )
+            raise SourceRefusal(name_of(dataset), f"it has {len(labels)} labels for {self.length} images", "LABELS")
         self.part = PixelPart(dataset, pixels, labels, lowered)
         self.columns = (Column((self.part,), PixelPart),)
 
@@ -149,9 +140,9 @@ class Pictures(Node):
         attributes = (kind.data, kind.targets, "transform", "target_transform")
         check_class(dataset, kind.base, "torchvision", attributes)
         if dataset.target_transform is not None:
-            raise RefusalError("source", name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
+            raise SourceRefusal(name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
         if kind.name == "QMNIST" and dataset.compat is not True:
-            raise RefusalError("source", name_of(dataset), "its labels are whole rows of a table", "LABELS")
+            raise SourceRefusal(name_of(dataset), "its labels are whole rows of a table", "LABELS")
 
     def _lowered(self, channels: int) -> Lowered:
         return granted(lower_transform(self.dataset.transform, channels))
@@ -167,12 +158,9 @@ class Pictures(Node):
             lowered = self._watch.found(self._checked, [vars(dataset).get("transform")], dataset)
         except RefusalError:
             return False
-        targets = getattr(dataset, self._kind.targets)
         return (
             self._images.unchanged(getattr(dataset, self._kind.data), at)
-            and type(targets) is type(self._given)
-            and len(targets) == len(self._given)
-            and (equal(targets, self._given) if at is None else equal_at(targets, self._given, at))
+            and equal_at(getattr(dataset, self._kind.targets), self._given, at)
             and lowered == self.part.lowered
         )
 
@@ -192,8 +180,8 @@ class Block:
 
     def __init__(self, name: str, data: Any, wanted: type[Any], axes: str) -> None:
         if type(data) is not wanted or data.ndim != len(axes) or data.dtype not in (np.uint8, torch.uint8):
-            raise RefusalError("source", name, f"its data is not a {wanted.__name__} of uint8 images", "PIXELS")
-        self._data, self._layout = data, _layout(data)
+            raise SourceRefusal(name, f"its data is not a {wanted.__name__} of uint8 images", "PIXELS")
+        self._data, self._layout = data, layout_of(data)
         if isinstance(data, np.ndarray):
             self.pixels = _pixels(name, data, data, axes)
         else:
@@ -201,7 +189,7 @@ class Block:
             self.pixels = _pixels(name, _over(tensor), tensor, axes)
 
     def unchanged(self, data: Any, at: Indices | None) -> bool:
-        return data is self._data and _layout(data) == self._layout
+        return data is self._data and layout_of(data) == self._layout
 
 
 class _Listed:
@@ -209,16 +197,14 @@ class _Listed:
 
     def __init__(self, name: str, samples: Any) -> None:
         if type(samples) is not list or set(map(type, samples)) != {tuple} or set(map(len, samples)) != {2}:
-            raise RefusalError("source", name, "its samples are not a list of (image, label) tuples", "PIXELS")
+            raise SourceRefusal(name, "its samples are not a list of (image, label) tuples", "PIXELS")
         self._samples, self._tensors = list(samples), [image for image, _ in samples]
         first = self._tensors[0]
         why = why_not_sequences(self._tensors)
         if why or type(first) is not torch.Tensor or first.dtype != torch.uint8 or first.ndim != 2:
-            raise RefusalError(
-                "source", name, f"its images are a {why}" if why else "its images are not of uint8", "PIXELS"
-            )
+            raise SourceRefusal(name, f"its images are a {why}" if why else "its images are not of uint8", "PIXELS")
         if len({image.shape for image in self._tensors}) > 1 or not first.numel():
-            raise RefusalError("source", name, "its images are not of one size", "PIXELS")
+            raise SourceRefusal(name, "its images are not of one size", "PIXELS")
         self._rows = Sequences(Listed(self._tensors))
         height, width = first.shape
         rows = replace(self._rows.array, shape=(len(samples), height, width), strides=(0, width, 1), lengths=None)
@@ -229,12 +215,6 @@ class _Listed:
             return False
         rows = range(len(samples)) if at is None else at.tolist()
         return all(samples[i] is self._samples[i] for i in rows) and self._rows.unchanged(self._tensors, at)
-
-
-def _layout(data: Any) -> Any:
-    if isinstance(data, torch.Tensor):
-        return data.data_ptr(), tuple(data.shape), data.stride(), data.dtype
-    return data.__array_interface__["data"][0], data.shape, data.strides, data.dtype
 
 
 def _over(tensor: Tensor) -> NDArray[np.uint8]:
@@ -248,11 +228,11 @@ def _over(tensor: Tensor) -> NDArray[np.uint8]:
 def _pixels(name: str, array: NDArray[np.uint8], owner: Any, axes: str) -> Pixels:
     layout = "flat" if "c" not in axes else "interleaved" if array.strides[axes.index("c")] == 1 else "planar"
     if "c" in axes and array.shape[axes.index("c")] != 3:
-        raise RefusalError("source", name, f"its images have {array.shape[axes.index('c')]} channels, not 3", "PIXELS")
+        raise SourceRefusal(name, f"its images have {array.shape[axes.index('c')]} channels, not 3", "PIXELS")
     order = {"flat": "nyx", "interleaved": "nyxc", "planar": "ncyx"}[layout]
     height, width = (array.shape[axes.index(axis)] for axis in "yx")
     if height < 1 or width < 1:
-        raise RefusalError("source", name, "its images have no pixels", "PIXELS")
+        raise SourceRefusal(name, "its images have no pixels", "PIXELS")
     turned = array.transpose([axes.index(axis) for axis in order])
     view = Array(turned.__array_interface__["data"][0], turned.shape, turned.strides, owner)
     return Pixels(view, layout, (height, width))

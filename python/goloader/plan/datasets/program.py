@@ -14,8 +14,6 @@ from ..bytecode import UnreadableError
 from ..rows import DIMENSIONS_MAX, Program
 from .arrays import castable
 
-__all__ = ["DTYPES", "Items", "Writer"]
-
 # The types that programs have operations for (core/expr/kernels.c).
 DTYPES = (
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from ..lowered import Lowered
 from ..paths import Files
-from ..rows import Array, Field, Pixels, View
+from ..rows import Array, Field, Owner, Pixels, View
 from .beside import Beside
 from .cuts import Cut
 from .pictures import PixelPart
 from .tree import NOWHERE, Column, Indices, Node
-
-__all__ = ["Arrays", "Images", "PairPart", "Part", "Samples"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +255,8 @@ class Arrays(Samples):
         self.in_lists = all(getattr(piece, "listed", False) for piece in pieces)
 
     def versions(self) -> tuple[int, ...]:
-        return tuple(array.owner.version() for field in self.fields for arrays in field.sources for array in arrays)
+        arrays = (array for field in self.fields for arrays in field.sources for array in arrays)
+        return tuple(array.owner.version() for array in arrays if isinstance(array.owner, Owner))
 
     def hold(self) -> None:
         for field in self.fields:
@@ -297,7 +296,7 @@ class _Made:
             return Field(
                 dtype, shape, (), self.column.index, name, views=tuple(self.views), program=program, inputs=inputs
             )
-        arrays = tuple(map(_array, self.column.pieces))
+        arrays = tuple(piece.array for piece in self.column.pieces)
         ragged = any(array.lengths is not None for array in arrays)
         return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views))
 
@@ -322,11 +321,5 @@ def _same(one: Indices | None, other: Indices | None) -> bool:
 
 
 def hold(array: Array) -> None:
-    """numpy itself refuses to resize an array that somebody else refers to."""
-    if hasattr(array.owner, "hold"):
+    if isinstance(array.owner, Owner):
         array.owner.hold()
-
-
-def _array(piece: Any) -> Array:
-    array: Array = piece.array
-    return array

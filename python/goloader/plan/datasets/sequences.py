@@ -10,12 +10,10 @@ import numpy as np
 import torch
 
 from ..bytecode import extent_of
-from ..refusal import RefusalError
-from ..rows import DIMENSIONS_MAX, Array
+from ..refusal import SourceRefusal
+from ..rows import DIMENSIONS_MAX, Array, Owner
 from .tensors import NAMES
 from .tree import Indices
-
-__all__ = ["Listed", "Sequences", "why_not_sequences"]
 
 _SHAPE, _DTYPE = operator.attrgetter("shape"), operator.attrgetter("dtype")
 
@@ -37,7 +35,7 @@ class Listed:
         for key in path:
             extents = set(map(extent_of, self.elements))
             if len(set(map(type, self.elements))) > 1 or len(extents) > 1 or None in extents:
-                raise RefusalError("source", "", "a list of what differs in type, length or names", "CODE_UNREAD")
+                raise SourceRefusal("", "a list of what differs in type, length or names", "CODE_UNREAD")
             extent = None if type(self.elements[0]) is tuple else extents.pop()
             self._levels.append((self.elements, key, extent))
             self.elements = [each[key] for each in self.elements]
@@ -57,7 +55,7 @@ class Listed:
         return now if all(map(operator.is_, now, kept if rows is None else map(kept.__getitem__, rows))) else None
 
 
-class Sequences:
+class Sequences(Owner):
     """The rows of such a list. It stays what it is as long as `unchanged` says so."""
 
     def __init__(self, listed: Listed) -> None:

@@ -29,8 +29,6 @@ from ..bytecode import (
 )
 from ..look import in_class, parents
 
-__all__ = ["Standing"]
-
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: others cannot be changed
 _CONSTANTS = (type(None), bool, int, float, str, bytes)
 _ABSENT = object()

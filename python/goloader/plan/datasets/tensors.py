@@ -2,58 +2,49 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import TensorDataset
 
+from ...arrays.file_array import DTYPES
 from ..look import has
-from ..refusal import RefusalError, refuses
-from ..rows import DIMENSIONS_MAX, Array
+from ..refusal import SourceRefusal, refuses
+from ..rows import DIMENSIONS_MAX, Array, Owner
 from .tree import Column, Indices, Node, check_class
-
-__all__ = ["NAMES", "Tensor", "Tensors"]
 
 # The core's name for the items of a dtype; others of a size that it knows travel as integers.
 NAMES = {
-    torch.bool: "bool",
-    torch.uint8: "uint8",
-    torch.int8: "int8",
-    torch.uint16: "uint16",
-    torch.int16: "int16",
-    torch.uint32: "uint32",
-    torch.int32: "int32",
-    torch.uint64: "uint64",
-    torch.int64: "int64",
-    torch.float16: "float16",
-    torch.bfloat16: "bfloat16",
-    torch.float32: "float32",
-    torch.float64: "float64",
-    torch.complex64: "complex64",
-    torch.complex128: "complex128",
-    torch.complex32: "uint32",
-    **{
-        getattr(torch, name): "uint8"
-        for name in (
-            "float8_e4m3fn",
-            "float8_e4m3fnuz",
-            "float8_e5m2",
-            "float8_e5m2fnuz",
-            "float8_e8m0fnu",  # since torch 2.7
-            "float4_e2m1fn_x2",  # since torch 2.8
-        )
-        if hasattr(torch, name)
-    },
+    getattr(torch, name): name if name == "bfloat16" else kept.name
+    for name, kept in (DTYPES | {"complex32": np.dtype(np.uint32), "float4_e2m1fn_x2": np.dtype(np.uint8)}).items()
+    if hasattr(torch, name)  # some are of torch 2.7 and 2.8
 }
 
 
-class Tensor:
+def layout_of(array: Any) -> Any:
+    """Where an array or a tensor lies in memory, and how: equal as long as that stays so; None for what is neither."""
+    if isinstance(array, torch.Tensor):
+        return array.data_ptr(), tuple(array.shape), array.stride(), array.dtype
+    if isinstance(array, np.ndarray):
+        return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+    return None
+
+
+def checksum(array: Any) -> int:
+    """Of the items of an array, of which numpy keeps no version."""
+    items: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return zlib.crc32(items)
+
+
+class Tensor(Owner):
     """One tensor, and where its items are. It stays what it is as long as `unchanged` says so."""
 
     def __init__(self, tensor: Any) -> None:
         why = _why_not(tensor)
         if why:
-            raise RefusalError("source", "TensorDataset", why, "TENSOR_LAYOUT")
+            raise SourceRefusal("TensorDataset", why, "TENSOR_LAYOUT")
         self.given = tensor
         # Of our own: the storage lives on if the user's tensor is set to another.
         self._alias = tensor.detach()
@@ -94,7 +85,7 @@ class Tensors(Node):
         self.tensors = [Tensor(tensor) for tensor in dataset.tensors]
         self.length = len(self.tensors[0])
         if any(len(tensor) != self.length for tensor in self.tensors):
-            raise RefusalError("source", type(dataset).__qualname__, "its tensors differ in length", "TENSOR_LAYOUT")
+            raise SourceRefusal(type(dataset).__qualname__, "its tensors differ in length", "TENSOR_LAYOUT")
         self.structure = tuple(range(len(self.tensors)))
         self.columns = tuple(Column((tensor,), tensor.spec) for tensor in self.tensors)
 
@@ -111,9 +102,7 @@ class Tensors(Node):
 def _check(dataset: Any) -> None:
     check_class(dataset, TensorDataset, "torch", ("tensors",))
     if type(dataset.tensors) not in (tuple, list) or not dataset.tensors:
-        raise RefusalError(
-            "source", type(dataset).__qualname__, "its tensors are not a tuple of tensors", "TENSOR_LAYOUT"
-        )
+        raise SourceRefusal(type(dataset).__qualname__, "its tensors are not a tuple of tensors", "TENSOR_LAYOUT")
 
 
 def _why_not(tensor: Any) -> str:

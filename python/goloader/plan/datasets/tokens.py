@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from ...arrays import FileArray, TokenDataset
 from ...arrays.tokens import inner
-from ..refusal import RefusalError, refuses
-from ..row_layouts import DocumentRows, RowLayout
+from ..refusal import SourceRefusal, refuses
+from ..row_layouts import DocumentRows
 from ..rows import Array
 from .cuts import Cut
 from .tree import Column, Indices, Node, check_class
-
-__all__ = ["Tokens"]
 
 _ATTRIBUTES = ("files", "block_size", "stride", "windows", "eos", "offsets", "documents", "begins", "lengths", "_ends")
 
@@ -31,9 +29,7 @@ class Tokens(Node):
         self.length = len(dataset)
         stored = {file.dtype for file in dataset.files}
         if len(stored) > 1:
-            raise RefusalError(
-                "source", "TokenDataset", f"its files hold {' and '.join(sorted(stored))}", "ARRAY_LAYOUT"
-            )
+            raise SourceRefusal("TokenDataset", f"its files hold {' and '.join(sorted(stored))}", "ARRAY_LAYOUT")
         windows = [_windows(dataset, number) for number, count in enumerate(dataset.windows) if count]
         columns = [_column(windows, Cut(None, drop=1)), _column(windows, Cut(None, skip=1))]
         size = dataset.block_size
@@ -71,20 +67,13 @@ class _Piece:
     def __len__(self) -> int:
         return len(self.array)
 
-    def version(self) -> int:
-        """Always 0: a file is nobody's to change, and offsets are looked at by `unchanged`."""
-        return 0
-
 
 def _column(rows: list[Array], cut: Cut) -> Column:
     pieces = tuple(_Piece(array, replace(cut, whole=array)) for array in rows)
     first = rows[0]
     ragged = first.lengths is not None
-    return Column(pieces, ("int64", first.shape[1:], "int64", "ragged" if ragged else "array", first.stored, _how(cut)))
-
-
-def _how(cut: Cut) -> tuple[int, int, RowLayout, int]:
-    return cut.skip, cut.drop, cut.layout, cut.value
+    how = cut.skip, cut.drop, cut.layout, cut.value
+    return Column(pieces, ("int64", first.shape[1:], "int64", "ragged" if ragged else "array", first.stored, how))
 
 
 def _documents(rows: list[Array], cut: Cut) -> list[Column]:

@@ -24,8 +24,6 @@ from .. import switch
 from .front import Front, Fronts
 from .swap import Hook, LeftAloneError, Swap
 
-__all__ = ["held", "hold", "left_alone", "refusal", "release"]
-
 # Whose import says that the program uses a library -> the file here. First what others use.
 _LIBRARIES = {
     "torch": "torch",

@@ -15,9 +15,7 @@ from albucore import functions
 from .... import _steps
 from .. import switch
 from ..array import StandInArray, record_function, record_pixels
-from .swap import Hook
-
-__all__ = ["by_table", "hooks"]
+from .swap import Hook, recorder
 
 # Functions of bytes by a table; where among their arguments it stands that they write into the first one, and whether
 # they do if nothing is said.
@@ -37,60 +35,46 @@ def hooks() -> tuple[Hook, ...]:
     return (
         Hook(functions, "normalize", _normalize),
         Hook(functions, "to_float", _to_float),
-        *(
-            Hook(functions, name, partial(by_table, place=place, writes=writes))
-            for name, (place, writes) in _BY_TABLE.items()
-        ),
+        *(Hook(functions, name, by_table(*known)) for name, known in _BY_TABLE.items()),
     )
 
 
-def _normalize(original: Callable[..., Any]) -> Callable[..., Any]:
-    def normalize(img: Any, mean: Any, denominator: Any) -> Any:
-        if switch.current() is not None and type(img) is StandInArray:
-            made = record_function("albucore.normalize", original, (img, mean, denominator))
-            if made is not None:
-                return made
-        return original(img, mean, denominator)
-
-    return normalize
+@recorder
+def _normalize(original: Any, img: Any, mean: Any, denominator: Any) -> Any:
+    return _recorded("albucore.normalize", original, img, mean, denominator)
 
 
-def _to_float(original: Callable[..., Any]) -> Callable[..., Any]:
-    def to_float(img: Any, max_value: Any) -> Any:
-        if switch.current() is not None and type(img) is StandInArray:
-            made = record_function("albucore.to_float", original, (img, max_value))
-            if made is not None:
-                return made
-        return original(img, max_value)
-
-    return to_float
+@recorder
+def _to_float(original: Any, img: Any, max_value: Any) -> Any:
+    return _recorded("albucore.to_float", original, img, max_value)
 
 
-def by_table(original: Callable[..., Any], place: int, writes: bool) -> Callable[..., Any]:
+def _recorded(name: str, original: Any, img: Any, *values: Any) -> Any:
+    return record_function(name, original, (img, *values)) if type(img) is StandInArray else None
+
+
+def by_table(place: int, writes: bool) -> Callable[..., Any]:
     """In front of a function of bytes by a table, whose argument at `place` says that it writes into the first one."""
+    return recorder(partial(_by_table, place, writes))
 
-    def function(img: Any, *values: Any, **options: Any) -> Any:
-        if switch.current() is None or type(img) is not StandInArray or img.dtype != np.uint8:
-            return original(img, *values, **options)
-        into = values[place - 1] if len(values) >= place else options.get("inplace", writes)
-        ramp = _RAMPS.get(img.ndim)
-        # A value for each pixel is no table.
-        if not into and ramp is not None and all(np.ndim(each) < 2 for each in (*values, *options.values())):
-            kept = tuple(each.copy() if type(each) is np.ndarray else each for each in values)
-            try:
-                with switch.off():
-                    made = original(ramp, *kept, **options)
-            except Exception:  # to be raised again by the real image
-                made = None
-            if made is ramp:
-                return img
-            if type(made) is np.ndarray and made.dtype == np.uint8 and made.shape == ramp.shape:
-                step = _steps.lookup(made[0].T.tobytes())
-                found = record_pixels(
-                    img, lambda real: original(real, *kept, **options), lambda size, mode: ((step,), size, mode)
-                )
-                if found is not None:
-                    return found
-        return original(img, *values, **options)
 
-    return function
+def _by_table(place: int, writes: bool, original: Any, img: Any, *values: Any, **options: Any) -> Any:
+    if type(img) is not StandInArray or img.dtype != np.uint8:
+        return None
+    into = values[place - 1] if len(values) >= place else options.get("inplace", writes)
+    ramp = _RAMPS.get(img.ndim)
+    # A value for each pixel is no table.
+    if into or ramp is None or any(np.ndim(each) >= 2 for each in (*values, *options.values())):
+        return None
+    kept = tuple(each.copy() if type(each) is np.ndarray else each for each in values)
+    try:
+        with switch.off():
+            made = original(ramp, *kept, **options)
+    except Exception:  # to be raised again by the real image
+        return None
+    if made is ramp:
+        return img
+    if type(made) is not np.ndarray or made.dtype != np.uint8 or made.shape != ramp.shape:
+        return None
+    step = _steps.lookup(made[0].T.tobytes())
+    return record_pixels(img, lambda real: original(real, *kept, **options), lambda size, mode: ((step,), size, mode))

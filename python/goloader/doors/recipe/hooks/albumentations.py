@@ -14,13 +14,10 @@ from albucore.functions import add_constant
 from albumentations.augmentations.pixel import functional
 
 from .... import _steps
-from .. import opencv, switch
+from .. import opencv
 from ..array import Picture, StandInArray, record_pixels
 from .albucore import by_table
-from .swap import Hook
-
-__all__ = ["hooks"]
-
+from .swap import Hook, recorder
 
 _RAMP = np.arange(256, dtype=np.uint8)
 
@@ -28,26 +25,18 @@ _RAMP = np.arange(256, dtype=np.uint8)
 def hooks() -> tuple[Hook, ...]:
     """What is hooked of albumentations."""
     return (
-        Hook(functional, "invert", partial(by_table, place=1, writes=False)),
-        Hook(functional, "channel_shuffle", partial(_recorded, find=_shuffled)),
-        Hook(functional, "shift_hsv", partial(_recorded, find=_shifted)),
-        Hook(functional, "_adjust_hue_torchvision_uint8", partial(_recorded, find=_turned)),
+        Hook(functional, "invert", by_table(1, False)),
+        Hook(functional, "channel_shuffle", recorder(partial(_recorded, _shuffled))),
+        Hook(functional, "shift_hsv", recorder(partial(_recorded, _shifted))),
+        Hook(functional, "_adjust_hue_torchvision_uint8", recorder(partial(_recorded, _turned))),
     )
 
 
-def _recorded(original: Callable[..., Any], find: Callable[..., Picture | None]) -> Callable[..., Any]:
+def _recorded(find: Callable[..., Picture | None], original: Any, img: Any, *arguments: Any, **options: Any) -> Any:
     """`find` says what a call does to a picture, from (size, mode, *arguments); None if the core has no such."""
-
-    def function(img: Any, *arguments: Any, **options: Any) -> Any:
-        if switch.current() is not None and type(img) is StandInArray and not options:
-            made = record_pixels(
-                img, lambda real: original(real, *arguments), lambda size, mode: find(size, mode, *arguments)
-            )
-            if made is not None:
-                return made
-        return original(img, *arguments, **options)
-
-    return function
+    if type(img) is not StandInArray or options:
+        return None
+    return record_pixels(img, lambda real: original(real, *arguments), lambda size, mode: find(size, mode, *arguments))
 
 
 def _shuffled(size: Any, mode: str, channels_shuffled: Any) -> Picture | None:
@@ -80,4 +69,4 @@ def _in_hsv(size: Any, mode: str, *tables: Any) -> Picture | None:
     if mode != "RGB" or not opencv.fuses():
         return None
     table = b"".join(table.tobytes() for table in tables)
-    return (_steps.opencv_to_hsv(), _steps.lookup(table), _steps.opencv_from_hsv()), size, mode
+    return (_steps.OPENCV_TO_HSV, _steps.lookup(table), _steps.OPENCV_FROM_HSV), size, mode

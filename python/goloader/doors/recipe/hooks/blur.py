@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
 from .... import _steps
 from .. import switch
-from ..image import derive, is_plain
+from ..image import StandInImage, derive, is_plain
+from .swap import recorder
 
-__all__ = ["blur_step", "kept", "of_image"]
+
+def hook(module: Any) -> Callable[..., Any]:
+    """In front of a gaussian_blur of PIL images, whose weights of one axis the module makes."""
+    return recorder(partial(_of_image, module))
 
 
-def of_image(module: Any, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """In front of a gaussian_blur of PIL images; the module's function of that name makes the weights of one axis."""
-
-    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
-        def gaussian_blur(img: Any, kernel_size: Any, sigma: Any) -> Any:
-            if switch.current() is not None and is_plain(img):
-                step = blur_step(module, name, kernel_size, sigma, img.size, img.mode)
-                if step is not None:
-                    return derive(img, original, (kept(kernel_size), kept(sigma)), (step,), img.size, img.mode)
-            return original(img, kernel_size, sigma)
-
-        return gaussian_blur
-
-    return hook
+def _of_image(module: Any, original: Any, img: Any, kernel_size: Any, sigma: Any) -> StandInImage | None:
+    step = blur_step(module, kernel_size, sigma, img.size, img.mode) if is_plain(img) else None
+    if step is None:
+        return None
+    return derive(img, original, (kept(kernel_size), kept(sigma)), (step,), img.size, img.mode)
 
 
 def kept(value: Any) -> Any:
@@ -35,7 +31,7 @@ def kept(value: Any) -> Any:
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
-def blur_step(module: Any, name: str, kernel_size: Any, sigma: Any, size: tuple[int, int], mode: str) -> bytes | None:
+def blur_step(module: Any, kernel_size: Any, sigma: Any, size: tuple[int, int], mode: str) -> bytes | None:
     """What gaussian_blur does to bytes; None where torchvision raises, or where torch adds in an order of its own."""
     counts, sigmas = _pair(kernel_size), _pair(sigma)
     if counts is None or not all(type(n) is int and n % 2 == 1 and 0 < n <= _steps.TAPS_MAX for n in counts):
@@ -49,7 +45,7 @@ def blur_step(module: Any, name: str, kernel_size: Any, sigma: Any, size: tuple[
     if not _is_plain_arithmetic() or not switch.holds("torch.convolve"):
         return None
     with switch.off():
-        weights, cpu = getattr(module, name), torch.device("cpu")
+        weights, cpu = module._get_gaussian_kernel1d, torch.device("cpu")
         across = weights(counts[0], sigmas[0], torch.float32, cpu).tolist()
         same = (counts[0], sigmas[0]) == (counts[1], sigmas[1])
         down = across if same else weights(counts[1], sigmas[1], torch.float32, cpu).tolist()

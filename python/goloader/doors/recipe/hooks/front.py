@@ -15,7 +15,8 @@ from typing import Any
 from ....plan.originals import exchanged
 from .swap import LeftAloneError
 
-__all__ = ["Front", "Fronts"]
+# A function -> what stands in front of it.
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Front:
@@ -24,7 +25,7 @@ class Front:
     Raises LeftAloneError if the name leads to something else.
     """
 
-    def __init__(self, module: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def __init__(self, module: Any, name: str, make: Make) -> None:
         original = vars(module).get(name)
         if type(original) not in (BuiltinFunctionType, MethodDescriptorType):
             raise LeftAloneError("it is no builtin of the library's, or was replaced")

@@ -11,9 +11,7 @@ from .. import switch
 from ..array import StandInArray, become_real, of_stand_in, record_function
 from ..call import attempt
 from ..image import StandInImage
-from .swap import Make
-
-__all__ = ["fronts", "hooks"]
+from .front import Make
 
 
 def hooks() -> tuple[()]:
@@ -24,23 +22,15 @@ def hooks() -> tuple[()]:
 def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of numpy's functions."""
     return (
-        (np, "array", _maker("array", _no)),
-        (np, "asarray", _maker("asarray", _yes)),
-        (np, "asanyarray", _maker("asanyarray", _yes)),
-        (np, "ascontiguousarray", _maker("ascontiguousarray", _is_contiguous)),
+        (np, "array", _maker("array", lambda array: False)),
+        (np, "asarray", _maker("asarray", lambda array: True)),
+        (np, "asanyarray", _maker("asanyarray", lambda array: True)),
+        (
+            np,
+            "ascontiguousarray",
+            _maker("ascontiguousarray", lambda array: array.layout.is_contiguous and array.ndim > 0),
+        ),
     )
-
-
-def _no(array: StandInArray) -> bool:
-    return False
-
-
-def _yes(array: StandInArray) -> bool:
-    return True
-
-
-def _is_contiguous(array: StandInArray) -> bool:
-    return array.layout.is_contiguous and array.ndim > 0
 
 
 def _maker(name: str, passes_on: Callable[[StandInArray], bool]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

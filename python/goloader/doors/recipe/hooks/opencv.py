@@ -18,9 +18,7 @@ from PIL import Image
 from .... import _steps
 from .. import opencv, switch
 from ..array import Picture, StandInArray, become_real, of_pixels, record_function, record_pixels
-from .swap import Make
-
-__all__ = ["fronts", "hooks"]
+from .front import Make
 
 _SIDE_MAX = 1 << 20
 _WARP_SIDE_MAX, _WARP_REACH = 1 << 15, 1 << 20
@@ -45,13 +43,13 @@ _CONVERSIONS = {
     cv2.COLOR_RGB2GRAY: ("RGB", (_steps.opencv_gray(1),), "L"),
     cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, _steps.opencv_gray(1)), "L"),
     cv2.COLOR_GRAY2BGR: ("L", (_steps.grayscale(3),), "RGB"),
-    cv2.COLOR_RGB2HSV: ("RGB", (_steps.opencv_to_hsv(),), "RGB"),
-    cv2.COLOR_BGR2HSV: ("RGB", (_SWAPPED, _steps.opencv_to_hsv()), "RGB"),
+    cv2.COLOR_RGB2HSV: ("RGB", (_steps.OPENCV_TO_HSV,), "RGB"),
+    cv2.COLOR_BGR2HSV: ("RGB", (_SWAPPED, _steps.OPENCV_TO_HSV), "RGB"),
 }
 # The same, of an OpenCV that fuses products and sums.
 _FUSED_CONVERSIONS = {
-    cv2.COLOR_HSV2RGB: ("RGB", (_steps.opencv_from_hsv(),), "RGB"),
-    cv2.COLOR_HSV2BGR: ("RGB", (_steps.opencv_from_hsv(), _SWAPPED), "RGB"),
+    cv2.COLOR_HSV2RGB: ("RGB", (_steps.OPENCV_FROM_HSV,), "RGB"),
+    cv2.COLOR_HSV2BGR: ("RGB", (_steps.OPENCV_FROM_HSV, _SWAPPED), "RGB"),
 }
 
 
@@ -213,13 +211,13 @@ def _resized(
 
 def _flipped(size: Any, mode: str, flipCode: int, dst: Any = None) -> Picture | None:  # noqa: N803
     code = operator.index(flipCode)
-    across = (_steps.flip_horizontal(),) if code != 0 else ()
-    down = (_steps.flip_vertical(),) if code <= 0 else ()
+    across = (_steps.FLIP_HORIZONTAL,) if code != 0 else ()
+    down = (_steps.FLIP_VERTICAL,) if code <= 0 else ()
     return ((*across, *down), size, mode) if dst is None else None
 
 
 def _transposed(size: Any, mode: str, dst: Any = None) -> Picture | None:
-    return (_steps.transpose(), size[::-1], mode) if dst is None else None
+    return (_steps.TRANSPOSE, size[::-1], mode) if dst is None else None
 
 
 def _rotated(size: Any, mode: str, rotateCode: int, dst: Any = None) -> Picture | None:  # noqa: N803

@@ -18,9 +18,7 @@ from ..array import become_real as array_becomes_real
 from ..image import StandInImage, become_real, decoded, derive, is_movable, is_plain, opened, stand_in
 from ..recipe import Source
 from ..record import OPENED
-from .swap import Hook
-
-__all__ = ["from_array", "hooks", "record_border"]
+from .swap import Hook, recorder
 
 _ORIENTATION = 0x0112
 
@@ -52,69 +50,55 @@ def hooks() -> tuple[Hook, ...]:
     )
 
 
-def _open(original: Callable[..., Any]) -> Callable[..., Any]:
-    def open(fp: Any, mode: Any, formats: Any) -> Any:
-        session = switch.current()
-        if session is not None:
-            source = _source(fp) if mode == "r" and formats is None else None
-            if source is not None:
-                return opened(source, session)
-            with switch.off():
-                image = original(fp, mode, formats)
-            session.became_real(f"{OPENED} {_kind(fp, image)}")
-            return image
-        return original(fp, mode, formats)
-
-    return open
-
-
-def _convert(original: Callable[..., Any]) -> Callable[..., Any]:
-    """In front of Image.convert of images that are real: files that the core does not decode."""
-
-    def convert(self: Any, mode: Any, matrix: Any, dither: Any, palette: Any, colors: Any) -> Any:
-        session = switch.current()
-        if session is None or not isinstance(self, ImageFile.ImageFile) or mode not in ("RGB", "L"):
-            return original(self, mode, matrix, dither, palette, colors)
+def _open(original: Any, fp: Any, mode: Any, formats: Any) -> Any:
+    session = switch.current()
+    if session is not None:
+        source = _source(fp) if mode == "r" and formats is None else None
+        if source is not None:
+            return opened(source, session)
         with switch.off():
-            image = original(self, mode, matrix, dither, palette, colors)
-        return decoded(image, session) if image.mode == mode and _is_plain(image) else image
+            image = original(fp, mode, formats)
+        session.became_real(f"{OPENED} {_kind(fp, image)}")
+        return image
+    return original(fp, mode, formats)
 
-    return convert
+
+def _convert(original: Any, self: Any, mode: Any, matrix: Any, dither: Any, palette: Any, colors: Any) -> Any:
+    """In front of Image.convert of images that are real: files that the core does not decode."""
+    session = switch.current()
+    if session is None or not isinstance(self, ImageFile.ImageFile) or mode not in ("RGB", "L"):
+        return original(self, mode, matrix, dither, palette, colors)
+    with switch.off():
+        image = original(self, mode, matrix, dither, palette, colors)
+    return decoded(image, session) if image.mode == mode and _is_plain(image) else image
 
 
 def _is_plain(image: Any) -> bool:
     return type(image) is Image.Image and all(image.size) and not _too_large(image.size)
 
 
-def from_array(original: Callable[..., Any]) -> Callable[..., Any]:
+def from_array(original: Any, obj: Any, mode: Any) -> Any:
     """In front of Image.fromarray, and of functions like it."""
-
-    def fromarray(obj: Any, mode: Any) -> Any:
-        if type(obj) is StandInArray:
-            session = switch.current()
-            # Pillow's image of one channel shares the array's memory.
-            made = pixels_of(obj) if session is not None and mode in (None, "RGB") else None
-            if session is not None and made is not None and made.mode == "RGB":
-                return stand_in(made.then(original, (mode,), (), made.size, "RGB"), session)
-            obj = array_becomes_real(obj, "Image.fromarray")
+    if type(obj) is StandInArray:
         session = switch.current()
-        if session is None or type(obj) is not np.ndarray or obj.size < _BYTES_MIN:
-            return original(obj, mode)
-        with switch.off():
-            image = original(obj, mode)
-        # One of another mode may share the array's memory.
-        return decoded(image, session) if image.mode == "RGB" and _is_plain(image) else image
+        # Pillow's image of one channel shares the array's memory.
+        made = pixels_of(obj) if session is not None and mode in (None, "RGB") else None
+        if session is not None and made is not None and made.mode == "RGB":
+            return stand_in(made.then(original, (mode,), (), made.size, "RGB"), session)
+        obj = array_becomes_real(obj, "Image.fromarray")
+    session = switch.current()
+    if session is None or type(obj) is not np.ndarray or obj.size < _BYTES_MIN:
+        return original(obj, mode)
+    with switch.off():
+        image = original(obj, mode)
+    # One of another mode may share the array's memory.
+    return decoded(image, session) if image.mode == "RGB" and _is_plain(image) else image
 
-    return fromarray
 
-
-def _of_buffer(original: Callable[..., Any]) -> Callable[..., Any]:
-    def of_buffer(mode: Any, size: Any, data: Any, *decoder: Any) -> Any:
-        if type(data) is StandInArray:
-            data = array_becomes_real(data, f"Image.{original.__name__}")
-        return original(mode, size, data, *decoder)
-
-    return of_buffer
+def _of_buffer(original: Any, mode: Any, size: Any, data: Any, *decoder: Any) -> Any:
+    if type(data) is StandInArray:
+        data = array_becomes_real(data, f"Image.{original.__name__}")
+    return original(mode, size, data, *decoder)
 
 
 def _kind(fp: Any, image: Image.Image) -> str:
@@ -187,49 +171,40 @@ def record_border(
     return derive(image, function, arguments, steps, size, image.mode)
 
 
-def _expand(original: Callable[..., Any]) -> Callable[..., Any]:
-    def expand(image: Any, border: Any, fill: Any) -> Any:
-        if switch.current() is not None and type(image) is StandInImage:
-            sides = border if isinstance(border, (int, tuple)) else None
-            made = record_border(image, original, (border, fill), sides, "constant", fill)
-            if made is not None:
-                return made
-            become_real(image, "ImageOps.expand")
-        return original(image, border, fill)
-
-    return expand
+def _expand(original: Any, image: Any, border: Any, fill: Any) -> Any:
+    if switch.current() is not None and type(image) is StandInImage:
+        sides = border if isinstance(border, (int, tuple)) else None
+        made = record_border(image, original, (border, fill), sides, "constant", fill)
+        if made is not None:
+            return made
+        become_real(image, "ImageOps.expand")
+    return original(image, border, fill)
 
 
-def _exif_transpose(original: Callable[..., Any]) -> Callable[..., Any]:
-    def exif_transpose(image: Any, **options: bool) -> Any:  # before Pillow 9.4 there are none
-        if switch.current() is not None and type(image) is StandInImage:
-            if image.__dict__["_recipe"].before is None and image.getexif().get(_ORIENTATION, 1) == 1:
-                made = image.copy()
-                return None if options.get("in_place") else made
-            become_real(image, "ImageOps.exif_transpose")
-        return original(image, **options)
-
-    return exif_transpose
+def _exif_transpose(original: Any, image: Any, **options: bool) -> Any:  # before Pillow 9.4 there are none
+    if switch.current() is not None and type(image) is StandInImage:
+        if image.__dict__["_recipe"].before is None and image.getexif().get(_ORIENTATION, 1) == 1:
+            made = image.copy()
+            return None if options.get("in_place") else made
+        become_real(image, "ImageOps.exif_transpose")
+    return original(image, **options)
 
 
-def _autocontrast(original: Callable[..., Any]) -> Callable[..., Any]:
-    def autocontrast(image: Any, cutoff: Any, ignore: Any, mask: Any, preserve_tone: Any) -> Any:
-        if switch.current() is not None and is_plain(image):
-            plain = type(cutoff) in (int, float) and not cutoff and ignore is None and mask is None
-            if plain and preserve_tone is False:
-                return derive(image, original, (), (_steps.autocontrast(),), image.size, image.mode)
-        return original(image, cutoff, ignore, mask, preserve_tone)
+@recorder
+def _autocontrast(
+    original: Any, image: Any, cutoff: Any, ignore: Any, mask: Any, preserve_tone: Any
+) -> StandInImage | None:
+    plain = type(cutoff) in (int, float) and not cutoff and ignore is None and mask is None and preserve_tone is False
+    if not plain or not is_plain(image):
+        return None
+    return derive(image, original, (), (_steps.AUTOCONTRAST,), image.size, image.mode)
 
-    return autocontrast
 
-
-def _equalize(original: Callable[..., Any]) -> Callable[..., Any]:
-    def equalize(image: Any, mask: Any) -> Any:
-        if switch.current() is not None and is_plain(image) and mask is None:
-            return derive(image, original, (), (_steps.equalize(),), image.size, image.mode)
-        return original(image, mask)
-
-    return equalize
+@recorder
+def _equalize(original: Any, image: Any, mask: Any) -> StandInImage | None:
+    if mask is not None or not is_plain(image):
+        return None
+    return derive(image, original, (), (_steps.EQUALIZE,), image.size, image.mode)
 
 
 _ENHANCERS: dict[Any, Callable[[float], bytes]] = {
@@ -249,33 +224,26 @@ def _enhanced(image: Any, kind: Any, factor: float) -> Any:
     return kind(image).enhance(factor)
 
 
-def _enhancer(kind: Any, original: Callable[..., Any]) -> Callable[..., Any]:
-    step = _ENHANCERS[kind]
-
-    def init(self: Any, image: Any) -> None:
-        if switch.current() is not None and type(self) is kind and is_plain(image):
-            self.image = image
-            # What a factor of 0 gives: users may look at it, and those who change it get what they expect.
-            if kind is ImageEnhance.Color and image.mode == "L":
-                self.degenerate = image
-            else:
-                self.degenerate = derive(image, _degenerate, (kind,), (step(0.0),), image.size, image.mode)
-            self.__dict__["_recorded"] = self.degenerate
-            return
+def _enhancer(kind: Any, original: Any, self: Any, image: Any) -> None:
+    if switch.current() is None or type(self) is not kind or not is_plain(image):
         original(self, image)
+        return
+    self.image = image
+    # What a factor of 0 gives: users may look at it, and those who change it get what they expect.
+    if kind is ImageEnhance.Color and image.mode == "L":
+        self.degenerate = image
+    else:
+        self.degenerate = derive(image, _degenerate, (kind,), (_ENHANCERS[kind](0.0),), image.size, image.mode)
+    self.__dict__["_recorded"] = self.degenerate
 
-    return init
 
-
-def _enhance(original: Callable[..., Any]) -> Callable[..., Any]:
-    def enhance(self: Any, factor: Any) -> Any:
-        image = self.__dict__.get("image")
-        if switch.current() is not None and type(self) in _ENHANCERS and is_plain(image):
-            same = is_plain(self.degenerate, 0) and self.degenerate is self.__dict__.get("_recorded")
-            if same and type(factor) in (int, float) and abs(factor) < _FACTOR_MAX:
-                kind = type(self)
-                steps = (_ENHANCERS[kind](factor),)
-                return derive(image, _enhanced, (kind, factor), steps, image.size, image.mode)
-        return original(self, factor)
-
-    return enhance
+@recorder
+def _enhance(original: Any, self: Any, factor: Any) -> StandInImage | None:
+    image = self.__dict__.get("image")
+    if type(self) not in _ENHANCERS or not is_plain(image):
+        return None
+    same = is_plain(self.degenerate, 0) and self.degenerate is self.__dict__.get("_recorded")
+    if not same or type(factor) not in (int, float) or not abs(factor) < _FACTOR_MAX:
+        return None
+    steps = (_ENHANCERS[type(self)](factor),)
+    return derive(image, _enhanced, (type(self), factor), steps, image.size, image.mode)

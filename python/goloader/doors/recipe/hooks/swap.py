@@ -10,11 +10,8 @@ from typing import Any, NamedTuple
 
 from ....plan.calls import Calls, calls_of
 from ....plan.originals import exchanged, unwrapped
+from .. import switch
 from ..as_user import as_user
-
-__all__ = ["Hook", "LeftAloneError", "Swap"]
-
-Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class LeftAloneError(Exception):
@@ -25,13 +22,13 @@ class Hook(NamedTuple):
     """What is to stand in front of a function.
 
     owner, name     the module or class, and the function's name there
-    make            the function, under another identity -> what stands in front of it
+    front           is called with the function, under another identity, and its arguments
     classes, names  what stand-ins do instead of objects of these classes: these methods
     """
 
     owner: Any
     name: str
-    make: Make
+    front: Callable[..., Any]
     classes: tuple[type, ...] = ()
     names: tuple[str, ...] = ()
 
@@ -72,7 +69,7 @@ class Swap:
         def called(*arguments: Any, **options: Any) -> Any:
             return as_user(original, arguments, options)
 
-        self._front = _front(function, hook.make(called))
+        self._front = _front(function, hook.front, called)
         exchanged[id(self._front)] = self._code
 
     def install(self) -> None:
@@ -86,11 +83,26 @@ class Swap:
             self._function.__code__ = self._code
 
 
-_KEY = "__goloader_replacement"
+def recorder(record: Callable[..., Any]) -> Callable[..., Any]:
+    """A Hook's `front`: what `record` makes in a thread that records; what the function itself does where that is None.
+
+    record  takes the function and its arguments
+    """
+
+    @functools.wraps(record)
+    def front(original: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        made = None if switch.current() is None else record(original, *arguments, **options)
+        return original(*arguments, **options) if made is None else made
+
+    return front
 
 
-def _front(function: FunctionType, replacement: Callable[..., Any]) -> CodeType:
-    """Code with the function's own parameters and closure that calls the replacement, which stands in it as a constant.
+_KEY, _ORIGINAL = "__goloader_replacement", "__goloader_original"
+
+
+def _front(function: FunctionType, replacement: Callable[..., Any], original: Callable[..., Any]) -> CodeType:
+    """Code with the function's own parameters and closure that calls the replacement; this and the original stand in it
+    as constants.
 
     It says that it is at the function's place, so that whoever looks for the source finds the function's own.
     """
@@ -118,16 +130,18 @@ def _front(function: FunctionType, replacement: Callable[..., Any]) -> CodeType:
             passed.append(name)
             given.append(None)
     try:
-        inspect.signature(replacement).bind(*given, **options)
+        inspect.signature(replacement).bind(original, *given, **options)
     except TypeError:
         raise LeftAloneError(f"it takes other arguments in this version: {', '.join(declared)}") from None
     # Code is exchanged only for such as has the same names of a closure.
     closed = ", ".join(function.__code__.co_freevars)
     text = f"def make({closed}):\n def {function.__name__}({', '.join(declared)}):\n"
-    text += f"  {_KEY} = {_KEY!r}\n  if 0: {closed or 0}\n  return {_KEY}({', '.join(passed)})\n"
+    text += f"  {_KEY} = {_KEY!r}\n  {_ORIGINAL} = {_ORIGINAL!r}\n  if 0: {closed or 0}\n"
+    text += f"  return {_KEY}({', '.join([_ORIGINAL, *passed])})\n"
     text += f" return {function.__name__}\n"
     scope: dict[str, Any] = {}
     exec(compile(text, function.__code__.co_filename, "exec"), scope)
     code: CodeType = scope["make"](*function.__code__.co_freevars).__code__
-    constants = tuple(replacement if each == _KEY else each for each in code.co_consts)
+    put = {_KEY: replacement, _ORIGINAL: original}
+    constants = tuple(put.get(each, each) for each in code.co_consts)
     return code.replace(co_consts=constants, co_firstlineno=function.__code__.co_firstlineno)

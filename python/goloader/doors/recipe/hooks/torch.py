@@ -10,15 +10,13 @@ import numpy as np
 import torch
 from torch.utils.data._utils import collate
 
-from .. import switch
 from ..array import StandInArray, become_real, record_function, to_tensor
 from ..as_user import as_user
 from ..call import attempt
 from ..tensor import StandInTensor
 from ..tensor import become_real as tensor_becomes_real
-from .swap import Hook, Make
-
-__all__ = ["fronts", "hooks"]
+from .front import Make
+from .swap import Hook, recorder
 
 
 def hooks() -> tuple[Hook, ...]:
@@ -26,13 +24,9 @@ def hooks() -> tuple[Hook, ...]:
     return (Hook(collate, "collate_tensor_fn", _collate_tensor_fn),)
 
 
-def _collate_tensor_fn(original: Callable[..., Any]) -> Callable[..., Any]:
-    def collate_tensor_fn(batch: Any, *, collate_fn_map: Any) -> Any:
-        if switch.current() is not None and isinstance(batch[0], StandInTensor):
-            return torch.stack(batch, 0)
-        return original(batch, collate_fn_map=collate_fn_map)
-
-    return collate_tensor_fn
+@recorder
+def _collate_tensor_fn(original: Any, batch: Any, *, collate_fn_map: Any) -> Any:
+    return torch.stack(batch, 0) if isinstance(batch[0], StandInTensor) else None
 
 
 def fronts() -> tuple[tuple[Any, str, Make], ...]:

@@ -7,8 +7,7 @@ do the same with less Python, since nearly all training calls them: RandomResize
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,16 +22,14 @@ from ..tensor import StandInTensor, record_function, tensor_of
 from ..value import of_image
 from . import blur
 from .pillow import from_array, record_border
-from .swap import Hook
-
-__all__ = ["hooks"]
+from .swap import Hook, recorder
 
 
 def hooks() -> tuple[Hook, ...]:
     """What is hooked of torchvision."""
     return (
-        Hook(functional, "to_tensor", _tensor_maker("to_tensor")),
-        Hook(functional, "pil_to_tensor", _tensor_maker("pil_to_tensor")),
+        Hook(functional, "to_tensor", recorder(partial(_to_tensor, "to_tensor"))),
+        Hook(functional, "pil_to_tensor", recorder(partial(_to_tensor, "pil_to_tensor"))),
         Hook(functional, "convert_image_dtype", _convert_image_dtype),
         Hook(functional, "normalize", _normalize),
         Hook(_functional_pil, "pad", _pad),
@@ -41,51 +38,35 @@ def hooks() -> tuple[Hook, ...]:
         Hook(utils, "_Image_fromarray", from_array),  # to_pil_image's
         Hook(RandomResizedCrop, "get_params", _get_params),
         Hook(functional, "resized_crop", _resized_crop),
-        Hook(functional, "gaussian_blur", blur.of_image(_functional_tensor, "_get_gaussian_kernel1d")),
+        Hook(functional, "gaussian_blur", blur.hook(_functional_tensor)),
     )
 
 
-def _tensor_maker(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def to_tensor(pic: Any) -> Any:
-            session = switch.current()
-            if session is not None and type(pic) is StandInImage:
-                if is_movable(pic, 0):
-                    dims = "chw" if pic.mode == "RGB" else "_hw"
-                    made = of_image(recipe_of(pic), (name, torch.get_default_dtype()), original, dims)
-                    if made is not None:
-                        return tensor_of(made, session)
-                become_real(pic, name)
-            return original(pic)
-
-        return to_tensor
-
-    return make
+def _to_tensor(name: str, original: Any, pic: Any) -> StandInTensor | None:
+    session = switch.current()
+    if session is None or type(pic) is not StandInImage:
+        return None
+    if is_movable(pic, 0):
+        dims = "chw" if pic.mode == "RGB" else "_hw"
+        made = of_image(recipe_of(pic), (name, torch.get_default_dtype()), original, dims)
+        if made is not None:
+            return tensor_of(made, session)
+    become_real(pic, name)
+    return None
 
 
-def _convert_image_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
-    def convert_image_dtype(image: Any, dtype: Any) -> Any:
-        if switch.current() is not None and isinstance(image, StandInTensor) and isinstance(dtype, torch.dtype):
-            if image.dtype == dtype:
-                return image
-            made = record_function("convert_image_dtype", original, (image, dtype))
-            if made is not None:
-                return made
-        return original(image, dtype)
-
-    return convert_image_dtype
+@recorder
+def _convert_image_dtype(original: Any, image: Any, dtype: Any) -> StandInTensor | None:
+    if not isinstance(image, StandInTensor) or not isinstance(dtype, torch.dtype):
+        return None
+    return image if image.dtype == dtype else record_function("convert_image_dtype", original, (image, dtype))
 
 
-def _normalize(original: Callable[..., Any]) -> Callable[..., Any]:
-    def normalize(tensor: Any, mean: Any, std: Any, inplace: Any) -> Any:
-        if switch.current() is not None and isinstance(tensor, StandInTensor):
-            mean, std = _listed(mean), _listed(std)
-            made = record_function("normalize", original, (tensor, mean, std, inplace), bool(inplace))
-            if made is not None:
-                return made
-        return original(tensor, mean, std, inplace)
-
-    return normalize
+@recorder
+def _normalize(original: Any, tensor: Any, mean: Any, std: Any, inplace: Any) -> StandInTensor | None:
+    if not isinstance(tensor, StandInTensor):
+        return None
+    return record_function("normalize", original, (tensor, _listed(mean), _listed(std), inplace), bool(inplace))
 
 
 def _listed(values: Any) -> Any:
@@ -97,20 +78,18 @@ def _listed(values: Any) -> Any:
     return values
 
 
-def _pad(original: Callable[..., Any]) -> Callable[..., Any]:
-    def pad(img: Any, padding: Any, fill: Any, padding_mode: Any) -> Any:
-        if switch.current() is not None and type(img) is StandInImage:
-            sides = padding[0] if isinstance(padding, (list, tuple)) and len(padding) == 1 else padding
-            color = _color(fill, img) if padding_mode == "constant" else 0
-            if color is not None and padding_mode in ("constant", "edge", "reflect", "symmetric"):
-                arguments = (padding, fill, padding_mode)
-                made = record_border(img, original, arguments, sides, padding_mode, color)
-                if made is not None:
-                    return made
-            become_real(img, "pad")
-        return original(img, padding, fill, padding_mode)
-
-    return pad
+@recorder
+def _pad(original: Any, img: Any, padding: Any, fill: Any, padding_mode: Any) -> StandInImage | None:
+    if type(img) is not StandInImage:
+        return None
+    made = None
+    sides = padding[0] if isinstance(padding, (list, tuple)) and len(padding) == 1 else padding
+    color = _color(fill, img) if padding_mode == "constant" else 0
+    if color is not None and padding_mode in ("constant", "edge", "reflect", "symmetric"):
+        made = record_border(img, original, (padding, fill, padding_mode), sides, padding_mode, color)
+    if made is None:
+        become_real(img, "pad")
+    return made
 
 
 def _color(fill: Any, image: StandInImage) -> Any:
@@ -124,54 +103,48 @@ def _color(fill: Any, image: StandInImage) -> Any:
     return tuple(int(value) for value in values) if len(values) == channels else None
 
 
-def _adjust_hue(original: Callable[..., Any]) -> Callable[..., Any]:
-    def adjust_hue(img: Any, hue_factor: Any) -> Any:
-        known = type(hue_factor) in (int, float) and -0.5 <= hue_factor <= 0.5
-        if switch.current() is not None and known and is_plain(img) and img.mode == "RGB":
-            shift = int(np.int32(hue_factor * 255).astype(np.uint8))
-            return derive(img, original, (hue_factor,), (_steps.hue(shift),), img.size, "RGB")
-        return original(img, hue_factor)
-
-    return adjust_hue
+@recorder
+def _adjust_hue(original: Any, img: Any, hue_factor: Any) -> StandInImage | None:
+    known = type(hue_factor) in (int, float) and -0.5 <= hue_factor <= 0.5
+    if not known or not is_plain(img) or img.mode != "RGB":
+        return None
+    shift = int(np.int32(hue_factor * 255).astype(np.uint8))
+    return derive(img, original, (hue_factor,), (_steps.hue(shift),), img.size, "RGB")
 
 
-def _to_grayscale(original: Callable[..., Any]) -> Callable[..., Any]:
-    def to_grayscale(img: Any, num_output_channels: Any) -> Any:
-        if switch.current() is not None and is_plain(img) and num_output_channels in (1, 3):
-            steps = () if img.mode == "L" and num_output_channels == 1 else (_steps.grayscale(num_output_channels),)
-            mode = "L" if num_output_channels == 1 else "RGB"
-            return derive(img, original, (num_output_channels,), steps, img.size, mode)
-        return original(img, num_output_channels)
-
-    return to_grayscale
+@recorder
+def _to_grayscale(original: Any, img: Any, num_output_channels: Any) -> StandInImage | None:
+    if not is_plain(img) or num_output_channels not in (1, 3):
+        return None
+    steps = () if img.mode == "L" and num_output_channels == 1 else (_steps.grayscale(num_output_channels),)
+    mode = "L" if num_output_channels == 1 else "RGB"
+    return derive(img, original, (num_output_channels,), steps, img.size, mode)
 
 
-def _get_params(original: Callable[..., Any]) -> Callable[..., Any]:
-    def get_params(img: Any, scale: Any, ratio: Any) -> Any:
-        if switch.current() is None or type(img) is not StandInImage or not (_is_range(scale) and _is_range(ratio)):
-            return original(img, scale, ratio)
-        width, height = img.size
-        area = height * width
-        low, high = _logarithms(*ratio, torch.get_default_dtype())
-        number = torch.empty(1)
-        for _ in range(10):
-            target_area = area * number.uniform_(scale[0], scale[1]).item()
-            aspect_ratio = torch.exp(number.uniform_(low, high)).item()
-            w = round(math.sqrt(target_area * aspect_ratio))
-            h = round(math.sqrt(target_area / aspect_ratio))
-            if 0 < w <= width and 0 < h <= height:
-                top = torch.randint(0, height - h + 1, size=(1,)).item()
-                left = torch.randint(0, width - w + 1, size=(1,)).item()
-                return top, left, h, w
-        narrowest, widest = min(ratio), max(ratio)
-        w, h = width, height
-        if width / height < narrowest:
-            h = round(w / narrowest)
-        elif width / height > widest:
-            w = round(h * widest)
-        return (height - h) // 2, (width - w) // 2, h, w
-
-    return get_params
+@recorder
+def _get_params(original: Any, img: Any, scale: Any, ratio: Any) -> tuple[Any, ...] | None:
+    if type(img) is not StandInImage or not (_is_range(scale) and _is_range(ratio)):
+        return None
+    width, height = img.size
+    area = height * width
+    low, high = _logarithms(*ratio, torch.get_default_dtype())
+    number = torch.empty(1)
+    for _ in range(10):
+        target_area = area * number.uniform_(scale[0], scale[1]).item()
+        aspect_ratio = torch.exp(number.uniform_(low, high)).item()
+        w = round(math.sqrt(target_area * aspect_ratio))
+        h = round(math.sqrt(target_area / aspect_ratio))
+        if 0 < w <= width and 0 < h <= height:
+            top = torch.randint(0, height - h + 1, size=(1,)).item()
+            left = torch.randint(0, width - w + 1, size=(1,)).item()
+            return top, left, h, w
+    narrowest, widest = min(ratio), max(ratio)
+    w, h = width, height
+    if width / height < narrowest:
+        h = round(w / narrowest)
+    elif width / height > widest:
+        w = round(h * widest)
+    return (height - h) // 2, (width - w) // 2, h, w
 
 
 @lru_cache(maxsize=64)
@@ -186,24 +159,28 @@ def _is_range(values: Any) -> bool:
     return type(values) in (tuple, list) and len(values) == 2 and all(type(value) in (int, float) for value in values)
 
 
-def _resized_crop(original: Callable[..., Any]) -> Callable[..., Any]:
-    def resized_crop(
-        img: Any, top: Any, left: Any, height: Any, width: Any, size: Any, interpolation: Any, antialias: Any
-    ) -> Any:
-        numbers = (top, left, height, width)
-        if (
-            switch.current() is None
-            or type(img) is not StandInImage
-            or antialias is False  # it warns
-            or type(size) not in (tuple, list)
-            or len(size) != 2
-            or not all(type(number) is int for number in (*numbers, *size))
-            or type(interpolation) is not InterpolationMode
-        ):
-            return original(img, *numbers, size, interpolation, antialias)
-        cropped = img.crop((left, top, left + width, top + height))
-        if (height, width) == tuple(size):
-            return cropped
-        return cropped.resize((size[1], size[0]), functional.pil_modes_mapping[interpolation])
-
-    return resized_crop
+@recorder
+def _resized_crop(
+    original: Any,
+    img: Any,
+    top: Any,
+    left: Any,
+    height: Any,
+    width: Any,
+    size: Any,
+    interpolation: Any,
+    antialias: Any,
+) -> Any:
+    if (
+        type(img) is not StandInImage
+        or antialias is False  # it warns
+        or type(size) not in (tuple, list)
+        or len(size) != 2
+        or not all(type(number) is int for number in (top, left, height, width, *size))
+        or type(interpolation) is not InterpolationMode
+    ):
+        return None
+    cropped = img.crop((left, top, left + width, top + height))
+    if (height, width) == tuple(size):
+        return cropped
+    return cropped.resize((size[1], size[0]), functional.pil_modes_mapping[interpolation])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Container
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,10 @@ from .. import header, recipe, switch
 from ..array import StandInArray
 from ..layout import Layout
 from ..recipe import STEPS_MAX, Recipe, Source
-from ..session import Session
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
 from ..value import of_image
 from . import blur
-from .swap import Hook
-
-__all__ = ["hooks", "settle"]
+from .swap import Hook, recorder
 
 _FILTERS = {"bilinear": 16, "bicubic": 17, "nearest": 18}  # core/recipe.Filter
 
@@ -43,16 +41,16 @@ def hooks() -> tuple[Hook, ...]:
         Hook(io, "decode_image", _decode_image),
         Hook(_geometry, "resize_image", _resize_image),
         Hook(_geometry, "pad_image", _pad_image),
-        Hook(functional_misc, "_gaussian_blur_image_pil", blur.of_image(functional_misc, "_get_gaussian_kernel1d")),
+        Hook(functional_misc, "_gaussian_blur_image_pil", blur.hook(functional_misc)),
         Hook(functional_misc, "gaussian_blur_image", _gaussian_blur_image),
         Hook(_color, "_rgb_to_grayscale_image", _grey),
-        Hook(_color, "adjust_brightness_image", _blended("brightness")),
-        Hook(_color, "adjust_contrast_image", _blended("contrast")),
-        Hook(_color, "adjust_saturation_image", _blended("saturation")),
-        Hook(_color, "adjust_sharpness_image", _blended("sharpness")),
+        Hook(_color, "adjust_brightness_image", recorder(partial(_blended, "brightness"))),
+        Hook(_color, "adjust_contrast_image", recorder(partial(_blended, "contrast"))),
+        Hook(_color, "adjust_saturation_image", recorder(partial(_blended, "saturation"))),
+        Hook(_color, "adjust_sharpness_image", recorder(partial(_blended, "sharpness"))),
         Hook(_color, "adjust_hue_image", _hue),
-        Hook(_color, "autocontrast_image", _by_levels("autocontrast")),
-        Hook(_color, "equalize_image", _by_levels("equalize")),
+        Hook(_color, "autocontrast_image", recorder(partial(_by_levels, "autocontrast"))),
+        Hook(_color, "equalize_image", recorder(partial(_by_levels, "equalize"))),
         *_TV_TENSORS,
     )
 
@@ -101,48 +99,38 @@ def settle(standing: Container[str]) -> None:
 _KEEPS_CLASS = returned._FORCE_TORCHFUNCTION_SUBCLASS
 
 
-def _wrap(original: Callable[..., Any]) -> Callable[..., Any]:
-    def wrap(*wrappee: Any, **options: Any) -> Any:  # its own parameters are behind a decorator in some versions
-        like = options.get("like")
-        if isinstance(like, _StandInTVTensor) and len(wrappee) == 1:
-            return wrappee[0].as_subclass(like.real_class)
-        return original(*wrappee, **options)
+def _wrap(
+    original: Any, *wrappee: Any, **options: Any
+) -> Any:  # its own parameters are behind a decorator in some versions
+    like = options.get("like")  # its own parameters are behind a decorator in some versions
+    if isinstance(like, _StandInTVTensor) and len(wrappee) == 1:
+        return wrappee[0].as_subclass(like.real_class)
+    return original(*wrappee, **options)
 
-    return wrap
 
-
-def _to_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    def to_tensor(data: Any, dtype: Any, device: Any, requires_grad: Any) -> Any:
-        if type(data) is StandInArray:
-            data, dtype, device = torch.as_tensor(data, dtype=dtype, device=device), None, None
-        if isinstance(data, StandInTensor) and dtype is None and device is None and not requires_grad:
-            return data
-        return original(data, dtype, device, requires_grad)
-
-    return to_tensor
+def _to_tensor(original: Any, data: Any, dtype: Any, device: Any, requires_grad: Any) -> Any:
+    if type(data) is StandInArray:
+        data, dtype, device = torch.as_tensor(data, dtype=dtype, device=device), None, None
+    if isinstance(data, StandInTensor) and dtype is None and device is None and not requires_grad:
+        return data
+    return original(data, dtype, device, requires_grad)
 
 
 # What v2 finds by an object's exact type.
 
 
-def _to_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
-    def transform(self: Any, inpt: Any, params: Any) -> Any:
-        if isinstance(inpt, StandInTensor) and isinstance(self.dtype, dict) and inpt.real_class in self.dtype:
-            other = copy.copy(self)
-            other.dtype = {**self.dtype, type(inpt): self.dtype[inpt.real_class]}
-            return original(other, inpt, params)
-        return original(self, inpt, params)
-
-    return transform
+def _to_dtype(original: Any, self: Any, inpt: Any, params: Any) -> Any:
+    if isinstance(inpt, StandInTensor) and isinstance(self.dtype, dict) and inpt.real_class in self.dtype:
+        other = copy.copy(self)
+        other.dtype = {**self.dtype, type(inpt): self.dtype[inpt.real_class]}
+        return original(other, inpt, params)
+    return original(self, inpt, params)
 
 
-def _get_fill(original: Callable[..., Any]) -> Callable[..., Any]:
-    def get_fill(fill_dict: Any, inpt_type: Any) -> Any:
-        if isinstance(inpt_type, type) and issubclass(inpt_type, StandInTensor):
-            inpt_type = inpt_type.real_class
-        return original(fill_dict, inpt_type)
-
-    return get_fill
+def _get_fill(original: Any, fill_dict: Any, inpt_type: Any) -> Any:
+    if isinstance(inpt_type, type) and issubclass(inpt_type, StandInTensor):
+        inpt_type = inpt_type.real_class
+    return original(fill_dict, inpt_type)
 
 
 _TV_TENSORS = (
@@ -178,39 +166,28 @@ def _content(path: bytes) -> bytes:
         return file.read()
 
 
-def _read_image(original: Callable[..., Any]) -> Callable[..., Any]:
-    def read_image(path: Any, mode: Any, apply_exif_orientation: Any) -> Any:
-        session = switch.current()
-        if session is not None and isinstance(path, (str, os.PathLike)) and not apply_exif_orientation:
-            made = _decoded(_file(os.fsencode(path)), mode, session)
-            if made is not None:
-                return made
-        return original(path, mode, apply_exif_orientation)
-
-    return read_image
+@recorder
+def _read_image(original: Any, path: Any, mode: Any, apply_exif_orientation: Any) -> StandInTensor | None:
+    if not isinstance(path, (str, os.PathLike)) or apply_exif_orientation:
+        return None
+    return _decoded(_file(os.fsencode(path)), mode)
 
 
-def _decode_image(original: Callable[..., Any]) -> Callable[..., Any]:
-    def decode_image(input: Any, mode: Any, apply_exif_orientation: Any) -> Any:
-        session = switch.current()
-        if session is None:
-            return original(input, mode, apply_exif_orientation)
-        source = None
-        if apply_exif_orientation:
-            pass
-        elif isinstance(input, (str, os.PathLike)):
-            source = _file(os.fsencode(input))
-        elif type(input) is torch.Tensor and input.dtype == torch.uint8 and input.ndim == 1 and input.is_contiguous():
-            content = input.numpy().tobytes()
-            found = header.probe(content) if content.startswith(header.JPEG) else None
-            source = None if found is None else _TorchvisionSource(content, None, *found)
-        made = _decoded(source, mode, session)
-        if made is not None:
-            return made
+@recorder
+def _decode_image(original: Any, input: Any, mode: Any, apply_exif_orientation: Any) -> StandInTensor | None:
+    source = None
+    if apply_exif_orientation:
+        pass
+    elif isinstance(input, (str, os.PathLike)):
+        source = _file(os.fsencode(input))
+    elif type(input) is torch.Tensor and input.dtype == torch.uint8 and input.ndim == 1 and input.is_contiguous():
+        content = input.numpy().tobytes()
+        found = header.probe(content) if content.startswith(header.JPEG) else None
+        source = None if found is None else _TorchvisionSource(content, None, *found)
+    made, session = _decoded(source, mode), switch.current()
+    if made is None and session is not None:
         session.became_real("decode_image of a file that the core leaves to torchvision")
-        return original(input, mode, apply_exif_orientation)
-
-    return decode_image
+    return made
 
 
 def _file(path: bytes) -> _TorchvisionSource | None:
@@ -220,7 +197,7 @@ def _file(path: bytes) -> _TorchvisionSource | None:
     return _TorchvisionSource(os.path.abspath(path), None, *probed.header, probed.stamp)
 
 
-def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> StandInTensor | None:
+def _decoded(source: _TorchvisionSource | None, mode: Any) -> StandInTensor | None:
     try:
         wanted = io.ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
     except KeyError:
@@ -232,14 +209,15 @@ def _decoded(source: _TorchvisionSource | None, mode: Any, session: Session) -> 
     elif wanted is not io.ImageReadMode.UNCHANGED:
         return None
     source.decode = lambda content: io.decode_image(content, wanted)
-    return _tensor(Recipe.of(source), "hwc", session)
+    return _tensor(Recipe.of(source), "hwc")
 
 
-def _tensor(made: Recipe, order: str, session: Session) -> StandInTensor | None:
+def _tensor(made: Recipe, order: str) -> StandInTensor | None:
     """The tensor of a recipe whose carry_out gives one; `order` says how it lies in memory."""
+    session = switch.current()
     function = _channels_last if order == "hwc" else _contiguous
     recorded = of_image(made, ("torchvision", order), function, "chw" if made.mode == "RGB" else "_hw")
-    return None if recorded is None else tensor_of(recorded, session)
+    return None if recorded is None or session is None else tensor_of(recorded, session)
 
 
 def _channels_last(pixels: Any) -> torch.Tensor:
@@ -260,20 +238,9 @@ def _contiguous(pixels: Any) -> torch.Tensor:
 # ---- resize, pad and blur
 
 
-def _resize_image(original: Callable[..., Any]) -> Callable[..., Any]:
-    def resize_image(image: Any, size: Any, interpolation: Any, max_size: Any, antialias: Any) -> Any:
-        session = switch.current()
-        if session is not None and isinstance(image, StandInTensor):
-            made = _resized(original, image, size, interpolation, max_size, antialias, session)
-            if made is not None:
-                return made
-        return original(image, size, interpolation, max_size, antialias)
-
-    return resize_image
-
-
-def _resized(
-    original: Any, image: StandInTensor, size: Any, interpolation: Any, max_size: Any, antialias: Any, session: Session
+@recorder
+def _resize_image(
+    original: Any, image: Any, size: Any, interpolation: Any, max_size: Any, antialias: Any
 ) -> StandInTensor | None:
     shown = bytes_of(image)
     mode = getattr(interpolation, "value", interpolation)
@@ -294,24 +261,11 @@ def _resized(
         lambda real: original(real, [height, width], interpolation, None, True), (), steps, (width, height), shown.mode
     )
     last = image.layout_.strides == (1, 3 * shown.size[0], 3)
-    return _tensor(made, "hwc" if last and shown.mode == "RGB" else "chw", session)
+    return _tensor(made, "hwc" if last and shown.mode == "RGB" else "chw")
 
 
-def _pad_image(original: Callable[..., Any]) -> Callable[..., Any]:
-    def pad_image(image: Any, padding: Any, fill: Any, padding_mode: Any) -> Any:
-        session = switch.current()
-        if session is not None and isinstance(image, StandInTensor):
-            made = _padded(original, image, padding, fill, padding_mode, session)
-            if made is not None:
-                return made
-        return original(image, padding, fill, padding_mode)
-
-    return pad_image
-
-
-def _padded(
-    original: Any, image: StandInTensor, padding: Any, fill: Any, mode: Any, session: Session
-) -> StandInTensor | None:
+@recorder
+def _pad_image(original: Any, image: Any, padding: Any, fill: Any, mode: Any) -> StandInTensor | None:
     shown = bytes_of(image)
     value = 0 if fill is None or mode == "edge" else fill
     if shown is None or len(shown.steps) >= STEPS_MAX or mode not in ("constant", "edge"):
@@ -324,31 +278,20 @@ def _padded(
         return None
     steps = (_steps.pad(left, top, right, bottom, mode, (int(value),)),)
     made = shown.then(lambda real: original(real, padding, fill, mode), (), steps, size, shown.mode)
-    return _tensor(made, "chw", session)  # torch takes no tensor of one image for channels_last here
+    return _tensor(made, "chw")  # torch takes no tensor of one image for channels_last here
 
 
-def _gaussian_blur_image(original: Callable[..., Any]) -> Callable[..., Any]:
-    def gaussian_blur_image(image: Any, kernel_size: Any, sigma: Any) -> Any:
-        session = switch.current()
-        if session is not None and isinstance(image, StandInTensor):
-            made = _blurred(original, image, kernel_size, sigma, session)
-            if made is not None:
-                return made
-        return original(image, kernel_size, sigma)
-
-    return gaussian_blur_image
-
-
-def _blurred(original: Any, image: StandInTensor, counts: Any, sigma: Any, session: Session) -> StandInTensor | None:
+@recorder
+def _gaussian_blur_image(original: Any, image: Any, counts: Any, sigma: Any) -> StandInTensor | None:
     shown = bytes_of(image)
     if shown is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
         return None
-    step = blur.blur_step(functional_misc, "_get_gaussian_kernel1d", counts, sigma, shown.size, shown.mode)
+    step = blur.blur_step(functional_misc, counts, sigma, shown.size, shown.mode)
     if step is None:
         return None
     counts, sigma = blur.kept(counts), blur.kept(sigma)
     made = shown.then(lambda real: original(real, counts, sigma), (), (step,), shown.size, shown.mode)
-    return _tensor(made, "chw", session)
+    return _tensor(made, "chw")
 
 
 # ---- colours. Posterize, solarize and invert need no hooks: they change each byte by itself, by numbers that few draw.
@@ -356,67 +299,42 @@ def _blurred(original: Any, image: StandInTensor, counts: Any, sigma: Any, sessi
 _MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
 
 
-def _blended(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
-        def adjust(image: Any, factor: Any) -> Any:
-            if type(factor) in (int, float) and 0 <= factor <= _FACTOR_MAX:
-                made = _coloured(name, original, image, (factor,), float(factor), 1.0 - factor)
-                if made is not None:
-                    return made
-            return original(image, factor)
-
-        return adjust
-
-    return hook
-
-
 _FACTOR_MAX = 1e6
 
 
-def _hue(original: Callable[..., Any]) -> Callable[..., Any]:
-    def adjust_hue_image(image: Any, hue_factor: Any) -> Any:
-        if type(hue_factor) in (int, float) and -0.5 <= hue_factor <= 0.5:
-            made = _coloured("hue", original, image, (hue_factor,), float(hue_factor))
-            if made is not None:
-                return made
-        return original(image, hue_factor)
-
-    return adjust_hue_image
+def _blended(name: str, original: Any, image: Any, factor: Any) -> StandInTensor | None:
+    if type(factor) not in (int, float) or not 0 <= factor <= _FACTOR_MAX:
+        return None
+    return _coloured(name, original, image, (factor,), float(factor), 1.0 - factor)
 
 
-def _by_levels(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def hook(original: Callable[..., Any]) -> Callable[..., Any]:
-        def spread(image: Any) -> Any:
-            made = _coloured(name, original, image, ())
-            return original(image) if made is None else made
-
-        return spread
-
-    return hook
+@recorder
+def _hue(original: Any, image: Any, hue_factor: Any) -> StandInTensor | None:
+    if type(hue_factor) not in (int, float) or not -0.5 <= hue_factor <= 0.5:
+        return None
+    return _coloured("hue", original, image, (hue_factor,), float(hue_factor))
 
 
-def _grey(original: Callable[..., Any]) -> Callable[..., Any]:
-    def grey(image: Any, num_output_channels: Any, preserve_dtype: Any) -> Any:
-        if num_output_channels == 1 and preserve_dtype is True:
-            made = _coloured("grey", original, image, (num_output_channels, preserve_dtype))
-            if made is not None:
-                return made
-        return original(image, num_output_channels, preserve_dtype)
+def _by_levels(name: str, original: Any, image: Any) -> StandInTensor | None:
+    return _coloured(name, original, image, ())
 
-    return grey
+
+@recorder
+def _grey(original: Any, image: Any, num_output_channels: Any, preserve_dtype: Any) -> StandInTensor | None:
+    if num_output_channels != 1 or preserve_dtype is not True:
+        return None
+    return _coloured("grey", original, image, (num_output_channels, preserve_dtype))
 
 
 def _coloured(
     name: str, original: Any, image: Any, arguments: tuple[Any, ...], factor: float = 0.0, rest: float = 0.0
 ) -> StandInTensor | None:
     """Records a colour by its name in _steps.torch_colour, or what Pillow does alike; None if it cannot be."""
-    session = switch.current()
-    if session is None or not isinstance(image, StandInTensor):
+    shown = bytes_of(image)
+    if shown is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
         return None
-    shown, fused = bytes_of(image), switch.value("torch.add")
-    if shown is None or fused is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
-        return None
-    if torch.get_default_dtype() != torch.float32 or not switch.holds(f"torchvision.tensor.{name}"):
+    fused = switch.value("torch.add")
+    if fused is None or torch.get_default_dtype() != torch.float32 or not switch.holds(f"torchvision.tensor.{name}"):
         return None
     if shown.mode != "RGB" and name in ("grey", "saturation", "hue"):
         return None
@@ -426,14 +344,14 @@ def _coloured(
     if left is None:
         return None
     if name == "equalize":
-        step = _steps.equalize()
+        step = _steps.EQUALIZE
     elif name == "brightness":
         step = _steps.brightness(factor)
     else:
         step = _steps.torch_colour(name, fused, factor, rest)
     mode = "L" if name == "grey" else shown.mode
     made = shown.then(lambda real: original(real, *arguments), (), (step,), shown.size, mode)
-    return _tensor(made, left, session)
+    return _tensor(made, left)
 
 
 _orders: dict[tuple[str, int, bool, bool], str | None] = {}
