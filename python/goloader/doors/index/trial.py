@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SAMPLES = 4
 _SEED = 20260701
 # Nobody waits for the answer, so the training loop comes first. A trial of recording is not held back so: its answer
-# halves what batches cost, and at this niceness it came two to four times later on two busy cores.
+# halves what batches cost, and at this niceness it came two to three times as many batches later on two busy cores.
 _NICENESS = 10
 
 # What is known of plans: why one is not to be used; None for one that is right, or is being tried.
