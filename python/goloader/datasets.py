@@ -170,7 +170,10 @@ def _index(index: bool | str | os.PathLike[str], shards: list[str], kind: str) -
     beside = f"{shards[0]}.{kind}.goloader"
     if os.access(os.path.dirname(beside) or ".", os.W_OK):
         return beside
-    os.makedirs(memory.folder(), exist_ok=True)
+    try:
+        os.makedirs(memory.folder(), exist_ok=True)
+    except OSError:  # all is listed anew each time
+        return None
     names = "\0".join(map(os.path.abspath, shards))
     return os.path.join(memory.folder(), f"{hashlib.sha256(os.fsencode(names)).hexdigest()[:32]}.{kind}")
 

@@ -154,6 +154,8 @@ def test_where_the_archives_are_cannot_be_written(
     want = list(TarImages(pattern(shards)).samples)
     assert list(TarImages(pattern(shards)).samples) == want
     assert len(list((tmp_path / "cache").iterdir())) == 1 and len(list(tmp_path.glob("*.goloader"))) == 0
+    monkeypatch.setenv("GOLOADER_CACHE", str(shards[0] / "no folder"))
+    assert list(TarImages(pattern(shards)).samples) == want
 
 
 def test_a_dataset_travels_to_worker_processes(shards: list[Path]) -> None:
