@@ -58,7 +58,7 @@ def attribute(thing: object, name: str, default: Any = None) -> Any:
 
 
 def attributes(thing: object) -> Collection[Any]:
-    """The values of an object's own attributes."""
+    """The values of an object's own attributes; none of a class, or where somebody computes them."""
     return dict.values(_own(_mro(type(thing)), thing))
 
 
@@ -74,12 +74,12 @@ def _found(thing: object, name: str) -> Any:
 
 
 def _own(kinds: tuple[type, ...], thing: object) -> dict[str, Any]:
-    """The dict of an object of such classes; an empty one where there is none, or somebody computes it."""
+    """The dict of an object of such classes; an empty one of a class, where there is none, or somebody computes it."""
     place: Any = next((members["__dict__"] for members in map(_dict, kinds) if "__dict__" in members), None)
     if type(place) not in (GetSetDescriptorType, MemberDescriptorType):
         return {}
-    found: dict[str, Any] = place.__get__(thing)
-    return found
+    found = place.__get__(thing)
+    return found if isinstance(found, dict) else {}
 
 
 def _is_data_descriptor(kind: type) -> bool:
