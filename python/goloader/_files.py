@@ -92,10 +92,9 @@ def archived(
     Raises OSError for an archive that is damaged, and for a sample that lacks one of these files or has one twice.
     """
     lib = _native.library()
-    shape = _native.Shards(
-        *_texts([os.fspath(each) for each in shards]), *_texts(images), target.encode(), _place(index)
-    )
-    return _listed(lib, lib.gl_shards_list, shape, progress)
+    paths = _texts([os.fspath(each) for each in shards])
+    what = _native.Shards(*paths, *_texts(images), os.fsencode(target), _place(index))
+    return _listed(lib, lib.gl_shards_list, what, progress)
 
 
 def _texts(texts: Sequence[str]) -> tuple[Any, int]:
@@ -110,16 +109,16 @@ def _listed(
     lib: _native.Library, begin: Any, what: ctypes.Structure, progress: Callable[[int], object] | None
 ) -> Files:
     """Lists what `begin` begins to list. Ctrl-C is heard within 0.1 s."""
-    error, handle, found = _native.Error(), c_int64(), _native.Files()
-    lib.check(begin(byref(what), byref(handle), byref(error)), error)
+    handle, found = c_int64(), _native.Files()
+    lib.call(begin, byref(what), byref(handle))
     owner = _Owner(lib, handle.value)
-    while lib.check(lib.gl_files_wait(handle, _WAIT_MS, byref(found), byref(error)), error) != _native.OK:
+    while lib.call(lib.gl_files_wait, handle, _WAIT_MS, byref(found)) != _native.OK:
         if progress is not None:
             progress(found.count)
     if progress is not None:
         progress(found.count)
     if found.notice:
-        warnings.warn(f"goloader: {found.notice.decode(errors='replace')}", stacklevel=2)
+        warnings.warn(f"goloader: {found.notice.decode(errors='replace')}", stacklevel=3)
     offsets = _view(owner, found.offsets, found.count + 1, np.int64)
     return Files(
         _view(owner, found.paths, int(offsets[-1]), np.uint8),

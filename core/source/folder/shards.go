@@ -33,7 +33,7 @@ const targetMax = 32
 // shard is what was found in one archive.
 type shard struct {
 	Directory
-	names   [][]byte
+	names   []string
 	spans   []int64
 	labels  []int64
 	samples int64
@@ -115,14 +115,14 @@ func (s Shards) look(ctx context.Context, path string, progress *Progress) (*sha
 		if !ok {
 			return ctx.Err()
 		}
-		if key != of.key || of.parts == nil {
+		if key != of.key || len(of.parts) == 0 {
 			if err := s.end(made, &of); err != nil {
 				return err
 			}
 			of = sample{key: key, parts: of.parts[:0]}
 			progress.Files.Add(1)
 		}
-		if slices.ContainsFunc(of.parts, func(p part) bool { return p.suffix == suffix }) {
+		if of.find(suffix) >= 0 {
 			return fmt.Errorf("sample %q has two files .%s, the second at byte %d", key, suffix, m.Offset)
 		}
 		p := part{Member: m, suffix: suffix}
@@ -156,6 +156,11 @@ type part struct {
 	suffix, text string
 }
 
+// find gives the place of the part with a suffix; -1 if there is none.
+func (of *sample) find(suffix string) int {
+	return slices.IndexFunc(of.parts, func(p part) bool { return p.suffix == suffix })
+}
+
 // end adds a whole sample to what is listed.
 func (s Shards) end(made *shard, of *sample) error {
 	if len(of.parts) == 0 {
@@ -171,14 +176,14 @@ func (s Shards) end(made *shard, of *sample) error {
 	}
 	image := -1
 	for _, suffix := range s.Images {
-		if image = slices.IndexFunc(of.parts, func(p part) bool { return p.suffix == suffix }); image >= 0 {
+		if image = of.find(suffix); image >= 0 {
 			break
 		}
 	}
 	if image < 0 {
 		return fmt.Errorf("sample %q has no .%s", of.key, strings.Join(s.Images, ", ."))
 	}
-	target := slices.IndexFunc(of.parts, func(p part) bool { return p.suffix == s.Target })
+	target := of.find(s.Target)
 	if target < 0 {
 		return fmt.Errorf("sample %q has no .%s", of.key, s.Target)
 	}
@@ -192,7 +197,7 @@ func (s Shards) end(made *shard, of *sample) error {
 }
 
 func (made *shard) add(p part, label int64) {
-	made.names = append(made.names, []byte(p.Name))
+	made.names = append(made.names, p.Name)
 	made.spans = append(made.spans, p.Offset, p.Bytes)
 	made.labels = append(made.labels, label)
 }

@@ -99,9 +99,7 @@ def settle(standing: Container[str]) -> None:
 _KEEPS_CLASS = returned._FORCE_TORCHFUNCTION_SUBCLASS
 
 
-def _wrap(
-    original: Any, *wrappee: Any, **options: Any
-) -> Any:  # its own parameters are behind a decorator in some versions
+def _wrap(original: Any, *wrappee: Any, **options: Any) -> Any:
     like = options.get("like")  # its own parameters are behind a decorator in some versions
     if isinstance(like, _StandInTVTensor) and len(wrappee) == 1:
         return wrappee[0].as_subclass(like.real_class)
