@@ -267,7 +267,7 @@ func go_start(h C.gl_handle, o *C.gl_run_options, out *C.gl_handle, outFD *C.int
 	run, err := loader.Start(pipeline.Options{
 		Workers: int(o.workers), Streams: int(o.streams), BaseSeed: uint64(o.base_seed), Seeds: seeds,
 		Poison:        o.poison != 0,
-		HoldDirectory: o.hold_directory != 0, CallerDraws: o.caller_draws != 0,
+		HoldDirectory: o.hold_directory != 0,
 	})
 	if err != nil {
 		return report(err, errOut)
@@ -410,14 +410,6 @@ func go_rng_set(h C.gl_handle, state *C.uint8_t, n C.size_t, errOut *C.gl_error)
 	defer guard(&status, errOut)
 	return withRun(h, errOut, func(run *pipeline.Run) error {
 		return run.LoadRNG(unsafe.Slice((*byte)(unsafe.Pointer(state)), int(n)))
-	})
-}
-
-//export go_rng_get
-func go_rng_get(h C.gl_handle, state *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
-	defer guard(&status, errOut)
-	return withRun(h, errOut, func(run *pipeline.Run) error {
-		return run.StoreRNG(unsafe.Slice((*byte)(unsafe.Pointer(state)), int(n)))
 	})
 }
 

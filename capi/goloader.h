@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00080000u
+#define GL_ABI_VERSION 0x00090000u
 
 typedef int32_t gl_status;
 enum {
@@ -120,8 +120,7 @@ typedef struct gl_batch {
 enum {
     GL_ASK_PIXELS = 1, /* decode sample `index` with Pillow: gl_answer_pixels, or gl_reject if that raises */
     GL_ASK_SAMPLE = 2, /* transforms refuse sample `index`: raise what the dataset raises for it, after gl_reject */
-    GL_ASK_EXP = 3,    /* what is torch.exp(x) of a float32?  gl_answer_exp */
-    GL_ASK_DRAW = 4    /* a generator to draw from: gl_rng_set, then gl_rng_get says where its draws have left it */
+    GL_ASK_EXP = 3     /* what is torch.exp(x) of a float32?  gl_answer_exp */
 };
 
 typedef struct gl_ask {
@@ -140,7 +139,6 @@ typedef struct gl_run_options {
     int32_t poison;         /* overwrite released slots: debugging */
     const uint64_t *seeds;  /* ... or with seeds[w]: `streams` of them, copied; NULL for base_seed */
     int32_t hold_directory; /* relative paths begin at the working directory of this call, wherever the process goes */
-    int32_t caller_draws;   /* nothing is drawn but in gl_rng_set, which GL_ASK_DRAW asks for; needs one stream */
 } gl_run_options;
 
 /* gl_abi_version tells what was built; callable at any time, also in a forked child. */
@@ -258,14 +256,12 @@ gl_status gl_reject(gl_handle run, gl_error *err);
 /* gl_answer_exp answers GL_ASK_EXP. */
 gl_status gl_answer_exp(gl_handle run, float x, float y, gl_error *err);
 
-/* gl_rng_set puts torch's CPU generator state (torch.get_rng_state()) into stream 0; gl_rng_get takes it back.  For
- * num_workers=0, where draws come from the process's own generator.  No batch may be outstanding, but with caller_draws:
- * there gl_rng_set draws what can be drawn, and never waits. */
+/* gl_rng_set puts torch's CPU generator state (torch.get_rng_state()) into stream 0.  For num_workers=0,
+ * where draws come from the process's own generator.  No batch may be outstanding. */
 gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error *err);
-gl_status gl_rng_get(gl_handle run, uint8_t *state, size_t bytes, gl_error *err);
 
 /* gl_position writes where a run stands: how many 32-bit words each of its streams has drawn for the batches that gl_next
- * has handed out or reported lost; what is under way does not count.
+ * has handed out or reported lost, since it was seeded or gl_rng_set; what is under way does not count.
  *   drawn    room for `streams` numbers, as many as the run has */
 gl_status gl_position(gl_handle run, int64_t *drawn, int32_t streams, gl_error *err);
 

@@ -127,11 +127,6 @@ gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error
     return go_rng_set(run, (uint8_t *)state, bytes, err);
 }
 
-gl_status gl_rng_get(gl_handle run, uint8_t *state, size_t bytes, gl_error *err) {
-    ENTER(err);
-    return go_rng_get(run, state, bytes, err);
-}
-
 gl_status gl_position(gl_handle run, int64_t *drawn, int32_t streams, gl_error *err) {
     ENTER(err);
     return go_position(run, drawn, streams, err);

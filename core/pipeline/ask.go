@@ -19,7 +19,6 @@ const (
 	AskPixels AskKind = 1 + iota // decode a sample with Pillow: Supply, or Reject if that raises
 	AskSample                    // the transforms refuse a sample: Reject, and raise what the dataset raises for it
 	AskExp                       // torch.exp of a float32: AnswerExp
-	AskDraw                      // a generator to draw from: LoadRNG, and StoreRNG says where the draws have left it
 )
 
 // Ask is a question to whoever runs Python.

@@ -110,7 +110,7 @@ type batch struct {
 	steps    []recipe.Step
 
 	seeds  []uint64       // of the samples' own generators; nil if they draw from the stream
-	marks  []mark         // where its draws began: once, or as often as LoadRNG gave it a generator
+	began  rng.MT19937    // where its draws began, if they are the stream's
 	drawn  int            // samples whose draws are made
 	after  int64          // words that the stream had drawn when this batch drew last
 	drew   bool           // after is known
@@ -136,16 +136,10 @@ type batch struct {
 	ready   time.Time // when its last span was done
 }
 
-// mark is where a stream stood before a sample of a batch drew.
-type mark struct {
-	sample int
-	mt     rng.MT19937
-}
-
 // setUp cuts a batch into spans of at most n samples.
 func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n int) {
 	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
-		indices: b.indices[:0], marks: b.marks[:0]}
+		indices: b.indices[:0]}
 	if l.rows != nil {
 		b.indices = append(b.indices, indices...)
 	} else {

@@ -34,7 +34,6 @@ type Options struct {
 	Poison   bool     // overwrite returned slots
 
 	HoldDirectory bool // relative paths begin at the working directory of this moment, not at that of their reading
-	CallerDraws   bool // stream 0 only draws inside LoadRNG, which AskDraw asks for
 
 	ReadAhead  int  // bytes of files that are read ahead from a slow source, about; 0: readAheadMax
 	SlowSource bool // take the source for slow whatever it does, for tests
@@ -88,7 +87,6 @@ type Run struct {
 	expects  int       // that tell the storage of reads to come
 	alive    int       // all of them, but for those that were left in a read
 	left     int       // reads that Close left
-	drawing  bool      // inside LoadRNG
 	waiting  time.Time // since when Next is called for the first batch; zero: it is not
 	closed   bool
 	broken   error // workers could not be started: every batch fails with this
@@ -303,9 +301,6 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		return Idle, Lease{}, Ask{}, nil
 	}
 	b := r.batches[0]
-	if r.waitsToDraw(b) {
-		return Asked, Lease{}, Ask{Kind: AskDraw, Sequence: b.sequence}, nil
-	}
 	if b.running > 0 {
 		return Empty, Lease{}, Ask{}, nil
 	}
@@ -454,7 +449,7 @@ func (r *Run) announce() {
 	if r.readers.slow { // bytes may be read again in place of those that were used up
 		r.wake()
 	}
-	news := len(r.batches) > 0 && (r.batches[0].news() || r.waitsToDraw(r.batches[0]))
+	news := len(r.batches) > 0 && r.batches[0].news()
 	for i := range r.streams {
 		news = news || r.streams[i].needsExp
 	}

@@ -24,9 +24,6 @@ type stream struct {
 // advance makes all draws of a stream that can be made, and lets everybody look whether there is something to do.
 func (r *Run) advance(st *stream) {
 	defer r.wake()
-	if r.options.CallerDraws && !r.drawing {
-		return
-	}
 	for _, b := range r.batches {
 		if b.stream == st && !b.lost && !r.draw(b) {
 			return
@@ -43,10 +40,7 @@ func (r *Run) draw(b *batch) bool {
 		return false
 	}
 	if b.drawn == 0 {
-		b.marks = b.marks[:0]
-	}
-	if b.seeds == nil && (b.drawn == 0 || r.options.CallerDraws) {
-		b.marks = append(b.marks, mark{b.drawn, b.stream.mt})
+		b.began = b.stream.mt
 	}
 	for b.drawn < len(b.samples) {
 		s := &b.samples[b.drawn]
@@ -153,13 +147,9 @@ func (r *Run) takeBack(b *batch, n int) error {
 		return nil
 	}
 	r.loader.Stats.Rewinds.Add(1)
-	last := len(b.marks) - 1
-	for b.marks[last].sample > n {
-		last--
-	}
-	st.mt = b.marks[last].mt
+	st.mt = b.began
 	steps := b.steps[:0:0]
-	for i := b.marks[last].sample; i < n; i++ {
+	for i := range n {
 		var err error
 		if steps, _, err = r.loader.drawImage(b, i, steps[:0]); err != nil {
 			return fmt.Errorf("drawing sample %d again: %w", b.samples[i].index, err)
@@ -226,43 +216,20 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 	return nil
 }
 
-// waitsToDraw reports whether LoadRNG would let a batch draw.
-func (r *Run) waitsToDraw(b *batch) bool {
-	return r.options.CallerDraws && !b.lost && !b.held && b.stall.Kind == 0 && !b.stream.needsExp &&
-		b.drawn < len(b.samples) && b.spanOf(b.drawn).phase != waiting
-}
-
-// LoadRNG puts torch's CPU generator state into stream 0. No batch may be outstanding; or, in a run whose caller draws,
-// what can be drawn is drawn then and there.
+// LoadRNG puts torch's CPU generator state into stream 0, whose position is counted from there on. No batch may be
+// outstanding.
 func (r *Run) LoadRNG(state []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return ErrClosed
 	}
-	if r.options.CallerDraws {
-		if err := r.streams[0].mt.LoadTorch(state); err != nil {
-			return err
-		}
-		r.drawing = true
-		r.advance(&r.streams[0])
-		r.drawing = false
-		r.announce()
-		return nil
-	}
 	if len(r.batches) > 0 {
 		return fmt.Errorf("%d batches are outstanding: %w", len(r.batches), ErrState)
 	}
-	return r.streams[0].mt.LoadTorch(state)
-}
-
-// StoreRNG writes stream 0 as torch's CPU generator state; what else is in there (the normal distribution's cache)
-// stays.
-func (r *Run) StoreRNG(state []byte) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return ErrClosed
+	if err := r.streams[0].mt.LoadTorch(state); err != nil {
+		return err
 	}
-	return r.streams[0].mt.StoreTorch(state)
+	r.streams[0].yielded = 0
+	return nil
 }

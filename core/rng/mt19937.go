@@ -21,7 +21,8 @@ const permuteTwoWords = math.MaxUint32 / 20
 // One goroutine at a time.
 type MT19937 struct {
 	seed    uint64 // as given; only its low 32 bits count
-	refills int64  // since Seed
+	refills int64  // since Seed or LoadTorch
+	first   int32  // left, at that time
 	left    int32  // words until the next refill, plus 1
 	next    int32  // index in state of the next word
 	state   [words]uint32
@@ -37,7 +38,7 @@ func New(seed uint64) MT19937 {
 
 // Seed starts over, as torch's manual_seed does.
 func (m *MT19937) Seed(seed uint64) {
-	*m = MT19937{seed: seed, left: 1}
+	*m = MT19937{seed: seed, first: 1, left: 1}
 	m.state[0] = uint32(seed)
 	for i := uint32(1); i < words; i++ {
 		before := m.state[i-1]
@@ -66,12 +67,9 @@ func (m *MT19937) Uint64() uint64 {
 	return high<<32 | uint64(m.Uint32())
 }
 
-// Drawn is how many words were drawn since Seed. With the seed it says the whole state.
+// Drawn is how many words were drawn since Seed or LoadTorch. With the seed it says the whole state.
 func (m *MT19937) Drawn() int64 {
-	if m.refills == 0 {
-		return 0
-	}
-	return m.refills*words - int64(m.left) + 1
+	return m.refills*words + int64(m.first-m.left)
 }
 
 // Discard draws n words for nobody, at the price of the refills alone (about 1 ns a word).

@@ -9,10 +9,9 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from ctypes import byref, c_int32, c_int64
 from functools import cache
-from itertools import repeat, tee
 from typing import Any, Protocol
 
 import numpy as np
@@ -104,12 +103,11 @@ class Core:
         base_seed: int = 0,
         seeds: NDArray[np.uint64] | None = None,
         hold_directory: bool = False,
-        caller_draws: bool = False,
     ) -> Run:
         """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core.
 
-        Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64. With `caller_draws` the one stream
-        draws when receive() asks for it. With `hold_directory` relative paths begin at the working directory of now.
+        Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64. With `hold_directory` relative
+        paths begin at the working directory of now.
         """
         allowed = _cores.allowed()
         options = _native.RunOptions(
@@ -119,7 +117,6 @@ class Core:
             poison=os.environ.get("GOLOADER_POISON", "") not in ("", "0"),
             seeds=None if seeds is None else seeds.ctypes.data,
             hold_directory=hold_directory,
-            caller_draws=caller_draws,
         )
         return Run(self, self._lib, self._handle, options)
 
@@ -175,12 +172,8 @@ class Run:
         self._call(self._lib.gl_submit_recipes, message, len(message), *_place(lent))
         self._lent.append(lent)
 
-    def receive(
-        self, helper: Helper, timeout: float = 0, draw: Callable[[Run], None] | None = None
-    ) -> list[NDArray[Any]] | None:
+    def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
         """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.
-
-        draw  goes on with draws(), if start() was told that the caller draws
 
         Raises LookupError if no batch was submitted, Rejected for a sample in error, and StackError if samples differ
         in shape; the next call then goes on with the next batch.
@@ -195,10 +188,7 @@ class Run:
                 return _lease.arrays(self._lib, self._batch)
             if status == _native.IDLE:
                 raise LookupError("no batch is outstanding")
-            if status == _native.ASK and self._ask.kind == _native.ASK_DRAW:
-                assert draw is not None
-                draw(self)
-            elif status == _native.ASK:
+            if status == _native.ASK:
                 self._answer(helper, self._ask)
             elif not self._wait(deadline):
                 return None
@@ -240,31 +230,10 @@ class Run:
         self._batch.sequence = ask.sequence
         raise Rejected(error, position, row)
 
-    def draws(self, states: Iterator[int], size: int) -> Iterator[tuple[int, int]]:
-        """Draws what can be drawn from each of torch's CPU generators with a state at these addresses, in place.
-
-        The statuses it gives are for check(). Nothing that next() of it does is bytecode.
-        """
-        rest = repeat(size), repeat(byref(self._error))
-        before, after = tee(states)
-        return zip(
-            map(self._lib.gl_rng_set, repeat(self._handle), before, *rest),
-            map(self._lib.gl_rng_get, repeat(self._handle), after, *rest),
-            strict=False,
-        )
-
-    def check(self, *statuses: int) -> None:
-        """Raises what a status of draws() says."""
-        for status in statuses:
-            self._check(status)
-
     def set_rng(self, state: int, size: int) -> None:
-        """Lets stream 0 go on from torch's CPU generator state. No batch may be outstanding."""
+        """Lets stream 0 go on from torch's CPU generator state, and its position count from there. No batch may be
+        outstanding."""
         self._call(self._lib.gl_rng_set, state, size)
-
-    def get_rng(self, state: int, size: int) -> None:
-        """Writes stream 0 into torch's CPU generator state."""
-        self._call(self._lib.gl_rng_get, state, size)
 
     def position(self, drawn: NDArray[np.int64]) -> None:
         """Writes how many words each stream has drawn for the batches received, lost ones included: [streams] int64."""

@@ -31,11 +31,11 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 8
+ABI_MAJOR = 9
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
-ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_DRAW = 1, 2, 3, 4
+ASK_PIXELS, ASK_SAMPLE, ASK_EXP = 1, 2, 3
 
 
 class Error(Structure):
@@ -141,7 +141,6 @@ class RunOptions(Structure):
         ("poison", c_int32),
         ("seeds", c_void_p),
         ("hold_directory", c_int32),
-        ("caller_draws", c_int32),
     ]
 
 
@@ -191,7 +190,6 @@ _SHORT = {
     "gl_next": (c_int32, [c_int64, POINTER(Batch), POINTER(Ask), POINTER(Error)]),
     "gl_answer_exp": (c_int32, [c_int64, c_float, c_float, POINTER(Error)]),
     "gl_rng_set": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
-    "gl_rng_get": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
     "gl_position": (c_int32, [c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_release": (None, [c_void_p]),
     "gl_doubts": (c_int32, [c_int64, c_void_p, c_int32, POINTER(c_int32), POINTER(Error)]),

@@ -204,27 +204,29 @@ func TestResetForgetsWorkInFlight(t *testing.T) {
 	}
 }
 
-// With num_workers=0 draws come from the process's own generator: its state goes in before a batch and out after it.
-func TestTheProcesssGeneratorGoesInAndOut(t *testing.T) {
+// With num_workers=0 draws come from the process's own generator: its state goes in before a batch, and the position says by how
+// many words the batch has moved it on.
+func TestTheProcesssGeneratorGoesInAndItsPositionIsCounted(t *testing.T) {
 	const n = 10
 	photos, p := makePhotos(n, 1, mixed(good, asked, bad)...), training(n)
 	r := newRig(t, p, photos, pipeline.Options{Workers: 2, Streams: 1, BaseSeed: 99})
 	m := newModel(p, photos, 1, 5)
 	mt := rng.New(5)
-	state := make([]byte, rng.TorchStateBytes)
+	state, drawn := make([]byte, rng.TorchStateBytes), make([]int64, 1)
 	require.NoError(t, mt.StoreTorch(state))
 	for _, indices := range randomBatches(rand.New(rand.NewPCG(1, 1)), n, 20, 4) {
 		require.NoError(t, r.run.LoadRNG(state))
 		r.submit(indices...)
 		require.ErrorIs(t, r.run.LoadRNG(state), pipeline.ErrState, "not under a batch")
 		requireOutcome(t, m.batch(indices), r.result(nil))
-		require.NoError(t, r.run.StoreRNG(state))
+		require.NoError(t, r.run.Position(drawn))
+		mt.Discard(drawn[0])
+		require.NoError(t, mt.StoreTorch(state))
 		want := make([]byte, rng.TorchStateBytes)
 		require.NoError(t, m.streams[0].StoreTorch(want))
 		require.Equal(t, want, state)
 	}
 	require.Error(t, r.run.LoadRNG(state[1:]))
-	require.Error(t, r.run.StoreRNG(state[1:]))
 }
 
 // Memory of the caller takes the place of a slot.

@@ -47,7 +47,6 @@ NAMED = {
     "GL_ASK_PIXELS": _native.ASK_PIXELS,
     "GL_ASK_SAMPLE": _native.ASK_SAMPLE,
     "GL_ASK_EXP": _native.ASK_EXP,
-    "GL_ASK_DRAW": _native.ASK_DRAW,
     "GL_ERROR_BYTES": ctypes.sizeof(_native.Error),
     "GL_REASON_BYTES": _native.Ask.reason.size,
     "GL_NDIM_MAX": _native.Field.shape.size // ctypes.sizeof(ctypes.c_int64),

@@ -7,7 +7,7 @@ import itertools
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 # A dataset that has changed so often in an epoch, as one that grows, goes on with torch: to lower it takes long.
 _ADAPTED_MAX = 3
 
-# Of a generator of torch's for the CPU.
-_STATE_BYTES = torch.default_generator.get_state().numel()
+# How many words another thread may have drawn while a batch was made, for that to go on with the very next ones.
+_DRAWN_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,6 @@ class _NativeIterator(ResumableIterator):
     _arrays = True
     # Where relative paths begin while Python loads something; where the process is.
     _directory: AbstractContextManager[None] = contextlib.nullcontext()
-    # Answers a run that has to draw from a generator of the caller's.
-    _draw: Callable[[Run], None] | None = None
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
         _check_streams(book.of(loader).resumed, loader, core.plan)
@@ -189,7 +187,7 @@ class _NativeIterator(ResumableIterator):
     def _receive(self, run: Run, task: _Task) -> Any:
         """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
         try:
-            fields = run.receive(_Helper(self, task), self._timeout, self._draw)
+            fields = run.receive(_Helper(self, task), self._timeout)
         except Rejected as rejected:
             if hasattr(rejected.error, "add_note"):  # Python 3.11
                 assert isinstance(self._samples, Images)
@@ -253,17 +251,16 @@ class InlineIterator(_NativeIterator):
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._loader = loader
-        # Other threads draw from torch's generator, too.
-        self._shared = False
+        # Says which numbers follow a state of torch's generator.
+        self._twin = torch.Generator()
+        self._words = np.zeros(1, np.int64)
         self._adapted = 0
         self._run: Run | None = self._start(core)
 
     def _start(self, core: Core) -> Run:
         self._core = core
         self._draws = core.plan.random and self._rng != "sample"
-        # Where the core's draws left torch's generator last, if they are shared.
-        self._drawn: torch.Tensor | None = None
-        return core.start(workers=0, streams=1, caller_draws=self._draws and self._shared)
+        return core.start(workers=0, streams=1)
 
     def _next_data(self) -> Any:
         batch = self._next_index()
@@ -276,87 +273,86 @@ class InlineIterator(_NativeIterator):
         task = self._task(batch)
         if not task.complete or not len(task.rows):
             return self._as_torch(task.asked)
+        state = self._stands()
         try:
-            begun = self._ask(self._run, task, batch)
+            self._ask(self._run, task, batch, state)
         except IndexError:
             return self._as_torch(task.asked)
-        return self._make(self._run, task, batch, begun)
+        return self._make(self._run, task, batch, state)
 
     def batch(self, indices: NDArray[np.int64]) -> Any:
         """The core's batch of some indices, beside the order."""
         assert self._run is not None  # it was not closed
-        task = self._task(indices)
-        return self._make(self._run, task, indices, self._ask(self._run, task, indices))
+        task, state = self._task(indices), self._stands()
+        self._ask(self._run, task, indices, state)
+        return self._make(self._run, task, indices, state)
 
-    def _ask(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign) -> torch.Tensor | None:
-        """Asks for a batch; where its draws begin, if they are made ahead. Raises IndexError."""
-        state = torch.get_rng_state() if self._draws and not self._shared else None
+    def _stands(self) -> torch.Tensor | None:
+        """Where torch's generator stands, if batches draw from it."""
+        return torch.get_rng_state() if self._draws else None
+
+    def _ask(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, state: torch.Tensor | None) -> None:
+        """Asks for a batch, whose draws begin at a state. Raises IndexError."""
         if state is not None:
             run.set_rng(state.data_ptr(), state.numel())
         self._submit(run, task, batch)
-        return state
 
-    def _went_on(self, run: Run, begun: torch.Tensor) -> bool:
-        """Moves torch's generator on to where draws made ahead have ended; False if another thread has moved it since.
+    def _make(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, state: torch.Tensor | None) -> Any:
+        """The batch that was asked for.
 
-        From its get_state to its set_state no bytecode runs, so Python lets no other thread in.
+        As many words as it drew are then taken from torch's generator. If another thread has drawn since, they are not
+        the same, and the batch is made again with those.
         """
-        ended = begun.clone()
-        run.get_rng(ended.data_ptr(), ended.numel())
-        generator = (torch.default_generator,)
-        stands = map(np.ndarray.tobytes, map(torch.Tensor.numpy, map(torch.Generator.get_state, generator)))
-        same = map(operator.eq, stands, (begun.numpy().tobytes(),))
-        return bool(list(map(torch.Generator.set_state, itertools.compress(generator, same), (ended,))))
-
-    def _draw(self, run: Run) -> None:
-        """Lets the core draw from torch's generator, where it stands now: other threads may draw from it, too.
-
-        From its get_state to its set_state no bytecode runs, so Python lets no other thread in.
-        """
-        self._take_back(run)
-        states = itertools.tee(map(torch.Generator.get_state, (torch.default_generator,)), 3)
-        drawn = run.draws(map(torch.Tensor.data_ptr, states[0]), _STATE_BYTES)
-        after = map(torch.Generator.set_state, (torch.default_generator,), states[2])
-        statuses, self._drawn, _ = next(zip(drawn, states[1], after, strict=False))
-        run.check(*statuses)
-
-    def _take_back(self, run: Run) -> None:
-        """Gives torch's generator the numbers back that the core took back, if no other thread has drawn since."""
-        if self._drawn is None:
-            return
-        stands = torch.empty_like(self._drawn)
-        run.get_rng(stands.data_ptr(), stands.numel())
-        if not torch.equal(stands, self._drawn) and torch.equal(torch.get_rng_state(), self._drawn):
-            torch.set_rng_state(stands)
-            self._drawn = stands
-
-    def _make(
-        self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, begun: torch.Tensor | None = None
-    ) -> Any:
-        error: Exception | None = None
-        try:
-            made = self._receive(run, task)
-        except _Lost as lost:
-            error = lost.error
-        except BaseException:
-            run.reset()  # an interrupted wait leaves its batch behind
-            raise
-        if begun is not None and not self._went_on(run, begun):
-            # Those numbers are gone: the batch is made again, and numbers are asked for from now on.
-            self._shared = True
-            run.close()
-            self._run = self._start(self._core)
-            self._submit(self._run, task, batch)
-            return self._make(self._run, task, batch)
+        taken = 0
+        while True:
+            made, error = self._result(run, task)
+            if state is None:
+                break
+            run.position(self._words)
+            count = int(self._words[0])
+            if count <= taken:
+                break
+            follow = self._take(state, count)
+            if follow is state:
+                break
+            state, taken = follow, count
+            self._ask(run, task, batch, state)
         if error is None:
             return made
-        if self._shared:
-            self._take_back(run)
         # Raised here, it is told with the errors that led to it where it comes from, and no others.
         try:
             raise error
         finally:
             del error  # its traceback has this frame
+
+    def _take(self, state: torch.Tensor, count: int) -> torch.Tensor:
+        """Draws words from torch's generator; the state that they follow: the one given, if no other thread drew since.
+
+        This is one draw, which is made before or after those of other threads: with set_state() they would draw some
+        numbers once more.
+        """
+        taken = torch.empty(count, dtype=torch.int32, device="cpu").random_()
+        self._twin.set_state(state)
+        if torch.equal(torch.empty_like(taken).random_(generator=self._twin), taken):
+            return state
+        self._twin.set_state(state)
+        ahead = taken.new_empty(_DRAWN_MAX + count).random_(generator=self._twin)
+        for place in (ahead[:_DRAWN_MAX] == taken[0]).nonzero().flatten().tolist():
+            if torch.equal(ahead[place : place + count], taken):
+                self._twin.set_state(state)
+                taken.new_empty(place).random_(generator=self._twin)
+                return self._twin.get_state()
+        return self._take(torch.get_rng_state(), count)
+
+    def _result(self, run: Run, task: _Task) -> tuple[Any, Exception | None]:
+        """The batch that was asked for, or what it was lost to."""
+        try:
+            return self._receive(run, task), None
+        except _Lost as lost:
+            return None, lost.error
+        except BaseException:
+            run.reset()  # an interrupted wait leaves its batch behind
+            raise
 
     def _still_fits(self, batch: NDArray[np.int64] | Foreign) -> bool:
         """False if the user changed the dataset since, which torch's loader sees at once without workers; or if a trial
