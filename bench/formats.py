@@ -1,17 +1,20 @@
-"""Cases of against_torch.py: folders of photos that are not JPEGs, and of JPEGs with others among them."""
+"""Cases of against_torch.py: photos that are not JPEGs, or in archives."""
 
 from __future__ import annotations
 
 import functools
+import tarfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 from torchvision.datasets import ImageFolder
 
-from bench import photos
+from bench import own_classes, photos
 from bench.cases import case
 from bench.own_classes import PHOTOS, TRAIN
+from goloader.datasets import TarImages
 
 COUNT = 400
 format_case = functools.partial(case, group="Photos of other formats: RandomResizedCrop(224), flip", batch_size=64)
@@ -54,3 +57,16 @@ def gif(scratch: Path) -> ImageFolder:
 @format_case("ImageFolder of TIFF photos, LZW", target=2)
 def tiff(scratch: Path) -> ImageFolder:
     return folder(scratch, ".tiff", compression="tiff_lzw")
+
+
+@format_case("TarImages: JPEGs in four tar archives", target=3, headline=True, lowered=own_classes.folder)
+def tar(scratch: Path) -> TarImages:
+    samples = own_classes.folder(scratch).samples
+    for shard in range(4):
+        with tarfile.open(scratch / f"{shard}.tar", "w") as archive:
+            for number, (path, target) in enumerate(samples[shard::4]):
+                archive.add(path, f"{number}.jpg")
+                about = tarfile.TarInfo(f"{number}.cls")
+                about.size = len(str(target))
+                archive.addfile(about, BytesIO(str(target).encode()))
+    return TarImages(str(scratch / "{0..3}.tar"), TRAIN)
