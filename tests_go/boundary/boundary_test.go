@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		defer func() { _ = os.RemoveAll(dir) }()
 		program = filepath.Join(dir, "main")
 		for _, command := range [][]string{
-			{"go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "libgoloader.so"), "../../capi"},
+			{"go", "build", "-buildmode=c-shared", "-trimpath", "-o", filepath.Join(dir, "libgoloader.so"), "../../capi"},
 			{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-I../../capi", "testdata/main.c", "-o", program,
 				"-L" + dir, "-lgoloader", "-Wl,-rpath," + dir, "-lm", "-pthread"},
 		} {
