@@ -499,6 +499,39 @@ def test_changes_in_mid_epoch() -> None:
         assert both[0] == both[1], change
 
 
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_the_default_dtype_of_floats(num_workers: int) -> None:
+    """It is that of the moment, and with workers that of the epoch's beginning."""
+
+    class Floats(data.Dataset[Any]):
+        def __init__(self) -> None:
+            self.values = [1 / (number + 3) for number in range(200)]
+
+        def __len__(self) -> int:
+            return 200
+
+        def __getitem__(self, i: int) -> Any:
+            return self.values[i]
+
+    both = []
+    for kind in data.DataLoader, goloader.DataLoader:
+        loader: Any = kind(Floats(), 25, num_workers=num_workers, collate_fn=lambda batch: torch.tensor(list(batch)))
+        found = []
+        try:
+            for epoch in range(3):
+                torch.set_default_dtype((torch.float64, torch.float32)[epoch % 2])
+                for number, batch in enumerate(loader):
+                    found.append(bits(batch))
+                    if number == num_workers:
+                        torch.set_default_dtype((torch.float64, torch.float32)[1 - epoch % 2])
+        finally:
+            torch.set_default_dtype(torch.float32)
+        if kind is goloader.DataLoader:
+            assert loader.explain().native, loader.explain()
+        both.append(found)
+    assert both[0] == both[1]
+
+
 def features_of(batch: Any) -> Any:
     return pad_sequence([b[0] for b in batch], True, PAD_IDX)
 

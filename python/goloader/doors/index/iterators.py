@@ -92,12 +92,33 @@ class _Lost(Exception):
         self.error = error
 
 
+class _Defaults(AbstractContextManager[None]):
+    """torch's default dtype and device of the moment that this is made: torch's workers keep those."""
+
+    def __init__(self) -> None:
+        self._dtype, self._device = torch.get_default_dtype(), torch.get_default_device()
+
+    def __enter__(self) -> None:
+        self._inside = contextlib.ExitStack()
+        dtype = torch.get_default_dtype()
+        if dtype is not self._dtype:
+            torch.set_default_dtype(self._dtype)
+            self._inside.callback(torch.set_default_dtype, dtype)
+        if torch.get_default_device() != self._device:
+            self._inside.enter_context(self._device)
+
+    def __exit__(self, *error: object) -> None:
+        self._inside.close()
+
+
 class _NativeIterator(ResumableIterator):
     """An iterator over batches from the core. torch's base class makes its draws, so they are torch's own."""
 
     _arrays = True
     # Where relative paths begin while Python loads something; where the process is.
     _directory: AbstractContextManager[None] = contextlib.nullcontext()
+    # What a collate_fn of the user's own finds.
+    _defaults: AbstractContextManager[None] = contextlib.nullcontext()
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
         _check_streams(book.of(loader).resumed, loader, core.plan)
@@ -212,7 +233,8 @@ class _NativeIterator(ResumableIterator):
         if isinstance(self._samples, Images):
             columns = [*columns, *map(default_collate, self._samples.beside(task.rows, task.given))]
         try:
-            batch = self._plan.put(columns)
+            with self._defaults:
+                batch = self._plan.put(columns)
         except Exception as error:  # of a collate_fn of the user's own
             raise _Lost(error) from None
         return self._pin(batch)
@@ -397,6 +419,8 @@ class PrefetchingIterator(_NativeIterator):
             seeded = again
         self._samples.hold()
         self._directory = Directory()
+        if core.plan.collation is not None and core.plan.collation.own:
+            self._defaults = _Defaults()
         self._run: Run | None = core.start(
             workers=self._num_workers,
             streams=self._num_workers,
