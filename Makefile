@@ -11,6 +11,8 @@ ROUNDS ?= 3
 # Processes that share the Python tests, and what else pytest is told.
 TEST_JOBS ?= 2
 PYTEST ?=
+# Where tests are that run with no others beside them.
+ALONE := $(shell grep -rl 'mark\.alone' tests_py --include='test_*.py')
 
 .PHONY: help
 help: ## List the targets.
@@ -42,12 +44,12 @@ test-go: .venv/test-lint.stamp ## Run the Go tests with the race detector.
 .PHONY: test-py
 test-py: build ## Run the Python tests that are not slow (PYTEST='-k crop', TEST_JOBS=2).
 	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "not slow and not alone" $(PYTEST)
-	$(PYTHON) -m pytest -m "not slow and alone" $(PYTEST) || [ $$? = 5 ] # none of these is selected
+	$(PYTHON) -m pytest -m "not slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
 .PHONY: test-slow
 test-slow: build ## Run the Python tests that are slow.
 	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "slow and not alone" $(PYTEST)
-	$(PYTHON) -m pytest -m "slow and alone" $(PYTEST) || [ $$? = 5 ] # none of these is selected
+	$(PYTHON) -m pytest -m "slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
 .PHONY: test-arm64
 test-arm64: build ## Compare NEON kernels with plain ones under qemu (gcc-aarch64-linux-gnu, qemu-user).
