@@ -3,6 +3,8 @@
 run.py      an unmodified script, with every DataLoader in it ours
 startup/    goes on PYTHONPATH for that: what Python runs when it starts
 explain.py  what of a loader or dataset runs in Go, beside its source
+pack.py     samples into tar archives, and whether these are whole
+objects.py  MODULE:OBJECT of a command line
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import explain, run
+from . import explain, pack, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add(commands)
     explain.add(commands)
+    pack.add(commands)
     parsed = parser.parse_args(arguments)
     status: int = parsed.command(parsed)
     return status

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import itertools
 import os
-import sys
-from pathlib import Path
-from types import FunctionType, ModuleType
 from typing import Any
+
+from . import objects
 
 
 def add(commands: Any) -> None:
@@ -27,8 +24,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "target",
         metavar="MODULE:OBJECT",
-        help="a DataLoader or a dataset, or a class or function that gives one without arguments; the module is a name "
-        "or a .py file",
+        help=f"a DataLoader or a dataset: {objects.HELP}",
     )
     parser.add_argument(
         "--batches", type=int, default=4, metavar="N", help="batches to make first (4); 0 only looks at the code"
@@ -37,20 +33,14 @@ def add(commands: Any) -> None:
 
 
 def _explain(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
-    module, _, name = parsed.target.rpartition(":")
-    if not module or parsed.batches < 0:
-        parser.error(f"{parsed.target!r} is not MODULE:OBJECT" if not module else "--batches is below 0")
+    if parsed.batches < 0:
+        parser.error("--batches is below 0")
     # Before goloader looks: each batch waits until it is known whether the next may be recorded.
     os.environ.setdefault("GOLOADER_TRIAL", "wait")
     import goloader
 
     goloader.install()
-    try:
-        found: Any = _module(module)
-        for each in name.split("."):
-            found = getattr(found, each)
-    except (ImportError, AttributeError, OSError) as error:
-        parser.error(f"{parsed.target}: {error}")
+    found = objects.find(parser, parsed.target)
     loader = _loader(found)
     if loader is None:
         parser.error(f"{parsed.target} gives a {type(found).__qualname__}, neither a DataLoader nor a dataset")
@@ -60,21 +50,10 @@ def _explain(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int
     return 0
 
 
-def _module(name: str) -> ModuleType:
-    sys.path.insert(0, os.getcwd())
-    if not name.endswith(".py"):
-        return importlib.import_module(name)
-    path = Path(name).resolve()
-    sys.path.insert(0, str(path.parent))
-    return importlib.import_module(path.stem)
-
-
 def _loader(found: Any) -> Any:
     """A loader of ours, if `found` is one, or a dataset, or gives one; else None."""
     import goloader
 
-    if isinstance(found, type | FunctionType):
-        found = found()
     if isinstance(found, goloader.DataLoader):
         return found
     if hasattr(type(found), "__getitem__") or hasattr(type(found), "__iter__"):
