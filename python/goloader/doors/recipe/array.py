@@ -568,3 +568,20 @@ def record_pixels(
     if shown is None or made is None or len(shown.steps) + len(made[0]) > STEPS_MAX:
         return None
     return of_pixels(shown.then(function, (), *made), "OpenCV", np.array)
+
+
+def record_call(
+    original: Callable[..., Any], steps: Callable[..., Picture | None], array: StandInArray, *rest: Any, **options: Any
+) -> Any:
+    """Records `original(array, *rest, **options)`; `steps` says what that does to a picture, from (size, mode, *rest).
+
+    None where the core has no such.
+    """
+
+    def find(size: tuple[int, int], mode: str) -> Picture | None:
+        try:
+            return steps(size, mode, *rest, **options)
+        except (TypeError, ValueError):  # the library has its own words for wrong arguments
+            return None
+
+    return record_pixels(array, lambda real: original(real, *rest, **options), find)

@@ -17,7 +17,7 @@ from PIL import Image
 
 from .... import _steps
 from .. import opencv, switch
-from ..array import Picture, StandInArray, become_real, of_pixels, record_function, record_pixels
+from ..array import Picture, StandInArray, become_real, of_pixels, record_call, record_function, record_pixels
 from .front import Make
 
 _SIDE_MAX = 1 << 20
@@ -156,7 +156,7 @@ def _recorded(steps: Callable[..., Picture | None]) -> Callable[[Callable[..., A
 
         def front(*arguments: Any, **options: Any) -> Any:
             if arguments and type(arguments[0]) is StandInArray:
-                made = _record(original, steps, *arguments, **options)
+                made = record_call(original, steps, *arguments, **options)
                 if made is not None:
                     return made
             return real(*arguments, **options)
@@ -164,18 +164,6 @@ def _recorded(steps: Callable[..., Picture | None]) -> Callable[[Callable[..., A
         return front
 
     return make
-
-
-def _record(
-    original: Callable[..., Any], steps: Callable[..., Picture | None], array: Any, *rest: Any, **options: Any
-) -> Any:
-    def find(size: tuple[int, int], mode: str) -> Picture | None:
-        try:
-            return steps(size, mode, *rest, **options)
-        except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
-            return None
-
-    return record_pixels(array, lambda real: original(real, *rest, **options), find)
 
 
 def _converted(size: Any, mode: str, code: int, dst: Any = None, dstCn: int = 0) -> Picture | None:  # noqa: N803
