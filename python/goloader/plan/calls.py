@@ -17,17 +17,8 @@ from operator import attrgetter, contains, is_, itemgetter
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from .originals import (
-    as_shipped,
-    behind,
-    bound_as_shipped,
-    code_of,
-    is_module,
-    module_of,
-    mro_of,
-    operations,
-    unwrapped,
-)
+from .look import parents
+from .originals import as_shipped, behind, bound_as_shipped, code_of, is_module, module_of, operations, unwrapped
 from .refusal import SourceRefusal
 
 # Whose functions are read. Those of others are only looked at themselves.
@@ -281,7 +272,7 @@ def _content(cells: dict[str, Any], code: CodeType, argument: int) -> Any:
 @functools.cache
 def _mro(kind: type) -> tuple[type, ...]:
     """A class and its bases, as far as they are read."""
-    return tuple(base for base in mro_of(kind) if _is_read(module_of(base)))
+    return tuple(base for base in parents(kind) if _is_read(module_of(base)))
 
 
 def _lookup(kind: type, name: str) -> type | None:
@@ -322,7 +313,7 @@ def _is_data(value: Any) -> bool:
     """True for settings and the like, which are anybody's to change."""
     kind = type(value)
     if kind not in _is_data_kind:
-        has = {name for base in mro_of(kind) for name in ("__call__", "__get__") if name in vars(base)}
+        has = {name for base in parents(kind) for name in ("__call__", "__get__") if name in vars(base)}
         _is_data_kind[kind] = not has and not is_module(value)
     return _is_data_kind[kind]
 
