@@ -168,17 +168,16 @@ def _image(pixels: NDArray[np.uint8], mode: str) -> Image.Image:
 
 
 def follow(
-    name: Hashable, key: Hashable, function: Callable[..., Any], inputs: Sequence[tuple[Tail, Pattern]]
+    key: tuple[Hashable, ...], function: Callable[..., Any], inputs: Sequence[tuple[Tail, Pattern]]
 ) -> Followed | None:
     """What `function(*inputs)` makes; None if it is no function of each byte by itself.
 
-    name    of the function
-    key     of it and its other arguments
+    key     the function's name, and its other arguments
     inputs  tables over the same bytes, and how the inputs lie in memory; all have the same extents
     """
     head, pattern = inputs[0]
     place = (key, *inputs[1:])
-    known = head._followers.setdefault((name, pattern), {})
+    known = head._followers.setdefault((key[0], pattern), {})
     if place in known:
         return known[place]
     if len(known) >= _FOLLOWERS_MAX:

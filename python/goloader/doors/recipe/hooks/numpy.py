@@ -28,7 +28,7 @@ def fronts() -> tuple[tuple[Any, str, Make], ...]:
         (
             np,
             "ascontiguousarray",
-            _maker("ascontiguousarray", lambda array: array.layout.is_contiguous and array.ndim > 0),
+            _maker("ascontiguousarray", lambda array: array.layout_.is_contiguous and array.ndim > 0),
         ),
     )
 
