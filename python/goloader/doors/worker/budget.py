@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 from ... import _cores
 
@@ -23,10 +24,10 @@ def bytes_max() -> int:
     return memory_bytes() // _SHARE_OF_MEMORY
 
 
-def memory_bytes() -> int:
-    """What the machine has, or the control groups of this process allow."""
+def memory_bytes(root: Path = Path("/")) -> int:
+    """What the machine has, or the control groups of this process allow; `root` is where /proc and /sys are."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for folder in _cores.cgroups("memory"):
+    for folder in _cores.cgroups("memory", root):
         for file in ("memory.max", "memory.limit_in_bytes"):
             with suppress(OSError, ValueError):  # no such file, or "max"
                 limits.append(int((folder / file).read_text()))
