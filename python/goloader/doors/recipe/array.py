@@ -138,7 +138,9 @@ class StandInArray:
 
     def clip(self, *bounds: Any, **options: Any) -> Any:
         made = _clip(self, *bounds, **options)
-        return become_real(self, "ndarray.clip").clip(*_real(bounds), **_real(options)) if made is None else made
+        if made is not None:
+            return made
+        return become_real(self, "ndarray.clip").clip(*made_real(bounds), **made_real(options))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) is StandInArray and key.dtype == bool:
@@ -147,7 +149,7 @@ class StandInArray:
             key = become_real(key, "ndarray[mask] = ...")
         elif _set_items(self, key, value):
             return
-        become_real(self, "ndarray[...] = ...")[_real(key)] = _real(value)
+        become_real(self, "ndarray[...] = ...")[made_real(key)] = made_real(value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "__call__" and ufunc in _UFUNCS:
@@ -159,10 +161,10 @@ class StandInArray:
             elif not options and len(out) == 1 and out[0] is inputs[0] and _into(ufunc, inputs):
                 return out[0]
             if out is not None:
-                options["out"] = tuple(map(_real, out))
+                options["out"] = tuple(map(made_real, out))
         name = f"numpy.{ufunc.__name__}"
-        options = {key: _real(value, name) for key, value in options.items()}
-        return as_user(getattr(ufunc, method), [_real(value, name) for value in inputs], options)
+        options = {key: made_real(value, name) for key, value in options.items()}
+        return as_user(getattr(ufunc, method), [made_real(value, name) for value in inputs], options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         known = _FUNCTIONS.get(function)
@@ -173,7 +175,7 @@ class StandInArray:
             if made is not None:
                 return made
         name = f"numpy.{function.__name__}"
-        return as_user(function, _real(arguments, name), _real(options, name))
+        return as_user(function, made_real(arguments, name), made_real(options, name))
 
     # ---- what needs the numbers
 
@@ -221,7 +223,7 @@ def _inplace(name: str, ufunc: Any) -> Callable[[Any, Any], Any]:
     def operate(self: Any, other: Any) -> Any:
         if _into(ufunc, (self, other)):
             return self
-        return getattr(become_real(self, f"ndarray.{name}"), name)(_real(other))
+        return getattr(become_real(self, f"ndarray.{name}"), name)(made_real(other))
 
     return operate
 
@@ -229,7 +231,7 @@ def _inplace(name: str, ufunc: Any) -> Callable[[Any, Any], Any]:
 def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         real = become_real(self, f"ndarray.{name}")
-        return getattr(real, name)(*_real(arguments), **_real(options))
+        return getattr(real, name)(*made_real(arguments), **made_real(options))
 
     return method
 
@@ -288,15 +290,15 @@ def become_real(array: StandInArray, what: str) -> Any:
     return array.made
 
 
-def _real(value: Any, what: str = "numpy") -> Any:
-    """Arguments without stand-ins for arrays."""
+def made_real(value: Any, what: str = "numpy") -> Any:
+    """Arguments with real arrays in place of stand-ins for them."""
     kind = type(value)
     if kind is StandInArray:
         return become_real(value, what)
     if kind in (list, tuple):
-        return kind(_real(each, what) for each in value)
+        return kind(made_real(each, what) for each in value)
     if kind is dict:
-        return {key: _real(each, what) for key, each in value.items()}
+        return {key: made_real(each, what) for key, each in value.items()}
     return value
 
 
