@@ -63,7 +63,7 @@ class Watch(Generic[T]):
         with calls.noting() as noted:
             found = check()
         if state.is_known:
-            state.calls = noted.whole()
+            state.calls = calls.calls_of_all(noted)
             self._known = state, found
         return found
 
