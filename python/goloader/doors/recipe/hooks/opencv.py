@@ -41,8 +41,8 @@ _SWAPPED = _steps.select((2, 1, 0))
 # Code of a conversion: mode before, steps, mode after.
 _CONVERSIONS = {
     cv2.COLOR_BGR2RGB: ("RGB", (_SWAPPED,), "RGB"),
-    cv2.COLOR_RGB2GRAY: ("RGB", (_steps.opencv_gray(1),), "L"),
-    cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, _steps.opencv_gray(1)), "L"),
+    cv2.COLOR_RGB2GRAY: ("RGB", (_steps.OPENCV_GRAY,), "L"),
+    cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, _steps.OPENCV_GRAY), "L"),
     cv2.COLOR_GRAY2BGR: ("L", (_steps.grayscale(3),), "RGB"),
     cv2.COLOR_RGB2HSV: ("RGB", (_steps.OPENCV_TO_HSV,), "RGB"),
     cv2.COLOR_BGR2HSV: ("RGB", (_SWAPPED, _steps.OPENCV_TO_HSV), "RGB"),
