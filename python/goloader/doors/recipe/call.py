@@ -1,4 +1,4 @@
-"""Calls that a user's code makes with stand-ins among the arguments: how they reach our functions, and are noted.
+"""Calls that a user's code makes with stand-ins among the arguments: how they reach our functions, and are recorded.
 
 What our functions do not know, they answer with None; then the stand-ins become real, and the call is the library's.
 """
