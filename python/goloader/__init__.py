@@ -117,29 +117,20 @@ __all__ = [
 
 # Imported by those who use them: some need torch, and each worker process that is started afresh imports this package.
 _HOME = {
-    "ArrayDataset": ".arrays",
-    "BugError": "._errors",
-    "CoreError": "._errors",
-    "DataLoader": "._loader",
-    "Explanation": ".plan.explain",
-    "FallbackError": "._errors",
-    "FileArray": ".arrays",
-    "ForkedError": "._errors",
-    "GoloaderWarning": "._errors",
-    "LibraryError": "._errors",
-    "NumpyLoader": "._numpy",
-    "PlanError": "._errors",
-    "RaggedArray": ".arrays",
-    "Row": ".plan.explain",
-    "SeekIndex": ".seek_index",
-    "StateError": "._errors",
-    "Stateful": ".state.protocol",
-    "StatefulDataLoader": "._stateful",
-    "TokenDataset": ".arrays",
-    "install": "._install",
-    "open_arrays": ".arrays",
-    "strict": "._told",
-    "uninstall": "._install",
+    name: home
+    for home, names in {
+        "._errors": "BugError CoreError FallbackError ForkedError GoloaderWarning LibraryError PlanError StateError",
+        "._install": "install uninstall",
+        "._loader": "DataLoader",
+        "._numpy": "NumpyLoader",
+        "._stateful": "StatefulDataLoader",
+        "._told": "strict",
+        ".arrays": "ArrayDataset FileArray RaggedArray TokenDataset open_arrays",
+        ".plan.explain": "Explanation Row",
+        ".seek_index": "SeekIndex",
+        ".state.protocol": "Stateful",
+    }.items()
+    for name in names.split()
 }
 
 

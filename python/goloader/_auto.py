@@ -31,7 +31,7 @@ import torch
 from torch.utils.data import get_worker_info
 
 from ._beside import Beside
-from .adapters.python import fork_unwarned
+from .adapters.python import forked
 from .adapters.torch import DatasetKind, worker
 from .plan import Refusal, Row
 
@@ -119,23 +119,12 @@ def _try(loader: DataLoader[Any]) -> Trial | None:
     context = loader.multiprocessing_context or multiprocessing
     if "fork" not in multiprocessing.get_all_start_methods() or context.get_start_method() != "fork":
         return None
-    fork = multiprocessing.get_context("fork")
-    ours, theirs = fork.Pipe(duplex=False)
-    child = fork.Process(target=_report, args=(theirs, loader), daemon=True)
-    with fork_unwarned():
-        child.start()
-    theirs.close()
-    try:
-        if not ours.poll(_PATIENCE_S):
+    with forked(_report, loader) as child:
+        try:
+            answer: Trial | None = child.recv() if child.poll(_PATIENCE_S) else None
+        except EOFError:  # it died
             return None
-        answer: Trial | None = ours.recv()
-        return answer
-    except EOFError:  # it died
-        return None
-    finally:
-        child.kill()
-        child.join()
-        ours.close()
+    return answer
 
 
 def _report(answer: Connection, loader: DataLoader[Any]) -> None:

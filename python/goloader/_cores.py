@@ -51,32 +51,32 @@ _known: dict[Path, tuple[float, float | None]] = {}
 
 
 def _least(root: Path) -> float | None:
-    limits = [limit for folder in _folders(root) if (limit := _limit(folder)) is not None]
+    limits = [limit for folder in cgroups("cpu", root) if (limit := _limit(folder)) is not None]
     return min(limits, default=None)
 
 
-def _folders(root: Path) -> Iterator[Path]:
-    """The folders of the CPU cgroups of this process, and of those above them that it can see."""
+def cgroups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
+    """The folders of the cgroups of this process for a controller, and of those above them that it can see."""
     try:
         mounts = (root / "proc/self/mountinfo").read_text().splitlines()
         groups = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return
-    paths = {}  # "" for v2, "cpu" for v1: the path of this process
+    paths = {}  # "" for v2, the controller for v1: the path of this process
     for line in groups:
         _, controllers, path = line.split(":", 2)
-        if controllers == "" or "cpu" in controllers.split(","):
-            paths["cpu" if controllers else ""] = path
+        if controllers == "" or controller in controllers.split(","):
+            paths[controller if controllers else ""] = path
     for line in mounts:
         # 36 35 98:0 /root /mount/point options [optional ...] - type source superoptions      (man 5 proc)
         fields, _, rest = line.partition(" - ")
         mounted, point = fields.split(" ")[3:5]
         kind, _, options = rest.split(" ")[:3]
-        controller = {"cgroup2": "", "cgroup": "cpu"}.get(kind)
-        if controller not in paths or (controller and controller not in options.split(",")):
+        of = {"cgroup2": "", "cgroup": controller}.get(kind)
+        if of not in paths or (of and of not in options.split(",")):
             continue
         # In a container the mount may show a part of the tree only.
-        group = PurePosixPath(paths[controller])
+        group = PurePosixPath(paths[of])
         inside = group.relative_to(mounted if group.is_relative_to(mounted) else "/")
         top = root / point.lstrip("/")
         for folder in (inside, *inside.parents):

@@ -17,6 +17,7 @@ UserWarning
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class CoreError(RuntimeError):
@@ -78,3 +79,10 @@ BY_STATUS: dict[int, type[Exception]] = {
     -9: OSError,
     -10: UnmadeError,
 }
+
+
+def check_positive(**values: Any) -> None:
+    """Raises ValueError, in torch's words, for an argument that is no integer of at least 1."""
+    for name, value in values.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")

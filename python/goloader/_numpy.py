@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from . import _native
 from . import transforms as T
 from ._core import Core, Rejected, Run
+from ._errors import check_positive
 from ._files import list_files
 from .arrays import FileArray
 from .plan import Explanation, make_arrays, make_folder
@@ -62,13 +63,7 @@ class NumpyLoader:
         seed: int | None = None,
         seek_index: bool | SeekIndex = True,
     ) -> None:
-        for name, value in (
-            ("batch_size", batch_size),
-            ("num_workers", num_workers),
-            ("prefetch_factor", prefetch_factor),
-        ):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
+        check_positive(batch_size=batch_size, num_workers=num_workers, prefetch_factor=prefetch_factor)
         if isinstance(source, (str, os.PathLike)):
             root = os.path.expanduser(source)  # as torchvision: a str stays a str, and shows in errors
             classes, numbers = find_classes(root)

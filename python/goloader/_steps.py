@@ -83,6 +83,7 @@ ROTATE_90 = _plain(_ROTATE_90)  # a quarter turn, counter-clockwise
 TRANSPOSE = ROTATE_90, FLIP_VERTICAL  # rows become columns
 AUTOCONTRAST = _plain(_AUTOCONTRAST)  # ImageOps'
 EQUALIZE = _plain(_EQUALIZE)  # ImageOps'
+OPENCV_GRAY = _STEP.pack(_OPENCV_GRAY, 0, 0, 1, *(0,) * 10)  # cv2.cvtColor's luma of RGB, in one channel
 OPENCV_TO_HSV = _plain(_OPENCV_TO_HSV)  # cv2.cvtColor from RGB
 OPENCV_FROM_HSV = _plain(_OPENCV_FROM_HSV)  # and to RGB
 
@@ -139,11 +140,6 @@ def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[in
     return _STEP.pack(kind, resample, 0, 0, red, green, blue, 0, 0, 0, 0, 0, *size) + struct.pack(
         f"<{len(matrix)}d", *matrix
     )
-
-
-def opencv_gray(channels: int) -> bytes:
-    """OpenCV's luma of RGB, as 1 channel or 3 equal ones."""
-    return _STEP.pack(_OPENCV_GRAY, 0, 0, channels, *(0,) * 10)
 
 
 def opencv_affine(matrix: Sequence[float], linear: bool, size: Size, mode: str, fill: tuple[int, ...]) -> bytes:

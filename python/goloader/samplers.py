@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
 from . import _native
+from ._errors import check_positive
 
 __all__ = ["BalancedSampler", "LengthBatchSampler", "MixtureSampler", "NumberedSampler", "WeightedSampler"]
 
@@ -43,9 +44,7 @@ class NumberedSampler(Sampler[int]):
         num_replicas: int = 1,
         rank: int = 0,
     ) -> None:
-        for name, value in (("num_samples", num_samples), ("num_replicas", num_replicas)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
+        check_positive(num_samples=num_samples, num_replicas=num_replicas)
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         if seed is not None and generator is not None:
@@ -284,9 +283,7 @@ class LengthBatchSampler(NumberedSampler):
             raise ValueError(
                 f"lengths should be a 1d sequence of integers, not {self.lengths.dtype}{list(self.lengths.shape)}"
             )
-        for name, value in (("batch_size", batch_size), ("pool", pool)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
+        check_positive(batch_size=batch_size, pool=pool)
         self.batch_size, self.drop_last, self.pool = batch_size, drop_last, pool
         full, rest = divmod(len(self.lengths), batch_size)
         super().__init__(full + (rest > 0 and not drop_last), seed, generator, num_replicas, rank)

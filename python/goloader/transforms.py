@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Literal
 
@@ -71,6 +71,14 @@ class Geometry:
     op: ClassVar[str]
     random: ClassVar[bool] = False
     passes: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Checks arguments, and keeps them in one form: equal steps compare equal however they were spelled."""
+        step: Any = self
+        for each in fields(step):
+            value = getattr(step, each.name)
+            if each.name in _CHECKS and (value is not None or each.default is not None):
+                _set(step, **{each.name: _CHECKS[each.name](value)})
 
     def to_plan(self) -> dict[str, Any]:
         """The step as the core's plan has it: its arguments, but for antialias, which has no effect."""
@@ -165,9 +173,6 @@ class CenterCrop(Geometry):
     op: ClassVar[str] = "center_crop"
     passes: ClassVar[int] = 2
 
-    def __post_init__(self) -> None:
-        _set(self, size=edge_pair(self.size))
-
     def needs(self) -> tuple[str, ...]:
         return "pillow.crop", "pillow.expand"
 
@@ -195,17 +200,6 @@ class RandomCrop(Geometry):
     api: Api = field(default="v2", kw_only=True)
     op: ClassVar[str] = "random_crop"
     random: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _set(
-            self,
-            size=edge_pair(self.size),
-            padding=None if self.padding is None else borders(self.padding),
-            pad_if_needed=bool(self.pad_if_needed),
-            fill=colour(self.fill),
-            padding_mode=_one_of(self.padding_mode, PADDING_MODES, "padding_mode"),
-            api=_one_of(self.api, ("v1", "v2"), "api"),
-        )
 
     @property
     def passes(self) -> int:  # type: ignore[override]
@@ -242,6 +236,7 @@ class RandomResizedCrop(Geometry):
     passes: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         scale = _bounds(self.scale, "scale", 0.0, SCALE_MAX)
         ratio = _bounds(self.ratio, "ratio", float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max))
         if self.log_ratio is None:
@@ -253,16 +248,7 @@ class RandomResizedCrop(Geometry):
             raise ValueError(
                 f"ratio should stay between exp(-{LOG_RATIO_MAX}) and exp({LOG_RATIO_MAX}), but got {ratio}"
             )
-        _set(
-            self,
-            size=edge_pair(self.size),
-            scale=scale,
-            ratio=ratio,
-            interpolation=filter_name(self.interpolation),
-            antialias=True,
-            api=_one_of(self.api, ("v1", "v2"), "api"),
-            log_ratio=log_ratio,
-        )
+        _set(self, scale=scale, ratio=ratio, log_ratio=log_ratio, antialias=True)
 
     def needs(self) -> tuple[str, ...]:
         return "torch.uniform", "torch.randint", "pillow.crop", _resize_of(self.interpolation)
@@ -321,7 +307,8 @@ class RandomRotation(Geometry):
     passes: ClassVar[int] = 3  # a quarter turn and two flips
 
     def __post_init__(self) -> None:
-        _set(self, degrees=_degrees(self.degrees), expand=bool(self.expand), **_placed(self))
+        super().__post_init__()
+        _one_of(str(self.interpolation), WARP_FILTERS, "interpolation")
 
     def needs(self) -> tuple[str, ...]:
         return "torch.uniform", "pillow.transpose", "pillow.angles", f"pillow.affine.{self.interpolation}"
@@ -353,17 +340,15 @@ class RandomAffine(Geometry):
     random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of(str(self.interpolation), WARP_FILTERS, "interpolation")
         shear = () if self.shear is None else self.shear
         across = shear if not isinstance(shear, Sequence) or len(shear) != 4 else shear[:2]
         down = shear[2:] if isinstance(shear, Sequence) else ()
         _set(
             self,
-            degrees=_degrees(self.degrees),
-            translate=None if self.translate is None else _two(self.translate, "translate", 0.0, 1.0),
             scale=None if self.scale is None else _bounds(self.scale, "scale", 1 / SCALE_MAX, SCALE_MAX),
             shear=tuple(_degrees(each) for each in (across, down) if each != ()),
-            api=_one_of(self.api, ("v1", "v2"), "api"),
-            **_placed(self),
         )
 
     def needs(self) -> tuple[str, ...]:
@@ -383,14 +368,6 @@ class Pad(Geometry):
     fill: float | Sequence[float] = 0
     padding_mode: str = "constant"
     op: ClassVar[str] = "pad"
-
-    def __post_init__(self) -> None:
-        _set(
-            self,
-            padding=borders(self.padding),
-            fill=colour(self.fill),
-            padding_mode=_one_of(self.padding_mode, PADDING_MODES, "padding_mode"),
-        )
 
     def needs(self) -> tuple[str, ...]:
         return ("pillow.expand",)
@@ -532,23 +509,30 @@ def _degrees(value: float | Sequence[float]) -> tuple[float, float]:
     return _bounds(value, "degrees", -DEGREES_MAX, DEGREES_MAX)
 
 
-def _placed(each: RandomRotation | RandomAffine) -> dict[str, Any]:
-    """Checked arguments of what turns an image."""
-    return {
-        "interpolation": _one_of(filter_name(each.interpolation), WARP_FILTERS, "interpolation"),
-        "center": None if each.center is None else _two(each.center, "center", -EDGE_MAX, EDGE_MAX),
-        "fill": colour(each.fill),
-    }
-
-
 def _one_of(value: str, names: tuple[str, ...], argument: str) -> str:
     if value not in names:
         raise ValueError(f"{argument} should be one of {', '.join(names)}, but got {value!r}")
     return value
 
 
+# What arguments become, by their names; None stays where it is the default.
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "api": lambda value: _one_of(value, ("v1", "v2"), "api"),
+    "center": lambda value: _two(value, "center", -EDGE_MAX, EDGE_MAX),
+    "degrees": _degrees,
+    "expand": bool,
+    "fill": colour,
+    "interpolation": filter_name,
+    "pad_if_needed": bool,
+    "padding": borders,
+    "padding_mode": lambda value: _one_of(value, PADDING_MODES, "padding_mode"),
+    "size": edge_pair,
+    "translate": lambda value: _two(value, "translate", 0.0, 1.0),
+}
+
+
 def _set(step: object, **values: object) -> None:
-    """Write the checked, normalised form of arguments, so that equal steps compare equal however they were spelled."""
+    """Writes to a frozen dataclass."""
     for name, value in values.items():
         object.__setattr__(step, name, value)
 

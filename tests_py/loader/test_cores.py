@@ -1,4 +1,5 @@
-"""The cores a process may use are those of its affinity, cut to its cgroups' quota and to its share of a node."""
+"""The cores a process may use are those of its affinity, cut to its cgroups' quota and to its share of a node; the
+memory is the machine's, cut to what its cgroups allow."""
 
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from goloader import _cores
+from goloader.doors.worker import budget
 
 V2 = "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"
 V1 = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct"
 DOCKER_V1 = "32 31 0:29 /docker/4f /sys/fs/cgroup/cpu rw master:9 - cgroup cgroup rw,cpu"
+MEMORY_V1 = "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory"
 CPUSET = "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset"
 
 # name: (/proc/self/mountinfo, /proc/self/cgroup, files, cores granted)
@@ -60,10 +63,22 @@ TREES: dict[str, tuple[list[str], str, dict[str, str], float | None]] = {
     "nonsense": ([V2], "0::/a", {"a/cpu.max": "many"}, None),
     "no cgroups": ([], "", {}, None),
 }
+# The same, and bytes allowed.
+MEMORY: dict[str, tuple[list[str], str, dict[str, str], float | None]] = {
+    "v2": ([V2], "0::/a/b", {"a/b/memory.max": "max", "a/memory.max": "1048576"}, 1 << 20),
+    "v2, in a container": ([V2], "0::/", {"memory.max": "1048576\n"}, 1 << 20),
+    "v2, no limit": ([V2], "0::/a", {"a/memory.max": "max\n"}, None),
+    "v1": (
+        [V1, MEMORY_V1],
+        "5:memory:/a\n3:cpu,cpuacct:/b",
+        {"memory/a/memory.limit_in_bytes": "2097152\n", "memory/b/memory.limit_in_bytes": "1048576\n"},
+        2 << 20,
+    ),
+    "no cgroups": ([], "", {}, None),
+}
 
 
-def tree(root: Path, name: str) -> Path:
-    mounts, groups, files, _ = TREES[name]
+def tree(root: Path, mounts: list[str], groups: str, files: dict[str, str], *_: object) -> Path:
     texts = {
         "proc/self/mountinfo": "\n".join(["22 1 8:1 / / rw - ext4 /dev/sda rw", *mounts]),
         "proc/self/cgroup": groups,
@@ -77,9 +92,15 @@ def tree(root: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("name", TREES)
 def test_the_least_quota_above_a_process_holds(tmp_path: Path, name: str) -> None:
-    root, want = tree(tmp_path, name), TREES[name][3]
+    root, want = tree(tmp_path, *TREES[name]), TREES[name][3]
     assert _cores.quota(root) == want
     assert _cores.allowed(root) == max(1, min(len(os.sched_getaffinity(0)), int(want or 1e6)))
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_the_least_memory_above_a_process_holds(tmp_path: Path, name: str) -> None:
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert budget.memory_bytes(tree(tmp_path, *MEMORY[name])) == (MEMORY[name][3] or machine)
 
 
 def test_without_proc_there_is_no_quota(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 # Python 3.12 and newer warn where a process forks that has several threads, native ones counted: Go's are.
 _FORK_WARNED: Any = (
@@ -58,6 +62,23 @@ def fork_unwarned(always: bool = False) -> Iterator[None]:
         yield
     finally:
         _take_out(filters)
+
+
+@contextmanager
+def forked(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
+    """A child made by fork runs target(connection, *arguments) until the end of the block; what it says to that."""
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe(duplex=False)
+    child = fork.Process(target=target, args=(theirs, *arguments), daemon=True)
+    with fork_unwarned():
+        child.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        child.kill()
+        child.join()
+        ours.close()
 
 
 def _take_out(filters: Any) -> None:

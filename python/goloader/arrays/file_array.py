@@ -69,11 +69,10 @@ class FileArray:
         if self.offset < 0 or self.offset > size:
             raise ValueError(f"{self.path}: an array at byte {self.offset} of a file of {size} bytes")
         self.shape = self._shape(shape, (size - self.offset) // item)
-        contiguous = tuple(item * math.prod(self.shape[k + 1 :]) for k in range(len(self.shape)))
-        self.strides = contiguous if strides is None else tuple(map(operator.index, strides))
+        self.strides = contiguous(self.shape, item) if strides is None else tuple(map(operator.index, strides))
         if len(self.strides) != len(self.shape) or min(self.strides) < 0:
             raise ValueError(f"{self.path}: strides {self.strides} for the shape {self.shape}")
-        end = self.offset + _reach(self.shape, self.strides, item)
+        end = self.offset + reach(self.shape, self.strides, item)
         if end > size:
             raise ValueError(
                 f"{self.path}: {self.dtype} {list(self.shape)} from byte {self.offset} on ends at byte {end}, "
@@ -134,7 +133,7 @@ class FileArray:
     def _rows(self, begin: int, count: int) -> NDArray[Any]:
         shape = (count, *self.shape[1:])
         begin = self.offset + begin * self.strides[0]
-        data = self._descriptor.read(begin, _reach(shape, self.strides, self.numpy_dtype.itemsize))
+        data = self._descriptor.read(begin, reach(shape, self.strides, self.numpy_dtype.itemsize))
         rows: NDArray[Any] = np.ndarray(shape, self.numpy_dtype, data, strides=self.strides)
         return rows.astype(self.numpy_dtype.newbyteorder("="))
 
@@ -168,7 +167,16 @@ def _dtype(given: Any) -> tuple[str, np.dtype[Any]]:
     return dtype.name, dtype
 
 
-def _reach(shape: Sequence[int], strides: Sequence[int], item: int) -> int:
+def contiguous(shape: Sequence[int], item: int = 1) -> tuple[int, ...]:
+    """Strides of an array whose items, of so many bytes, lie one after the other."""
+    strides = [0] * len(shape)
+    for place in reversed(range(len(shape))):
+        strides[place] = item
+        item *= shape[place]
+    return tuple(strides)
+
+
+def reach(shape: Sequence[int], strides: Sequence[int], item: int) -> int:
     """Bytes from the first item to the end of the last."""
     if 0 in shape:
         return 0

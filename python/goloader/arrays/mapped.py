@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .file_array import DTYPES, FileArray
+from .file_array import DTYPES, FileArray, reach
 
 # A line of /proc/PID/maps (proc(5)): addresses, permissions, offset, device, inode, path.
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r[w-][x-]s ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ ([0-9]+) +(/.*)")
@@ -24,11 +24,7 @@ def file_of(array: NDArray[Any]) -> FileArray | None:
     if not array.size or array.ndim == 0 or array.dtype.name not in DTYPES or min(array.strides) < 0:
         return None
     begin = array.__array_interface__["data"][0]
-    end = (
-        begin
-        + array.itemsize
-        + sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True))
-    )
+    end = begin + reach(array.shape, array.strides, array.itemsize)
     if not _has_map(array):
         return None
     with open("/proc/self/maps", errors="surrogateescape") as maps:

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
+from .._errors import check_positive
 from .file_array import FileArray
 from .formats import open_arrays
 from .ragged import RaggedArray
@@ -65,9 +66,7 @@ class TokenDataset(Dataset[Any]):
         direct: bool = False,
     ) -> None:
         stride = block_size if stride is None else stride
-        for name, value in (("block_size", block_size), ("stride", stride)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")
+        check_positive(block_size=block_size, stride=stride)
         if documents not in ("pack", "split"):
             raise ValueError(f"documents should be 'pack' or 'split', but got {documents!r}")
         if eos is not None and offsets is not None:

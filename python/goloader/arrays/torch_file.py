@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .archive import Archive
-from .file_array import DTYPES, FileArray
+from .file_array import DTYPES, FileArray, reach
 
 # Of a pickle that only names tensors: a million of them take 100 MB.
 _PICKLE_BYTES_MAX = 256 << 20
@@ -116,8 +116,7 @@ def _array(archive: Archive, folder: str, what: str, tensor: _Tensor, direct: bo
         strides=[item * stride for stride in tensor.stride],
         direct=direct,
     )
-    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride, strict=True)) + 1
-    if 0 not in tensor.shape and item * (tensor.offset + reach) > size:
+    if 0 not in tensor.shape and item * tensor.offset + reach(tensor.shape, array.strides, item) > size:
         raise ValueError(f"{archive.path} at byte {begin}: {what} is longer than its storage of {size} bytes")
     return array
 

@@ -425,7 +425,6 @@ def make_folder(
     files: Files,
     transforms: Sequence[T.Geometry | T.ToArray | T.Normalize] = (),
     *,
-    batched: bool = True,
     seek_index: SeekIndex | None = None,
 ) -> Plan:
     """The plan of an image folder without torch; the files are those below root.
@@ -453,14 +452,11 @@ def make_folder(
         dtype=lowered.dtype,
         channels=lowered.channels,
         size=lowered.size,
-        batched=batched,
         seek_index=seek_index,
     )
 
 
-def make_arrays(
-    arrays: Mapping[str, NDArray[Any] | FileArray] | Sequence[NDArray[Any] | FileArray], *, batched: bool = True
-) -> Plan:
+def make_arrays(arrays: Mapping[str, NDArray[Any] | FileArray] | Sequence[NDArray[Any] | FileArray]) -> Plan:
     """The plan of arrays of equal length: sample i is row i of each. A sequence names them 0, 1, ...
 
     Rows are read from the arrays' own memory, however it is laid out, or from their files; an array in memory in
@@ -499,7 +495,6 @@ def make_arrays(
             Field(dtypes[name], array.shape[1:], (Array.of(array),), views=(View((number,)),))
             for number, (name, array) in enumerate(rows.items())
         ),
-        batched=batched,
     )
 
 

@@ -13,21 +13,13 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from operator import attrgetter, contains, is_, itemgetter
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from .originals import (
-    as_shipped,
-    behind,
-    bound_as_shipped,
-    code_of,
-    is_module,
-    module_of,
-    mro_of,
-    operations,
-    unwrapped,
-)
+from .look import parents
+from .originals import as_shipped, behind, bound_as_shipped, code_of, is_module, module_of, operations, unwrapped
 from .refusal import SourceRefusal
 
 # Whose functions are read. Those of others are only looked at themselves.
@@ -281,7 +273,7 @@ def _content(cells: dict[str, Any], code: CodeType, argument: int) -> Any:
 @functools.cache
 def _mro(kind: type) -> tuple[type, ...]:
     """A class and its bases, as far as they are read."""
-    return tuple(base for base in mro_of(kind) if _is_read(module_of(base)))
+    return tuple(base for base in parents(kind) if _is_read(module_of(base)))
 
 
 def _lookup(kind: type, name: str) -> type | None:
@@ -322,7 +314,7 @@ def _is_data(value: Any) -> bool:
     """True for settings and the like, which are anybody's to change."""
     kind = type(value)
     if kind not in _is_data_kind:
-        has = {name for base in mro_of(kind) for name in ("__call__", "__get__") if name in vars(base)}
+        has = {name for base in parents(kind) for name in ("__call__", "__get__") if name in vars(base)}
         _is_data_kind[kind] = not has and not is_module(value)
     return _is_data_kind[kind]
 
@@ -355,39 +347,31 @@ def _tables(function: FunctionType) -> Iterator[tuple[Mapping[Any, Any], Any, An
 _known: dict[Any, Calls] = {}
 
 
-class _Noted:
-    """What was asked of calls_of."""
-
-    def __init__(self) -> None:
-        self._roots: dict[tuple[Any, str], None] = {}
-        self._classes: dict[type, None] = {}
-        self._names: dict[str, None] = {}
-
-    def add(self, roots: Iterable[tuple[Any, str]], classes: Iterable[type], names: Iterable[str]) -> None:
-        self._roots.update(dict.fromkeys(roots))
-        self._classes.update(dict.fromkeys(classes))
-        self._names.update(dict.fromkeys(names))
-
-    def whole(self) -> Calls:
-        """All of it at once: what several of them call is looked at but once."""
-        return calls_of(tuple(self._roots), tuple(self._classes), tuple(self._names))
+# What calls_of is asked for.
+_Asked = tuple[tuple[tuple[Any, str], ...], tuple[type, ...], tuple[str, ...]]
 
 
 class _Noting(threading.local):
-    noted: _Noted | None = None
+    noted: list[_Asked] | None = None
 
 
 _noting = _Noting()
 
 
 @contextmanager
-def noting() -> Iterator[_Noted]:
-    """Within it, what this thread asks of calls_of is noted."""
-    before, _noting.noted = _noting.noted, _Noted()
+def noting() -> Iterator[list[_Asked]]:
+    """Within it, what this thread asks of calls_of is noted, for calls_of_all."""
+    before, _noting.noted = _noting.noted, []
     try:
         yield _noting.noted
     finally:
         _noting.noted = before
+
+
+def calls_of_all(several: Iterable[_Asked]) -> Calls:
+    """All that may be called by way of any of these: what several of them call is looked at but once."""
+    parts = zip(((), (), ()), *several, strict=True)
+    return calls_of(*(tuple(dict.fromkeys(chain.from_iterable(part))) for part in parts))
 
 
 def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (), names: tuple[str, ...] = ()) -> Calls:
@@ -397,7 +381,7 @@ def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (),
     classes, names  objects of these classes, and what of them is called besides what is called without being named
     """
     if _noting.noted is not None:
-        _noting.noted.add(roots, classes, names)
+        _noting.noted.append((roots, classes, names))
     key = (roots, classes, names)
     calls = _known.get(key)
     if calls is None:

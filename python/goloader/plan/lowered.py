@@ -15,20 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import transforms as T
+from ..arrays.file_array import DTYPES
 from .refusal import RefusalError, TransformRefusal
 
 # Output dtypes (core/tensor) by torch's names, and their bytes an element.
 ITEMSIZES = {
-    "bool": 1,
-    "uint8": 1,
-    "int8": 1,
-    "int16": 2,
-    "float16": 2,
-    "bfloat16": 2,
-    "int32": 4,
-    "float32": 4,
-    "int64": 8,
-    "float64": 8,
+    name: DTYPES[name].itemsize
+    for name in ("bool", "uint8", "int8", "int16", "float16", "bfloat16", "int32", "float32", "int64", "float64")
 }
 
 Read = Literal["opened", "decoded", "unread"]

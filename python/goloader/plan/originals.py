@@ -22,6 +22,8 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any, TypeGuard
 from zipimport import zipimporter
 
+from .look import parents
+
 # Code that we ourselves put in place of a function's for a while, and functions that stand for builtins: what they
 # stand for. By identity, since code objects are equal to their copies.
 exchanged: dict[int, Any] = {}
@@ -488,12 +490,6 @@ def is_module(value: Any) -> TypeGuard[ModuleType]:
     return issubclass(type(value), ModuleType)
 
 
-def mro_of(kind: type) -> tuple[type, ...]:
-    """A class and its bases."""
-    found: tuple[type, ...] = vars(type)["__mro__"].__get__(kind)
-    return found
-
-
 def module_of(kind: type) -> str:
     """The name of a class's module, whatever its metaclass says."""
     return str(vars(type)["__module__"].__get__(kind))
@@ -537,7 +533,7 @@ def _is_of_library(owner: Any, name: str, value: Any) -> bool:
     if is_module(value):
         return True
     package = _top(module_of(kind))
-    if any("__call__" in vars(base) for base in mro_of(kind)):
+    if any("__call__" in vars(base) for base in parents(kind)):
         return package in _LIBRARIES or package in _HARMLESS
     return _is_library(package)
 

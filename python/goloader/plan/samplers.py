@@ -193,28 +193,11 @@ def _stream_of(sampler: Any, seed: int | None = None) -> _Stream:
 
 
 def _known(sampler: Any) -> _Streams | None:
-    """How to stream `sampler`, if it is one of torch's own, unpatched, or one of StatefulDataLoader's."""
-    streams: dict[type, _Streams] = {
-        SequentialSampler: _sequential,
-        RandomSampler: lambda sampler: _Stream(_random_arrays(sampler)),
-        SubsetRandomSampler: _subset_random,
-        WeightedRandomSampler: _weighted,
-        DistributedSampler: lambda sampler: _Stream(iter((_distributed_share(sampler),))),
-        stateful.RandomSampler: _stateful_random,
-    }
+    """How to stream `sampler`, if it is one of torch's own, unpatched, or one of StatefulDataLoader's or goloader's."""
     kind = type(sampler)
-    if kind in (WeightedSampler, BalancedSampler, MixtureSampler):
-        return _numbered
-    if kind is not stateful.RandomSampler and not (
-        kind in streams and is_original(kind.__iter__, "torch") and is_original(kind.__len__, "torch")
-    ):
+    if kind in _OF_TORCH and not (is_original(kind.__iter__, "torch") and is_original(kind.__len__, "torch")):
         return None
-    return streams[kind]
-
-
-def _sequential(sampler: SequentialSampler) -> _Stream:
-    length = len(sampler.data_source)  # looked up when iter() is called
-    return _Stream(_counting(length))
+    return _STREAMS.get(kind)
 
 
 def _counting(length: int) -> Iterator[Indices]:
@@ -321,6 +304,20 @@ def _distributed_share(sampler: DistributedSampler[Any]) -> Indices:
         )
     return indices
 
+
+_OF_TORCH: dict[type, _Streams] = {
+    # Its length is looked up when iter() is called.
+    SequentialSampler: lambda sampler: _Stream(_counting(len(sampler.data_source))),
+    RandomSampler: lambda sampler: _Stream(_random_arrays(sampler)),
+    SubsetRandomSampler: _subset_random,
+    WeightedRandomSampler: _weighted,
+    DistributedSampler: lambda sampler: _Stream(iter((_distributed_share(sampler),))),
+}
+_STREAMS: dict[type, _Streams] = {
+    **_OF_TORCH,
+    stateful.RandomSampler: _stateful_random,
+    **dict.fromkeys((WeightedSampler, BalancedSampler, MixtureSampler), _numbered),
+}
 
 # Conversion
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,19 @@ def as_pil(pixels: NDArray[np.uint8]) -> Any:
     from PIL import Image
 
     return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+
+
+def probes(channels: int) -> Iterator[NDArray[np.uint8]]:
+    """Images [height, width, channels] that show whether a byte becomes the same bits wherever it stands: in a vector
+    loop, in the few elements left behind one, in any row and channel.
+
+    The first has all bytes, in order. Five pixels are fewer than any vector; the last image differs in each channel.
+    """
+    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], channels, axis=2)
+    yield ramp
+    for at in range(0, 256, 5):
+        yield ramp[:, at : at + 5]
+    yield np.random.default_rng(0).integers(0, 256, (6, 43, channels), dtype=np.uint8)
 
 
 def run_tail(
@@ -61,18 +74,14 @@ def run_tail(
             )
         return out
 
-    grey = np.arange(256, dtype=np.uint8)[None, :, None]
-    out = run(np.repeat(grey, channels, axis=2))
+    ramp, *others = probes(channels)
+    out = run(ramp)
     if str(out.dtype).removeprefix("torch.") not in ITEMSIZES:
         raise TransformRefusal(names, f"goloader has no {out.dtype}", "TENSOR_STEPS")
     table = Table(out)
     known = _bytes(out)
 
-    # One byte must become the same bits wherever it stands: in a vector loop, in the few elements left behind one, in
-    # any row and channel. Five pixels are fewer than any vector; the last image differs in each channel.
-    rng = np.random.default_rng(0)
-    strips = [np.repeat(grey[:, at : at + 5], channels, axis=2) for at in range(0, 256, 5)]
-    for pixels in (*strips, rng.integers(0, 256, (6, 43, channels), dtype=np.uint8)):
+    for pixels in others:
         out = run(pixels)
         planes = pixels.transpose(2, 0, 1)
         if planes.shape[0] != table.channels:

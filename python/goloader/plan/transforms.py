@@ -33,6 +33,7 @@ from .needs import require_class
 from .originals import module_of
 from .refusal import Refusal, RefusalError, TransformRefusal
 from .tables import Table, run_tail
+from .watch import HOOKED, has_global_hooks
 
 
 class Form:
@@ -243,16 +244,9 @@ def _check_intact(transform: Any) -> None:
             _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}", "FUNCTION_REPLACED"
         )
     if isinstance(transform, torch.nn.Module):
-        if any(
-            (
-                transform._forward_hooks,
-                transform._forward_pre_hooks,
-                transform._backward_hooks,
-                transform._backward_pre_hooks,
-            )
-        ):
+        if any(getattr(transform, f"_{name}_hooks") for name in HOOKED):
             raise TransformRefusal(_name(transform), "it has hooks", "HOOKS")
-        if _has_global_hooks():
+        if has_global_hooks():
             raise TransformRefusal(_name(transform), "hooks for all modules are registered with torch.nn", "HOOKS")
 
 
@@ -278,12 +272,6 @@ def _kinds(transform: Any) -> dict[type, None]:
     for child in inner.values() if type(inner) is dict else inner if type(inner) in (list, tuple) else ():
         kinds |= _kinds(child)
     return kinds
-
-
-def _has_global_hooks() -> bool:
-    module: Any = torch.nn.modules.module
-    names = ("forward", "forward_pre", "backward", "backward_pre")
-    return any(getattr(module, f"_global_{name}_hooks") for name in names)
 
 
 # Classes

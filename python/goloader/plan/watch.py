@@ -29,7 +29,8 @@ _MISSES_MAX = 4
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: others cannot be changed
 _MODULES = ("torchvision.transforms.transforms", "torchvision.transforms.v2")
-_HOOKS = attrgetter(*(f"_global_{name}_hooks" for name in ("forward", "forward_pre", "backward", "backward_pre")))
+HOOKED = ("forward", "forward_pre", "backward", "backward_pre")  # what of a module has hooks
+_HOOKS = attrgetter(*(f"_global_{name}_hooks" for name in HOOKED))
 _DICT, _MRO = attrgetter("__dict__"), attrgetter("__mro__")
 # Between two collections, so that what one has lost is not what the next one has got.
 _GAP = (object(),)
@@ -63,9 +64,14 @@ class Watch(Generic[T]):
         with calls.noting() as noted:
             found = check()
         if state.is_known:
-            state.calls = noted.whole()
+            state.calls = calls.calls_of_all(noted)
             self._known = state, found
         return found
+
+
+def has_global_hooks() -> bool:
+    """Whether hooks for all modules are registered with torch.nn."""
+    return any(_HOOKS(torch.nn.modules.module))
 
 
 def _world() -> tuple[Any, ...]:
@@ -74,7 +80,7 @@ def _world() -> tuple[Any, ...]:
     return (
         torch.get_default_dtype(),
         torch.get_default_device().type,
-        any(_HOOKS(torch.nn.modules.module)),
+        has_global_hooks(),
         getattr(vision, "_image_backend", None),
         *map(id, map(sys.modules.get, _MODULES)),
     )

@@ -89,64 +89,79 @@ def _jittered(api: str) -> Iterator[Any]:
             yield fixed(image)
 
 
-# How each class that goloader knows is made to be tried.
-_CLASSES: dict[str, Callable[[Any], list[Any]]] = {
-    "Resize": lambda m: [m.Resize(7, _nearest()), m.Resize((9, 5), _nearest()), m.Resize(11, _nearest(), max_size=17)],
-    "CenterCrop": lambda m: [m.CenterCrop(12), m.CenterCrop((15, 20))],
-    "RandomCrop": lambda m: [
+# Each class that goloader knows: digests of v1 and of v2, if it is in it, and what is tried of it; None: _jittered.
+_CLASSES: dict[str, tuple[tuple[int | None, int | None], Callable[[Any], list[Any]] | None]] = {
+    "Resize": ((787385193, 787385193), lambda m: [
+        m.Resize(7, _nearest()),
+        m.Resize((9, 5), _nearest()),
+        m.Resize(11, _nearest(), max_size=17),
+    ]),
+    "CenterCrop": ((2954940778, 2954940778), lambda m: [m.CenterCrop(12), m.CenterCrop((15, 20))]),
+    "RandomCrop": ((3904449091, 3959435257), lambda m: [
         m.RandomCrop(12),
         m.RandomCrop((17, 14)),
         m.RandomCrop(16, padding=(1, 2, 3, 4), fill=7),
         m.RandomCrop((20, 26), pad_if_needed=True, padding_mode="reflect"),
-    ],
-    "RandomResizedCrop": lambda m: [
+    ]),
+    "RandomResizedCrop": ((126272633, 126272633), lambda m: [
         m.RandomResizedCrop((8, 6), interpolation=_nearest()),
         m.RandomResizedCrop(9, scale=(0.9, 2.0), ratio=(0.2, 5.0), interpolation=_nearest()),
-    ],
-    "RandomHorizontalFlip": lambda m: [m.RandomHorizontalFlip(), m.RandomHorizontalFlip(0.3)],
-    "RandomVerticalFlip": lambda m: [m.RandomVerticalFlip(), m.RandomVerticalFlip(0.3)],
-    "RandomRotation": lambda m: [
+    ]),
+    "RandomHorizontalFlip": ((1898257100, 1898257100), lambda m: [
+        m.RandomHorizontalFlip(), m.RandomHorizontalFlip(0.3),
+    ]),
+    "RandomVerticalFlip": ((3648046276, 3648046276), lambda m: [
+        m.RandomVerticalFlip(), m.RandomVerticalFlip(0.3),
+    ]),
+    "RandomRotation": ((433842592, 433842592), lambda m: [
         m.RandomRotation(40, fill=9),
         m.RandomRotation((20, 300), center=(3, 11)),
         m.RandomRotation(170, expand=True),
         *(m.RandomRotation((angle, angle)) for angle in (90, 180, 360)),
         m.RandomRotation((-90, -90), expand=True),
-    ],
-    "RandomAffine": lambda m: [
+    ]),
+    "RandomAffine": ((2674872124, 2674872124), lambda m: [
         m.RandomAffine(30, (0.3, 0.2), (0.5, 1.5), 20, fill=9),
         m.RandomAffine((50, 70), shear=(-5, 10, 3, 17), center=(2, 9)),
-    ],
-    "Pad": lambda m: [
+    ]),
+    "Pad": ((3916419735, 3916419735), lambda m: [
         m.Pad((1, 2, 3, 4), fill=7),
         *(m.Pad((4, 3), padding_mode=mode) for mode in ("edge", "reflect", "symmetric")),
-    ],
-    "Grayscale": lambda m: [m.Grayscale(1), m.Grayscale(3)],
-    "RGB": lambda m: [m.RGB()],
-    "RandomGrayscale": lambda m: [m.RandomGrayscale(0.4)],
-    "RandomInvert": lambda m: [m.RandomInvert()],
-    "RandomPosterize": lambda m: [m.RandomPosterize(3)],
-    "RandomSolarize": lambda m: [m.RandomSolarize(100)],
-    "RandomAutocontrast": lambda m: [m.RandomAutocontrast()],
-    "RandomEqualize": lambda m: [m.RandomEqualize()],
-    "RandomAdjustSharpness": lambda m: [m.RandomAdjustSharpness(1.7)],
-    "RandomApply": lambda m: [m.RandomApply([m.RandomHorizontalFlip(), m.CenterCrop(9)], 0.6)],
-    "RandAugment": lambda m: [m.RandAugment(), m.RandAugment(5, 4)],
-    "TrivialAugmentWide": lambda m: [m.TrivialAugmentWide()] * 4,
-    "AutoAugment": lambda m: [m.AutoAugment()] * 4,
-    "ImageClassification": lambda m: [
+    ]),
+    "Grayscale": ((786921476, 786921476), lambda m: [m.Grayscale(1), m.Grayscale(3)]),
+    "RGB": ((None, 1558891956), lambda m: [m.RGB()]),
+    "ColorJitter": ((610424239, 610424239), None),
+    "RandomGrayscale": ((1513241609, 1513241609), lambda m: [m.RandomGrayscale(0.4)]),
+    "RandomInvert": ((3168908058, 3168908058), lambda m: [m.RandomInvert()]),
+    "RandomPosterize": ((3566594127, 3566594127), lambda m: [m.RandomPosterize(3)]),
+    "RandomSolarize": ((921371574, 921371574), lambda m: [m.RandomSolarize(100)]),
+    "RandomAutocontrast": ((4168439292, 4168439292), lambda m: [m.RandomAutocontrast()]),
+    "RandomEqualize": ((141195135, 141195135), lambda m: [m.RandomEqualize()]),
+    "RandomAdjustSharpness": ((3874909012, 3874909012), lambda m: [m.RandomAdjustSharpness(1.7)]),
+    "RandomApply": ((2250948398, 2250948398), lambda m: [
+        m.RandomApply([m.RandomHorizontalFlip(), m.CenterCrop(9)], 0.6),
+    ]),
+    "RandAugment": ((2238636524, 2006562035), lambda m: [m.RandAugment(), m.RandAugment(5, 4)]),
+    "TrivialAugmentWide": ((3701426068, 502224525), lambda m: [m.TrivialAugmentWide()] * 4),
+    "AutoAugment": ((3208413807, 852625364), lambda m: [m.AutoAugment()] * 4),
+    "ImageClassification": ((1689277056, None), lambda m: [
         m._presets.ImageClassification(crop_size=12, resize_size=14, interpolation=_nearest())
-    ],
-    "RandomErasing": lambda m: [m.RandomErasing(0.7, value=200), m.RandomErasing(1, (0.3, 0.9), (0.2, 6), value=3)],
-}
+    ]),
+    "RandomErasing": ((544030849, 544030849), lambda m: [
+        m.RandomErasing(0.7, value=200),
+        m.RandomErasing(1, (0.3, 0.9), (0.2, 6), value=3),
+    ]),
+}  # fmt: skip
 
 
 def _class(api: str, name: str, known: int) -> Behaviour:
-    what = f"{api} {name}"
-    if name == "ColorJitter":
-        return golden(_MODULES[api], what, partial(_jittered, api), known)
+    transforms = _CLASSES[name][1]
     channels = (3, 1) if name in ("Pad", "Grayscale", "RandomRotation") else (3,)
-    make = partial(_run, api, _CLASSES[name], channels, name == "RandomErasing")
-    return golden(_MODULES[api], what, make, known)
+    if transforms is None:
+        make = partial(_jittered, api)
+    else:
+        make = partial(_run, api, transforms, channels, name == "RandomErasing")
+    return golden(_MODULES[api], f"{api} {name}", make, known)
 
 
 # ---- tensors
@@ -188,32 +203,6 @@ def _decoded() -> Iterator[Any]:
                 yield decode_image(content, ImageReadMode.RGB)
 
 
-# Digests, of v1 and of v2.
-_DIGESTS = {
-    "Resize": (787385193, 787385193),
-    "CenterCrop": (2954940778, 2954940778),
-    "RandomCrop": (3904449091, 3959435257),
-    "RandomResizedCrop": (126272633, 126272633),
-    "RandomHorizontalFlip": (1898257100, 1898257100),
-    "RandomVerticalFlip": (3648046276, 3648046276),
-    "RandomRotation": (433842592, 433842592),
-    "RandomAffine": (2674872124, 2674872124),
-    "Pad": (3916419735, 3916419735),
-    "Grayscale": (786921476, 786921476),
-    "ColorJitter": (610424239, 610424239),
-    "RandomGrayscale": (1513241609, 1513241609),
-    "RandomInvert": (3168908058, 3168908058),
-    "RandomPosterize": (3566594127, 3566594127),
-    "RandomSolarize": (921371574, 921371574),
-    "RandomAutocontrast": (4168439292, 4168439292),
-    "RandomEqualize": (141195135, 141195135),
-    "RandomAdjustSharpness": (3874909012, 3874909012),
-    "RandomApply": (2250948398, 2250948398),
-    "RandAugment": (2238636524, 2006562035),
-    "TrivialAugmentWide": (3701426068, 502224525),
-    "AutoAugment": (3208413807, 852625364),
-    "RandomErasing": (544030849, 544030849),
-}
 # Name, function, its other arguments, and digests: of saturation that where torch adds a multiple with one rounding,
 # and that where it does with two.
 _COLOURS: tuple[tuple[str, str, tuple[float, ...], tuple[int, ...]], ...] = (
@@ -231,11 +220,10 @@ _V2 = _MODULES["v2"]
 BEHAVIOURS = {
     **{
         f"torchvision.{api}.{name}": _class(api, name, known)
-        for name, digests in _DIGESTS.items()
-        for api, known in zip(("v1", "v2"), digests, strict=True)
+        for name, (digests, _) in _CLASSES.items()
+        for api, known in zip(_MODULES, digests, strict=True)
+        if known is not None
     },
-    "torchvision.v1.ImageClassification": _class("v1", "ImageClassification", 1689277056),
-    "torchvision.v2.RGB": _class("v2", "RGB", 1558891956),
     "torchvision.resize.bilinear": golden(
         _V2, "bilinear resize of uint8 tensors", partial(_resized, "bilinear"), 2608211929
     ),

@@ -13,11 +13,11 @@ It takes what torch takes to start its workers, and no more: the processes end b
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..._beside import Beside
-from ...adapters.python import fork_unwarned
+from ...adapters.python import forked
 from ...adapters.torch import worker
 from ...plan import Plan, Refusal
 
@@ -92,24 +92,11 @@ def again(loader: DataLoader[Any], plan: Plan, resumed: Record) -> Seeded | Refu
 
 def run(loader: DataLoader[Any], plan: Plan, base_seed: int) -> Seeded | Refusal:
     """Runs the function in a process for each worker, all at once, and waits for them."""
-    fork = multiprocessing.get_context("fork")
-    processes, answers = [], []
-    try:
-        for number in range(loader.num_workers):
-            ours, theirs = fork.Pipe(duplex=False)
-            process = fork.Process(target=_work, args=(theirs, loader, plan, base_seed, number), daemon=True)
-            with fork_unwarned():
-                process.start()
-            theirs.close()
-            processes.append(process)
-            answers.append(ours)
-        return _gathered(loader, base_seed, [_received(answer) for answer in answers])
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
-        for answer in answers:
-            answer.close()
+    with ExitStack() as ends:
+        children = [
+            ends.enter_context(forked(_work, loader, plan, base_seed, number)) for number in range(loader.num_workers)
+        ]
+        return _gathered(loader, base_seed, list(map(_received, children)))
 
 
 def _received(answer: Connection) -> tuple[int, int] | str:

@@ -9,38 +9,36 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from . import switch
 from .as_user import as_user
-from .call import attempt, by_place, note
-from .constant import constant
+from .call import Recorder, attempt, by_place, put
 from .image import StandInImage, recipe_of
 from .layout import Layout, are_places, dense
-from .mask import record_masked
 from .recipe import STEPS_MAX, Recipe
+from .tensor import made_of as tensor_of
 from .tensor import over as tensor_over
-from .tensor import tensor_of
-from .value import Memory, Recorded, View, as_array, bytes_of, fill, joined, of_image, record, see, upright, write
+from .value import Memory, Recorded, as_array, bytes_of, of_image, see, upright
 
 
 class StandInArray:
     """An array that nobody has made yet; made by over and of_pixels.
 
     memory  the block that it is a view of
-    layout  how it lies there
+    layout_ how it lies there
     made    the array for which it is a name, once there is one
     """
 
-    __slots__ = ("__weakref__", "layout", "made", "memory", "writeable")
+    __slots__ = ("__weakref__", "layout_", "made", "memory", "writeable")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     memory: Memory
-    layout: Layout
+    layout_: Layout
     made: Any
     writeable: bool
 
@@ -55,7 +53,7 @@ class StandInArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.layout.shape
+        return self.layout_.shape
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -67,12 +65,12 @@ class StandInArray:
 
     @property
     def ndim(self) -> int:
-        return len(self.layout.shape)
+        return len(self.layout_.shape)
 
     @property
     def size(self) -> int:
         size = 1
-        for length in self.layout.shape:
+        for length in self.layout_.shape:
             size *= length
         return size
 
@@ -86,12 +84,12 @@ class StandInArray:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        return tuple(stride * self.itemsize for stride in self.layout.strides)
+        return tuple(stride * self.itemsize for stride in self.layout_.strides)
 
     def __len__(self) -> int:
-        if not self.layout.shape:
+        if not self.layout_.shape:
             raise TypeError("len() of unsized object")
-        return self.layout.shape[0]
+        return self.layout_.shape[0]
 
     # ---- what is recorded
 
@@ -140,16 +138,18 @@ class StandInArray:
 
     def clip(self, *bounds: Any, **options: Any) -> Any:
         made = _clip(self, *bounds, **options)
-        return become_real(self, "ndarray.clip").clip(*_real(bounds), **_real(options)) if made is None else made
+        if made is not None:
+            return made
+        return become_real(self, "ndarray.clip").clip(*made_real(bounds), **made_real(options))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) is StandInArray and key.dtype == bool:
-            if isinstance(value, (bool, int, float, np.generic)) and _write("setitem", _put, (self, key, value)):
+            if isinstance(value, (bool, int, float, np.generic)) and _write("setitem", put, (self, key, value)):
                 return
             key = become_real(key, "ndarray[mask] = ...")
         elif _set_items(self, key, value):
             return
-        become_real(self, "ndarray[...] = ...")[_real(key)] = _real(value)
+        become_real(self, "ndarray[...] = ...")[made_real(key)] = made_real(value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "__call__" and ufunc in _UFUNCS:
@@ -161,10 +161,10 @@ class StandInArray:
             elif not options and len(out) == 1 and out[0] is inputs[0] and _into(ufunc, inputs):
                 return out[0]
             if out is not None:
-                options["out"] = tuple(map(_real, out))
+                options["out"] = tuple(map(made_real, out))
         name = f"numpy.{ufunc.__name__}"
-        options = {key: _real(value, name) for key, value in options.items()}
-        return as_user(getattr(ufunc, method), [_real(value, name) for value in inputs], options)
+        options = {key: made_real(value, name) for key, value in options.items()}
+        return as_user(getattr(ufunc, method), [made_real(value, name) for value in inputs], options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         known = _FUNCTIONS.get(function)
@@ -175,7 +175,7 @@ class StandInArray:
             if made is not None:
                 return made
         name = f"numpy.{function.__name__}"
-        return as_user(function, _real(arguments, name), _real(options, name))
+        return as_user(function, made_real(arguments, name), made_real(options, name))
 
     # ---- what needs the numbers
 
@@ -223,7 +223,7 @@ def _inplace(name: str, ufunc: Any) -> Callable[[Any, Any], Any]:
     def operate(self: Any, other: Any) -> Any:
         if _into(ufunc, (self, other)):
             return self
-        return getattr(become_real(self, f"ndarray.{name}"), name)(_real(other))
+        return getattr(become_real(self, f"ndarray.{name}"), name)(made_real(other))
 
     return operate
 
@@ -231,7 +231,7 @@ def _inplace(name: str, ufunc: Any) -> Callable[[Any, Any], Any]:
 def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         real = become_real(self, f"ndarray.{name}")
-        return getattr(real, name)(*_real(arguments), **_real(options))
+        return getattr(real, name)(*made_real(arguments), **made_real(options))
 
     return method
 
@@ -278,7 +278,7 @@ _UFUNCS |= {np.logical_and, np.logical_or, np.logical_not, np.isfinite, np.isnan
 def over(memory: Memory, layout: Layout, writeable: bool = True) -> StandInArray:
     """A view of a block."""
     made = object.__new__(StandInArray)
-    made.memory, made.layout, made.made, made.writeable = memory, layout, None, writeable
+    made.memory, made.layout_, made.made, made.writeable = memory, layout, None, writeable
     memory.session.register(made)
     return made
 
@@ -286,45 +286,37 @@ def over(memory: Memory, layout: Layout, writeable: bool = True) -> StandInArray
 def become_real(array: StandInArray, what: str) -> Any:
     """The real array. Raises what eager code raises."""
     if array.made is None:
-        array.made = as_array(array.memory.become_real(what), array.layout, array.writeable)
+        array.made = as_array(array.memory.become_real(what), array.layout_, array.writeable)
     return array.made
 
 
-def _real(value: Any, what: str = "numpy") -> Any:
-    """Arguments without stand-ins for arrays."""
+def made_real(value: Any, what: str = "numpy") -> Any:
+    """Arguments with real arrays in place of stand-ins for them."""
     kind = type(value)
     if kind is StandInArray:
         return become_real(value, what)
     if kind in (list, tuple):
-        return kind(_real(each, what) for each in value)
+        return kind(made_real(each, what) for each in value)
     if kind is dict:
-        return {key: _real(each, what) for key, each in value.items()}
+        return {key: made_real(each, what) for key, each in value.items()}
     return value
 
 
 # ---- recording
 
 
-def _is_open(array: Any) -> bool:
-    """A stand-in for which more can be recorded."""
-    return type(array) is StandInArray and array.memory.real is None and switch.current() is not None
-
-
-def _view_of(array: StandInArray) -> View:
-    return array.memory.value, array.layout, True
+_recorder = Recorder(StandInArray, True, (np.ndarray, list, tuple))
+_is_open = _recorder.is_open
 
 
 def _viewed(
     array: StandInArray, change: Callable[..., Layout | None], arguments: Any, real: Callable[[Any], Any], what: str
 ) -> Any:
     if _is_open(array):
-        layout = change(array.layout, *arguments)
+        layout = change(array.layout_, *arguments)
         if layout is not None:
             return over(array.memory, layout, array.writeable)
     return real(become_real(array, f"ndarray.{what}"))
-
-
-_note = partial(note, kind=StandInArray, view_of=_view_of, arrays=(np.ndarray, list, tuple))
 
 
 def record_function(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
@@ -332,50 +324,32 @@ def record_function(name: Hashable, function: Callable[..., Any], arguments: Seq
 
     name  of the function and all that is not among its arguments; the result is an array or a tensor
     """
-    noted = _note(function, arguments, options)
-    if noted is not None:
-        return made_of(record((name, *noted.key), noted.run, noted.views, noted.others))
-    if options or switch.current() is None:
-        return None
-    return made_of(record_masked(name, arguments, lambda given: _note(function, given, options)))
+    return made_of(_recorder.record(name, function, arguments, options))
 
 
 def made_of(made: Recorded | None) -> Any:
     """The stand-in for what was recorded in a thread that records."""
     session = switch.current()
-    if made is None or session is None:
-        return None
-    return over(Memory(made.value, session), made.layout, made.writeable) if made.numpy else tensor_of(made, session)
+    if made is None or session is None or not made.numpy:
+        return tensor_of(made)
+    return over(Memory(made.value, session), made.layout, made.writeable)
 
 
 def _write(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
     """Records a function that writes into its first argument, an array, and returns it; False if it cannot be."""
-    array = arguments[0]
-    if not _is_open(array) or not array.writeable:
-        return False
-    noted = _note(function, arguments, {})
-    written = None if noted is None else write((name, *noted.key), noted.run, noted.views, noted.others)
-    if written is None:
-        return False
-    array.memory.value = written
-    return True
+    return arguments[0].writeable and _recorder.write(name, function, arguments)
 
 
 def _set_items(array: StandInArray, key: Any, value: Any) -> bool:
     """Records array[key] = numbers, one or one a channel, of a rectangle; False if it cannot be."""
     if not _is_open(array) or not array.writeable:
         return False
-    layout = array.layout.indexed(key, numpy=True)
+    layout = array.layout_.indexed(key, numpy=True)
     if layout is None:
         return False
     if type(value) is StandInArray:  # array[key] *= 2 has written already
-        return value.memory is array.memory and value.layout == layout
-    number = constant(value)
-    written = None if number is None else fill((array.memory.value, layout, True), number)
-    if written is None:
-        return False
-    array.memory.value = written
-    return True
+        return value.memory is array.memory and value.layout_ == layout
+    return _recorder.fill(array, layout, value)
 
 
 def _into(ufunc: Any, inputs: Any) -> bool:
@@ -385,16 +359,11 @@ def _into(ufunc: Any, inputs: Any) -> bool:
     )
 
 
-def _put(array: Any, mask: Any, value: Any) -> Any:
-    array[mask] = value
-    return array
-
-
 def _of_first(change: Callable[..., Layout | None]) -> Callable[..., Any]:
     """A numpy function that gives a view of its first argument; it has a layout's method for that."""
 
     def view(array: Any, *arguments: Any, **options: Any) -> Any:
-        layout = attempt(change, (array.layout, *arguments), options) if _is_open(array) else None
+        layout = attempt(change, (array.layout_, *arguments), options) if _is_open(array) else None
         return None if layout is None else over(array.memory, layout, array.writeable)
 
     return view
@@ -458,9 +427,9 @@ def _stack(arrays: Any, axis: Any = 0, out: Any = None) -> Any:
     if not isinstance(arrays, (list, tuple)) or not arrays or type(axis) is not int or axis != 0 or out is not None:
         return None
     # numpy lays a stack out as its parts are.
-    if not all(_is_open(array) and array.layout.is_contiguous for array in arrays):
+    if not all(_is_open(array) and array.layout_.is_contiguous for array in arrays):
         return None
-    return made_of(joined([_view_of(each) for each in arrays], np.stack, new=True))
+    return made_of(_recorder.join(arrays, np.stack, new=True))
 
 
 def _where(condition: Any, *values: Any) -> Any:
@@ -526,7 +495,7 @@ def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], An
 
 def to_tensor(array: StandInArray) -> Any:
     """torch.from_numpy: a tensor over the same memory; None if torch refuses that."""
-    layout = array.layout
+    layout = array.layout_
     if not _is_open(array) or any(stride < 0 for stride in layout.strides):
         return None
     return tensor_over(array.memory, layout)
@@ -539,7 +508,7 @@ def pixels_of(array: StandInArray) -> Recipe | None:
     """
     if not _is_open(array):
         return None
-    value, layout = array.memory.value, array.layout
+    value, layout = array.memory.value, array.layout_
     as_made = not value.outer and value.axes in ("hwc", "hw") and layout == dense(value.shape)
     if as_made and value.tail.is_identity and not value.patches:
         return value.images[0].shown(value.make)
@@ -568,3 +537,20 @@ def record_pixels(
     if shown is None or made is None or len(shown.steps) + len(made[0]) > STEPS_MAX:
         return None
     return of_pixels(shown.then(function, (), *made), "OpenCV", np.array)
+
+
+def record_call(
+    original: Callable[..., Any], steps: Callable[..., Picture | None], array: StandInArray, *rest: Any, **options: Any
+) -> Any:
+    """Records `original(array, *rest, **options)`; `steps` says what that does to a picture, from (size, mode, *rest).
+
+    None where the core has no such.
+    """
+
+    def find(size: tuple[int, int], mode: str) -> Picture | None:
+        try:
+            return steps(size, mode, *rest, **options)
+        except (TypeError, ValueError):  # the library has its own words for wrong arguments
+            return None
+
+    return record_pixels(array, lambda real: original(real, *rest, **options), find)

@@ -21,48 +21,13 @@ from .value import Value, by_core, bytes_of_image
 __all__ = ["StandInImage", "become_real", "is_made", "is_movable", "is_plain", "prepare", "stand_in"]
 
 # What an image that was opened and not decoded yet tells from its header. Asking does not make it real.
-_HEADER_ATTRIBUTES = frozenset(
-    {
-        "app",
-        "applist",
-        "bits",
-        "custom_mimetype",
-        "encoderinfo",
-        "filename",
-        "getexif",
-        "get_format_mimetype",
-        "getxmp",
-        "icclist",
-        "info",
-        "is_animated",
-        "layer",
-        "layers",
-        "n_frames",
-        "tell",
-        "text",
-    }
-)
+_HEADER_ATTRIBUTES = {
+    "app", "applist", "bits", "custom_mimetype", "encoderinfo", "filename", "getexif", "get_format_mimetype", "getxmp",
+    "icclist", "info", "is_animated", "layer", "layers", "n_frames", "tell", "text",
+}  # fmt: skip
 
-# Methods of PIL's Image that need no pixels, or that are recorded below.
-_OWN = frozenset(
-    (
-        "__enter__",
-        "__exit__",
-        "__init__",
-        "close",
-        "convert",
-        "copy",
-        "crop",
-        "filter",
-        "getbands",
-        "load",
-        "point",
-        "resize",
-        "rotate",  # Pillow's own: it copies, transposes or transforms
-        "transform",
-        "transpose",
-    )
-)
+# Methods that are Pillow's own: they need no pixels, or copy, transpose or transform.
+_OWN = ("getbands", "rotate")
 
 _base = Image.Image
 _SIDE_MAX = 1 << 20

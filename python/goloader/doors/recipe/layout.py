@@ -8,6 +8,8 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
+from ...arrays.file_array import contiguous
+
 
 class Layout(NamedTuple):
     """A view of a block.
@@ -149,11 +151,6 @@ def are_places(dims: tuple[Any, ...], ndim: int) -> bool:
     )
 
 
-def dense(shape: tuple[int, ...], order: Any = None) -> Layout:
-    """A block of its own; `order` are the extents as they lie in memory, the last fastest."""
-    strides = [0] * len(shape)
-    step = 1
-    for place in reversed(range(len(shape)) if order is None else order):
-        strides[place] = step
-        step *= shape[place]
-    return Layout(shape, tuple(strides))
+def dense(shape: tuple[int, ...]) -> Layout:
+    """A block of its own, whose last extent is the fastest."""
+    return Layout(shape, contiguous(shape))

@@ -5,21 +5,18 @@ What a function makes of an image and a mask is what it makes with the one numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from .call import Noted
 from .constant import Constant
 from .patch import cut
-from .value import Recorded, View, pasted, record, see
+from .value import Noted, Recorded, View, pasted, record, see
 
 
-def record_masked(
-    name: Hashable, arguments: Sequence[Any], note: Callable[[Sequence[Any]], Noted | None]
-) -> Recorded | None:
+def record_masked(arguments: Sequence[Any], note: Callable[[Sequence[Any]], Noted | None]) -> Recorded | None:
     """Records a function of stand-ins, numbers and one mask; None if it cannot be.
 
     note  notes the function with other arguments
@@ -48,12 +45,12 @@ def record_masked(
     made: list[Recorded] = []
     for number in (found.outside, found.inside):
         noted = noted_with(number.reshape((1,) * array.ndim).copy())
-        recorded = None if noted is None else record((name, *noted.key), noted.run, noted.views, noted.others)
+        recorded = None if noted is None else record(noted)
         if recorded is None:
             return None
         made.append(recorded)
     outside, inside = made
-    return pasted(outside, inside, found.place, whole.run, whole.views)
+    return pasted(outside, inside, found.place, whole)
 
 
 def _is_plain(mask: Any) -> bool:

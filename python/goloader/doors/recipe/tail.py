@@ -6,7 +6,7 @@ as the user's do, and checked: what they make of a byte must not depend on where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from math import prod
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ...plan.lowered import ITEMSIZES
+from ...plan.tables import probes
 from ..same import bits
 from . import switch
 
@@ -167,17 +168,16 @@ def _image(pixels: NDArray[np.uint8], mode: str) -> Image.Image:
 
 
 def follow(
-    name: Hashable, key: Hashable, function: Callable[..., Any], inputs: Sequence[tuple[Tail, Pattern]]
+    key: tuple[Hashable, ...], function: Callable[..., Any], inputs: Sequence[tuple[Tail, Pattern]]
 ) -> Followed | None:
     """What `function(*inputs)` makes; None if it is no function of each byte by itself.
 
-    name    of the function
-    key     of it and its other arguments
+    key     the function's name, and its other arguments
     inputs  tables over the same bytes, and how the inputs lie in memory; all have the same extents
     """
     head, pattern = inputs[0]
     place = (key, *inputs[1:])
-    known = head._followers.setdefault((name, pattern), {})
+    known = head._followers.setdefault((key[0], pattern), {})
     if place in known:
         return known[place]
     if len(known) >= _FOLLOWERS_MAX:
@@ -190,21 +190,11 @@ def follow(
     return made
 
 
-def _probes(channels: int) -> Iterator[NDArray[np.uint8]]:
-    """Images that show whether one byte becomes the same wherever it stands: in a vector loop, in the few elements left
-    behind one, in any row and channel. Five pixels are fewer than any vector; the last differs in each channel."""
-    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], channels, axis=2)
-    yield ramp
-    for at in range(0, 256, 5):
-        yield ramp[:, at : at + 5]
-    yield np.random.default_rng(0).integers(0, 256, (6, 43, channels), dtype=np.uint8)
-
-
 def _follow(run: Callable[[NDArray[np.uint8]], tuple[Any]], channels: int, dims: str) -> Followed | None:
     values: torch.Tensor | None = None
     try:
         with switch.off(), torch.enable_grad(), np.errstate(all="ignore"):
-            for pixels in _probes(channels):
+            for pixels in probes(channels):
                 (out,) = run(pixels)
                 planes = _planes(out, dims, pixels.shape)
                 if values is None:

@@ -8,20 +8,17 @@ and writes are torch's own from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 
 from . import switch, value
 from .as_user import as_user
-from .call import attempt, by_place, note
-from .constant import constant
+from .call import Recorder, attempt, by_place, put
 from .layout import Layout, are_places, dense
-from .mask import record_masked
 from .recipe import Recipe
 from .session import Session, TroubleError
-from .value import Memory, Recorded, View, as_tensor, become_real_together, copied, fill, joined, record, see, write
+from .value import Memory, Recorded, as_tensor, become_real_together, copied, see
 
 _new = torch.Tensor._make_wrapper_subclass
 
@@ -30,8 +27,7 @@ class StandInTensor(torch.Tensor):
     """A tensor that nobody has made yet; made by over.
 
     memory  the block that it is a view of
-    layout  how it lies there
-
+    layout_ how it lies there
     real_class  of the tensor that it stands for
     """
 
@@ -76,7 +72,7 @@ class StandInTensor(torch.Tensor):
     def as_subclass(self, cls: Any) -> Any:
         # torch does not ask __torch_function__ for it.
         kind = CLASSES.get(cls)
-        if kind is not None and _is_open(self) and switch.current() is not None:
+        if kind is not None and _is_open(self):
             return over(self.memory, self.layout_, kind)
         become_real(self, "Tensor.as_subclass")
         return self.as_subclass(cls)
@@ -138,9 +134,10 @@ def over(memory: Memory, layout: Layout, kind: type[StandInTensor] = StandInTens
     return made
 
 
-def tensor_of(made: Recorded, session: Session) -> StandInTensor:
-    """The tensor that fills a block of its own."""
-    return over(Memory(made.value, session), made.layout)
+def made_of(made: Recorded | None) -> StandInTensor | None:
+    """The tensor that was recorded in a thread that records."""
+    session = switch.current()
+    return None if made is None or session is None else over(Memory(made.value, session), made.layout)
 
 
 def become_real(tensor: StandInTensor, what: str) -> None:
@@ -166,10 +163,7 @@ def replace(tensor: StandInTensor, real: Any) -> None:
 
 def recorded(function: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What a torch function gives if it can be recorded; None if it cannot."""
-    session = switch.current()
-    if session is None:
-        return None
-    known = _RECORDED.get(function)
+    known = None if switch.current() is None else _RECORDED.get(function)
     if known is None:
         return None
     if options:
@@ -181,16 +175,8 @@ def recorded(function: Any, arguments: tuple[Any, ...], options: dict[str, Any])
     return attempt(known, arguments, options)
 
 
-def _is_open(tensor: Any) -> bool:
-    """A stand-in for which more can be recorded."""
-    return isinstance(tensor, StandInTensor) and tensor.memory.real is None
-
-
-def _view_of(tensor: StandInTensor) -> View:
-    return tensor.memory.value, tensor.layout_, False
-
-
-_note = partial(note, kind=StandInTensor, view_of=_view_of, arrays=(torch.Tensor,))
+_recorder = Recorder(StandInTensor, False, (torch.Tensor,))
+_is_open = _recorder.is_open
 
 
 def record_function(
@@ -201,29 +187,9 @@ def record_function(
     name     of the function and all that is not among its arguments
     inplace  it writes into its first argument
     """
-    noted = _note(function, arguments, options)
-    session = switch.current()
-    if session is None:
-        return None
-    if noted is None:
-        if inplace or options:
-            return None
-        masked = record_masked(
-            (name, torch.get_default_dtype()), arguments, lambda given: _note(function, given, options)
-        )
-        return None if masked is None else tensor_of(masked, session)
-    key = (name, torch.get_default_dtype(), *noted.key)
     if not inplace:
-        made = record(key, noted.run, noted.views, noted.others)
-        return None if made is None else tensor_of(made, session)
-    target = arguments[0]
-    if not isinstance(target, StandInTensor):
-        return None
-    written = write(key, noted.run, noted.views, noted.others)
-    if written is None:
-        return None
-    target.memory.value = written
-    return target
+        return made_of(_recorder.record(name, function, arguments, options))
+    return arguments[0] if _recorder.write(name, function, arguments, options) else None
 
 
 def _pointwise(owner: Any, name: str) -> Callable[..., StandInTensor | None]:
@@ -312,14 +278,12 @@ def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None
         if not _is_open(tensor):
             return None
         places = _several(dims)
-        session = switch.current()
-        if session is None or not places or not are_places(places, tensor.ndim):
+        if not places or not are_places(places, tensor.ndim):
             return None
         shown = tensor.layout_.mirrored(*(dim for dim in places if tensor.shape[dim] > 1))
         if shown is None:
             return None
-        made = copied(lambda each: function(each, *dims), _view_of(tensor), shown)
-        return None if made is None else tensor_of(made, session)
+        return made_of(copied(lambda each: function(each, *dims), _recorder.view_of(tensor), shown))
 
     return flip
 
@@ -330,11 +294,7 @@ def _join(function: Callable[..., Any], new: bool) -> Callable[..., StandInTenso
     def join(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
         if type(dim) is not int or dim != 0 or out is not None or not isinstance(tensors, (list, tuple)) or not tensors:
             return None
-        if not all(map(_is_open, tensors)):
-            return None
-        made = joined([_view_of(each) for each in tensors], function, new)
-        session = switch.current()
-        return None if made is None or session is None else tensor_of(made, session)
+        return made_of(_recorder.join(tensors, function, new)) if all(map(_is_open, tensors)) else None
 
     return join
 
@@ -361,7 +321,7 @@ def _set_items(tensor: Any, key: Any, value: Any) -> StandInTensor | None:
     if not _is_open(tensor):
         return None
     if _is_open(key) and key.dtype == torch.bool and type(value) in (int, float, bool):
-        return record_function("setitem", _put, (tensor, key, value), inplace=True)
+        return record_function("setitem", put, (tensor, key, value), inplace=True)
     layout = _indexed(tensor.layout_, key)
     if layout is None:
         return None
@@ -372,12 +332,8 @@ def _set_items(tensor: Any, key: Any, value: Any) -> StandInTensor | None:
 
 def _filled(tensor: StandInTensor, layout: Layout, value: Any) -> StandInTensor | None:
     """Records that a number, or one a channel, is written all over a view of a tensor's memory."""
-    number = constant(value) if type(value) in (int, float, bool, torch.Tensor) else None
-    written = None if number is None else fill((tensor.memory.value, layout, False), number)
-    if written is None:
-        return None
-    tensor.memory.value = written
-    return tensor
+    known = type(value) in (int, float, bool, torch.Tensor) and _recorder.fill(tensor, layout, value)
+    return tensor if known else None
 
 
 def _fill(tensor: Any, value: Any = 0) -> StandInTensor | None:
@@ -387,11 +343,6 @@ def _fill(tensor: Any, value: Any = 0) -> StandInTensor | None:
 def _expand_as(tensor: Any, other: Any) -> Any:
     """Of a real tensor, as far as a stand-in goes."""
     return None if isinstance(tensor, StandInTensor) else tensor.expand(other.shape)
-
-
-def _put(tensor: Any, mask: Any, value: Any) -> Any:
-    tensor[mask] = value
-    return tensor
 
 
 def _numpy(tensor: Any, **options: Any) -> Any:

@@ -353,6 +353,21 @@ def upright(
     return turned, axes.translate(_TURNED), [transposed(each) for each in patches]
 
 
+class Noted(NamedTuple):
+    """A call of a function of each number by itself.
+
+    key     the function's name, and its other arguments: with an equal key it does the same to the views
+    run     the call, of the real arrays or tensors that the views are
+    views   what its stand-ins show, in their order: of one and the same image, and of the same extents
+    others  extents of arrays among the other arguments
+    """
+
+    key: tuple[Hashable, ...]
+    run: Callable[..., Any]
+    views: tuple[View, ...]
+    others: tuple[tuple[int, ...], ...] = ()
+
+
 class Recorded(NamedTuple):
     """What a function makes: a block of its own, and how it lies there.
 
@@ -412,24 +427,17 @@ def bytes_of_image(image: Recipe) -> Value | None:
     return None if made is None else made.value
 
 
-def _view(value: Value, layout: Layout, numpy: bool) -> Any:
-    real = value.make()
+def _shown_by(real: Any, layout: Layout, numpy: bool) -> Any:
     return as_array(real, layout) if numpy else as_tensor(real, layout)
 
 
-def record(
-    key: tuple[Hashable, ...],
-    function: Callable[..., Any],
-    inputs: Sequence[View],
-    others: Sequence[tuple[int, ...]] = (),
-) -> Recorded | None:
-    """Records a function of each number by itself; None if it is none.
+def _view(value: Value, layout: Layout, numpy: bool) -> Any:
+    return _shown_by(value.make(), layout, numpy)
 
-    key     the function's name, and its other arguments
-    inputs  views of one and the same image, of the same extents
-    others  extents of arrays among the other arguments
-    """
-    views = tuple(inputs)
+
+def record(noted: Noted) -> Recorded | None:
+    """Records a call; None if it is none of a function of each number by itself."""
+    key, function, views, others = noted
     block = views[0][0]
     # What is asked of each sample anew.
     plain = len(views) == 1 and not block.outer and not block.patches
@@ -439,12 +447,12 @@ def record(
         tail, axes, *rest = known
         value = Value(block.images, (), tail, axes, lambda: function(_view(*views[0])))
         return Recorded(value, *rest)
-    seen = _see_all(inputs, others)
+    seen = _see_all(views, others)
     if seen is None:
         return None
     head = seen[0]
-    made = follow(key[0], key, function, [(each.tail, each.pattern) for each in seen])
-    patches = None if made is None else _follow_patches(key[0], key, function, seen, made)
+    made = follow(key, function, [(each.tail, each.pattern) for each in seen])
+    patches = None if made is None else _follow_patches(key, function, seen, made)
     if made is None or patches is None:
         return None
     images, axes, patches = upright(head.images, made.order.lstrip(OUTER), patches)
@@ -455,40 +463,34 @@ def record(
     return Recorded(value, layout, made.numpy, made.writeable)
 
 
-def write(
-    key: tuple[Hashable, ...],
-    function: Callable[..., Any],
-    inputs: Sequence[View],
-    others: Sequence[tuple[int, ...]] = (),
-) -> Value | None:
-    """Records a function that writes into its first input and returns it; None if it cannot be.
+def write(noted: Noted) -> Value | None:
+    """Records a call that writes into its first view and returns it; None if it cannot be.
 
     That must show all channels of all images of its block, or a rectangle of them. Returns what is in the block from
-    then on; arguments are as for record.
+    then on.
     """
-    value, layout, numpy = inputs[0]
-    seen = _see_all(inputs, others)
-    place = None if seen is None else _place_in(*inputs[0])
+    function, (view, *rest) = noted.run, noted.views
+    value, layout, numpy = view
+    seen = _see_all(noted.views, noted.others)
+    place = None if seen is None else _place_in(*view)
     if seen is None or place is None:
         return None
-    name = ("write", key[0])
+    key = (("write", noted.key[0]), *noted.key[1:])
 
     def shown_after(*real: Any) -> Any:
         """Without the gaps that a view may have."""
         return function(*real).copy() if numpy else function(*real).clone()
 
-    made = follow(name, key, shown_after, [(each.tail, each.pattern) for each in seen])
-    patches = None if made is None else _follow_patches(name, key, shown_after, seen, made)
+    made = follow(key, shown_after, [(each.tail, each.pattern) for each in seen])
+    patches = None if made is None else _follow_patches(key, shown_after, seen, made)
     if made is None or patches is None or made.tail.dtype != value.tail.dtype:
         return None
     if patches and -1 in seen[0].pattern.signs:
         return None
-    rest = tuple(inputs[1:])
 
     def make() -> Any:
         block = value.make()
-        target = as_array(block, layout) if numpy else as_tensor(block, layout)
-        function(target, *(_view(*each) for each in rest))
+        function(_shown_by(block, layout, numpy), *(_view(*each) for each in rest))
         return block
 
     if seen[0].pattern.partial:
@@ -514,8 +516,7 @@ def fill(view: View, number: Constant) -> Value | None:
 
     def make() -> Any:
         block = value.make()
-        target = as_array(block, layout) if numpy else as_tensor(block, layout)
-        target[...] = number.value
+        _shown_by(block, layout, numpy)[...] = number.value
         return block
 
     tail = alike(numbers.contiguous().view(torch.uint8).numpy().tobytes(), numbers.dtype)
@@ -574,22 +575,19 @@ def _laid(
     return Value(value.images, value.outer, value.tail, value.axes, make, patches)
 
 
-def pasted(
-    outside: Recorded, inside: Recorded, place: Rectangle, function: Callable[..., Any], inputs: Sequence[View]
-) -> Recorded | None:
-    """What one function of views gives that is two recorded ones in turn, one of them in a rectangle of each image."""
+def pasted(outside: Recorded, inside: Recorded, place: Rectangle, noted: Noted) -> Recorded | None:
+    """What a call gives that is two recorded ones in turn, one of them in a rectangle of each image."""
     one, other = outside.value, inside.value
     alike_in_memory = one.axes == other.axes and outside.layout == inside.layout and outside.numpy == inside.numpy
     if not alike_in_memory or one.tail.dtype != other.tail.dtype:
         return None
     within = [shown(each, place, False, False, None) for each in other.patches]
-    views = tuple(inputs)
-    value = _laid(one, place, other.tail, within, lambda: function(*(_view(*each) for each in views)))
+    value = _laid(one, place, other.tail, within, lambda: noted.run(*(_view(*each) for each in noted.views)))
     return None if value is None else outside._replace(value=value)
 
 
 def _follow_patches(
-    name: Hashable, key: Hashable, function: Callable[..., Any], seen: Sequence[Seen], made: Followed
+    key: tuple[Hashable, ...], function: Callable[..., Any], seen: Sequence[Seen], made: Followed
 ) -> Sequence[Patches] | None:
     """What a function makes of patches, as follow has it; None if they lie elsewhere in one input than in another."""
     several = [each for each in seen if each.patches]
@@ -603,7 +601,7 @@ def _follow_patches(
         row = []
         for number, patch in enumerate(patches):
             inputs = [(each.patches[at][number].tail if each.patches else each.tail, each.pattern) for each in seen]
-            followed = follow(name, key, function, inputs)
+            followed = follow(key, function, inputs)
             if followed is None or followed._replace(tail=made.tail) != made or followed.tail.dtype != made.tail.dtype:
                 return None
             row.append(patch._replace(tail=followed.tail))
@@ -619,7 +617,7 @@ def copied(function: Callable[[Any], Any], view: View, shown: Layout) -> Recorde
         return None
     # Where the items of a copy lie does not depend on which they are.
     pattern = seen.pattern._replace(signs=(1,) * len(seen.pattern.signs))
-    made = follow("clone", (), torch.clone, [(seen.tail, pattern)])
+    made = follow(("clone",), torch.clone, [(seen.tail, pattern)])
     if made is None:
         return None
     images, axes, patches = upright(seen.images, made.order.lstrip(OUTER), seen.patches)

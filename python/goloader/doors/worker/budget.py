@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from ... import _cores
 
 # Beside the batches under way, a user may keep some; the rest of the machine is the user's.
 _SHARE_OF_MEMORY = 4
-
-_CGROUP = Path("/sys/fs/cgroup")
 
 
 def bytes_max() -> int:
@@ -23,34 +24,14 @@ def bytes_max() -> int:
     return memory_bytes() // _SHARE_OF_MEMORY
 
 
-def memory_bytes() -> int:
-    """What the machine has, or the control group of this process allows."""
+def memory_bytes(root: Path = Path("/")) -> int:
+    """What the machine has, or the control groups of this process allow; `root` is where /proc and /sys are."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for file in _limit_files():
-        try:
-            limits.append(int(file.read_text()))
-        except (OSError, ValueError):  # no such file, or "max"
-            continue
+    for folder in _cores.cgroups("memory", root):
+        for file in ("memory.max", "memory.limit_in_bytes"):
+            with suppress(OSError, ValueError):  # no such file, or "max"
+                limits.append(int((folder / file).read_text()))
     return min(limits)
-
-
-def _limit_files() -> list[Path]:
-    """Of the control group and all above it; inside a container the group's own path may not be visible."""
-    files = [_CGROUP / "memory.max", _CGROUP / "memory" / "memory.limit_in_bytes"]
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return files
-    for line in lines:
-        _, controllers, name = line.split(":", 2)
-        if not controllers:
-            own, base, limit = _CGROUP / name.lstrip("/"), _CGROUP, "memory.max"
-        elif "memory" in controllers.split(","):
-            own, base, limit = _CGROUP / "memory" / name.lstrip("/"), _CGROUP / "memory", "memory.limit_in_bytes"
-        else:
-            continue
-        files += [folder / limit for folder in (own, *own.parents) if folder.is_relative_to(base)]
-    return files
 
 
 def _parse(text: str) -> int:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...arrays import ArrayDataset, FileArray, RaggedArray
-from ...arrays.file_array import DTYPES
+from ...arrays.file_array import DTYPES, contiguous
 from ..refusal import SourceRefusal, refuses
 from ..rows import DIMENSIONS_MAX, Array, Owner
 from .tensors import NAMES, Tensor, checksum, layout_of
@@ -123,10 +123,7 @@ class _Piece(Owner):
 
 def _ragged(values: Array, offsets: NDArray[np.int64], dtype: str) -> Array:
     """The rows of a RaggedArray, whose items must lie one after the other."""
-    item = DTYPES[dtype].itemsize
-    strides = [item]
-    for extent in reversed(values.shape[1:]):
-        strides.insert(0, strides[0] * extent)
+    strides = contiguous(values.shape, DTYPES[dtype].itemsize)
     if (
         len(values) > 1
         and 0 not in values.shape

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays.file_array import contiguous
 from ..bytecode import UnreadableError
 from ..rows import DIMENSIONS_MAX, Program
 from .arrays import castable
@@ -46,7 +46,7 @@ class Items:
         """True if these are the items of a whole array, one after the other."""
         return self.offset == 0 and all(
             own == plain or extent == 1
-            for own, plain, extent in zip(self.strides, _strides(self.shape), self.shape, strict=True)
+            for own, plain, extent in zip(self.strides, contiguous(self.shape), self.shape, strict=True)
         )
 
     def over(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -54,10 +54,6 @@ class Items:
         missing = len(shape) - len(self.shape)
         own = (0 if extent == 1 else stride for extent, stride in zip(self.shape, self.strides, strict=True))
         return (*(0 for _ in range(missing)), *own)
-
-
-def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(math.prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
 @dataclass
@@ -165,7 +161,7 @@ class Writer:
         return self._of(_VALUE, len(self._values) - 1, dtype, shape)
 
     def _of(self, room: str, number: int, dtype: str, shape: tuple[int, ...]) -> Items:
-        return Items(room, number, dtype, shape, 0, _strides(shape))
+        return Items(room, number, dtype, shape, 0, contiguous(shape))
 
 
 def _check(*dtypes: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...arrays.file_array import contiguous
 from ..bytecode import extent_of
 from ..refusal import SourceRefusal
 from ..rows import DIMENSIONS_MAX, Array, Owner
@@ -67,14 +68,11 @@ class Sequences(Owner):
         self._storages = [each.untyped_storage() for each in self._elements] if self._tensors else None
         self._addresses, self._shapes = _addresses(self._elements), list(map(_SHAPE, self._elements))
         item = tuple(first.shape[1:])
-        strides = [first.itemsize]
-        for extent in reversed(item):
-            strides.insert(0, strides[0] * extent)
         lengths = np.array([shape[0] for shape in self._shapes], np.int64) if first.ndim else None
         self.array = Array(
             0,
             (len(self._elements), *item),
-            (0, *strides[1:]) if first.ndim else (0,),
+            (0, *contiguous(item, first.itemsize)),
             self,
             begins=np.array(self._addresses, np.int64),
             lengths=lengths,

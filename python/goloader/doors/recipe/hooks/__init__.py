@@ -12,13 +12,13 @@ records; to others it costs about 0.2 us a call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
 from ....adapters.python import ForkLock
-from ....plan.calls import Calls, calls_of
+from ....plan.calls import Calls, calls_of_all
 from ....plan.refusal import Refusal
 from .. import switch
 from .front import Front, Fronts
@@ -117,13 +117,9 @@ class _Hooks:
         return True
 
 
-def _calls(hooks: Sequence[Hook]) -> Calls:
+def _calls(hooks: Iterable[Hook]) -> Calls:
     """All that any of their functions calls."""
-    return calls_of(
-        tuple((hook.owner, hook.name) for hook in hooks),
-        tuple(dict.fromkeys(kind for hook in hooks for kind in hook.classes)),
-        tuple(dict.fromkeys(name for hook in hooks for name in hook.names)),
-    )
+    return calls_of_all((((hook.owner, hook.name),), hook.classes, hook.names) for hook in hooks)
 
 
 _hooks = _Hooks()

@@ -15,7 +15,7 @@ from albumentations.augmentations.pixel import functional
 
 from .... import _steps
 from .. import opencv
-from ..array import Picture, StandInArray, record_pixels
+from ..array import Picture, StandInArray, record_call
 from .albucore import by_table
 from .swap import Hook, recorder
 
@@ -36,7 +36,7 @@ def _recorded(find: Callable[..., Picture | None], original: Any, img: Any, *arg
     """`find` says what a call does to a picture, from (size, mode, *arguments); None if the core has no such."""
     if type(img) is not StandInArray or options:
         return None
-    return record_pixels(img, lambda real: original(real, *arguments), lambda size, mode: find(size, mode, *arguments))
+    return record_call(original, find, img, *arguments)
 
 
 def _shuffled(size: Any, mode: str, channels_shuffled: Any) -> Picture | None:

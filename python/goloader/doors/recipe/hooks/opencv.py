@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable
+from functools import partial
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
@@ -17,7 +18,7 @@ from PIL import Image
 
 from .... import _steps
 from .. import opencv, switch
-from ..array import Picture, StandInArray, become_real, of_pixels, record_function, record_pixels
+from ..array import Picture, StandInArray, made_real, of_pixels, record_call, record_function, record_pixels
 from .front import Make
 
 _SIDE_MAX = 1 << 20
@@ -40,8 +41,8 @@ _SWAPPED = _steps.select((2, 1, 0))
 # Code of a conversion: mode before, steps, mode after.
 _CONVERSIONS = {
     cv2.COLOR_BGR2RGB: ("RGB", (_SWAPPED,), "RGB"),
-    cv2.COLOR_RGB2GRAY: ("RGB", (_steps.opencv_gray(1),), "L"),
-    cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, _steps.opencv_gray(1)), "L"),
+    cv2.COLOR_RGB2GRAY: ("RGB", (_steps.OPENCV_GRAY,), "L"),
+    cv2.COLOR_BGR2GRAY: ("RGB", (_SWAPPED, _steps.OPENCV_GRAY), "L"),
     cv2.COLOR_GRAY2BGR: ("L", (_steps.grayscale(3),), "RGB"),
     cv2.COLOR_RGB2HSV: ("RGB", (_steps.OPENCV_TO_HSV,), "RGB"),
     cv2.COLOR_BGR2HSV: ("RGB", (_SWAPPED, _steps.OPENCV_TO_HSV), "RGB"),
@@ -60,26 +61,26 @@ def hooks() -> tuple[()]:
 
 def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of OpenCV's functions. Of one whose pixels are not known nothing is recorded."""
-    made = {
-        "cvtColor": _recorded(_converted),
-        "resize": _recorded(_resized),
-        "flip": _recorded(_flipped),
-        "copyMakeBorder": _recorded(_bordered),
-        "transpose": _recorded(_transposed),
-        "rotate": _recorded(_rotated),
+    made: dict[str, Callable[..., Any]] = {
+        "cvtColor": partial(_of_first, _converted),
+        "resize": partial(_of_first, _resized),
+        "flip": partial(_of_first, _flipped),
+        "copyMakeBorder": partial(_of_first, _bordered),
+        "transpose": partial(_of_first, _transposed),
+        "rotate": partial(_of_first, _rotated),
         "merge": _merged,
-        "warpAffine": _recorded(_warped),
+        "warpAffine": partial(_of_first, _warped),
         "LUT": _looked_up,
     }
     if not opencv.is_known():
         made = {}
     elif not any(name.startswith("OPENCV_IO_MAX") for name in os.environ):
-        made |= {"imread": _imread, "imdecode": _imdecode}
+        made |= {"imread": partial(_opened, _file), "imdecode": partial(_opened, _content)}
     parts = [each for each in vars(cv2).values() if isinstance(each, ModuleType) and each.__name__.startswith("cv2.")]
     return (
-        *((cv2, name, made.get(name, _of_real_arrays)) for name in _builtins(cv2)),
-        *((part, name, _of_real_arrays) for part in parts for name in _builtins(part)),
-        (cv2.CLAHE, "apply", _of_real_arrays),
+        *((cv2, name, _front(made.get(name))) for name in _builtins(cv2)),
+        *((part, name, _front()) for part in parts for name in _builtins(part)),
+        (cv2.CLAHE, "apply", _front()),
     )
 
 
@@ -87,52 +88,32 @@ def _builtins(module: ModuleType) -> list[str]:
     return [name for name, value in vars(module).items() if isinstance(value, BuiltinFunctionType)]
 
 
-def _of_real_arrays(original: Callable[..., Any]) -> Callable[..., Any]:
-    what = f"cv2.{original.__name__}"
+def _front(record: Callable[..., Any] | None = None) -> Make:
+    """In front of a function: what `record(function, *arguments, **options)` makes in a thread that records; else, or
+    where that is None, the function of real arrays."""
 
-    def front(*arguments: Any, **options: Any) -> Any:
-        return original(*(_real(each, what) for each in arguments), **{k: _real(v, what) for k, v in options.items()})
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        what = f"cv2.{original.__name__}"
 
-    return front
+        def front(*arguments: Any, **options: Any) -> Any:
+            made = None if record is None or switch.current() is None else record(original, *arguments, **options)
+            return original(*made_real(arguments, what), **made_real(options, what)) if made is None else made
 
+        return front
 
-def _real(value: Any, what: str) -> Any:
-    if type(value) is StandInArray:
-        return become_real(value, what)
-    if type(value) in (list, tuple):
-        return type(value)(_real(each, what) for each in value)
-    return value
-
-
-def _imread(original: Callable[..., Any]) -> Callable[..., Any]:
-    def imread(*arguments: Any, **options: Any) -> Any:
-        return _opened(original, _file, arguments, options)
-
-    return imread
+    return make
 
 
-def _imdecode(original: Callable[..., Any]) -> Callable[..., Any]:
-    real = _of_real_arrays(original)
-
-    def imdecode(*arguments: Any, **options: Any) -> Any:
-        return _opened(real, _content, arguments, options)
-
-    return imdecode
-
-
-def _opened(original: Callable[..., Any], find: Callable[..., Any], arguments: Any, options: Any) -> Any:
-    session = switch.current()
-    if session is None:
-        return original(*arguments, **options)
+def _opened(find: Callable[..., Any], original: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     try:
         source = find(*arguments, **options)
     except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
         source = None
     made = None if source is None else of_pixels(source.recipe(), "OpenCV", np.array)
-    if made is not None:
-        return made
-    session.became_real(f"cv2.{original.__name__} of a file that the core leaves to OpenCV")
-    return original(*arguments, **options)
+    session = switch.current()
+    if made is None and session is not None:
+        session.became_real(f"cv2.{original.__name__} of a file that the core leaves to OpenCV")
+    return made
 
 
 def _file(filename: Any, flags: int = cv2.IMREAD_COLOR) -> Any:
@@ -148,34 +129,12 @@ def _content(buf: Any, flags: int) -> Any:
 # ---- functions of one array
 
 
-def _recorded(steps: Callable[..., Picture | None]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`steps` says what a call does to a picture, from (size, mode, *arguments); None if the core has no such."""
-
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        real = _of_real_arrays(original)
-
-        def front(*arguments: Any, **options: Any) -> Any:
-            if arguments and type(arguments[0]) is StandInArray:
-                made = _record(original, steps, *arguments, **options)
-                if made is not None:
-                    return made
-            return real(*arguments, **options)
-
-        return front
-
-    return make
-
-
-def _record(
-    original: Callable[..., Any], steps: Callable[..., Picture | None], array: Any, *rest: Any, **options: Any
+def _of_first(
+    steps: Callable[..., Picture | None], original: Callable[..., Any], *arguments: Any, **options: Any
 ) -> Any:
-    def find(size: tuple[int, int], mode: str) -> Picture | None:
-        try:
-            return steps(size, mode, *rest, **options)
-        except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
-            return None
-
-    return record_pixels(array, lambda real: original(real, *rest, **options), find)
+    """`steps` says what a call does to a picture, from (size, mode, *arguments); None if the core has no such."""
+    of_stand_in = bool(arguments) and type(arguments[0]) is StandInArray
+    return record_call(original, steps, *arguments, **options) if of_stand_in else None
 
 
 def _converted(size: Any, mode: str, code: int, dst: Any = None, dstCn: int = 0) -> Picture | None:  # noqa: N803
@@ -290,38 +249,25 @@ def _scalar(value: Any) -> tuple[int, ...] | None:
     return (*map(int, numbers), 0, 0, 0, 0)[:4]
 
 
-def _looked_up(original: Callable[..., Any]) -> Callable[..., Any]:
-    real = _of_real_arrays(original)
-
-    def look_up(*arguments: Any, **options: Any) -> Any:
-        if len(arguments) == 2 and not options and type(arguments[0]) is StandInArray and switch.current() is not None:
-            array, table = arguments
-            if type(table) is np.ndarray and table.nbytes <= 1 << 14 and not table.dtype.hasobject:
-                kept = table.copy()
-                key = ("cv2.LUT", table.dtype.str, table.shape, table.tobytes())
-                made = record_function(key, lambda each: original(each, kept), (array,))
-                if made is not None:
-                    return made
-        return real(*arguments, **options)
-
-    return look_up
+def _looked_up(original: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    if len(arguments) != 2 or options or type(arguments[0]) is not StandInArray:
+        return None
+    array, table = arguments
+    if type(table) is not np.ndarray or table.nbytes > 1 << 14 or table.dtype.hasobject:
+        return None
+    kept = table.copy()
+    key = ("cv2.LUT", table.dtype.str, table.shape, table.tobytes())
+    return record_function(key, lambda each: original(each, kept), (array,))
 
 
-def _merged(original: Callable[..., Any]) -> Callable[..., Any]:
+def _merged(original: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """One channel three times."""
-    real = _of_real_arrays(original)
-
-    def merge(*arguments: Any, **options: Any) -> Any:
-        channels = arguments[0] if len(arguments) == 1 and not options else None
-        if isinstance(channels, (list, tuple)) and [type(each) for each in channels] == [StandInArray] * 3:
-            first = channels[0]
-            same = all(each is first for each in channels)
-            made = record_pixels(first, lambda grey: original([grey] * 3), _in_three) if same else None
-            if made is not None:
-                return made
-        return real(*arguments, **options)
-
-    return merge
+    channels = arguments[0] if len(arguments) == 1 and not options else None
+    if not isinstance(channels, (list, tuple)) or [type(each) for each in channels] != [StandInArray] * 3:
+        return None
+    first = channels[0]
+    same = all(each is first for each in channels)
+    return record_pixels(first, lambda grey: original([grey] * 3), _in_three) if same else None
 
 
 def _in_three(size: tuple[int, int], mode: str) -> Picture | None:

@@ -18,7 +18,7 @@ from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functi
 from .... import _steps
 from .. import switch
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
-from ..tensor import StandInTensor, record_function, tensor_of
+from ..tensor import StandInTensor, made_of, record_function
 from ..value import of_image
 from . import blur
 from .pillow import from_array, record_border
@@ -43,16 +43,15 @@ def hooks() -> tuple[Hook, ...]:
 
 
 def _to_tensor(name: str, original: Any, pic: Any) -> StandInTensor | None:
-    session = switch.current()
-    if session is None or type(pic) is not StandInImage:
+    if switch.current() is None or type(pic) is not StandInImage:
         return None
+    made = None
     if is_movable(pic, 0):
         dims = "chw" if pic.mode == "RGB" else "_hw"
-        made = of_image(recipe_of(pic), (name, torch.get_default_dtype()), original, dims)
-        if made is not None:
-            return tensor_of(made, session)
-    become_real(pic, name)
-    return None
+        made = made_of(of_image(recipe_of(pic), (name, torch.get_default_dtype()), original, dims))
+    if made is None:
+        become_real(pic, name)
+    return made
 
 
 @recorder

@@ -26,7 +26,7 @@ from .. import header, recipe, switch
 from ..array import StandInArray
 from ..layout import Layout
 from ..recipe import STEPS_MAX, Recipe, Source
-from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, over, tensor_of
+from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, made_of, over
 from ..value import of_image
 from . import blur
 from .swap import Hook, recorder
@@ -212,10 +212,8 @@ def _decoded(source: _TorchvisionSource | None, mode: Any) -> StandInTensor | No
 
 def _tensor(made: Recipe, order: str) -> StandInTensor | None:
     """The tensor of a recipe whose carry_out gives one; `order` says how it lies in memory."""
-    session = switch.current()
     function = _channels_last if order == "hwc" else _contiguous
-    recorded = of_image(made, ("torchvision", order), function, "chw" if made.mode == "RGB" else "_hw")
-    return None if recorded is None or session is None else tensor_of(recorded, session)
+    return made_of(of_image(made, ("torchvision", order), function, "chw" if made.mode == "RGB" else "_hw"))
 
 
 def _channels_last(pixels: Any) -> torch.Tensor:
