@@ -265,6 +265,12 @@ def _load() -> Library:
 
 
 @cache
+def installed() -> bool:
+    """Whether there is a library to be loaded. Looked for once: each look is a system call."""
+    return LIBRARY.exists()
+
+
+@cache
 def missing() -> str | None:
     """Why there is no library on this machine, in a line; None if there is one: it is loaded then."""
     try:

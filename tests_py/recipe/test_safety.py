@@ -374,9 +374,22 @@ class Slow(classes.Files):
         return F.to_tensor(image), i
 
 
-def test_stand_ins_that_save_no_time_are_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class SlowAtFirst(Slow):
+    """In each process its first image takes long, without stand-ins too."""
+
+    process = 0
+
+    def __getitem__(self, i: int) -> Any:
+        if self.process != os.getpid():
+            self.process = os.getpid()
+            time.sleep(1)
+        return super().__getitem__(i)
+
+
+@pytest.mark.parametrize("kind", [Slow, SlowAtFirst])
+def test_stand_ins_that_save_no_time_are_given_up(kind: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_LONGER_MAX", 3.0)
-    loader = compare(lambda: Slow(root))
+    loader = compare(lambda: kind(root))
     assert not door.record(loader).on and "it gains nothing" in str(loader.explain())
 
 

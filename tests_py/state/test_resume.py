@@ -139,6 +139,13 @@ class Mixing(data.BatchSampler):
         return iter(batches)
 
 
+class Yielding(Mixing):
+    """Draws too, and nothing before its first batch is wanted."""
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from super().__iter__()
+
+
 def weighted(generator: torch.Generator | None = None, *, replacement: bool = True) -> Any:
     return data.WeightedRandomSampler(torch.arange(1.0, 31.0), 30 if replacement else 28, replacement, generator)
 
@@ -174,6 +181,7 @@ ORDERS: dict[str, dict[str, Any]] = {
     },
     "a batch sampler that draws": {"batch_sampler": lambda d: Mixing(data.SequentialSampler(d), 4, False)},
     "a list of batches": {"batch_sampler": [[1, 2], [3], [4, 5, 6], [0], [7, 8]]},
+    "a batch sampler that yields": {"batch_sampler": lambda d: Yielding(data.SequentialSampler(d), 4, False)},
     "one by one": {"batch_size": None, "sampler": lambda d: Shuffled(len(d), lazy=False)},
     "one by one, shuffled": {"batch_size": None, "shuffle": True},
     "the last one dropped": {"shuffle": True, "drop_last": True},

@@ -49,32 +49,35 @@ announcing = False
 
 def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     """The plan of a loader, made anew if the loader or its dataset changed since the last epoch."""
-    decision = _decided(loader)
+    standing, state = _refusals.get(loader), _state(loader)
+    if standing is not None and standing[0] != state:
+        _refusals.pop(loader)
+        standing = None
+    decision = _decided(loader, None if standing is None else standing[1])
     if isinstance(decision, Plan):
         _plans[loader] = decision
         return decision
     _plans.pop(loader)
-    if decision.code in _STANDING:
-        _refusals[loader] = _state(loader), decision
+    if standing is None and decision.code in _STANDING:
+        _refusals[loader] = state, decision
     if loader in _cores and _native.available() and _recipes_refused(loader) is not None:
         _told.stopped(decision)
     return decision
 
 
-def _decided(loader: DataLoader[Any]) -> Plan | Refusal:
+def _decided(loader: DataLoader[Any], standing: Refusal | None) -> Plan | Refusal:
     closed = allowed.closed(1)
     if closed:
         return Refusal("loader", closed, "the environment keeps this door closed", "DOOR_CLOSED")
     if not _native.available():
         return _FORKED
-    if not _native.LIBRARY.exists() and (missing := _native.missing()):
+    if not _native.installed() and (missing := _native.missing()):
         return _no_library(missing)
     refused = init_fn.refused(loader)
     if refused is not None:
         return refused
-    standing = _refusals.get(loader)
-    if standing is not None and standing[0] == _state(loader):
-        return standing[1]
+    if standing is not None:
+        return standing
     trial.hear()  # an answer may have come since the last epoch
     known = _plans.get(loader)
     if known is not None and known.unchanged(loader):

@@ -21,7 +21,7 @@ _qualname = vars(type)["__qualname__"].__get__
 
 def is_a(thing: object, *kinds: type) -> bool:
     """isinstance(), by what the object is, and not by what its `__class__` says."""
-    return any(kind in kinds for kind in parents(type(thing)))
+    return any(map(kinds.__contains__, _mro(type(thing))))
 
 
 def parents(kind: type) -> tuple[type, ...]:
@@ -37,7 +37,8 @@ def in_class(kind: type, name: str) -> Any:
 
 def in_classes(kinds: tuple[type, ...], name: str) -> Any:
     """The same of several classes, in this order."""
-    return next((found[name] for found in map(_dict, kinds) if name in found), None)
+    found = _first(kinds, name)
+    return None if found is _NOTHING else found
 
 
 def has(thing: object, name: str) -> bool:
@@ -68,14 +69,22 @@ def _found(thing: object, name: str) -> Any:
     if issubclass(kind, type):
         return inspect.getattr_static(thing, name, _NOTHING)
     kinds = _mro(kind)
-    shared = next((members[name] for members in map(_dict, kinds) if name in members), _NOTHING)
+    shared = _first(kinds, name)
     held = dict.get(_own(kinds, thing), name, _NOTHING)
     return shared if held is _NOTHING or (shared is not _NOTHING and _is_data_descriptor(type(shared))) else held
 
 
+def _first(kinds: tuple[type, ...], name: str) -> Any:
+    """What the first of several classes has that has something by that name, else _NOTHING."""
+    for members in map(_dict, kinds):
+        if name in members:
+            return members[name]
+    return _NOTHING
+
+
 def _own(kinds: tuple[type, ...], thing: object) -> dict[str, Any]:
     """The dict of an object of such classes; an empty one of a class, where there is none, or somebody computes it."""
-    place: Any = next((members["__dict__"] for members in map(_dict, kinds) if "__dict__" in members), None)
+    place = _first(kinds, "__dict__")
     if type(place) not in (GetSetDescriptorType, MemberDescriptorType):
         return {}
     found = place.__get__(thing)

@@ -43,6 +43,8 @@ def untouched(names: Sequence[str] = PROCESS, generators: Sequence[torch.Generat
 
 def same(one: Any, other: Any) -> bool:
     """Whether two states of one generator are equal."""
+    if one is other:
+        return True
     if isinstance(one, torch.Tensor):
         return torch.equal(one, other)
     if isinstance(one, np.ndarray):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..adapters.torch import BaseIterator
@@ -50,14 +50,19 @@ class ResumableIterator(BaseIterator):
         resumed = self._resumed = book.of(loader).resumed
         self._orders = Orders(loader, arrays=self._arrays)
         self._orders.closed = resumed is not None
-        own = list(own_generators(loader).values())
-        with nullcontext() if resumed is None else generators.untouched(("torch",), own):
+        with self._undrawn(loader):
             super().__init__(loader)
         if resumed is not None:
             self._resume_seeds(resumed)
         if self._num_workers == 0:  # others call _reset
             self._open_order(loader)
             self._begin(loader)
+
+    def _undrawn(self, loader: Any) -> AbstractContextManager[None]:
+        """In which torch draws nothing that stays drawn, if a record is gone on from."""
+        if self._resumed is None:
+            return nullcontext()
+        return generators.untouched(("torch",), list(own_generators(loader).values()))
 
     def _resume_seeds(self, resumed: Record) -> None:
         """Puts what torch drew for the iterator of the record in place of what it just drew."""
@@ -74,8 +79,7 @@ class ResumableIterator(BaseIterator):
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._orders.closed = self._resumed is not None
-        own = list(own_generators(loader).values())
-        with nullcontext() if self._resumed is None else generators.untouched(("torch",), own):
+        with self._undrawn(loader):
             super()._reset(loader, first_iter)
         self._open_order(loader)
         self._begin(loader)

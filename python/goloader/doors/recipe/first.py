@@ -66,10 +66,13 @@ class First:
         if not record.on:
             # A page of this process's own is read by nobody else: that nothing is recorded goes home with the batches.
             return record.remote and record.page.own
+        page = record.page
+        if page.spent < _SPENT_S:  # nobody has begun a trial
+            record.begun += 1
+            return False
         if self._inner.auto_collation and hasattr(type(indices), "__next__"):
             return True
         record.hear()
-        page = record.page
         if self._tries and record.on and not record.trusted and page.spent >= _SPENT_S and not page.running:
             self._try(indices)
         record.begun += not record.trusted
