@@ -128,6 +128,8 @@ def _opened(original: Callable[..., Any], find: Callable[..., Any], arguments: A
         source = find(*arguments, **options)
     except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
         source = None
+    if session.streams and source is not None and not source.sound:
+        source = None  # code may ask whether there is an image
     made = None if source is None else of_pixels(source.recipe(), "OpenCV", np.array)
     if made is not None:
         return made
