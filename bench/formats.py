@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import webdataset as wds
 from PIL import Image
 from torchvision.datasets import ImageFolder
 
@@ -59,8 +60,8 @@ def tiff(scratch: Path) -> ImageFolder:
     return folder(scratch, ".tiff", compression="tiff_lzw")
 
 
-@format_case("TarImages: JPEGs in four tar archives", target=3, headline=True, lowered=own_classes.folder)
-def tar(scratch: Path) -> TarImages:
+def shards(scratch: Path) -> str:
+    """Four of WebDataset's archives with the photos of a folder; how they are called together."""
     samples = own_classes.folder(scratch).samples
     for shard in range(4):
         with tarfile.open(scratch / f"{shard}.tar", "w") as archive:
@@ -69,4 +70,15 @@ def tar(scratch: Path) -> TarImages:
                 about = tarfile.TarInfo(f"{number}.cls")
                 about.size = len(str(target))
                 archive.addfile(about, BytesIO(str(target).encode()))
-    return TarImages(str(scratch / "{0..3}.tar"), TRAIN)
+    return str(scratch / "{0..3}.tar")
+
+
+@format_case("TarImages: JPEGs in four tar archives", target=3, headline=True, lowered=own_classes.folder)
+def tar(scratch: Path) -> TarImages:
+    return TarImages(shards(scratch), TRAIN)
+
+
+@format_case("WebDataset of the same archives", target=3, lowered=tar, shuffle=False)
+def webdataset(scratch: Path) -> Any:
+    pipeline = wds.WebDataset(shards(scratch), shardshuffle=False).decode("pil").to_tuple("jpg", "cls")
+    return pipeline.map_tuple(TRAIN).with_length(len(own_classes.folder(scratch)), silent=True)

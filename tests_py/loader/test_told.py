@@ -67,12 +67,12 @@ def warned(use: Any) -> list[warnings.WarningMessage]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_error_raises_in_iter_before_anything_is_drawn(kind: Any, num_workers: int) -> None:
-    loader = kind(Stream(), num_workers=num_workers, on_fallback="error")
+    loader = kind(Stream(), num_workers=num_workers, on_fallback="error", trace=False)
     before = torch.get_rng_state()
     with pytest.raises(goloader.FallbackError, match="an IterableDataset runs its own code") as raised:
         iter(loader)
     assert torch.equal(torch.get_rng_state(), before)
-    assert raised.value.codes == ("ITERABLE",)
+    assert raised.value.codes == ("ITERABLE", "TRACE_OFF")
     assert isinstance(raised.value, RuntimeError)
     table = str(loader.explain()).splitlines()
     assert [line.strip() for line in str(raised.value).splitlines()[1:]] == table
@@ -129,7 +129,7 @@ def test_the_default_says_nothing() -> None:
 def test_strict_is_for_loaders_that_say_nothing_themselves() -> None:
     def raises(**arguments: Any) -> bool:
         try:
-            list(goloader.DataLoader(Stream(), **arguments))
+            list(goloader.DataLoader(Stream(), trace=False, **arguments))
         except goloader.FallbackError:
             return True
         return False
@@ -201,15 +201,17 @@ def test_stopped_is_told_once_for_each_reason() -> None:
 
 
 def test_the_log_has_decisions_and_warnings(dataset: ImageFolder, caplog: pytest.LogCaptureFixture) -> None:
-    loaders = goloader.DataLoader(dataset, 5), goloader.DataLoader(Stream(), on_fallback="warn")
+    loaders = goloader.DataLoader(dataset, 5), goloader.DataLoader(Stream(), on_fallback="warn", trace=False)
     with caplog.at_level(logging.INFO, "goloader"):
         for loader in loaders * 2:
             warned(lambda loader=loader: list(loader))  # type: ignore[misc]
     assert not logging.getLogger("goloader").handlers
+    told = "trace=False: the loader was told so"
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
         ("INFO", "DataLoader over ImageFolder: Go"),
-        ("INFO", "DataLoader over Stream: Stream: an IterableDataset runs its own code"),
+        ("INFO", f"DataLoader over Stream: Stream: an IterableDataset runs its own code; {told}"),
         ("WARNING", "goloader: DataLoader runs in Python: Stream: an IterableDataset runs its own code [ITERABLE]"),
+        ("WARNING", f"goloader: DataLoader runs in Python: {told} [TRACE_OFF]"),
     ]  # fmt: skip
 
 

@@ -126,6 +126,14 @@ class Touched(Photos):
         return torch.tensor(np.asarray(Image.open(self.paths[index])).mean())
 
 
+class Streamed(data.IterableDataset[torch.Tensor]):
+    def __init__(self, root: Path) -> None:
+        self.photos = Photos(root)
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return map(self.photos.__getitem__, range(len(self.photos)))
+
+
 class Stream(data.IterableDataset[int]):
     def __iter__(self) -> Iterator[int]:
         return iter(range(4))
@@ -562,8 +570,14 @@ DATASETS: Table = [
         ),
     ),
     (
+        "streams",
+        "an `IterableDataset` whose code does such things to what it reads: webdataset's pipelines, batched there or "
+        "by the loader, Hugging Face's streams, readers of one's own",
+        lambda root: iter((Streamed(root),)),
+    ),
+    (
         "other datasets",
-        "a `__getitem__` that opens no image, `IterableDataset`",
+        "a `__getitem__` or `__iter__` that opens no image",
         lambda root: iter((Touched(root), Own(), Stream())),
     ),
 ]

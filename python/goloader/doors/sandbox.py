@@ -210,6 +210,8 @@ class Apart:
             try:
                 os.close(self._fd)
                 _die_with_parent()
+                for fd in filter(_is_regular, _open_files()):
+                    _own(fd)  # what runs beside it, and after it, reads from where this one does
                 content = pickle.dumps(_outcome(function))
                 with open(write, "wb") as file:
                     file.write(content)

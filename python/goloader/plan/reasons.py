@@ -139,7 +139,7 @@ REASONS = {
         "use torchvision's default loader and `set_image_backend('PIL')`",
     ),
     "INDICES": Reason("indices that are not plain ints, or below 0", "use a list of ints, or an int64 array"),
-    "ITERABLE": Reason("an IterableDataset runs its own code", "use a map-style dataset and a sampler"),
+    "ITERABLE": Reason("an IterableDataset runs its own code", "nothing: images that it opens are recorded"),
     "LABELS": Reason("labels that are no ints, or not as many as images", "use a list of ints, or an int64 array"),
     "LENGTH_CHANGED": Reason("a dataset inside another has changed its length since", "make the outer dataset anew"),
     "MASKS": Reason(

@@ -8,6 +8,7 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     hooks/       the functions behind which stand-ins are made, one library a file, by version
     header.py    size and mode of a file
     other_headers.py   the same of formats beside JPEG and PNG
+    sound.py     whether a JPEG file decodes without an error
     guarded.py   whether code stands in a try, where a file has to be decoded at once
     recipe.py    what was done to an image: Pillow's calls and the core's steps
     image.py     the stand-in for a PIL image

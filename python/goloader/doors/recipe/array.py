@@ -17,6 +17,7 @@ import numpy as np
 from . import switch
 from .as_user import as_user
 from .call import Recorder, attempt, by_place, put
+from .guarded import guarded
 from .image import StandInImage, recipe_of
 from .layout import Layout, are_places, dense
 from .recipe import STEPS_MAX, Recipe
@@ -275,12 +276,12 @@ _UFUNCS |= {np.maximum, np.minimum, np.clip, np.floor, np.ceil, np.rint, np.trun
 _UFUNCS |= {np.logical_and, np.logical_or, np.logical_not, np.isfinite, np.isnan}
 
 
-def over(memory: Memory, layout: Layout, writeable: bool = True) -> StandInArray:
-    """A view of a block."""
+def over(memory: Memory, layout: Layout, writeable: bool = True) -> Any:
+    """A view of a block: the array itself where an error may be handled, as C code raises that wants an ndarray."""
     made = object.__new__(StandInArray)
     made.memory, made.layout_, made.made, made.writeable = memory, layout, None, writeable
     memory.session.register(made)
-    return made
+    return become_real(made, "an array in a try") if guarded(ended=True) else made
 
 
 def become_real(array: StandInArray, what: str) -> Any:

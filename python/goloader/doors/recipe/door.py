@@ -11,6 +11,7 @@ from torch.utils.data import get_worker_info
 
 from ... import _native
 from ..._beside import Beside
+from ...adapters.torch import DatasetKind
 from ...plan.refusal import Refusal
 from ...seek_index import SeekIndex
 from ...state.protocol import has_state
@@ -54,13 +55,9 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
         return Refusal(
             "loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own", "RNG_SAMPLE"
         )
-    if has_state(loader.dataset):
+    if loader._dataset_kind == DatasetKind.Map and has_state(loader.dataset):
         return Refusal(
             "source", type(loader.dataset).__qualname__, "it has a state, and samples may change it", "DATASET_STATE"
-        )
-    if loader._dataset_kind != 0:
-        return Refusal(
-            "source", type(loader.dataset).__qualname__, "an IterableDataset cannot be run again", "ITERABLE"
         )
     if get_worker_info() is not None:
         return Refusal(
@@ -114,6 +111,10 @@ def fetcher(loader: DataLoader[Any], inner: Any, pinned: bool) -> Any:
     pinned  batches are to be page-locked
     """
     known = record(loader)
+    if known.left is not None:
+        from .escape import settle
+
+        settle(known)  # another iterator's
     if not known.on or refusal(loader, ahead=True) is not None:
         return inner
     return First(inner, known, lambda inner: _fetcher(loader, inner, pinned))

@@ -15,6 +15,11 @@ import numpy as np
 import torch
 
 from .array import StandInArray, become_real
+from .image import StandInImage
+from .image import become_real as image_becomes_real
+from .record import Record
+from .tensor import StandInTensor
+from .tensor import become_real as tensor_becomes_real
 
 _DEPTH_MAX = 8
 _HOLDERS_MAX = 8  # from an array to what holds it: cache[i] = {"image": (array, label)} is 3
@@ -63,6 +68,62 @@ _OPAQUE = (torch.Tensor, torch.nn.Module, np.ndarray, np.generic, type, ModuleTy
 
 def _tuple(value: Any, items: list[Any]) -> Any:
     return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+
+
+def reached(batch: Any) -> list[Any]:
+    """The stand-ins to which a batch leads, by whatever refers to them, in no order."""
+    found: list[Any] = []
+    seen: dict[int, Any] = {}
+    level = [batch]
+    while level:
+        seen.update((id(each), each) for each in level)
+        ends = [each for each in level if is_stand_in(each)]
+        found += ends
+        known = set(map(id, ends))
+        new = gc.get_referents(*(each for each in level if id(each) not in known and not _leads_everywhere(each)))
+        level = list({id(each): each for each in new if gc.is_tracked(each) and id(each) not in seen}.values())
+    return found
+
+
+def _leads_everywhere(value: Any) -> bool:
+    return isinstance(value, (type, ModuleType)) or (type(value) is dict and "__builtins__" in value)
+
+
+def is_stand_in(value: Any) -> bool:
+    """Whether it is one, still."""
+    return type(value) is StandInArray or isinstance(value, StandInTensor) or type(value) is StandInImage
+
+
+def in_sight(error: BaseException) -> bool:
+    """Whether a stand-in is a variable, or in a list, tuple or dict that is, of code that an error went through."""
+    at = error.__traceback__
+    while at is not None:
+        values = list(at.tb_frame.f_locals.values())
+        values += [item for value in values if type(value) in (list, tuple) for item in value]
+        values += [item for value in values if type(value) is dict for item in value.values()]
+        if any(map(is_stand_in, values)):
+            return True
+        at = at.tb_next
+    return False
+
+
+def settle(record: Record) -> None:
+    """Makes real what a stream has kept: nobody looks for stand-ins in the batches to come."""
+    left, record.left = record.left, None
+    if left is not None:
+        for each in left.living():
+            make_real(each)
+        left.clear()
+
+
+def make_real(each: Any) -> None:
+    """Makes a stand-in real for whoever holds it. Raises what that raises."""
+    if type(each) is StandInArray:
+        give_arrays(each)
+    elif isinstance(each, StandInTensor):
+        tensor_becomes_real(each, "")
+    elif type(each) is StandInImage:
+        image_becomes_real(each, "", note=False)
 
 
 def give_arrays(stand_in: StandInArray) -> None:

@@ -12,23 +12,29 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.utils.data import IterableDataset
 
 from ...state.generators import PROCESS, capture, put
 from . import hooks, trial
 from .array import StandInArray
-from .escape import give_arrays, without_stand_ins
+from .escape import give_arrays, in_sight, make_real, reached, settle, without_stand_ins
 from .first import few
 from .image import StandInImage, is_made, prepare
 from .image import become_real as image_becomes_real
 from .native import CoreNative
 from .record import KEPT, Made, Record, places
 from .session import Native, Session, TroubleError
-from .switch import recording
+from .switch import off, recording
 from .tensor import StandInTensor, replace
 from .value import Memory, Value, become_real_together
 from .workshop import Workshop
 
 __all__ = ["Fetcher", "finish"]
+
+_NOTE = (
+    "goloader stood in for images while your code ran, and an IterableDataset cannot be read again from there; "
+    "DataLoader(trace=False) runs it without"
+)
 
 # What makes values by the core.
 Run = Callable[[list[Value]], list[torch.Tensor]]
@@ -40,10 +46,11 @@ _TROUBLE = (TypeError, AttributeError, ValueError, RuntimeError, BufferError, Sy
 class Fetcher:
     """Fetches batches in the process that uses them (num_workers=0).
 
-    tries   trials are begun here
-    pinned  what the core makes of a batch is to be page-locked
+    tries    trials are begun here
+    streams  the dataset is an IterableDataset
+    pinned   what the core makes of a batch is to be page-locked
 
-    inner     torch's fetcher of a map-style dataset
+    inner     torch's fetcher
     record    of the loader
     workshop  of the loader; None in a worker process
     """
@@ -52,6 +59,7 @@ class Fetcher:
 
     def __init__(self, inner: Any, record: Record, workshop: Workshop | None, pinned: bool = False) -> None:
         self._inner, self._record, self._workshop, self._pinned = inner, record, workshop, pinned
+        self.streams = isinstance(inner.dataset, IterableDataset)
         self._native: CoreNative | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -60,13 +68,22 @@ class Fetcher:
     def fetch(self, indices: Any) -> Any:
         """The batch of these indices, as torch's fetcher gives it; raises what that raises."""
         if not self._records(indices):
+            settle(self._record)
             return self._inner.fetch(indices)
-        start = capture(PROCESS)
-        session = Session(self._recorder())
+        start = {} if self.streams else capture(PROCESS)
+        session = self.session(self._recorder())
+        if self.streams:
+            self._record.left = session
         try:
             batch, made = self._record_and_make(session, indices)
+        except StopIteration:
+            settle(self._record)
+            raise
         except _TROUBLE as error:
             if not session.recorded:
+                raise
+            if self.streams:
+                self._tell(error)
                 raise
             trouble = error
         else:
@@ -101,6 +118,17 @@ class Fetcher:
         else:
             self._record.hear()
 
+    def _tell(self, error: Exception) -> None:
+        """Says of an error of a stream, which cannot be read again from there, that a stand-in may be its cause.
+
+        Raises RuntimeError where it surely is.
+        """
+        if isinstance(error, TroubleError):
+            self._record.stop(type(self._inner.dataset).__qualname__, f"a stand-in was in the way: {error}")
+            raise RuntimeError(f"{error}: {_NOTE}") from error
+        if in_sight(error) and hasattr(error, "add_note"):  # Python 3.11
+            error.add_note(_NOTE)
+
     def _again(self, indices: Any, start: Mapping[str, Any], trouble: Exception) -> Any:
         """The batch without stand-ins, after `trouble` with them that no trial has seen.
 
@@ -130,9 +158,14 @@ class Fetcher:
             session.clear()
         return held[0], Made.of(self._count(indices), leaves, session)
 
-    def eager(self, indices: Any) -> Any:
-        """A batch of torch's fetcher."""
-        return self._inner.fetch(indices)
+    def session(self, native: Native) -> Session:
+        """For the next batch."""
+        return Session(native, streams=self.streams, before=self._record.left)
+
+    def eager(self, indices: Any, batches: int) -> list[Any]:
+        """Batches of torch's fetcher."""
+        settle(self._record)
+        return [self._inner.fetch(indices) for _ in range(batches)]
 
     def recorded(self, session: Session, indices: Any, run: Run | None) -> tuple[list[Any], Counter[str]]:
         """A batch, in a list that alone holds it, that was recorded and then made by `run`; and what finish() says.
@@ -143,7 +176,16 @@ class Fetcher:
 
         def noting(samples: Any) -> Any:
             session.collating = True
-            return collate(samples)
+            start = capture(PROCESS) if session.streams else {}
+            try:
+                return collate(samples)
+            except _TROUBLE as error:
+                if not session.streams:
+                    raise
+                put(start)
+                return self._collated(collate, samples, error)
+
+        session.collating = False
 
         inner.collate_fn = noting
         try:
@@ -151,9 +193,25 @@ class Fetcher:
                 held = [inner.fetch(indices)]
         finally:
             inner.collate_fn = collate
-        if session.failed is not None:
-            raise session.failed
+        failed, session.failed = session.failed, None
+        if failed is not None:
+            raise failed
         return held, finish(session, held, run)
+
+    def _collated(self, collate: Callable[[Any], Any], samples: Any, trouble: Exception) -> Any:
+        """A stream's samples as the collate_fn makes a batch of them without stand-ins, after `trouble` with them."""
+        for each in reached(samples):
+            if type(each) is not StandInArray:
+                make_real(each)
+        samples = without_stand_ins(samples)
+        with off():
+            batch = collate(samples)  # raises what is the user's own error
+        self._record.stop(
+            type(self._inner.dataset).__qualname__,
+            f"a stand-in was in the way of the collate_fn: {type(trouble).__name__}: {trouble}",
+            warn=True,
+        )
+        return batch
 
     def _count(self, indices: Any) -> int:
         return len(indices) if self._inner.auto_collation and hasattr(indices, "__len__") else 1
@@ -171,7 +229,13 @@ def finish(session: Session, held: list[Any], run: Run | None) -> Counter[str]:
     """
     images: list[Any] = []
     views: list[StandInTensor | StandInArray] = []
-    for each in session.living():
+    if session.streams:
+        # It keeps samples for later batches, in buffers and in the variables of generators: they stay as they are.
+        found = reached(held[0])
+        session.part(found)
+    else:
+        found = session.living()
+    for each in found:
         if type(each) is StandInImage:
             images.append(each)
         elif isinstance(each, StandInTensor) or type(each) is StandInArray:
@@ -203,8 +267,8 @@ def finish(session: Session, held: list[Any], run: Run | None) -> Counter[str]:
         memory.become_real("")
         del sizes[id(memory)]
     by_core = [memory for memory in by_core if memory.real is None]
-    found = {id(view): sizes.get(id(view.memory), 0) for view in views}
-    leaves = places(held[0], lambda value: found.get(id(value), 0))
+    counts = {id(view): sizes.get(id(view.memory), 0) for view in views}
+    leaves = places(held[0], lambda value: counts.get(id(value), 0))
     if len(leaves) < len(by_core):
         total = sum(len(memory.value.images) for memory in by_core)
         leaves["elsewhere in the batch"] += max(total - sum(leaves.values()), 1)
@@ -223,9 +287,9 @@ def finish(session: Session, held: list[Any], run: Run | None) -> Counter[str]:
         if isinstance(view, StandInTensor) and view.memory.real is not None:
             replace(view, view.memory.real)
     if arrays:
-        del view, each
+        del view, each, found
         held[0] = without_stand_ins(held[0])
-        for kept in session.living():
+        for kept in () if session.streams else session.living():
             if type(kept) is StandInArray:
                 session.kept = True
                 give_arrays(kept)

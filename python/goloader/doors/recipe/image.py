@@ -409,7 +409,8 @@ def _begin(image: StandInImage) -> Recipe | None:
         if made.source.closed:
             raise TroubleError("the file was closed before the image was decoded")
         state["_loaded"] = True
-        if guarded():
+        # A stream's code goes on from where an error is raised, or ends there.
+        if (state["_session"].streams or guarded()) and not made.source.sound:
             _decode(image, made)
     return made
 

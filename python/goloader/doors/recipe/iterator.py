@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from torch.utils.data import _utils
 from torch.utils.data._utils import pin_memory
 
+from ...adapters.torch import StreamEnd
 from ...state.workers import ReportedIterator
 from ..worker.parcel import Delivered
 from .arrival import Arrival, Finish
@@ -40,6 +41,8 @@ class TracingIterator(ReportedIterator):
         # torch gives a worker no more batches than this before one of them is returned.
         self._ahead_max = (loader.prefetch_factor or 2) + 1
         self._error: Exception | None = None
+        # That a worker's stream has no more, by the task that showed it: it may be asked for batches before that one.
+        self._ends: dict[int, Any] = {}
         super().__init__(loader)
 
     def _worker(self) -> TracingWorker:
@@ -50,21 +53,32 @@ class TracingIterator(ReportedIterator):
             self._native.reset()
         self._asked.clear()
         self._unfinished.clear()
+        self._ends.clear()
         super()._reset(loader, first_iter)
 
     def _try_get_data(self, timeout: float = _utils.MP_STATUS_CHECK_INTERVAL) -> tuple[bool, Any]:
         error, self._error = self._error, None
         if error is not None:
             raise error
-        while True:
-            got, item = super()._try_get_data(timeout)
-            if not got:
-                return False, None
-            task, data = item
-            arrival = data.batch if isinstance(data, Delivered) else None
-            if isinstance(arrival, Arrival) and task in self._task_info:
-                self._ask(arrival)
-            return True, item
+        while self._rcvd_idx not in self._ends:
+            got, item = self._next_arrived(timeout)
+            if item is not None or not got:
+                return got, item
+        return True, (self._rcvd_idx, self._ends.pop(self._rcvd_idx))
+
+    def _next_arrived(self, timeout: float) -> tuple[bool, Any]:
+        """What came next, if anything; the core has begun with it if it is a batch. The end of a stream is kept."""
+        got, item = super()._try_get_data(timeout)
+        if not got:
+            return False, None
+        task, data = item
+        if isinstance(data, StreamEnd):
+            self._ends[task] = data
+            return True, None
+        arrival = data.batch if isinstance(data, Delivered) else None
+        if isinstance(arrival, Arrival) and task in self._task_info:
+            self._ask(arrival)
+        return True, item
 
     def _ask(self, arrival: Arrival) -> None:
         """Has the core begin with a batch."""
@@ -130,12 +144,14 @@ class TracingIterator(ReportedIterator):
         """Has the core begin with whatever has arrived."""
         while self._tasks_outstanding > 0 and not self._data_queue.empty():
             try:
-                got, item = self._try_get_data(timeout=0)
+                got, item = self._next_arrived(timeout=0)
             except Exception as error:
                 self._error = error  # of another batch: when that is waited for
                 return
             if not got:
                 return
+            if item is None:
+                continue
             self._task_info[item[0]] += (item[1],)
             self._tasks_outstanding -= 1
 

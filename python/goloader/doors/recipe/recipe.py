@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from PIL import Image
 from ... import _steps
 from . import switch
 from .session import TroubleError
+from .sound import is_sound
 
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 
@@ -36,12 +38,13 @@ class Source:
     opened  what the user gave to Image.open
     stamp   of a path: the file's bytes, and when it was modified, in ns
     looks   how often the core has made something of it for code that looked at it
+    sound   whether it surely decodes, as sound.is_sound says
 
     reader  whose pixels it has: PILLOW's, OPENCV's or TORCHVISION's
     """
 
     reader = PILLOW
-    __slots__ = ("data", "looks", "mode", "opened", "path", "size", "stamp")
+    __slots__ = ("__dict__", "data", "looks", "mode", "opened", "path", "size", "stamp")
 
     def __init__(self, data: bytes, opened: Any, size: Size, mode: str, stamp: tuple[int, int] | None = None) -> None:
         self.data, self.opened, self.size, self.mode = data, opened, size, mode
@@ -53,6 +56,16 @@ class Source:
     def closed(self) -> bool:
         """The user gave an open file and has closed it since."""
         return bool(getattr(self.opened, "closed", False))
+
+    @cached_property
+    def sound(self) -> bool | None:
+        if not self.path:
+            return is_sound(self.data)
+        try:
+            with open(self.data, "rb") as file:
+                return is_sound(file.read())
+        except OSError:
+            return False
 
     def open_as_given(self) -> Image.Image:
         """The image as the user's own call would open it."""

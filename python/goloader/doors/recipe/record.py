@@ -88,6 +88,7 @@ class Record(Made):
     trusted  a trial has shown that recorded samples are the same
     begun    batches that were made without stand-ins while nothing was known
     due      samples until the next trial
+    left     of a stream, the session of its last batch: samples may be kept for later ones
     """
 
     page: Page = field(default_factory=Page)
@@ -98,6 +99,7 @@ class Record(Made):
     begun: int = 0
     due: int = 0
     attempts: int = 0
+    left: Session | None = None
 
     def __post_init__(self) -> None:
         weakref.finalize(self, self.page.close)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from . import switch
+
 if TYPE_CHECKING:
     import torch
 
@@ -30,7 +32,13 @@ _LIBRARIES = (
 
 
 class TroubleError(RuntimeError):
-    """A stand-in cannot be right here; the batch is run again without any."""
+    """A stand-in cannot be right here; the batch is run again without any, though the user's code may handle this."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        session = switch.current()
+        if session is not None:
+            session.failed = self
 
 
 class Native:
@@ -48,6 +56,7 @@ class Native:
 class Session:
     """One batch while it is recorded.
 
+    streams    it comes from an IterableDataset: the code that made it cannot run again from there, and may keep samples
     kept       a stand-in for an array outlives its batch
     collating  the samples are there, and a collate_fn is at work on them
     reasons    (what was done, line of the user's code) -> how often Python had to make a stand-in real for that
@@ -57,16 +66,20 @@ class Session:
                without stand-ins
     """
 
-    def __init__(self, native: Native | None = None) -> None:
-        """`native` makes real what the user's code touches; None to make it as eager code would."""
-        self._native, self.kept, self.collating = native, False, False
+    def __init__(self, native: Native | None = None, *, streams: bool = False, before: Session | None = None) -> None:
+        """`native` makes real what the user's code touches; None to make it as eager code would.
+
+        before  of the stream's last batch: what is left of that lives on here
+        """
+        self._native, self.kept, self.collating, self.streams = native, False, False, streams
         self.reasons: Counter[tuple[str, str]] = Counter()
         self.seen: Counter[tuple[str, str]] = Counter()
         self.made: Counter[str] = Counter()
         self.failed: Exception | None = None
         self.recorded = 0
-        self._living: list[Any] = []
-        self._prune_at = _PRUNE_MIN
+        self._living: list[Any] = [] if before is None else list(before.living())
+        self._parted: list[Any] = []
+        self._prune_at = 2 * len(self._living) + _PRUNE_MIN
 
     def register(self, stand_in: Any) -> None:
         """Remembers a stand-in, for those that are alive at the end of the batch."""
@@ -78,9 +91,19 @@ class Session:
 
     def living(self) -> list[Any]:
         """The stand-ins that somebody else refers to; all others are forgotten."""
-        kept = self._living
-        self._living = [kept[i] for i in range(len(kept)) if sys.getrefcount(kept[i]) > _IDLE]
+        self._living = _alive(self._living)
         return self._living
+
+    def part(self, found: list[Any]) -> None:
+        """The batch is a stream's and leads to these stand-ins: they are no longer among the living."""
+        gone = set(map(id, found))
+        self._living = [each for each in self._living if id(each) not in gone]
+        self._parted = found
+
+    def parted(self) -> list[Any]:
+        """Those that somebody still refers to."""
+        self._parted = _alive(self._parted)
+        return self._parted
 
     @property
     def native(self) -> Native | None:
@@ -106,11 +129,17 @@ class Session:
             raise
 
     def clear(self) -> None:
-        """Forgets all stand-ins."""
-        self._living = []
+        """The batch is gone: forgets its stand-ins, but for those that a stream keeps."""
+        self._parted = []
+        if not self.streams:
+            self._living = []
 
 
 _PRUNE_MIN = 32
+
+
+def _alive(kept: list[Any]) -> list[Any]:
+    return [kept[i] for i in range(len(kept)) if sys.getrefcount(kept[i]) > _IDLE]
 
 
 def _count_idle() -> int:
@@ -119,7 +148,7 @@ def _count_idle() -> int:
     return counts[0]
 
 
-# References to an object that only a list holds, counted as Session.living does: interpreters differ.
+# References to an object that only a list holds, counted as _alive does: interpreters differ.
 _IDLE = _count_idle()
 
 

@@ -9,16 +9,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from . import switch
+from .array import StandInArray
 from .arrival import Finish, Letter
+from .escape import make_real
 from .fetch import Fetcher
-from .image import StandInImage
-from .image import become_real as image_becomes_real
 from .native import WorkerNative
 from .record import Made
 from .session import Native, Session
 from .shipment import Recipes, Shipment
-from .tensor import StandInTensor
-from .tensor import become_real as tensor_becomes_real
 
 if TYPE_CHECKING:
     from .worker import TracingWorker
@@ -60,12 +58,10 @@ class Tracer(Fetcher):
         """What outlives its batch is the dataset's, or another's: it becomes real."""
         sessions, self._sessions = self._sessions, []
         for session in sessions:
-            for each in session.living():
+            for each in session.parted() if self.streams else session.living():
                 try:
-                    if type(each) is StandInImage:
-                        image_becomes_real(each, "", note=False)
-                    elif isinstance(each, StandInTensor):
-                        tensor_becomes_real(each, "")
+                    if type(each) is not StandInArray:
+                        make_real(each)
                 except Exception as error:  # whoever touches it gets it too
                     self._record.stop("trace", f"what outlives its batch cannot be made: {error}")
             session.clear()

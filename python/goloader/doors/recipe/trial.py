@@ -35,6 +35,8 @@ __all__ = ["begin", "judge"]
 _SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if sandbox.WAITS else (0.9, 3.0)
 # How often a way is timed whose runs take no longer, by the clock and of CPU time together.
 _RUNS_MAX, _SHORT_S = 4, 0.1
+# Of a stream: images that are compared, and batches after which no more are waited for.
+_IMAGES, _BATCHES_MAX = 8, 64
 # Reasons that are told.
 _REASONS_MAX = 20
 
@@ -42,14 +44,14 @@ _REASONS_MAX = 20
 class _Half(NamedTuple):
     """What one of both ways gave.
 
-    batch    as torch saves it
+    batches  as torch saves them
     states   where torch's, Python's and numpy's generators stand
     seconds  of CPU time, and by the clock
     error    what the user's code raised, as text
     outside  what it tried to change outside of its process
     """
 
-    batch: bytes
+    batches: bytes
     states: Mapping[str, Any]
     seconds: tuple[float, float]
     error: str | None
@@ -58,9 +60,10 @@ class _Half(NamedTuple):
 
 class _Recorded(NamedTuple):
     """What the other way noted, as a Session's; `kept` if stand-ins outlived their batch, `refused` if nothing can be
-    recorded here."""
+    recorded here, and how many batches it took for some images to be recorded in them."""
 
     half: _Half
+    batches: int
     images: int
     kept: bool
     reasons: Counter[tuple[str, str]]
@@ -77,7 +80,11 @@ def judge(fetcher: Fetcher, indices: Any) -> Finding:
     """In the process of a trial, what it found."""
     collate.apart = True
     try:
-        eager, recorded = sandbox.run_apart(lambda: _eager(fetcher, indices), lambda: _recorded(fetcher, indices))
+        if fetcher.streams:
+            [recorded] = sandbox.run_apart(lambda: _recorded(fetcher, indices))
+            [eager] = sandbox.run_apart(lambda: _eager(fetcher, indices, max(recorded.batches, 1)))
+        else:
+            eager, recorded = sandbox.run_apart(lambda: _eager(fetcher, indices), lambda: _recorded(fetcher, indices))
         return _found(eager, recorded, fetcher, indices)
     except Exception as error:
         why = f"samples could not be tried apart: {type(error).__name__}: {error}"
@@ -105,7 +112,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
         return off("it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel", "NO_GAIN")
     found = _difference(eager, traced)
     if found is not None:
-        [again] = sandbox.run_apart(lambda: _eager(fetcher, indices))
+        [again] = sandbox.run_apart(lambda: _eager(fetcher, indices, recorded.batches))
         if again.error is not None or _difference(eager, again) is not None:
             return off("the dataset gives other samples each time, whatever its random state")
         lines = ", ".join(f"{what} at {line}" for what, line in list(recorded.reasons)[:3])
@@ -124,36 +131,55 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
 def _difference(eager: _Half, other: _Half) -> str | None:
     if not all(same(eager.states[name], other.states[name]) for name in PROCESS):
         return "the random generators stand elsewhere"
-    return difference(_batch(eager), _batch(other))
+    one, two = _batches(eager), _batches(other)
+    if len(one) != len(two):
+        return f"there are {len(two)} batches, not {len(one)},"
+    return next(filter(None, map(difference, one, two)), None)
 
 
-def _eager(fetcher: Fetcher, indices: Any) -> _Half:
+def _eager(fetcher: Fetcher, indices: Any, batches: int = 1) -> _Half:
     with sandbox.restrict():
-        return _timed_again(_timed(eager := lambda: [fetcher.eager(indices)]), eager)
+        return _timed_again(_timed(eager := lambda: [fetcher.eager(indices, batches)]), eager)
 
 
 def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
     native = WorkerNative()
     native.opened()  # its library is a file to be written
     with hooks.held(), sandbox.restrict():
-        session, images = Session(native), Counter[str]()
+        session, images = fetcher.session(native), Counter[str]()
+        tried = 0
 
-        def run() -> list[Any]:
-            held, leaves = fetcher.recorded(session, indices, native.run)
-            images.update(leaves)
-            return held
+        def run(session: Session, most: int, enough: float = math.inf) -> list[Any]:
+            nonlocal tried
+            made: list[Any] = []
+            while len(made) < most and images.total() < enough:
+                tried = len(made) + 1
+                try:
+                    [batch], leaves = fetcher.recorded(session, indices, native.run)
+                except StopIteration:
+                    if not made:
+                        raise
+                    tried -= 1
+                    break
+                images.update(leaves)
+                made.append(batch)
+                del batch
+            return [made]
 
-        half = _timed(run)
+        # What comes out of a stream's buffers first was made without stand-ins.
+        half = _timed(lambda: run(session, *((_BATCHES_MAX, _IMAGES) if fetcher.streams else (1,))))
+        batches = tried
         if session.living():
             gc.collect()  # an error that was handled may hold what it came from
-        kept = bool(session.living())
-        if images:
-            half = _timed_again(half, lambda: fetcher.recorded(Session(native), indices, native.run)[0])
-        return _Recorded(half, sum(images.values()), kept, session.reasons, session.seen, hooks.refusal())
+        kept = not fetcher.streams and bool(session.living())
+        recorded = images.total()
+        if recorded:
+            half = _timed_again(half, lambda: run(session if fetcher.streams else Session(native), batches))
+        return _Recorded(half, batches, recorded, kept, session.reasons, session.seen, hooks.refusal())
 
 
 def _timed(run: Callable[[], list[Any]]) -> _Half:
-    """`run` gives a list that alone holds a batch."""
+    """`run` gives a list that alone holds batches."""
     begun = time.process_time(), time.perf_counter()
     try:
         held = run()
@@ -177,5 +203,6 @@ def _timed_again(half: _Half, run: Callable[[], list[Any]]) -> _Half:
     return half._replace(seconds=tuple(map(min, zip(*seconds, strict=True)))) if seconds else half
 
 
-def _batch(half: _Half) -> Any:
-    return torch.load(io.BytesIO(half.batch), weights_only=False)
+def _batches(half: _Half) -> list[Any]:
+    found: list[Any] = torch.load(io.BytesIO(half.batches), weights_only=False)
+    return found

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from PIL import Image
 
 from ... import _steps
 from . import switch
@@ -121,7 +123,8 @@ def _others(memory: Memory) -> list[Memory]:
     """Blocks of the samples of which a collate_fn has begun to look at one."""
     if memory.value.outer:
         return []
-    found = {id(each.memory): each.memory for each in memory.session.living() if hasattr(each, "memory")}
+    living = (each for each in memory.session.living() if not isinstance(each, Image.Image))
+    found = {id(each.memory): each.memory for each in living if hasattr(each, "memory")}
     return [
         each
         for each in found.values()
@@ -186,7 +189,8 @@ def as_array(real: Any, layout: Layout, writeable: bool = True) -> Any:
     """A view of a block, as an array: the block itself where that is all of it."""
     base = real.numpy() if isinstance(real, torch.Tensor) else real
     if writeable and not base.flags.writeable:
-        base = torch.from_numpy(base).numpy()  # tensors know of no such thing
+        about = base.__array_interface__ | {"data": (base.ctypes.data, False)}
+        base = np.asarray(SimpleNamespace(__array_interface__=about, base=base))
     size = base.itemsize
     if base.flags.writeable and not writeable:
         base = base.view()

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from torch._utils import ExceptionWrapper
-
+from ...adapters.torch import DatasetKind, ExceptionWrapper
 from ...state.reports import ReportingWorker
 from ..worker.process import Board
 from ..worker.slots import Slots
@@ -32,6 +31,7 @@ class TracingWorker(ReportingWorker):
     ahead       batches of one worker that may be under way
     tries       trials are this worker's matter
     task_begun  number of the batch that is fetched
+    streams     the dataset is an IterableDataset
     """
 
     tries = False
@@ -46,16 +46,27 @@ class TracingWorker(ReportingWorker):
         """Stands between torch's loop and its queues."""
         super().began(arguments)
         self.record.remote = True
+        self.streams = arguments["dataset_kind"] == DatasetKind.Iterable
         # One worker tries for all that share the page of its answer.
         self.tries = arguments["worker_id"] == 0 or self.record.page.own
+        self._results = arguments["data_queue"] = _Results(arguments["data_queue"])
         arguments["index_queue"] = _Tasks(arguments["index_queue"], self)
-        arguments["data_queue"] = _Results(arguments["data_queue"])
 
     def _made(self, make: Callable[[], Any], dataset: Any) -> Any:
         if self._tracer is not None:
             self._tracer.forget()
             self._tracer = None
         return First(super()._made(make, dataset), self.record, self._traced, tries=self.tries)
+
+    def finish(self, task: Finish) -> None:
+        """Makes a stream's batch that the core could not: torch's loop takes no tasks once its stream has ended."""
+        assert self._tracer is not None  # it has recorded the batch
+        made: Any
+        try:
+            made = self._tracer.fetch(task)
+        except Exception:
+            made = ExceptionWrapper(where=f"in DataLoader worker process {self._number}")
+        self._results.put((task.task, made))
 
     def _traced(self, inner: Any) -> Any:
         """What fetches batches that may be recorded, or why nothing may."""
@@ -76,8 +87,12 @@ class _Tasks:
 
     def get(self, timeout: float) -> Any:
         task = self._queue.get(timeout)
-        if type(task) is Finish:
-            return self._queue.begin(task.task, task)
+        while type(task) is Finish:
+            begun = self._queue.begin(task.task, task)
+            if not self._worker.streams:
+                return begun
+            self._worker.finish(task)
+            task = self._queue.get(timeout)
         if type(task) is tuple:
             self._worker.task_begun = task[0]
         return task

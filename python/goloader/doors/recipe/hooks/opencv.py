@@ -109,8 +109,10 @@ def _opened(find: Callable[..., Any], original: Callable[..., Any], *arguments: 
         source = find(*arguments, **options)
     except (TypeError, ValueError):  # OpenCV has its own words for wrong arguments
         source = None
-    made = None if source is None else of_pixels(source.recipe(), "OpenCV", np.array)
     session = switch.current()
+    if session is not None and session.streams and source is not None and not source.sound:
+        source = None  # code may ask whether there is an image
+    made = None if source is None else of_pixels(source.recipe(), "OpenCV", np.array)
     if made is None and session is not None:
         session.became_real(f"cv2.{original.__name__} of a file that the core leaves to OpenCV")
     return made

@@ -54,7 +54,7 @@ def _open(original: Any, fp: Any, mode: Any, formats: Any) -> Any:
     session = switch.current()
     if session is not None:
         source = _source(fp) if mode == "r" and formats is None else None
-        if source is not None:
+        if source is not None and not (session.streams and source.sound is False):
             return opened(source, session)
         with switch.off():
             image = original(fp, mode, formats)

@@ -200,6 +200,9 @@ def _decoded(source: _TorchvisionSource | None, mode: Any) -> StandInTensor | No
         wanted = io.ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
     except KeyError:
         return None
+    session = switch.current()
+    if session is not None and session.streams and source is not None and not source.sound:
+        return None
     if source is None or source.mode not in ("L", "RGB") or not switch.holds("torchvision.decode.jpeg"):
         return None
     if wanted is io.ImageReadMode.RGB:
