@@ -76,7 +76,7 @@ def compare(dataset: Any, **options: Any) -> Any:
 
 
 def test_a_wrong_step_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_steps, "TRANSPOSES", {0: ((), False)})
+    monkeypatch.setattr(_steps, "TRANSPOSES", _steps.TRANSPOSES | {0: ((), False)})
     transform = T.Compose([T.RandomHorizontalFlip(1.0), T.Resize((20, 20)), T.ToTensor()])
     with pytest.warns(
         goloader.GoloaderWarning, match=r"Files: batch|Files: the batch\[0\] has other values when traced"
