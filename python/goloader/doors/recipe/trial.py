@@ -194,6 +194,8 @@ def _timed(run: Callable[[], list[Any]]) -> _Half:
 
 def _timed_again(half: _Half, run: Callable[[], list[Any]]) -> _Half:
     """With the least seconds of later runs: what is made but once is made by then, and a short run tells little."""
+    if math.isinf(_LONGER_MAX):  # nothing goes by them
+        return half
     seconds: list[tuple[float, float]] = []
     while half.error is None and (not seconds or (len(seconds) < _RUNS_MAX and sum(seconds[-1]) < _SHORT_S)):
         again = _timed(run)
