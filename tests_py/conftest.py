@@ -29,6 +29,9 @@ from goloader import _core, _native
 # There are tests with more workers than this machine may have cores.
 _TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
 
+# Folders whose tests start interpreters of their own.
+_SLOW_FOLDERS = {"hazards", "programs"}
+
 # Of a test's variants the first two are quick, and one more for every twenty; the others are slow.
 _QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 2, 20
 
@@ -50,6 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks as slow all but a few variants of a test: always the same ones, from all over its list."""
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
+        if item.path.parent.name in _SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)
         variants[item.nodeid.partition("[")[0]].append(item)
     for same in variants.values():
         quick = _QUICK_VARIANTS + len(same) // _VARIANTS_A_QUICK_ONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,13 @@ def test_only_files_whose_place_is_known_are_decoded_ahead(
 
 def test_threads_end_with_the_iterator(root: Path, decoded: list[int]) -> None:
     before = threading.active_count()
-    loader = goloader.DataLoader(ImageFolder(str(root), TRAIN), 8, num_workers=2)
+    loader = goloader.DataLoader(ImageFolder(str(root), TRAIN), 8, num_workers=2, prefetch_factor=8)
     for close in True, False:
         iterator = iter(loader)
+        time.sleep(0.5)  # what the core has read by now it knows to be Pillow's
         for _ in range(10):
             with contextlib.suppress(OSError):
                 next(iterator)
-        assert decoded
         if close:
             iterator._shutdown_workers()
         del iterator
@@ -76,4 +77,5 @@ def test_threads_end_with_the_iterator(root: Path, decoded: list[int]) -> None:
     for thread in threading.enumerate():
         if thread.daemon:
             thread.join(10)
+    assert decoded
     assert threading.active_count() == before
