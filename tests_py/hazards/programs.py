@@ -127,10 +127,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Python seeds its generator anew in each forked child.
 _BEGIN = "seed(7)\n"
 
+# A child that ends looks through all objects that may be in cycles, and copies the memory they are in: those of the
+# libraries are left out. Triton, which they import, would complain of that, and is not used.
 _SERVER = (
-    _PROLOGUE
+    """
+import sys
+sys.modules["triton"] = None
+"""
+    + _PROLOGUE
     + f"""
 def _forked():
+    gc.collect()
+    gc.freeze()
     place = sys.argv[3]
     for name, text in pickle.load(sys.stdin.buffer).items():
         child = os.fork()
