@@ -31,7 +31,7 @@ $(LIBRARY): $(GO_SOURCES) | .venv/test-lint.stamp
 build: $(LIBRARY) ## Build the core into python/goloader/lib.
 
 .PHONY: test
-test: lint test-go test-py ## Run lint and types, Go's tests with -race and vet, pytest but for what is slow: within 10 minutes.
+test: lint test-go test-py ## Run lint and types, Go's tests with -race and vet, pytest but for what is slow.
 
 .PHONY: test-all
 test-all: test test-slow ## Run every test.
