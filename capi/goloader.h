@@ -256,8 +256,8 @@ gl_status gl_reject(gl_handle run, gl_error *err);
 /* gl_answer_exp answers GL_ASK_EXP. */
 gl_status gl_answer_exp(gl_handle run, float x, float y, gl_error *err);
 
-/* gl_rng_set puts torch's CPU generator state (torch.get_rng_state()) into stream 0.  For num_workers=0,
- * where draws come from the process's own generator.  No batch may be outstanding. */
+/* gl_rng_set puts torch's CPU generator state (torch.get_rng_state()) into stream 0.  For num_workers=0, where
+ * draws come from the process's own generator.  No batch may be outstanding. */
 gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error *err);
 
 /* gl_position writes where a run stands: how many 32-bit words each of its streams has drawn for the batches that gl_next

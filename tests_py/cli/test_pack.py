@@ -47,9 +47,29 @@ class Triples(Mixed):
     def __getitem__(self, i):
         return np.float32(i) * np.ones(2, np.float32), i, "text"
 
+class Two(Mixed):
+    def __getitem__(self, i):
+        return torch.full((2,), i), torch.tensor(i % 3)
+
+class Numbers(Mixed):
+    def __getitem__(self, i):
+        return [i, i % 3]
+
+class Bytes(Mixed):
+    def __getitem__(self, i):
+        return b"%d" % i, i % 3
+
 class Odd(Mixed):
     def __getitem__(self, i):
         return {"value": object()} if i == 5 else {"value": 1.5}
+
+class Twice(Mixed):
+    def __getitem__(self, i):
+        return {"a": 1, "A": 2}
+
+class Nothing(Mixed):
+    def __getitem__(self, i):
+        return {"__key__": str(i)}
 
 class Paths(Mixed):
     def __getitem__(self, i):
@@ -105,7 +125,27 @@ def test_samples_without_names(tmp_path: Path, module: Path, kind: str, names: s
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [("Odd", "sample 5: 'value' is a object"), ("Paths", "'../out' cannot be part of a file's name")]
+    ("kind", "names"), [("Two", {"0.npy", "1.npy"}), ("Numbers", {"0.cls", "1.cls"}), ("Bytes", {"0", "1.cls"})]
+)
+def test_both_parts_of_a_pair_come_out(tmp_path: Path, module: Path, kind: str, names: set[str]) -> None:
+    assert pack(f"{module}:{kind}", tmp_path / "out") == 0
+    for i, sample in enumerate(TarDataset(tmp_path / "out" / "*.tar", index=False)):
+        assert {*sample} - {"__key__", "__url__"} == names
+        first, second = (sample[name] for name in sorted(names))
+        if kind == "Two":
+            assert np.load(io.BytesIO(first)).tolist() == [i, i] and np.load(io.BytesIO(second)) == i % 3
+        else:
+            assert (int(first), int(second)) == (i, i % 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("Odd", "sample 5: 'value' is a object"),
+        ("Paths", "'../out' cannot be part of a file's name"),
+        ("Twice", "sample 0 has two files .a.cls"),
+        ("Nothing", "sample 0 has nothing in it"),
+    ],
 )
 def test_what_cannot_be_written_is_named(
     tmp_path: Path, module: Path, kind: str, told: str, capsys: pytest.CaptureFixture[str]

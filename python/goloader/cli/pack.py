@@ -35,8 +35,8 @@ def add(commands: Any) -> None:
             f"checksums into {_SUMS}. Begun again, it goes on behind the last archive that is whole. A folder's images "
             "stay as they are, beside their class number (.cls). Of a dataset's samples an image becomes .png, a "
             "tensor or array .npy, an int .cls, a text .txt, and other things .json, with the name in a dict or the "
-            "place in a tuple in front (image.png), but for a pair of something and an int; bytes are a file by their "
-            "name (jpg)."
+            "place in a tuple in front (image.png), but for a pair of an image, tensor or array and an int; bytes are "
+            "a file by their name (jpg)."
         ),
         allow_abbrev=False,
     )
@@ -121,20 +121,27 @@ def _encoded(number: int, sample: Any) -> _Files:
     """The files of a dataset's sample. Raises TypeError."""
     if isinstance(sample, Mapping):
         named = [(str(name), value) for name, value in sample.items() if not str(name).startswith("__")]
-    elif isinstance(sample, tuple | list) and len(sample) == 2 and hasattr(type(sample[1]), "__index__"):
-        named = [("", value) for value in sample]  # as ImageFolder has them
     else:
         parts = sample if isinstance(sample, tuple | list) else [sample]
         named = [(str(place), part) for place, part in enumerate(parts)]
-    files: _Files = {}
+    bodies: list[tuple[str, str, bytes]] = []
     for name, value in named:
-        if not re.fullmatch(r"[A-Za-z0-9_-]*", name):
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
             raise TypeError(f"sample {number}: {name!r} cannot be part of a file's name")
         try:
-            suffix, body = _file(value)
+            bodies.append((name, *_file(value)))
         except Exception as error:
             raise TypeError(f"sample {number}: {name!r} is a {type(value).__qualname__}: {error}") from error
-        files[suffix if name in ("", suffix) else f"{name}.{suffix}".rstrip(".")] = body
+    # As ImageFolder has them.
+    classified = not isinstance(sample, Mapping) and [each[1] for each in bodies] in (["png", "cls"], ["npy", "cls"])
+    files: _Files = {}
+    for name, suffix, body in bodies:
+        full = suffix if classified or name == suffix else f"{name}.{suffix}".rstrip(".")
+        if full.lower() in files:
+            raise TypeError(f"sample {number} has two files .{full.lower()}")
+        files[full.lower()] = body
+    if not files:
+        raise TypeError(f"sample {number} has nothing in it")
     return files
 
 

@@ -295,9 +295,8 @@ class InlineIterator(_NativeIterator):
         task = self._task(batch)
         if not task.complete or not len(task.rows):
             return self._as_torch(task.asked)
-        state = self._stands()
         try:
-            self._ask(self._run, task, batch, state)
+            state = self._ask(self._run, task, batch)
         except IndexError:
             return self._as_torch(task.asked)
         return self._make(self._run, task, batch, state)
@@ -305,19 +304,22 @@ class InlineIterator(_NativeIterator):
     def batch(self, indices: NDArray[np.int64]) -> Any:
         """The core's batch of some indices, beside the order."""
         assert self._run is not None  # it was not closed
-        task, state = self._task(indices), self._stands()
-        self._ask(self._run, task, indices, state)
-        return self._make(self._run, task, indices, state)
+        task = self._task(indices)
+        return self._make(self._run, task, indices, self._ask(self._run, task, indices))
 
-    def _stands(self) -> torch.Tensor | None:
-        """Where torch's generator stands, if batches draw from it."""
-        return torch.get_rng_state() if self._draws else None
+    def _ask(
+        self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, state: torch.Tensor | None = None
+    ) -> torch.Tensor | None:
+        """Asks for a batch; where its draws begin, if there are any: at `state`, or where torch's generator stands.
 
-    def _ask(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, state: torch.Tensor | None) -> None:
-        """Asks for a batch, whose draws begin at a state. Raises IndexError."""
+        Raises IndexError.
+        """
+        if state is None and self._draws:
+            state = torch.get_rng_state()
         if state is not None:
             run.set_rng(state.data_ptr(), state.numel())
         self._submit(run, task, batch)
+        return state
 
     def _make(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, state: torch.Tensor | None) -> Any:
         """The batch that was asked for.

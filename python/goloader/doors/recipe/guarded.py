@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType, FrameType
 
 # Who calls the dataset: frames above are nobody's but ours and torch's.
@@ -36,7 +37,12 @@ def guarded(*, ended: bool = False) -> bool:
 def _reraises(module: str, frame: FrameType) -> bool:
     """Whether it is a stage of webdataset's whose `handler` never returns: its reraise_exception."""
     code = getattr(frame.f_locals.get("handler"), "__code__", None) if module.startswith("webdataset.") else None
-    return code is not None and not any(each.opname.startswith("RETURN") for each in dis.get_instructions(code))
+    return code is not None and not _returns(code)
+
+
+@lru_cache(maxsize=64)  # asked for each array that is made in such a stage
+def _returns(code: CodeType) -> bool:
+    return any(each.opname.startswith("RETURN") for each in dis.get_instructions(code))
 
 
 def _handled(code: CodeType) -> tuple[tuple[int, int, bool], ...]:

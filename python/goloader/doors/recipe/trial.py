@@ -138,8 +138,11 @@ def _difference(eager: _Half, other: _Half) -> str | None:
 
 
 def _eager(fetcher: Fetcher, indices: Any, batches: int = 1) -> _Half:
+    def run() -> list[Any]:
+        return [fetcher.eager(indices, batches)]
+
     with sandbox.restrict():
-        return _timed_again(_timed(eager := lambda: [fetcher.eager(indices, batches)]), eager)
+        return _timed_again(_timed(run), run)
 
 
 def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
