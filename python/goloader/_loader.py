@@ -12,7 +12,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 from . import _auto, _cores, _told
 from ._errors import StateError
 from ._told import Policy
-from .adapters.torch import in_order_argument
+from .adapters.torch import check_workers, in_order_argument
 from .doors import allowed, choice
 from .doors.index import init_fn
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
@@ -192,10 +192,10 @@ class DataLoader(data.DataLoader[T_co]):
                 if self.rng is not None or resumed is not None:
                     raise StateError(f"worker processes neither go on from a state nor key their draws: {why}")
                 return super()._get_iterator()
-            self.check_worker_number_rationality()
+            check_workers(self)
             return choice.working(self, resumed)
         core = choice.core(self, decision)
         if self.num_workers == 0:
             return InlineIterator(self, core)
-        self.check_worker_number_rationality()
+        check_workers(self)
         return PrefetchingIterator(self, core, seeded)
