@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .plan.explain import Explanation, Row
     from .seek_index import SeekIndex
     from .state.protocol import Stateful
+    from .stats import Stage, Stats
 
 __all__ = [
     "ArrayDataset",
@@ -95,9 +96,11 @@ __all__ = [
     "SeekIndex",
     "SequentialSampler",
     "StackDataset",
+    "Stage",
     "StateError",
     "Stateful",
     "StatefulDataLoader",
+    "Stats",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
@@ -129,6 +132,7 @@ _HOME = {
         ".plan.explain": "Explanation Row",
         ".seek_index": "SeekIndex",
         ".state.protocol": "Stateful",
+        ".stats": "Stage Stats",
     }.items()
     for name in names.split()
 }
