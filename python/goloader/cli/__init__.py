@@ -2,6 +2,7 @@
 
 run.py      an unmodified script, with every DataLoader in it ours
 startup/    goes on PYTHONPATH for that: what Python runs when it starts
+bench.py    a loader of the user's, with torch's loader and with ours
 explain.py  what of a loader or dataset runs in Go, beside its source
 pack.py     samples into tar archives, and whether these are whole
 objects.py  MODULE:OBJECT of a command line
@@ -14,7 +15,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import explain, pack, run
+from . import bench, explain, pack, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add(commands)
     explain.add(commands)
+    bench.add(commands)
     pack.add(commands)
     parsed = parser.parse_args(arguments)
     status: int = parsed.command(parsed)
