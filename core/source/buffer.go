@@ -38,6 +38,9 @@ func (b *Buffer) Room(n int) ([]byte, error) {
 // Add counts n bytes of the last Room as used.
 func (b *Buffer) Add(n int) { b.used += n }
 
+// Cut forgets all bytes in use behind the first n.
+func (b *Buffer) Cut(n int) { b.used = n }
+
 // Len is how many bytes are in use.
 func (b *Buffer) Len() int { return b.used }
 
