@@ -19,7 +19,7 @@ func Retry(store Store, pauses ...time.Duration) Store {
 	if len(pauses) == 0 {
 		pauses = []time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
 	}
-	return retrying{store, pauses}
+	return &retrying{store, pauses}
 }
 
 // RemotePauses are Retry's for a Remote: 11 s in all at the longest. A store that asks for less traffic (503 Slow Down)
@@ -54,7 +54,7 @@ type retrying struct {
 	pauses []time.Duration
 }
 
-func (r retrying) Read(ctx context.Context, key Key, buf *Buffer) (Stamp, error) {
+func (r *retrying) Read(ctx context.Context, key Key, buf *Buffer) (Stamp, error) {
 	begin := buf.Len()
 	stamp, err := r.Store.Read(ctx, key, buf)
 	if err == nil || !passes(err) {
@@ -68,7 +68,7 @@ func (r retrying) Read(ctx context.Context, key Key, buf *Buffer) (Stamp, error)
 	return stamp, err
 }
 
-func (r retrying) Open(ctx context.Context, name string) (Container, error) {
+func (r *retrying) Open(ctx context.Context, name string) (Container, error) {
 	c, err := r.Store.Open(ctx, name)
 	if err != nil {
 		err = Again(ctx, r.pauses, err, func() error {
@@ -79,7 +79,7 @@ func (r retrying) Open(ctx context.Context, name string) (Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	return patient{c, r.pauses}, nil
+	return &patient{c, r.pauses}, nil
 }
 
 type patient struct {
@@ -87,7 +87,7 @@ type patient struct {
 	pauses []time.Duration
 }
 
-func (p patient) Read(ctx context.Context, pieces ...Piece) error {
+func (p *patient) Read(ctx context.Context, pieces ...Piece) error {
 	err := p.Container.Read(ctx, pieces...)
 	if err == nil {
 		return nil

@@ -99,7 +99,7 @@ func VersionOf(c Container) string {
 
 // unwrapped is a container without Retry around it.
 func unwrapped(c Container) Container {
-	if p, ok := c.(patient); ok {
+	if p, ok := c.(*patient); ok {
 		return p.Container
 	}
 	return c
@@ -119,7 +119,7 @@ type Remote interface {
 
 // IsRemote says that a store, with Retry around it perhaps, is a Remote.
 func IsRemote(store Store) bool {
-	if inner, ok := store.(retrying); ok {
+	if inner, ok := store.(*retrying); ok {
 		store = inner.Store
 	}
 	_, ok := store.(Remote)

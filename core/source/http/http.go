@@ -221,19 +221,22 @@ func (s *Store) Open(ctx context.Context, name string) (source.Container, error)
 		return nil, err
 	}
 	defer a.Close()
-	c := &container{store: s, name: name, version: validator(a.Header)}
+	c := &container{store: s, name: name}
 	switch a.StatusCode {
 	case http.StatusOK: // a server without ranges, whose containers can be had whole only
 		c.stamp = stampOf(a.Header, a.ContentLength)
-	case http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable: // the latter: there is no first byte
+	case http.StatusRequestedRangeNotSatisfiable: // there is no first byte
+		c.stamp = stampOf(a.Header, 0)
+	case http.StatusPartialContent:
 		_, total, ok := contentRange(a.Header)
-		if !ok || a.StatusCode == http.StatusRequestedRangeNotSatisfiable && total != 0 {
+		if !ok {
 			return nil, a.refusal()
 		}
 		c.stamp = stampOf(a.Header, total)
 	default:
 		return nil, a.refusal()
 	}
+	c.version = versionOf(a.Header, c.stamp.Bytes)
 	return c, nil
 }
 
@@ -291,15 +294,15 @@ func (s *Store) part(ctx context.Context, name, version string, at int64, into [
 	defer a.Close()
 	switch {
 	case a.StatusCode == http.StatusPreconditionFailed,
-		a.StatusCode == http.StatusPartialContent && version != "" && validator(a.Header) != version:
+		a.StatusCode == http.StatusPartialContent && version != "" && versionOf(a.Header, a.ends()) != version:
 		return 0, source.Stamp{}, fmt.Errorf("%s at byte %d: %w: it is not the version that was listed: list it again",
 			Name(name), at, source.ErrUnreadable)
 	case a.StatusCode == http.StatusOK:
 		return 0, source.Stamp{}, fmt.Errorf("%s: %w: the server gives no ranges, and %d bytes from byte %d on were asked for",
 			Name(name), source.ErrUnreadable, len(into), at)
 	case a.StatusCode == http.StatusRequestedRangeNotSatisfiable, a.StatusCode == http.StatusPartialContent && a.ends() < at+int64(len(into)):
-		return 0, source.Stamp{}, fmt.Errorf("%s: %w: %d bytes at byte %d wanted, but it has %d",
-			Name(name), source.ErrUnreadable, len(into), at, a.ends())
+		return 0, source.Stamp{}, fmt.Errorf("%s at byte %d: %w: it ends within the %d bytes from there on that were listed",
+			Name(name), at, source.ErrUnreadable, len(into))
 	case a.StatusCode != http.StatusPartialContent || !a.covers(at, -1):
 		return 0, source.Stamp{}, a.refusal()
 	}
@@ -329,6 +332,15 @@ func validator(h http.Header) string {
 		return tag
 	}
 	return h.Get("Last-Modified")
+}
+
+// versionOf is the same for pieces, of which each is compared: two times within a second are one.
+func versionOf(h http.Header, bytes int64) string {
+	version := validator(h)
+	if version == "" || strings.HasPrefix(version, `"`) {
+		return version
+	}
+	return fmt.Sprintf("%s, %d bytes", version, bytes)
 }
 
 func stampOf(h http.Header, bytes int64) source.Stamp {
