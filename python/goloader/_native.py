@@ -337,6 +337,11 @@ def available() -> bool:
     return not _load.cache_info().currsize or _load().pid == os.getpid()
 
 
+def remotes_known() -> bool:
+    """True if the library of this process, or of the one that it was forked from, knows of remote stores."""
+    return bool(_load.cache_info().currsize) and _load().told_of_remotes is not None
+
+
 def live() -> dict[str, int]:
     """What is alive in the core: handles, and bytes and blocks by purpose. For leak checks."""
     lib = library()

@@ -53,6 +53,12 @@ def ready(lib: _native.Library) -> _native.Library:
     return lib
 
 
+def prepare() -> None:
+    """Where objects were read, loads the core that a forked child reads them by: its copy is a file that is written."""
+    if _native.remotes_known():
+        _native.own_library()
+
+
 _NAMES = ("endpoint", "region", "access_key", "secret_key", "token")
 
 # As botocore has them: each setting's variables, of which the first that is set counts, and its name in a profile.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import pickle
 import random
 from collections.abc import Iterator
@@ -24,6 +26,7 @@ from twins import Program, batches, check, compare, errors, loader_of, run
 import goloader
 from goloader import _remote
 from goloader.datasets import ImageFolder, TarDataset, TarImages
+from goloader.doors import sandbox
 from goloader.plan.paths import Object
 
 TRANSFORM = T.Compose([T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.ToTensor()])
@@ -117,6 +120,33 @@ def test_a_list_of_its_samples_is_read_by_go_too(server: Server, local: Path) ->
     same_batches(ours, theirs, batch_size=3, num_workers=1)
     both: Any = data.ConcatDataset([ImageFolder(url("train"), TRANSFORM), ImageFolder(local, TRANSFORM)])
     check(Program(loader_of(both, batch_size=9, num_workers=1)), native=False)
+
+
+def test_trials_in_children_that_may_write_nothing_read_them(server: Server) -> None:
+    path = Object(url("train/b/2.jpg"))
+    content = path.read()
+    child = os.fork()
+    if not child:
+        with sandbox.restrict():
+            os._exit(path.read() != content)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_nothing_is_held_after_a_loader(server: Server) -> None:
+    folder = ImageFolder(url("train"), TRANSFORM)
+
+    def sockets() -> int:
+        gc.collect()
+        names = (os.path.join("/proc/self/fd", each) for each in os.listdir("/proc/self/fd"))
+        return sum(os.path.islink(name) and os.readlink(name).startswith("socket:") for name in names)
+
+    before = sockets()
+    loader: Any = goloader.DataLoader(folder, 2, num_workers=2)
+    iterator = iter(loader)
+    next(iterator)
+    assert sockets() > before
+    del loader, iterator, folder
+    assert sockets() <= before
 
 
 @pytest.mark.slow

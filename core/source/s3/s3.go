@@ -89,9 +89,12 @@ func (s *Store) signed(ctx context.Context, bucket, key string, query url.Values
 		config.Region = region
 	}
 	s.mu.RUnlock()
-	to, err := url.Parse(config.base(bucket) + "/" + escape(key, true))
-	if err != nil || to.Host == "" {
+	if at, err := url.Parse(config.Endpoint); err != nil || config.Endpoint != "" && at.Host == "" {
 		return nil, fmt.Errorf("the endpoint %q is no URL", httpstore.Name(config.Endpoint))
+	}
+	to, err := url.Parse(config.base(bucket) + "/" + escape(key, true))
+	if err != nil {
+		return nil, err
 	}
 	to.RawQuery = canonical(query)
 	r := (&http.Request{Method: http.MethodGet, URL: to, Host: to.Host, Header: http.Header{}}).WithContext(ctx)
