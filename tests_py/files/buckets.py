@@ -9,6 +9,7 @@ import random
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.request
@@ -31,8 +32,10 @@ def built(folder: Path) -> Path:
     """The server's program, built once for a folder."""
     program = folder / "gofakes3"
     if not program.exists():
-        environment = {**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0", "GOFLAGS": ""}
-        subprocess.run(["go", "install", _SERVER], env=environment, cwd=folder, check=True, capture_output=True)
+        with tempfile.TemporaryDirectory(dir=folder) as made:  # another process may build it, too
+            environment = {**os.environ, "GOBIN": made, "CGO_ENABLED": "0", "GOFLAGS": ""}
+            subprocess.run(["go", "install", _SERVER], env=environment, cwd=folder, check=True, capture_output=True)
+            os.replace(Path(made, program.name), program)
     return program
 
 
