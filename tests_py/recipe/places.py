@@ -12,6 +12,7 @@ import contextvars
 import ctypes
 import dataclasses
 import functools
+import gc
 import hashlib
 import itertools
 import json
@@ -605,6 +606,9 @@ def main() -> None:
     folder = Path(sys.argv[1])
     fill(folder)
     torch.set_num_threads(1)
+    # A child that ends looks through all objects that may be in cycles, and copies the memory they are in.
+    gc.collect()
+    gc.freeze()
     different = {}
     for name in sys.argv[2:] or PLACES:
         for workers in (0, 1 if name in SHARED else 2):

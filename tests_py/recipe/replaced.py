@@ -6,6 +6,7 @@ python replaced.py FOLDER < cases as JSON > results as JSON. A case is (loader, 
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import json
 import os
@@ -212,6 +213,9 @@ def run(loader: str, target: str, way: str, when: str, kind: str, workers: int, 
 def main() -> None:
     folder = sys.argv[1]
     results = []
+    # A child that ends looks through all objects that may be in cycles, and copies the memory they are in.
+    gc.collect()
+    gc.freeze()
     for case in json.load(sys.stdin):
         read, write = os.pipe()
         child = os.fork()
