@@ -24,9 +24,9 @@ _EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "ti
 
 
 class Member(str):
-    """A file in a tar archive; as a str archive/name.
+    """A file within another, of a tar archive say; as a str archive/name.
 
-    archive  path of the archive
+    archive  path of the other
     offset   of its first byte there
     bytes    how many it has
     """
@@ -44,11 +44,16 @@ class Member(str):
 
     def read(self) -> builtins.bytes:
         """Its bytes. Raises OSError where the archive cannot be read, or ends before."""
-        with open(self.archive, "rb") as archive:
-            content = os.pread(archive.fileno(), self.bytes, self.offset)
-        if len(content) != self.bytes:
-            raise OSError(f"{self.archive} ends within {self}, {self.bytes} bytes from byte {self.offset} on")
-        return content
+        return read_at(self.archive, self.offset, self.bytes)
+
+
+def read_at(path: str, offset: int, size: int) -> bytes:
+    """So many bytes of a file. Raises OSError where it cannot be read, or ends before."""
+    with open(path, "rb") as file:
+        content = os.pread(file.fileno(), size, offset)
+    if len(content) != size:
+        raise OSError(f"{path} ends within {size} bytes from byte {offset} on")
+    return content
 
 
 class Files(Sequence[tuple[str, int]]):

@@ -1,0 +1,83 @@
+"""Files of other libraries, read in place: `goloader.open(path)` says what they are.
+
+records.py  what all have in common: records that lie in files, with fields in them; the dataset of these
+images.py   images as some of them store these
+mds.py      MosaicML Streaming
+tfrecord.py TensorFlow's records; crc.py has their checksum
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ..datasets import Paths, expand
+from . import tfrecord
+from .records import RecordDataset, Records
+
+__all__ = ["RecordDataset", "open"]
+
+_open = open
+_INDEX_MAX = 1 << 30
+
+
+def open(
+    path: Paths,
+    transform: Callable[[Any], Any] | None = None,
+    *,
+    allow_unsafe_types: bool = False,
+) -> RecordDataset:
+    """A dataset of the samples in another library's files, which stay as they are.
+
+        dataset = goloader.open("imagenet-mds")
+        dataset[0]                                          # {"image": <PIL image>, "label": 7}
+        dataset.images("image", "label", transform)         # (transform(image), 7), made in Go
+
+    It has a length and any sample can be had by its index, so that samplers, Subset, exact shuffles over all files and
+    resume work as on a folder. What it takes for what:
+
+    MosaicML MDS  a folder with its index.json and shards that are not compressed; sample i is StreamingDataset's
+    TFRecord      files of tf.train.Example, not compressed, which end as they like. A sample has its features by name:
+                  arrays of float32 or int64, [values], and bytes, or a list of them where there is not one
+
+    path                of a folder or file, or of several files, with braces ("train-{00000..01023}-of-01024") or
+                        wildcards
+    transform           called with the sample; what it returns is the sample
+    allow_unsafe_types  unpickles fields of pickles, which may run any code: only for files of one's own
+
+    Raises ValueError for a path that is none of these, and for what is compressed or unsafe; FileNotFoundError; OSError
+    that names file and byte for what is damaged.
+    """
+    return RecordDataset(_records(list(map(os.path.abspath, expand(path))), allow_unsafe_types), transform)
+
+
+def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
+    path = paths[0]
+    if os.path.isdir(path):
+        index = _index(os.path.join(path, "index.json"))
+        if "shards" in index:
+            from .mds import MDS
+
+            return MDS(path, index, allow_unsafe_types)
+    elif tfrecord.is_one(path):
+        return tfrecord.TFRecord(paths)
+    raise ValueError(f"{path}: a format that is not known")
+
+
+def _index(path: str) -> dict[str, Any]:
+    """An index.json; empty where there is none. Raises OSError for one that is not what it should be."""
+    try:
+        with _open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size > _INDEX_MAX:
+                raise OSError(f"{path}: more than {_INDEX_MAX} bytes")
+            index: Any = json.loads(file.read())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise OSError(f"{path}: {error}") from error
+    kinds = {key: index[key] for key in ("shards", "chunks") if key in index} if isinstance(index, dict) else {"": 0}
+    if any(type(each) is not list or set(map(type, each)) - {dict} for each in kinds.values()):
+        raise OSError(f"{path}: not lists of objects")
+    return dict(index)

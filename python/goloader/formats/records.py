@@ -1,0 +1,235 @@
+"""What all formats have in common: records that lie one by one in files, with named fields in each."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils import data
+
+from ..datasets import MemberImages
+from ..plan.paths import Files, read_at
+
+# Of a record: (offset, bytes) -> its bytes from there, fewer where it ends.
+Read = Callable[[int, int], bytes]
+Spans = dict[str, tuple[int, int]]
+
+_MAGICS = {
+    b"\xff\xd8\xff": "jpg",
+    b"\x89PNG": "png",
+    b"RIFF": "webp",
+    b"BM": "bmp",
+    b"GIF8": "gif",
+    b"II*\0": "tif",
+    b"MM\0*": "tif",
+}
+
+
+class Records(ABC):
+    """Where the records of a dataset are, found by reading headers and tables.
+
+    files   paths of what they lie in
+    number  [records] int32: which of the files
+    begin   [records] int64: its first byte there
+    size    [records] int64: its bytes
+    fields  what they are called, and how each is encoded, in words
+
+    Raises OSError that names file and byte where something is not sound.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, files: Sequence[str], tables: Sequence[NDArray[np.int64]], fields: dict[str, str]) -> None:
+        """`tables` have [records, 2] for each file: begins and ends."""
+        counts = [len(table) for table in tables]
+        places = np.concatenate([np.zeros((0, 2), np.int64), *tables])
+        self.files, self.fields = list(files), fields
+        self.number = np.repeat(np.arange(len(files), dtype=np.int32), counts)
+        self.begin, self.size = places[:, 0].copy(), places[:, 1] - places[:, 0]
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def place(self, row: int) -> tuple[str, int, int]:
+        """File, first byte and bytes of a record."""
+        return self.files[self.number[row]], int(self.begin[row]), int(self.size[row])
+
+    def sample(self, row: int) -> dict[str, Any]:
+        """What the library that wrote the files gives for a record. Raises OSError for one that is not sound."""
+        record = self.content(row)
+        spans = self.checked(row, lambda at, count: record[at : at + count])
+        return {name: self.decoded(row, name, record[at : at + count]) for name, (at, count) in spans.items()}
+
+    def checked(self, row: int, read: Read) -> Spans:
+        """The offset in the record and the bytes of each field. Raises OSError if one lies outside."""
+        path, begin, size = self.place(row)
+        try:
+            spans = self.spans(row, read)
+        except (ValueError, IndexError) as error:
+            raise OSError(f"{path}: sample {row} at byte {begin}: {error}") from error
+        for name, (at, count) in spans.items():
+            if at < 0 or count < 0 or at + count > size:
+                raise OSError(f"{path}: sample {row} at byte {begin}: {name!r} is not within its {size} bytes")
+        return spans
+
+    def decoded(self, row: int, name: str, content: bytes) -> Any:
+        """The value of a field. Raises OSError where its bytes make none."""
+        try:
+            return self.value(row, name, content)
+        except Exception as error:
+            path, begin, _ = self.place(row)
+            raise OSError(f"{path}: sample {row} at byte {begin}: {name!r}: {error}") from error
+
+    def content(self, row: int) -> bytes:
+        """The bytes of a record. Raises OSError where they cannot be read, or are not what was written."""
+        return read_at(*self.place(row))
+
+    def payload(self, name: str, read: Read, at: int, count: int) -> tuple[int, int]:
+        """Where in a record the file is that a field of so many bytes holds. Raises ValueError if it holds none."""
+        return at, count
+
+    @abstractmethod
+    def spans(self, row: int, read: Read) -> Spans:
+        """As `checked`, of a record that is not known to be sound; raises ValueError or IndexError for one in which no
+        fields can be found."""
+
+    @abstractmethod
+    def value(self, row: int, name: str, content: bytes) -> Any:
+        """What the bytes of a field mean."""
+
+
+class RecordDataset(data.Dataset[Any]):
+    """Samples of another library's files, read in place: sample i is what that library gives for it.
+
+    transform  called with the sample; what it returns is the sample
+    records    where they are
+
+    Raises OSError for a sample that is not sound, with its file and byte.
+    """
+
+    def __init__(self, records: Records, transform: Callable[[dict[str, Any]], Any] | None = None) -> None:
+        self.records, self.transform = records, transform
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __getitem__(self, index: int) -> Any:
+        sample = self.records.sample(range(len(self))[index])  # raises IndexError
+        return sample if self.transform is None else self.transform(sample)
+
+    def __repr__(self) -> str:
+        return f"<{self.records.kind}: {len(self)} samples of {', '.join(self.records.fields)}>"
+
+    def images(
+        self,
+        image: str,
+        target: str,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        *,
+        classes: list[str] | None = None,
+    ) -> MemberImages:
+        """Two of the fields as torchvision's ImageFolder has a folder: (transform(image), class number), all in Go.
+
+        image    field with the bytes of an image file
+        target   field with its class: an integer, or a name; names are numbered in their order
+        classes  their names; by default those, or the numbers
+
+        Headers of all samples are read for it. Raises ValueError for a field that holds no such thing, and OSError for
+        a sample that is not sound.
+        """
+        for name in (image, target):
+            if name not in self.records.fields:
+                raise ValueError(f"there is no field {name!r}, but {', '.join(map(repr, self.records.fields))}")
+        files, names = _members(self.records, image, target)
+        return MemberImages(files, transform, target_transform, classes=names if classes is None else classes)
+
+
+def _members(records: Records, image: str, target: str) -> tuple[Files, list[str] | None]:
+    """Files of images with their classes, and the names of these if they have some."""
+    paths, ends, spans, values = bytearray(), [0], np.empty((len(records), 2), np.int64), []
+    with ExitStack() as stack:
+        opened = -1
+        for row, number in enumerate(records.number.tolist()):
+            path, begin, size = records.place(row)
+            if number != opened:
+                stack.close()
+                file, opened = stack.enter_context(open(path, "rb")).fileno(), number
+            read = partial(_read, file, begin, size)
+            found = records.checked(row, read)
+            for name in (image, target):
+                if name not in found:
+                    raise OSError(f"{path}: sample {row} at byte {begin} has no {name!r}")
+            at, count = records.payload(image, read, *found[image])
+            spans[row] = begin + at, count
+            paths += os.fsencode(path) + b"\0" + f"{row}.{_suffix(read(at, min(count, 4)))}".encode() + b"\0"
+            ends.append(len(paths))
+            values.append(records.decoded(row, target, read(*found[target])))
+    labels, names = _labels(target, values)
+    return Files(np.frombuffer(paths, np.uint8), np.array(ends), labels, spans=spans), names
+
+
+def _read(file: int, begin: int, size: int, at: int, count: int) -> bytes:
+    return os.pread(file, max(0, min(count, size - at)), begin + at)
+
+
+def _suffix(begin: bytes) -> str:
+    """What a file that begins so is usually called: explain() counts kinds by it."""
+    return next((suffix for magic, suffix in _MAGICS.items() if begin.startswith(magic)), "bin")
+
+
+def _labels(name: str, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[str] | None]:
+    """Class numbers, and what they are called if `values` are names. Raises ValueError for what is no class."""
+    if values and isinstance(values[0], str | bytes):
+        texts = [value.decode() if isinstance(value, bytes) else value for value in values]
+        if set(map(type, texts)) != {str}:
+            raise ValueError(f"{name!r} is not a name in all samples")
+        names = sorted(set(texts))
+        numbers = {text: number for number, text in enumerate(names)}
+        return np.array([numbers[text] for text in texts], np.int64), names
+    items = [each.item() if isinstance(each, np.ndarray | np.generic) and each.size == 1 else each for each in values]
+    for value in items:
+        if type(value) is not int or not 0 <= value < 1 << 31:
+            raise ValueError(f"{name!r} is {value!r} in a sample, which is no class")
+    return np.array(items, np.int64), None
+
+
+def table_of(path: str, samples: int) -> NDArray[np.int64]:
+    """Begins and ends, [samples, 2], of a shard that begins with their count and one offset more, all uint32.
+
+    MDS and LitData have it so. Raises OSError for a count that is another, and for offsets that decrease or lie outside
+    the file.
+    """
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        (count,) = np.frombuffer(_exactly(path, file.read(4), 4, 0), "<u4").tolist()
+        if count != samples:
+            raise OSError(f"{path}: {count} samples at byte 0, but {samples} in index.json")
+        if 4 * (count + 2) > size:
+            raise OSError(f"{path} ends within the offsets of its {count} samples, at byte {size}")
+        content = file.read(4 * (count + 1))
+    offsets = np.frombuffer(_exactly(path, content, 4 * (count + 1), 4), "<u4").astype(np.int64)
+    wrong = np.flatnonzero((np.diff(offsets, prepend=4 * (count + 2)) < 0) | (offsets > size))
+    if wrong.size:
+        at = int(wrong[0])
+        raise OSError(f"{path}: offset {offsets[at]} of sample {at}, at byte {4 + 4 * at}, is not within {size} bytes")
+    return np.stack([offsets[:-1], offsets[1:]], axis=1)
+
+
+def _exactly(path: str, content: bytes, size: int, begin: int) -> bytes:
+    if len(content) != size:
+        raise OSError(f"{path} ends within {size} bytes from byte {begin} on")
+    return content
+
+
+def within(folder: str, name: Any) -> str:
+    """The path of a file that an index names. Raises OSError for one outside the folder."""
+    if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
+        raise OSError(f"{folder}: its index.json names {name!r}, which is no file in it")
+    return os.path.join(folder, name)

@@ -1,0 +1,300 @@
+"""Other libraries' files, read in place: their samples, torch's batches, and errors that name the place of damage."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import random
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from make_written import comparable
+from PIL import Image
+from torch.utils import data
+from torchvision import transforms as T
+from written import Written
+
+import goloader
+
+AUGMENT = T.Compose([T.RandomResizedCrop(8), T.RandomHorizontalFlip(), T.ToTensor()])
+
+# Of each format: the field with images and that with classes.
+FIELDS = {"mds": ("jpeg", "a_int64"), "tfrecord": ("image/encoded", "image/class/label")}
+every = pytest.mark.parametrize("written", FIELDS, indirect=True)
+
+
+def of(*names: str) -> Any:
+    return pytest.mark.parametrize("written", names, indirect=True)
+
+
+def opened(written: Written, transform: Any = None) -> Any:
+    return goloader.open(f"{written.path}/*" if written.path.name == "tfrecord" else written.path, transform)
+
+
+def same(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray | np.generic):
+        return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
+    if isinstance(one, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def epochs(made: Any, dataset: Any, workers: int, **options: Any) -> Any:
+    """The batches of two epochs, the random state afterwards, and the loader."""
+    torch.manual_seed(5)
+    loader = made(dataset, 4, shuffle=True, num_workers=workers, **options)
+    return [batch for _ in range(2) for batch in loader], torch.rand(2), loader
+
+
+@every
+def test_samples_are_the_library_s(written: Written) -> None:
+    dataset = opened(written)
+    assert len(dataset) == len(written.samples)
+    for i, want in enumerate(written.samples):
+        assert same(comparable(dataset[i]), want), i
+    assert same(comparable(dataset[-1]), written.samples[-1])
+    assert same(comparable(pickle.loads(pickle.dumps(dataset))[np.int64(3)]), written.samples[3])
+    with pytest.raises(IndexError):
+        dataset[len(dataset)]
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("kind", ["whole", "subset", "concat"])
+@every
+def test_images_come_from_go_as_torch_s_loader_has_them(written: Written, kind: str, workers: int) -> None:
+    image, target = FIELDS[written.path.name]
+    dataset: Any = opened(written).images(image, target, AUGMENT)
+    assert dataset.targets.tolist() == [np.asarray(each[target]).item() for each in written.samples]
+    if kind == "subset":
+        dataset = data.Subset(dataset, [9, 2, 2, 7, -1])
+    if kind == "concat":
+        dataset = data.ConcatDataset([dataset, opened(written).images(image, target, AUGMENT)])
+    want, state, _ = epochs(data.DataLoader, dataset, workers)
+    got, state_after, loader = epochs(goloader.DataLoader, dataset, workers)
+    assert loader.explain().native
+    assert same(got, want) and same(state_after, state)
+
+
+class Prepared:
+    """A transform of the whole sample."""
+
+    def __init__(self, image: str, target: str) -> None:
+        self.image, self.target = image, target
+
+    def __call__(self, sample: dict[str, Any]) -> Any:
+        image = sample[self.image]
+        if isinstance(image, bytes):
+            image = Image.open(io.BytesIO(image))
+        return AUGMENT(image.convert("RGB")), np.asarray(sample[self.target]).item()
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@every
+def test_a_transform_of_whole_samples_gives_torch_s_batches(written: Written, workers: int) -> None:
+    dataset = opened(written, Prepared(*FIELDS[written.path.name]))
+    want, state, _ = epochs(data.DataLoader, dataset, workers)
+    got, state_after, _ = epochs(goloader.DataLoader, dataset, workers)
+    assert same(got, want) and same(state_after, state)
+
+
+@every
+def test_changed_files_and_attributes_count_as_they_do_with_torch(written: Written) -> None:
+    """The transform is another from the second batch on, and a label is another."""
+
+    def batches(made: Any) -> Any:
+        dataset = opened(written).images(*FIELDS[written.path.name], AUGMENT)
+        torch.manual_seed(5)
+        found = []
+        for number, batch in enumerate(made(dataset, 4)):
+            found.append(batch)
+            if number == 0:
+                dataset.transform = T.Compose([T.Resize((8, 8)), T.ToTensor()])
+            if number == 1:
+                dataset.samples = [(path, label + 100) for path, label in dataset.samples]
+        return found
+
+    assert same(batches(goloader.DataLoader), batches(data.DataLoader))
+
+
+@every
+def test_what_is_damaged_is_an_error_or_other_values_and_nothing_else(written: Written) -> None:
+    """Bytes anywhere are set to other values, files cut, and pieces doubled; errors name a file."""
+    image, target = FIELDS[written.path.name]
+    files = {path: path.read_bytes() for path in written.files}
+    errors = 0
+    for seed in range(60):
+        chosen = random.Random(seed)
+        path, content = chosen.choice(list(files.items()))
+        at = chosen.randrange(len(content)) if seed % 2 else chosen.randrange(min(len(content), 400))
+        damaged = chosen.choice([
+            content[:at],
+            content[:at] + bytes([chosen.randrange(256)]) + content[at + 1 :],
+            content[:at] + b"\xff" * 8 + content[at + 8 :],
+            content[:at] + content[at // 2 :],
+        ])  # fmt: skip
+        path.write_bytes(damaged)
+        try:
+            dataset = opened(written)
+            for i in range(len(dataset)):
+                try:
+                    dataset[i]
+                except OSError as error:
+                    assert str(written.path) in str(error)
+                    errors += 1
+            dataset.images(image, target)
+        except (OSError, ValueError) as error:
+            assert str(written.path) in str(error) or isinstance(error, ValueError)
+            errors += 1
+        path.write_bytes(content)
+    assert errors > 10
+
+
+# What is no sound dataset: what is done to its files, and the words of the error.
+def _index(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        path = folder / "index.json"
+        index = json.loads(path.read_text())
+        change(index)
+        path.write_text(json.dumps(index))
+
+    return apply
+
+
+def _bytes(name: str, at: int, content: bytes) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        with open(folder / name, "r+b") as file:
+            file.seek(at)
+            file.write(content)
+
+    return apply
+
+
+def _shard(**values: Any) -> Callable[[Path], None]:
+    return _index(lambda index: index["shards"][1].update(values))
+
+
+def _zipped(folder: Path) -> None:
+    _shard(compression="zstd:3", zip_data={"basename": "shard.00001.mds.zstd", "bytes": 3, "hashes": {}})(folder)
+    (folder / "shard.00001.mds").unlink()
+
+
+TRAIN = "train-00000-of-00003"
+
+ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
+    "another count": ("mds", _bytes("shard.00001.mds", 0, b"\7"), OSError, "shard.00001.mds: 7 samples at byte 0"),
+    "an offset beyond": (
+        "mds",
+        _bytes("shard.00000.mds", 8, b"\xff" * 4),
+        OSError,
+        "shard.00000.mds: offset 4294967295",
+    ),
+    "a huge count": (
+        "mds",
+        lambda path: (_bytes("shard.00001.mds", 0, b"\xff" * 4)(path), _shard(samples=2**32 - 1)(path))[0],
+        OSError,
+        "ends within the offsets",
+    ),
+    "no shard": ("mds", lambda path: (path / "shard.00000.mds").unlink(), FileNotFoundError, "shard.00000.mds"),
+    "another place": ("mds", _shard(raw_data={"basename": "../x"}), OSError, r"names '\.\./x'"),
+    "not JSON": ("mds", _bytes("index.json", 0, b"x"), OSError, "index.json: Expecting value"),
+    "no list": ("mds", _index(lambda index: index.update(shards=3)), OSError, "index.json: not lists"),
+    "a key missing": ("mds", _index(lambda index: index["shards"][1].pop("samples")), OSError, "shard 1.*samples"),
+    "compressed": ("mds", _zipped, ValueError, r"shard.00001.mds is only there compressed \(zstd:3\)"),
+    "pickles": ("mds", _shard(column_encodings=["pkl"] * 22), ValueError, "unsafe type: pkl"),
+    "unknown": ("mds", _shard(column_encodings=["new"] * 22), ValueError, "'new' of a column is not known"),
+    "another length": ("tfrecord", _bytes(TRAIN, 0, b"\0"), ValueError, "not known"),
+    "a length that is not sound": (
+        "tfrecord",
+        _bytes(TRAIN.replace("00-", "01-"), 0, b"\0"),
+        OSError,
+        "sample 0, at byte 0",
+    ),
+    "the end cut": ("tfrecord", lambda path: os.truncate(path / TRAIN, 900), OSError, "ends within sample 0"),
+    "gzip": ("tfrecord", _bytes(TRAIN, 0, b"\x1f\x8b"), ValueError, "compressed by gzip"),
+    "another format": ("mds", _shard(format="json"), ValueError, "shards of format 'json'"),
+}
+
+
+@pytest.mark.parametrize(("written", "case"), [(ODD[case][0], case) for case in ODD], indirect=["written"])
+def test_what_is_not_sound_is_named(written: Written, case: str) -> None:
+    _, change, kind, words = ODD[case]
+    change(written.path)
+    with pytest.raises(kind, match=words):
+        opened(written)
+
+
+@of("mds")
+def test_a_damaged_sample_is_named(written: Written) -> None:
+    begin = struct.unpack_from("<I", (written.path / "shard.00000.mds").read_bytes(), 4)[0]
+    _bytes("shard.00000.mds", begin, b"\xff\xff\xff\x7f")(written.path)
+    dataset = opened(written)
+    place = f"shard.00000.mds: sample 0 at byte {begin}: "
+    with pytest.raises(OSError, match=place):
+        dataset[0]
+    with pytest.raises(OSError, match=place):
+        dataset.images("jpeg", "a_int64")
+    assert same(comparable(dataset[1]), written.samples[1])
+
+
+@of("tfrecord")
+def test_bytes_that_were_not_written_are_an_error(written: Written) -> None:
+    """Any one byte of a record; its checksum is looked at where a whole record is read."""
+    dataset = opened(written)
+    path, begin, size = dataset.records.place(0)
+    content = Path(path).read_bytes()
+    for at in random.Random(0).sample(range(begin, begin + size + 4), 40):
+        _bytes(TRAIN, at, bytes([content[at] ^ 1 << at % 8]))(written.path)
+        with pytest.raises(OSError, match=f"{TRAIN}: sample 0 at byte {begin}: its checksum"):
+            dataset[0]
+        _bytes(TRAIN, at, content[at : at + 1])(written.path)
+    assert same(dataset[0], written.samples[0])
+
+
+@of("mds")
+def test_pickles_are_read_where_that_is_asked_for(written: Written) -> None:
+    encodings = json.loads((written.path / "index.json").read_text())["shards"][0]["column_encodings"]
+    _index(
+        lambda index: [
+            shard.update(column_encodings=["pkl" if each == "bytes" else each for each in encodings])
+            for shard in index["shards"]
+        ]
+    )(written.path)
+    with pytest.raises(ValueError, match="unsafe"):
+        opened(written)
+    with pytest.raises(OSError, match="'bytes'"):  # they are none
+        goloader.open(written.path, allow_unsafe_types=True)[0]
+
+
+@of("mds")
+def test_names_are_classes_in_their_order(written: Written) -> None:
+    images = opened(written).images("png", "str", AUGMENT)
+    names = sorted(each["str"] for each in written.samples)
+    assert images.classes == names
+    assert [names[label] for label in images.targets] == [each["str"] for each in written.samples]
+    with pytest.raises(ValueError, match="'nothing'"):
+        opened(written).images("nothing", "str")
+    with pytest.raises(ValueError, match=r"'a_float16'.*no class"):
+        opened(written).images("png", "a_float16")
+
+
+def test_other_paths_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not known"):
+        goloader.open(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        goloader.open(tmp_path / "nothing")
+    (tmp_path / "text").write_text("words")
+    with pytest.raises(ValueError, match="not known"):
+        goloader.open(tmp_path / "text")
