@@ -100,9 +100,26 @@ def tfrecord(folder: Path) -> list[Any]:
     return read
 
 
+def megatron(folder: Path) -> list[Any]:
+    import torch
+    from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
+
+    folder.mkdir()
+    prefix = str(folder / "tokens")
+    builder = IndexedDatasetBuilder(f"{prefix}.bin", np.uint16)
+    for i in range(COUNT):
+        builder.add_item(torch.arange(i * 100, i * 100 + 7 * i % 19))
+        if i % 3:
+            builder.end_document()
+    builder.finalize(f"{prefix}.idx")
+    read = IndexedDataset(prefix)
+    return [*(np.array(read[i]) for i in range(len(read))), read.document_indices.tolist()]
+
+
 WRITERS: dict[str, tuple[str, Callable[[Path], list[Any]]]] = {
     "mds": ("mosaicml-streaming", mds),
     "tfrecord": ("tfrecord", tfrecord),
+    "megatron": ("megatron-core", megatron),
 }
 
 

@@ -35,7 +35,9 @@ def of(*names: str) -> Any:
 
 
 def opened(written: Written, transform: Any = None) -> Any:
-    return goloader.open(f"{written.path}/*" if written.path.name == "tfrecord" else written.path, transform)
+    """What goloader.open makes of the files."""
+    inside = {"tfrecord": "*", "megatron": "tokens"}.get(written.path.name, "")
+    return goloader.open(written.path / inside, transform)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -129,10 +131,10 @@ def test_changed_files_and_attributes_count_as_they_do_with_torch(written: Writt
     assert same(batches(goloader.DataLoader), batches(data.DataLoader))
 
 
-@every
+@of(*FIELDS, "megatron")
 def test_what_is_damaged_is_an_error_or_other_values_and_nothing_else(written: Written) -> None:
     """Bytes anywhere are set to other values, files cut, and pieces doubled; errors name a file."""
-    image, target = FIELDS[written.path.name]
+    fields = FIELDS.get(written.path.name)
     files = {path: path.read_bytes() for path in written.files}
     errors = 0
     for seed in range(60):
@@ -154,7 +156,8 @@ def test_what_is_damaged_is_an_error_or_other_values_and_nothing_else(written: W
                 except OSError as error:
                     assert str(written.path) in str(error)
                     errors += 1
-            dataset.images(image, target)
+            if fields is not None:
+                dataset.images(*fields)
         except (OSError, ValueError) as error:
             assert str(written.path) in str(error) or isinstance(error, ValueError)
             errors += 1
@@ -224,6 +227,24 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
     ),
     "the end cut": ("tfrecord", lambda path: os.truncate(path / TRAIN, 900), OSError, "ends within sample 0"),
     "gzip": ("tfrecord", _bytes(TRAIN, 0, b"\x1f\x8b"), ValueError, "compressed by gzip"),
+    "another version": ("megatron", _bytes("tokens.idx", 9, b"\2"), OSError, "tokens.idx: version 2"),
+    "another type": ("megatron", _bytes("tokens.idx", 17, b"\x63"), OSError, "dtype 99"),
+    "too many": ("megatron", _bytes("tokens.idx", 18, b"\xff" * 8), OSError, "do not fit into"),
+    "a length": ("megatron", _bytes("tokens.idx", 34 + 4, b"\1"), OSError, "sequence 2, .*does not follow"),
+    "below zero": ("megatron", _bytes("tokens.idx", 34 + 4, b"\xff" * 4), OSError, "sequence 1, of -1 tokens"),
+    "a document": (
+        "megatron",
+        _bytes("tokens.idx", 34 + 12 * 11, b"\xff"),
+        OSError,
+        "where documents begin is no rising list",
+    ),
+    "tokens cut": (
+        "megatron",
+        lambda path: os.truncate(path / "tokens.bin", 100),
+        OSError,
+        "tokens.idx does not fit: .*but the file has 100",
+    ),
+    "an index cut": ("megatron", lambda path: os.truncate(path / "tokens.idx", 30), OSError, "ends within its header"),
     "another format": ("mds", _shard(format="json"), ValueError, "shards of format 'json'"),
 }
 
@@ -288,6 +309,50 @@ def test_names_are_classes_in_their_order(written: Written) -> None:
         opened(written).images("nothing", "str")
     with pytest.raises(ValueError, match=r"'a_float16'.*no class"):
         opened(written).images("png", "a_float16")
+
+
+@of("megatron")
+def test_sequences_are_those_of_megatron(written: Written) -> None:
+    *want, documents = written.samples
+    for name in ("tokens", "tokens.bin", "tokens.idx"):
+        dataset = goloader.open(written.path / name)
+        assert same([dataset[i] for i in range(len(dataset))], want)
+        assert same(pickle.loads(pickle.dumps(dataset))[-1], want[-1])
+    ends = np.cumsum([0, *map(len, want)])
+    assert dataset.documents.tolist() == ends[documents].tolist()
+    assert goloader.open(written.path / "tokens", len)[10] == len(want[10])
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@of("megatron")
+def test_windows_of_megatron_s_tokens_come_from_go(written: Written, workers: int) -> None:
+    *sequences, _ = written.samples
+    dataset = goloader.open(written.path / "tokens")
+    tokens = np.concatenate(sequences).astype(np.int64)
+    windows = dataset.windows(8)
+    for number, (x, y, position_ids, _) in enumerate(windows):
+        assert x.tolist() == tokens[8 * number : 8 * number + 8].tolist()
+        assert y.tolist() == tokens[8 * number + 1 : 8 * number + 9].tolist()
+        begin = dataset.documents[dataset.documents <= 8 * number].max()
+        assert position_ids[0] == 0 and (8 * number in dataset.documents or begin < 8 * number)
+    want, state, _ = epochs(data.DataLoader, windows, workers)
+    got, state_after, loader = epochs(goloader.DataLoader, windows, workers)
+    assert loader.explain().native
+    assert same(got, want) and same(state_after, state)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@of("megatron")
+def test_sequences_of_megatron_s_come_as_torch_s_loader_has_them(written: Written, workers: int) -> None:
+    dataset = opened(written, Padded())
+    want, state, _ = epochs(data.DataLoader, dataset, workers)
+    got, state_after, _ = epochs(goloader.DataLoader, dataset, workers)
+    assert same(got, want) and same(state_after, state)
+
+
+class Padded:
+    def __call__(self, tokens: Any) -> Any:
+        return np.pad(tokens.astype(np.int64), (0, 20 - len(tokens)))
 
 
 def test_other_paths_are_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ records.py  what all have in common: records that lie in files, with fields in t
 images.py   images as some of them store these
 mds.py      MosaicML Streaming
 tfrecord.py TensorFlow's records; crc.py has their checksum
+megatron.py Megatron's tokens
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..datasets import Paths, expand
-from . import tfrecord
+from . import megatron, tfrecord
+from .mds import MDS
+from .megatron import TokenSequences
 from .records import RecordDataset, Records
 
 __all__ = ["RecordDataset", "open"]
@@ -28,7 +31,7 @@ def open(
     transform: Callable[[Any], Any] | None = None,
     *,
     allow_unsafe_types: bool = False,
-) -> RecordDataset:
+) -> RecordDataset | TokenSequences:
     """A dataset of the samples in another library's files, which stay as they are.
 
         dataset = goloader.open("imagenet-mds")
@@ -41,6 +44,8 @@ def open(
     MosaicML MDS  a folder with its index.json and shards that are not compressed; sample i is StreamingDataset's
     TFRecord      files of tf.train.Example, not compressed, which end as they like. A sample has its features by name:
                   arrays of float32 or int64, [values], and bytes, or a list of them where there is not one
+    Megatron      PREFIX.bin with PREFIX.idx: sample i is IndexedDataset's sequence, an array [length] of tokens;
+                  windows(block_size) makes a TokenDataset of them
 
     path                of a folder or file, or of several files, with braces ("train-{00000..01023}-of-01024") or
                         wildcards
@@ -50,20 +55,21 @@ def open(
     Raises ValueError for a path that is none of these, and for what is compressed or unsafe; FileNotFoundError; OSError
     that names file and byte for what is damaged.
     """
-    return RecordDataset(_records(list(map(os.path.abspath, expand(path))), allow_unsafe_types), transform)
+    paths = list(map(os.path.abspath, expand(path)))
+    index = megatron.index_of(paths[0]) if len(paths) == 1 else None
+    if index is not None:
+        return TokenSequences(index, transform)
+    return RecordDataset(_records(paths, allow_unsafe_types), transform)
 
 
 def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
-    path = paths[0]
-    if os.path.isdir(path):
-        index = _index(os.path.join(path, "index.json"))
-        if "shards" in index:
-            from .mds import MDS
-
-            return MDS(path, index, allow_unsafe_types)
-    elif tfrecord.is_one(path):
+    folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
+    if folder is None and tfrecord.is_one(paths[0]):
         return tfrecord.TFRecord(paths)
-    raise ValueError(f"{path}: a format that is not known")
+    index = {} if folder is None else _index(os.path.join(folder, "index.json"))
+    if folder is not None and "shards" in index:
+        return MDS(folder, index, allow_unsafe_types)
+    raise ValueError(f"{', '.join(paths[:3])}: a format that is not known")
 
 
 def _index(path: str) -> dict[str, Any]:
