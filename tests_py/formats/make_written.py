@@ -42,6 +42,8 @@ def comparable(value: Any) -> Any:
     """A sample without objects of the libraries: images as their kind, mode and pixels."""
     if isinstance(value, Image.Image):
         return type(value).__name__, value.mode, np.asarray(value)
+    if isinstance(value, memoryview):  # LitData's name for bytes of a map
+        return bytes(value)
     if isinstance(value, dict):
         return {key: comparable(each) for key, each in value.items()}
     return list(map(comparable, value)) if isinstance(value, list) else value
@@ -100,6 +102,31 @@ def tfrecord(folder: Path) -> list[Any]:
     return read
 
 
+def litdata(folder: Path) -> list[Any]:
+    import torch
+    from litdata import StreamingDataset
+    from litdata.streaming.cache import Cache
+
+    folder.mkdir()
+    cache = Cache(str(folder), chunk_size=3)
+    pictures = folder.parent / "pictures"
+    pictures.mkdir()
+    for i in range(COUNT):
+        exif = Image.Exif()
+        exif[0x0112] = 1 + i % 8
+        picture(i).save(pictures / f"{i}.jpg", **({"exif": exif} if i % 3 == 0 else {}))
+        cache[i] = {
+            "image": Image.open(pictures / f"{i}.jpg"), "class": 3 * i, "raw": picture(i).convert("L"), "x": i / 7,
+            "yes": i % 3 == 0, "text": f"näme {i}", "bytes": b"\0\xff" * i,
+            "nested": [torch.arange(i), {"a": np.full((2, i), i, np.int16), "b": torch.ones(i, 2).bool()}],
+            "row": np.arange(i, dtype=np.float16),
+        }  # fmt: skip
+    cache.done()
+    cache.merge()
+    read = StreamingDataset(str(folder))
+    return [read[i] for i in range(len(read))]
+
+
 def megatron(folder: Path) -> list[Any]:
     import torch
     from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
@@ -119,6 +146,7 @@ def megatron(folder: Path) -> list[Any]:
 WRITERS: dict[str, tuple[str, Callable[[Path], list[Any]]]] = {
     "mds": ("mosaicml-streaming", mds),
     "tfrecord": ("tfrecord", tfrecord),
+    "litdata": ("litdata", litdata),
     "megatron": ("megatron-core", megatron),
 }
 

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import random
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -19,14 +20,17 @@ from make_written import comparable
 from PIL import Image
 from torch.utils import data
 from torchvision import transforms as T
+from torchvision.transforms import functional as F
 from written import Written
 
 import goloader
+from goloader.cli import main
+from tests_py.pages import REPOSITORY
 
 AUGMENT = T.Compose([T.RandomResizedCrop(8), T.RandomHorizontalFlip(), T.ToTensor()])
 
 # Of each format: the field with images and that with classes.
-FIELDS = {"mds": ("jpeg", "a_int64"), "tfrecord": ("image/encoded", "image/class/label")}
+FIELDS = {"mds": ("jpeg", "a_int64"), "litdata": ("image", "class"), "tfrecord": ("image/encoded", "image/class/label")}
 every = pytest.mark.parametrize("written", FIELDS, indirect=True)
 
 
@@ -100,6 +104,8 @@ class Prepared:
         image = sample[self.image]
         if isinstance(image, bytes):
             image = Image.open(io.BytesIO(image))
+        if isinstance(image, torch.Tensor):
+            image = F.to_pil_image(image)
         return AUGMENT(image.convert("RGB")), np.asarray(sample[self.target]).item()
 
 
@@ -189,6 +195,10 @@ def _shard(**values: Any) -> Callable[[Path], None]:
     return _index(lambda index: index["shards"][1].update(values))
 
 
+def _config(**values: Any) -> Callable[[Path], None]:
+    return _index(lambda index: index["config"].update(values))
+
+
 def _zipped(folder: Path) -> None:
     _shard(compression="zstd:3", zip_data={"basename": "shard.00001.mds.zstd", "bytes": 3, "hashes": {}})(folder)
     (folder / "shard.00001.mds").unlink()
@@ -227,6 +237,14 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
     ),
     "the end cut": ("tfrecord", lambda path: os.truncate(path / TRAIN, 900), OSError, "ends within sample 0"),
     "gzip": ("tfrecord", _bytes(TRAIN, 0, b"\x1f\x8b"), ValueError, "compressed by gzip"),
+    "another count of LitData's": ("litdata", _bytes("chunk-0-1.bin", 0, b"\7"), OSError, "chunk-0-1.bin: 7 samples"),
+    "LitData's pickles": ("litdata", _config(data_format=["pickle"] * 11), ValueError, "pickles"),
+    "LitData's meshes": ("litdata", _config(data_format=["file:mesh"] * 11), ValueError, "'file:mesh' are left to"),
+    "too few formats": ("litdata", _config(data_format=["int"]), OSError, "1 formats for 11 leaves"),
+    "no tree": ("litdata", _config(data_spec=None), OSError, "index.json: "),
+    "another tree": ("litdata", _config(data_spec="[7, {}]"), OSError, "index.json: "),
+    "LitData's tokens": ("litdata", _config(item_loader="TokensLoader"), ValueError, "TokensLoader"),
+    "LitData's zstd": ("litdata", _config(compression="zstd"), ValueError, "compressed"),
     "another version": ("megatron", _bytes("tokens.idx", 9, b"\2"), OSError, "tokens.idx: version 2"),
     "another type": ("megatron", _bytes("tokens.idx", 17, b"\x63"), OSError, "dtype 99"),
     "too many": ("megatron", _bytes("tokens.idx", 18, b"\xff" * 8), OSError, "do not fit into"),
@@ -284,18 +302,21 @@ def test_bytes_that_were_not_written_are_an_error(written: Written) -> None:
     assert same(dataset[0], written.samples[0])
 
 
-@of("mds")
+@of("mds", "litdata")
 def test_pickles_are_read_where_that_is_asked_for(written: Written) -> None:
-    encodings = json.loads((written.path / "index.json").read_text())["shards"][0]["column_encodings"]
-    _index(
-        lambda index: [
-            shard.update(column_encodings=["pkl" if each == "bytes" else each for each in encodings])
-            for shard in index["shards"]
-        ]
-    )(written.path)
-    with pytest.raises(ValueError, match="unsafe"):
-        opened(written)
-    with pytest.raises(OSError, match="'bytes'"):  # they are none
+    """Fields of bytes are said to be pickles: they are none."""
+    path = written.path / "index.json"
+    index = json.loads(path.read_text())
+    for kinds in (
+        [index["config"]["data_format"]]
+        if "config" in index
+        else [shard["column_encodings"] for shard in index["shards"]]
+    ):
+        kinds[kinds.index("bytes")] = "pickle" if "config" in index else "pkl"
+    path.write_text(json.dumps(index))
+    with pytest.raises(ValueError, match="allow_unsafe_types"):
+        goloader.open(written.path)
+    with pytest.raises(OSError, match="'bytes'"):
         goloader.open(written.path, allow_unsafe_types=True)[0]
 
 
@@ -353,6 +374,42 @@ def test_sequences_of_megatron_s_come_as_torch_s_loader_has_them(written: Writte
 class Padded:
     def __call__(self, tokens: Any) -> Any:
         return np.pad(tokens.astype(np.int64), (0, 20 - len(tokens)))
+
+
+@of("mds")
+def test_the_example_of_the_docs_runs(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its fields are called as there, which the index alone says."""
+
+    def renamed(index: dict[str, Any]) -> None:
+        for shard in index["shards"]:
+            names = shard["column_names"]
+            names[names.index("jpeg")], names[names.index("a_int64")] = "image", "label"
+
+    _index(renamed)(written.path)
+    written.path.rename(written.path.with_name("imagenet-mds"))
+    monkeypatch.chdir(written.path.parent)
+    (example,) = re.findall(
+        r"```python\n(import goloader\n.*?)```", (REPOSITORY / "docs/datasets.md").read_text(), re.DOTALL
+    )
+    names: dict[str, Any] = {"transform": AUGMENT}
+    exec(compile(example, "datasets.md", "exec"), names)
+    (batch,) = names["loader"]
+    assert batch[0].shape == (11, 3, 8, 8)
+    assert names["loader"].explain().native
+
+
+@of("mds", "megatron")
+def test_inspect_says_what_files_hold(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    path = {"mds": written.path, "megatron": written.path / "tokens"}[written.path.name]
+    assert main(["inspect", str(path)]) == 0
+    size = sum(each.stat().st_size for each in written.files if each.name != "index.json")
+    files, field = {"mds": (4, "  jpeg       jpeg\n"), "megatron": (2, "  tokens  uint16\n")}[written.path.name]
+    printed = capsys.readouterr().out
+    assert f": 11 samples, {size:,} bytes in {files} files\n" in printed
+    assert field in printed
+    with pytest.raises(SystemExit) as left:
+        main(["inspect", str(written.path / "nothing")])
+    assert left.value.code == 2
 
 
 def test_other_paths_are_refused(tmp_path: Path) -> None:

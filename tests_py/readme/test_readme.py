@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from torchvision import transforms as v1
 from torchvision.models import get_weight
 from torchvision.transforms import v2
 
+import goloader
 from bench import against_table, against_torch, harness, many_files
 from bench.programs import table as programs_table
 from bench.programs import turns
@@ -417,6 +419,19 @@ def archives(root: Path) -> Iterator[data.Dataset[Any]]:
     yield from (dataset, data.Subset(dataset, [1, 0]), data.ConcatDataset([dataset, dataset]))
 
 
+def other_libraries(root: Path) -> Iterator[data.Dataset[Any]]:
+    with zipfile.ZipFile(REPOSITORY / "tests_py/formats/written.zip") as written:
+        written.extractall(root.parent / "written")
+    for path, *fields in (
+        ("mds", "jpeg", "a_int64"),
+        ("litdata", "image", "class"),
+        ("tfrecord/*", "image/encoded", "image/class/label"),
+    ):
+        dataset = goloader.open(root.parent / "written" / path).images(*fields, v1.Compose([v1.Resize((8, 8)), *TAIL]))
+        yield from (dataset, data.Subset(dataset, [1, 0]))
+    yield goloader.open(root.parent / "written/megatron/tokens").windows(8)
+
+
 def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
     np.arange(100, dtype=np.uint16).tofile(root.parent / "tokens.bin")
     yield TokenDataset(root.parent / "tokens.bin", block_size=8)
@@ -504,6 +519,11 @@ DATASETS: Table = [
         "tar archives",
         "`goloader.datasets.TarImages` of WebDataset's shards, read in place; `Subset`, `ConcatDataset` of them",
         archives,
+    ),
+    (
+        "files of other libraries",
+        "`goloader.open(path)` of MosaicML's MDS, LitData and TFRecord: `images()`; of Megatron: `windows()`",
+        other_libraries,
     ),
     (
         "files with a label",

@@ -3,6 +3,7 @@
 run.py      an unmodified script, with every DataLoader in it ours
 startup/    goes on PYTHONPATH for that: what Python runs when it starts
 explain.py  what of a loader or dataset runs in Go, beside its source
+inspect.py  what files of another library's hold
 pack.py     samples into tar archives, and whether these are whole
 objects.py  MODULE:OBJECT of a command line
 """
@@ -14,7 +15,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import explain, pack, run
+from . import explain, inspect, pack, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add(commands)
     explain.add(commands)
+    inspect.add(commands)
     pack.add(commands)
     parsed = parser.parse_args(arguments)
     status: int = parsed.command(parsed)

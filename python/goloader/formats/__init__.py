@@ -1,8 +1,8 @@
 """Files of other libraries, read in place: `goloader.open(path)` says what they are.
 
 records.py  what all have in common: records that lie in files, with fields in them; the dataset of these
-images.py   images as some of them store these
 mds.py      MosaicML Streaming
+litdata.py  Lightning's LitData; encodings.py has what both store alike
 tfrecord.py TensorFlow's records; crc.py has their checksum
 megatron.py Megatron's tokens
 """
@@ -16,6 +16,7 @@ from typing import Any
 
 from ..datasets import Paths, expand
 from . import megatron, tfrecord
+from .litdata import LitData
 from .mds import MDS
 from .megatron import TokenSequences
 from .records import RecordDataset, Records
@@ -42,6 +43,8 @@ def open(
     resume work as on a folder. What it takes for what:
 
     MosaicML MDS  a folder with its index.json and shards that are not compressed; sample i is StreamingDataset's
+    LitData       a folder with its index.json and chunks, not compressed, encrypted or for its TokensLoader; sample i
+                  is StreamingDataset's
     TFRecord      files of tf.train.Example, not compressed, which end as they like. A sample has its features by name:
                   arrays of float32 or int64, [values], and bytes, or a list of them where there is not one
     Megatron      PREFIX.bin with PREFIX.idx: sample i is IndexedDataset's sequence, an array [length] of tokens;
@@ -69,7 +72,12 @@ def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
     index = {} if folder is None else _index(os.path.join(folder, "index.json"))
     if folder is not None and "shards" in index:
         return MDS(folder, index, allow_unsafe_types)
-    raise ValueError(f"{', '.join(paths[:3])}: a format that is not known")
+    if folder is not None and "chunks" in index:
+        return LitData(folder, index, allow_unsafe_types)
+    raise ValueError(
+        f"{', '.join(paths[:3])}: a format that is not known (goloader.datasets.TarDataset reads tar archives, "
+        "goloader.ArrayDataset arrays)"
+    )
 
 
 def _index(path: str) -> dict[str, Any]:

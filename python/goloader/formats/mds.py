@@ -6,13 +6,10 @@ uint32), its own settings in JSON, and the samples: the sizes of the fields that
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
 import pickle
-import struct
-from collections.abc import Callable
 from decimal import Decimal
 from functools import cache, partial
 from typing import Any
@@ -20,15 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .images import encoded, raw
+from .encodings import Decode, encoded, listed, raw, sized
 from .records import Read, Records, Spans, table_of, within
 
 _DTYPES = {
     8: "uint8", 9: "int8", 16: "uint16", 17: "int16", 18: "float16", 32: "uint32", 33: "int32", 34: "float32",
     64: "uint64", 65: "int64", 66: "float64",
 }  # fmt: skip
-
-Decode = Callable[[bytes], Any]
 
 
 class MDS(Records):
@@ -72,26 +67,10 @@ class MDS(Records):
         super().__init__(files, tables, fields)
 
     def spans(self, row: int, read: Read) -> Spans:
-        columns, _ = self._columns[self.number[row]]
-        varying = sum(not size for size in columns.values())
-        sizes = iter(struct.unpack(f"<{varying}I", _head(read, 4 * varying)))
-        at, found = 4 * varying, {}
-        for name, fixed in columns.items():
-            found[name] = at, fixed or next(sizes)
-            at += found[name][1]
-        if at != self.size[row]:
-            raise ValueError(f"its fields have {at} bytes, but it has {self.size[row]}")
-        return found
+        return sized(self._columns[self.number[row]][0], read, int(self.size[row]))
 
     def value(self, row: int, name: str, content: bytes) -> Any:
         return _decoder(self._columns[self.number[row]][1][name])(content)
-
-
-def _head(read: Read, size: int) -> bytes:
-    content = read(0, size)
-    if len(content) != size:
-        raise ValueError(f"it ends within the sizes of its fields, {size} bytes")
-    return content
 
 
 @cache
@@ -125,17 +104,6 @@ def _array(content: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
     return np.frombuffer(content[at:], dtype).reshape(shape)
 
 
-def _list(content: bytes, begin: int, decode: Decode) -> list[Any]:
-    """A list of items behind their count, which is at byte `begin`, and their sizes."""
-    (count,) = struct.unpack_from("<I", content, begin)
-    at = begin + 4 + 4 * count
-    sizes = np.frombuffer(content[begin + 4 : at], "<u4").tolist()
-    if len(sizes) != count or at + sum(sizes) > len(content):
-        raise ValueError(f"{len(content)} bytes are no list of {count} items")
-    ends = np.cumsum([at, *sizes]).tolist()
-    return [decode(content[low:high]) for low, high in itertools.pairwise(ends)]
-
-
 _DECODERS: dict[str, Decode] = {
     "bytes": bytes,
     "str": bytes.decode,
@@ -149,10 +117,10 @@ _DECODERS: dict[str, Decode] = {
     "pil": raw,
     "jpeg": encoded,
     "png": encoded,
-    "jpeg_array": partial(_list, begin=0, decode=encoded),
-    "jpegarray": partial(_list, begin=0, decode=encoded),
+    "jpeg_array": partial(listed, begin=0, decode=encoded),
+    "jpegarray": partial(listed, begin=0, decode=encoded),
     **{
-        f"list[{kind}]": partial(_list, begin=4, decode=decode)
+        f"list[{kind}]": partial(listed, begin=4, decode=decode)
         for kind, decode in (("pil", raw), ("jpeg", encoded), ("png", encoded))
     },
 }

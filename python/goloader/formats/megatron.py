@@ -27,6 +27,7 @@ class TokenSequences(data.Dataset[Any]):
     transform  called with that array; what it returns is the sample
     sequences  the same as a RaggedArray, for ArrayDataset
     documents  where documents begin, and where the last one ends, in tokens: [documents + 1] int64
+    kind, files, fields  as a RecordDataset has them
     """
 
     kind = "Megatron tokens"

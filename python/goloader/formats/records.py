@@ -109,12 +109,14 @@ class RecordDataset(data.Dataset[Any]):
 
     transform  called with the sample; what it returns is the sample
     records    where they are
+    kind       what the files are; files has their paths, and fields what is in a sample, and how each is encoded
 
     Raises OSError for a sample that is not sound, with its file and byte.
     """
 
     def __init__(self, records: Records, transform: Callable[[dict[str, Any]], Any] | None = None) -> None:
         self.records, self.transform = records, transform
+        self.kind, self.files, self.fields = records.kind, records.files, records.fields
 
     def __len__(self) -> int:
         return len(self.records)
@@ -124,7 +126,7 @@ class RecordDataset(data.Dataset[Any]):
         return sample if self.transform is None else self.transform(sample)
 
     def __repr__(self) -> str:
-        return f"<{self.records.kind}: {len(self)} samples of {', '.join(self.records.fields)}>"
+        return f"<{self.kind}: {len(self)} samples of {', '.join(self.fields)}>"
 
     def images(
         self,
@@ -145,8 +147,8 @@ class RecordDataset(data.Dataset[Any]):
         a sample that is not sound.
         """
         for name in (image, target):
-            if name not in self.records.fields:
-                raise ValueError(f"there is no field {name!r}, but {', '.join(map(repr, self.records.fields))}")
+            if name not in self.fields:
+                raise ValueError(f"there is no field {name!r}, but {', '.join(map(repr, self.fields))}")
         files, names = _members(self.records, image, target)
         return MemberImages(files, transform, target_transform, classes=names if classes is None else classes)
 
