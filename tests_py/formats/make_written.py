@@ -127,6 +127,40 @@ def litdata(folder: Path) -> list[Any]:
     return [read[i] for i in range(len(read))]
 
 
+def ffcv(folder: Path) -> list[Any]:
+    """FFCV decodes batches only, of one size: its samples are what was written, and what its JPEGs are by Pillow."""
+    import torch
+    from ffcv.fields import BytesField, FloatField, IntField, JSONField, NDArrayField, RGBImageField, TorchTensorField
+    from ffcv.reader import Reader
+    from ffcv.writer import DatasetWriter
+
+    folder.mkdir()
+    given = [
+        {
+            "label": 5 * i, "photo": np.asarray(picture(i)), "pixels": np.asarray(picture(i + 1)), "x": i / 7,
+            "bytes": np.arange(3 * i, dtype=np.uint8), "array": np.full((2, 3), i, np.int16), "json": {"ä": [i, None]},
+            "tensor": torch.full((4,), i / 3),
+        }
+        for i in range(COUNT)
+    ]  # fmt: skip
+    fields = {
+        "label": IntField(), "photo": RGBImageField("jpg"), "pixels": RGBImageField("raw"), "x": FloatField(),
+        "bytes": BytesField(), "array": NDArrayField(np.dtype(np.int16), (2, 3)), "json": JSONField(),
+        "tensor": TorchTensorField(torch.float32, (4,)),
+    }  # fmt: skip
+    path = folder / "set.beton"
+    DatasetWriter(str(path), fields, page_size=1 << 21, num_workers=1).from_indexed_dataset(
+        [tuple(sample.values()) for sample in given]
+    )
+    reader, content = Reader(str(path)), path.read_bytes()
+    sizes = {int(begin): int(size) for _, begin, size in reader.alloc_table}
+    for sample, row in zip(given, reader.metadata, strict=True):
+        begin = int(row["f1"]["data_ptr"])
+        sample["photo"] = Image.open(io.BytesIO(content[begin : begin + sizes[begin]]))
+        sample["pixels"] = Image.fromarray(sample["pixels"])
+    return given
+
+
 def megatron(folder: Path) -> list[Any]:
     import torch
     from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
@@ -147,6 +181,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], list[Any]]]] = {
     "mds": ("mosaicml-streaming", mds),
     "tfrecord": ("tfrecord", tfrecord),
     "litdata": ("litdata", litdata),
+    "ffcv": ("ffcv", ffcv),
     "megatron": ("megatron-core", megatron),
 }
 

@@ -30,7 +30,12 @@ from tests_py.pages import REPOSITORY
 AUGMENT = T.Compose([T.RandomResizedCrop(8), T.RandomHorizontalFlip(), T.ToTensor()])
 
 # Of each format: the field with images and that with classes.
-FIELDS = {"mds": ("jpeg", "a_int64"), "litdata": ("image", "class"), "tfrecord": ("image/encoded", "image/class/label")}
+FIELDS = {
+    "ffcv": ("photo", "label"),
+    "mds": ("jpeg", "a_int64"),
+    "litdata": ("image", "class"),
+    "tfrecord": ("image/encoded", "image/class/label"),
+}
 every = pytest.mark.parametrize("written", FIELDS, indirect=True)
 
 
@@ -40,7 +45,7 @@ def of(*names: str) -> Any:
 
 def opened(written: Written, transform: Any = None) -> Any:
     """What goloader.open makes of the files."""
-    inside = {"tfrecord": "*", "megatron": "tokens"}.get(written.path.name, "")
+    inside = {"tfrecord": "*", "megatron": "tokens", "ffcv": "set.beton"}.get(written.path.name, "")
     return goloader.open(written.path / inside, transform)
 
 
@@ -146,7 +151,8 @@ def test_what_is_damaged_is_an_error_or_other_values_and_nothing_else(written: W
     for seed in range(60):
         chosen = random.Random(seed)
         path, content = chosen.choice(list(files.items()))
-        at = chosen.randrange(len(content)) if seed % 2 else chosen.randrange(min(len(content), 400))
+        # Not in empty pages of FFCV's.
+        at = int(chosen.choice(np.flatnonzero(np.frombuffer(content, np.uint8)[: None if seed % 2 else 400])))
         damaged = chosen.choice([
             content[:at],
             content[:at] + bytes([chosen.randrange(256)]) + content[at + 1 :],
@@ -245,6 +251,10 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
     "another tree": ("litdata", _config(data_spec="[7, {}]"), OSError, "index.json: "),
     "LitData's tokens": ("litdata", _config(item_loader="TokensLoader"), ValueError, "TokensLoader"),
     "LitData's zstd": ("litdata", _config(compression="zstd"), ValueError, "compressed"),
+    "another version of FFCV's": ("ffcv", _bytes("set.beton", 0, b"\3"), OSError, "set.beton: version 3"),
+    "more samples than there can be": ("ffcv", _bytes("set.beton", 8, b"\xff" * 8), OSError, "set.beton ends within"),
+    "more fields than there can be": ("ffcv", _bytes("set.beton", 2, b"\xff" * 2), OSError, "set.beton ends within"),
+    "a field of another kind": ("ffcv", _bytes("set.beton", 24, b"\xff"), ValueError, "'label' is of a kind"),
     "another version": ("megatron", _bytes("tokens.idx", 9, b"\2"), OSError, "tokens.idx: version 2"),
     "another type": ("megatron", _bytes("tokens.idx", 17, b"\x63"), OSError, "dtype 99"),
     "too many": ("megatron", _bytes("tokens.idx", 18, b"\xff" * 8), OSError, "do not fit into"),
@@ -286,6 +296,22 @@ def test_a_damaged_sample_is_named(written: Written) -> None:
     with pytest.raises(OSError, match=place):
         dataset.images("jpeg", "a_int64")
     assert same(comparable(dataset[1]), written.samples[1])
+
+
+@of("ffcv")
+def test_what_ffcv_points_to_is_looked_at(written: Written) -> None:
+    dataset = opened(written)
+    for name, words in (("photo", "is not in the list"), ("bytes", "is not within"), ("array", "is not within")):
+        path, rows = dataset.files[0], dataset.records._rows.dtype
+        at = dataset.records._begin + rows.itemsize * 2 + rows.fields[name][1] + (5 if name == "photo" else 0)
+        content = Path(path).read_bytes()
+        _bytes("set.beton", at, (1 << 40).to_bytes(8, "little"))(written.path)
+        with pytest.raises(OSError, match=f"set.beton: sample 2 at byte 0: '{name}'.* {words}"):
+            opened(written)[2]
+        assert same(comparable(opened(written)[3]), written.samples[3])
+        Path(path).write_bytes(content)
+    with pytest.raises(ValueError, match=r"set.beton: sample 0 .*'pixels' has pixels, not a file"):
+        dataset.images("pixels", "label")
 
 
 @of("tfrecord")

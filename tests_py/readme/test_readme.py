@@ -425,6 +425,7 @@ def other_libraries(root: Path) -> Iterator[data.Dataset[Any]]:
     for path, *fields in (
         ("mds", "jpeg", "a_int64"),
         ("litdata", "image", "class"),
+        ("ffcv/set.beton", "photo", "label"),
         ("tfrecord/*", "image/encoded", "image/class/label"),
     ):
         dataset = goloader.open(root.parent / "written" / path).images(*fields, v1.Compose([v1.Resize((8, 8)), *TAIL]))
@@ -522,7 +523,7 @@ DATASETS: Table = [
     ),
     (
         "files of other libraries",
-        "`goloader.open(path)` of MosaicML's MDS, LitData and TFRecord: `images()`; of Megatron: `windows()`",
+        "`goloader.open(path)` of MosaicML's MDS, LitData, FFCV and TFRecord: `images()`; of Megatron: `windows()`",
         other_libraries,
     ),
     (

@@ -3,6 +3,7 @@
 records.py  what all have in common: records that lie in files, with fields in them; the dataset of these
 mds.py      MosaicML Streaming
 litdata.py  Lightning's LitData; encodings.py has what both store alike
+ffcv.py     FFCV
 tfrecord.py TensorFlow's records; crc.py has their checksum
 megatron.py Megatron's tokens
 """
@@ -16,6 +17,7 @@ from typing import Any
 
 from ..datasets import Paths, expand
 from . import megatron, tfrecord
+from .ffcv import FFCV
 from .litdata import LitData
 from .mds import MDS
 from .megatron import TokenSequences
@@ -45,6 +47,7 @@ def open(
     MosaicML MDS  a folder with its index.json and shards that are not compressed; sample i is StreamingDataset's
     LitData       a folder with its index.json and chunks, not compressed, encrypted or for its TokensLoader; sample i
                   is StreamingDataset's
+    FFCV          a file that is called .beton; fields are what was written, images Pillow's
     TFRecord      files of tf.train.Example, not compressed, which end as they like. A sample has its features by name:
                   arrays of float32 or int64, [values], and bytes, or a list of them where there is not one
     Megatron      PREFIX.bin with PREFIX.idx: sample i is IndexedDataset's sequence, an array [length] of tokens;
@@ -67,6 +70,8 @@ def open(
 
 def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
+    if folder is None and len(paths) == 1 and paths[0].endswith(".beton"):
+        return FFCV(paths[0])
     if folder is None and tfrecord.is_one(paths[0]):
         return tfrecord.TFRecord(paths)
     index = {} if folder is None else _index(os.path.join(folder, "index.json"))

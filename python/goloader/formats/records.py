@@ -62,9 +62,8 @@ class Records(ABC):
 
     def sample(self, row: int) -> dict[str, Any]:
         """What the library that wrote the files gives for a record. Raises OSError for one that is not sound."""
-        record = self.content(row)
-        spans = self.checked(row, lambda at, count: record[at : at + count])
-        return {name: self.decoded(row, name, record[at : at + count]) for name, (at, count) in spans.items()}
+        read = self.reader(row)
+        return {name: self.decoded(row, name, read(*span)) for name, span in self.checked(row, read).items()}
 
     def checked(self, row: int, read: Read) -> Spans:
         """The offset in the record and the bytes of each field. Raises OSError if one lies outside."""
@@ -86,11 +85,11 @@ class Records(ABC):
             path, begin, _ = self.place(row)
             raise OSError(f"{path}: sample {row} at byte {begin}: {name!r}: {error}") from error
 
-    def content(self, row: int) -> bytes:
-        """The bytes of a record. Raises OSError where they cannot be read, or are not what was written."""
-        return read_at(*self.place(row))
+    def reader(self, row: int) -> Read:
+        """What reads in a record. Raises OSError where it cannot be read, or is not what was written."""
+        return slices(read_at(*self.place(row)))
 
-    def payload(self, name: str, read: Read, at: int, count: int) -> tuple[int, int]:
+    def payload(self, row: int, name: str, read: Read, at: int, count: int) -> tuple[int, int]:
         """Where in a record the file is that a field of so many bytes holds. Raises ValueError if it holds none."""
         return at, count
 
@@ -102,6 +101,11 @@ class Records(ABC):
     @abstractmethod
     def value(self, row: int, name: str, content: bytes) -> Any:
         """What the bytes of a field mean."""
+
+
+def slices(record: bytes) -> Read:
+    """Reads in a record that is in memory."""
+    return lambda at, count: record[at : at + count]
 
 
 class RecordDataset(data.Dataset[Any]):
@@ -168,7 +172,10 @@ def _members(records: Records, image: str, target: str) -> tuple[Files, list[str
             for name in (image, target):
                 if name not in found:
                     raise OSError(f"{path}: sample {row} at byte {begin} has no {name!r}")
-            at, count = records.payload(image, read, *found[image])
+            try:
+                at, count = records.payload(row, image, read, *found[image])
+            except ValueError as error:
+                raise ValueError(f"{path}: sample {row} at byte {begin}: {error}") from error
             spans[row] = begin + at, count
             paths += os.fsencode(path) + b"\0" + f"{row}.{_suffix(read(at, min(count, 4)))}".encode() + b"\0"
             ends.append(len(paths))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..plan.paths import read_at
 from .crc import checksums, crc32c
-from .records import Read, Records, Spans
+from .records import Read, Records, Spans, slices
 
 _HEAD = struct.Struct("<QI")
 _KINDS = {1: "bytes", 2: "float", 3: "int64"}
@@ -43,17 +43,17 @@ class TFRecord(Records):
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(paths, [_table_of(path) for path in paths], {})
         if len(self):
-            record = self.content(0)
-            for name, (at, count) in self.checked(0, _reader(record)).items():
-                self.fields[name] = _KINDS.get(record[at : at + count][0] >> 3, "")
+            read = self.reader(0)
+            for name, (at, _) in self.checked(0, read).items():
+                self.fields[name] = _KINDS.get(read(at, 1)[0] >> 3, "")
 
-    def content(self, row: int) -> bytes:
+    def reader(self, row: int) -> Read:
         path, begin, size = self.place(row)
         content = read_at(path, begin, size + 4)
         record = content[:size]
         if struct.pack("<I", _masked(crc32c(record))) != content[size:]:
             raise OSError(f"{path}: sample {row} at byte {begin}: its checksum is not that of its {size} bytes")
-        return record
+        return slices(record)
 
     def spans(self, row: int, read: Read) -> Spans:
         found = {}
@@ -68,7 +68,7 @@ class TFRecord(Records):
                             found[read(low, high - low).decode()] = at, stop - at
         return found
 
-    def payload(self, name: str, read: Read, at: int, count: int) -> tuple[int, int]:
+    def payload(self, row: int, name: str, read: Read, at: int, count: int) -> tuple[int, int]:
         for number, _, begin, end in _parts(read, at, at + count):
             items = [(low, high - low) for item, _, low, high in _parts(read, begin, end) if item == 1]
             if number != 1 or len(items) != 1:
@@ -77,7 +77,7 @@ class TFRecord(Records):
         raise ValueError(f"{name!r} is empty")
 
     def value(self, row: int, name: str, content: bytes) -> Any:
-        read = _reader(content)
+        read = slices(content)
         *_, (number, _, begin, end) = _parts(read, 0, len(content))
         items = [content[low:high] for item, _, low, high in _parts(read, begin, end) if item == 1]
         match number:
@@ -127,10 +127,6 @@ def _sound(heads: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def _masked(crc: Any) -> Any:
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _reader(content: bytes) -> Read:
-    return lambda at, count: content[at : at + count]
 
 
 def _parts(read: Read, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
