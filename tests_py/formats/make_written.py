@@ -26,15 +26,15 @@ from PIL import Image
 COUNT = 11
 
 
-def picture(seed: int) -> Image.Image:
-    rows, columns = 9 + seed % 5, 16 - seed % 4
+def picture(seed: int, size: int = 9) -> Image.Image:
+    rows, columns = size + seed % 5, 16 - seed % 4
     x = np.random.default_rng(seed).integers(0, 256, (rows, columns, 3), np.uint8)
     return Image.fromarray(x)
 
 
-def file_of(seed: int, kind: str = "JPEG") -> bytes:
+def file_of(seed: int, kind: str = "JPEG", size: int = 9) -> bytes:
     out = io.BytesIO()
-    picture(seed).save(out, kind)
+    picture(seed, size).save(out, kind)
     return out.getvalue()
 
 
@@ -161,6 +161,28 @@ def ffcv(folder: Path) -> list[Any]:
     return given
 
 
+def lmdb(folder: Path) -> list[Any]:
+    """Values that are in leaves, and values too large for them."""
+    return database(folder, {b"%05d" % (3 * i): file_of(i, size=90 if i % 3 else 9) for i in range(COUNT)})
+
+
+def lmdb_deep(folder: Path) -> list[Any]:
+    chosen = np.random.default_rng(0).permutation(3000)
+    return database(folder, {b"key%d" % i: b"%d" % i * (2000 if i % 500 == 3 else i % 40) for i in chosen.tolist()})
+
+
+def database(folder: Path, content: dict[bytes, bytes]) -> list[Any]:
+    import lmdb
+
+    for part in (list(content)[::2], list(content)[1::2]):  # two transactions, and pages that the second lets go
+        with lmdb.open(str(folder), map_size=1 << 24) as env, env.begin(write=True) as writer:
+            for key in part:
+                writer.put(key, content[key])
+    with lmdb.open(str(folder), readonly=True, lock=False) as env, env.begin() as reader:
+        (folder / "lock.mdb").unlink()
+        return [{"key": key, "value": value} for key, value in reader.cursor()]
+
+
 def megatron(folder: Path) -> list[Any]:
     import torch
     from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
@@ -182,6 +204,8 @@ WRITERS: dict[str, tuple[str, Callable[[Path], list[Any]]]] = {
     "tfrecord": ("tfrecord", tfrecord),
     "litdata": ("litdata", litdata),
     "ffcv": ("ffcv", ffcv),
+    "lmdb": ("lmdb", lmdb),
+    "lmdb_deep": ("lmdb", lmdb_deep),
     "megatron": ("megatron-core", megatron),
 }
 

@@ -426,6 +426,7 @@ def other_libraries(root: Path) -> Iterator[data.Dataset[Any]]:
         ("mds", "jpeg", "a_int64"),
         ("litdata", "image", "class"),
         ("ffcv/set.beton", "photo", "label"),
+        ("lmdb", "value", range(11)),
         ("tfrecord/*", "image/encoded", "image/class/label"),
     ):
         dataset = goloader.open(root.parent / "written" / path).images(*fields, v1.Compose([v1.Resize((8, 8)), *TAIL]))
@@ -523,7 +524,8 @@ DATASETS: Table = [
     ),
     (
         "files of other libraries",
-        "`goloader.open(path)` of MosaicML's MDS, LitData, FFCV and TFRecord: `images()`; of Megatron: `windows()`",
+        "`goloader.open(path)` of MosaicML's MDS, LitData, FFCV, TFRecord and LMDB: `images()`; of Megatron: "
+        "`windows()`",
         other_libraries,
     ),
     (

@@ -4,6 +4,7 @@ records.py  what all have in common: records that lie in files, with fields in t
 mds.py      MosaicML Streaming
 litdata.py  Lightning's LitData; encodings.py has what both store alike
 ffcv.py     FFCV
+lmdb.py     LMDB
 tfrecord.py TensorFlow's records; crc.py has their checksum
 megatron.py Megatron's tokens
 """
@@ -16,9 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..datasets import Paths, expand
-from . import megatron, tfrecord
+from . import lmdb, megatron, tfrecord
 from .ffcv import FFCV
 from .litdata import LitData
+from .lmdb import LMDB
 from .mds import MDS
 from .megatron import TokenSequences
 from .records import RecordDataset, Records
@@ -50,6 +52,8 @@ def open(
     FFCV          a file that is called .beton; fields are what was written, images Pillow's
     TFRecord      files of tf.train.Example, not compressed, which end as they like. A sample has its features by name:
                   arrays of float32 or int64, [values], and bytes, or a list of them where there is not one
+    LMDB          a file, or the folder of a data.mdb, with one value a key: {"key": bytes, "value": bytes}, in the
+                  order of the keys
     Megatron      PREFIX.bin with PREFIX.idx: sample i is IndexedDataset's sequence, an array [length] of tokens;
                   windows(block_size) makes a TokenDataset of them
 
@@ -70,6 +74,9 @@ def open(
 
 def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
+    database = lmdb.file_of(paths[0]) if len(paths) == 1 else None
+    if database is not None:
+        return LMDB(database)
     if folder is None and len(paths) == 1 and paths[0].endswith(".beton"):
         return FFCV(paths[0])
     if folder is None and tfrecord.is_one(paths[0]):

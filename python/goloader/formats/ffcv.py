@@ -61,10 +61,13 @@ class FFCV(Records):
         self._arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
         for kind, name, arguments in described.tolist():
             if kind not in _KINDS:
-                raise ValueError(f"{path}: the field {name.decode()!r} is of a kind of its user's own ({kind})")
-            fields[name.decode()] = _KINDS[kind][0]
-            if _KINDS[kind][0] in ("ndarray", "tensor"):
-                self._arrays[name.decode()] = _array_of(path, bytes(arguments))
+                raise ValueError(f"{path}: the field {name!r} is of a kind of its user's own ({kind})")
+            text = name.decode("ascii", "replace")
+            fields[text] = _KINDS[kind][0]
+            if fields[text] in ("ndarray", "tensor"):
+                self._arrays[text] = _array_of(path, bytes(arguments))
+        if len(fields) != len(described):
+            raise OSError(f"{path}: two fields of one name, from byte {_HEAD.itemsize} on")
         row = np.dtype(
             [(name, _KINDS[kind][1]) for name, kind in zip(fields, described["kind"], strict=True)], align=True
         )

@@ -135,7 +135,7 @@ class RecordDataset(data.Dataset[Any]):
     def images(
         self,
         image: str,
-        target: str,
+        target: str | Sequence[int],
         transform: Callable[..., Any] | None = None,
         target_transform: Callable[..., Any] | None = None,
         *,
@@ -144,22 +144,27 @@ class RecordDataset(data.Dataset[Any]):
         """Two of the fields as torchvision's ImageFolder has a folder: (transform(image), class number), all in Go.
 
         image    field with the bytes of an image file
-        target   field with its class: an integer, or a name; names are numbered in their order
+        target   field with its class: an integer, or a name; names are numbered in their order. Or the classes, an
+                 integer a sample
         classes  their names; by default those, or the numbers
 
         Headers of all samples are read for it. Raises ValueError for a field that holds no such thing, and OSError for
         a sample that is not sound.
         """
-        for name in (image, target):
+        for name in (image, target) if isinstance(target, str) else (image,):
             if name not in self.fields:
                 raise ValueError(f"there is no field {name!r}, but {', '.join(map(repr, self.fields))}")
+        if not isinstance(target, str) and len(target) != len(self):
+            raise ValueError(f"{len(target)} classes for {len(self)} samples")
         files, names = _members(self.records, image, target)
         return MemberImages(files, transform, target_transform, classes=names if classes is None else classes)
 
 
-def _members(records: Records, image: str, target: str) -> tuple[Files, list[str] | None]:
+def _members(records: Records, image: str, target: str | Sequence[int]) -> tuple[Files, list[str] | None]:
     """Files of images with their classes, and the names of these if they have some."""
-    paths, ends, spans, values = bytearray(), [0], np.empty((len(records), 2), np.int64), []
+    field = target if isinstance(target, str) else None
+    paths, ends, spans = bytearray(), [0], np.empty((len(records), 2), np.int64)
+    values: list[Any] = [] if field is not None else list(target)
     with ExitStack() as stack:
         opened = -1
         for row, number in enumerate(records.number.tolist()):
@@ -169,7 +174,7 @@ def _members(records: Records, image: str, target: str) -> tuple[Files, list[str
                 file, opened = stack.enter_context(open(path, "rb")).fileno(), number
             read = partial(_read, file, begin, size)
             found = records.checked(row, read)
-            for name in (image, target):
+            for name in (image, field or image):
                 if name not in found:
                     raise OSError(f"{path}: sample {row} at byte {begin} has no {name!r}")
             try:
@@ -179,8 +184,9 @@ def _members(records: Records, image: str, target: str) -> tuple[Files, list[str
             spans[row] = begin + at, count
             paths += os.fsencode(path) + b"\0" + f"{row}.{_suffix(read(at, min(count, 4)))}".encode() + b"\0"
             ends.append(len(paths))
-            values.append(records.decoded(row, target, read(*found[target])))
-    labels, names = _labels(target, values)
+            if field is not None:
+                values.append(records.decoded(row, field, read(*found[field])))
+    labels, names = _labels(values)
     return Files(np.frombuffer(paths, np.uint8), np.array(ends), labels, spans=spans), names
 
 
@@ -193,19 +199,19 @@ def _suffix(begin: bytes) -> str:
     return next((suffix for magic, suffix in _MAGICS.items() if begin.startswith(magic)), "bin")
 
 
-def _labels(name: str, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[str] | None]:
+def _labels(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[str] | None]:
     """Class numbers, and what they are called if `values` are names. Raises ValueError for what is no class."""
     if values and isinstance(values[0], str | bytes):
         texts = [value.decode() if isinstance(value, bytes) else value for value in values]
         if set(map(type, texts)) != {str}:
-            raise ValueError(f"{name!r} is not a name in all samples")
+            raise ValueError("classes are names in some samples, and not in others")
         names = sorted(set(texts))
         numbers = {text: number for number, text in enumerate(names)}
         return np.array([numbers[text] for text in texts], np.int64), names
     items = [each.item() if isinstance(each, np.ndarray | np.generic) and each.size == 1 else each for each in values]
-    for value in items:
+    for row, value in enumerate(items):
         if type(value) is not int or not 0 <= value < 1 << 31:
-            raise ValueError(f"{name!r} is {value!r} in a sample, which is no class")
+            raise ValueError(f"{value!r} of sample {row} is no class")
     return np.array(items, np.int64), None
 
 
