@@ -21,6 +21,7 @@ def plain(content: bytes) -> int:
 def test_the_check_value_of_rfc_3720() -> None:
     assert crc32c(b"123456789") == 0xE3069283
     assert crc32c(bytes(32)) == 0x8A9136AA
+    assert [crc32c(b"ab1\xff"[:size]) for size in range(5)] == [plain(b"ab1\xff"[:size]) for size in range(5)]
 
 
 @settings(deadline=None, max_examples=60)

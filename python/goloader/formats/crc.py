@@ -19,38 +19,53 @@ Words = NDArray[np.uint32]
 
 
 def crc32c(content: bytes) -> int:
-    """The checksum of bytes; about 1 ms for 100 KB."""
+    """The checksum of bytes."""
+    # It begins at 0xFFFFFFFF, which is as if the first four bytes were others; zeros in front of these change nothing.
     text = np.frombuffer(content, np.uint8)
-    if len(text) <= _PIECE:
-        return int(checksums(text[None])[0])
-    doublings = ((len(text) - 1) // _PIECE).bit_length()
-    padded = np.zeros(_PIECE << doublings, np.uint8)  # zeros in front change nothing
-    padded[-len(text) :] = text
-    padded[-len(text) :][:4] ^= 0xFF  # to begin at 0xFFFFFFFF
+    doublings = (max(len(text) - 1, 0) // _PIECE).bit_length()
+    padded = np.zeros(_PIECE << doublings, np.uint8)
+    padded[len(padded) - len(text) :] = text
+    padded[len(padded) - len(text) :][:4] ^= 0xFF
     parts = _run(np.zeros(1 << doublings, np.uint32), padded.reshape(-1, _PIECE))
+    if len(text) < 4:
+        parts ^= np.uint32(0xFFFFFFFF >> 8 * len(text))
     for doubling in range(doublings):
         parts = _behind_zeros(parts[::2], doubling) ^ parts[1::2]
     return int(parts[0]) ^ 0xFFFFFFFF
 
 
 def checksums(texts: NDArray[np.uint8]) -> Words:
-    """The checksums of short texts of one length, [texts, bytes]."""
+    """The checksums of short texts of one length, a multiple of 4, [texts, bytes]."""
     return ~_run(np.full(len(texts), 0xFFFFFFFF, np.uint32), texts)
 
 
 def _run(state: Words, texts: NDArray[np.uint8]) -> Words:
-    table = _table()
-    for column in texts.T:
-        state = table[(state ^ column) & 0xFF] ^ (state >> 8)
+    low, high = _halves()
+    for column in np.ascontiguousarray(texts).view("<u4").T:
+        state = state ^ column
+        state = low[state & 0xFFFF] ^ high[state >> 16]
     return state
 
 
 @cache
 def _table() -> Words:
+    """What a byte adds."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, (table >> 1) ^ np.uint32(_POLYNOMIAL), table >> 1)
     return table
+
+
+@cache
+def _halves() -> tuple[Words, Words]:
+    """What four zero bytes make of the lower and of the higher half of a checksum."""
+    halves = []
+    for shift in (0, 16):
+        state = np.arange(1 << 16, dtype=np.uint32) << np.uint32(shift)
+        for _ in range(4):
+            state = _table()[state & 0xFF] ^ (state >> 8)
+        halves.append(state)
+    return halves[0], halves[1]
 
 
 def _behind_zeros(parts: Words, doubling: int) -> Words:
