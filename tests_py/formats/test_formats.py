@@ -433,6 +433,32 @@ class Padded:
         return np.pad(tokens.astype(np.int64), (0, 20 - len(tokens)))
 
 
+@every
+def test_what_images_finds_is_kept_until_a_file_changes(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in written.files:
+        os.utime(path, (1e9, 1e9))
+    before = set(written.files)
+    want = images_of(written)
+    (index,) = set(written.files) - before
+    with monkeypatch.context() as patched:
+        patched.setattr(type(opened(written).records), "payload", None)  # nobody looks
+        again = images_of(written)
+    assert again.samples == want.samples and again.classes == want.classes
+    data_file = opened(written).files[0]
+    os.utime(data_file, (1e9, 1.1e9))
+    with monkeypatch.context() as patched, pytest.raises(TypeError):
+        patched.setattr(type(opened(written).records), "payload", None)
+        images_of(written)
+    for damaged in (index.read_bytes()[:-9], b"", b"x" * 100):
+        index.write_bytes(damaged)
+        assert images_of(written).samples == want.samples
+        assert len(np.load(index)["spans"]) == len(want)
+    os.utime(data_file)  # it may still be changing
+    index.unlink()
+    assert images_of(written).samples == want.samples
+    assert set(written.files) == before
+
+
 @of("mds")
 def test_the_example_of_the_docs_runs(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its fields are called as there, which the index alone says."""

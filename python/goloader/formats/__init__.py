@@ -1,6 +1,7 @@
 """Files of other libraries, read in place: `goloader.open(path)` says what they are.
 
 records.py  what all have in common: records that lie in files, with fields in them; the dataset of these
+kept.py     what it finds for images(), kept for the next start
 mds.py      MosaicML Streaming
 litdata.py  Lightning's LitData; encodings.py has what both store alike
 ffcv.py     FFCV

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -15,20 +16,23 @@ from torch.utils import data
 
 from ..datasets import MemberImages
 from ..plan.paths import Files, read_at
+from .kept import Arrays, kept
 
 # Of a record: (offset, bytes) -> its bytes from there, fewer where it ends.
 Read = Callable[[int, int], bytes]
 Spans = dict[str, tuple[int, int]]
 
+# How image files begin, and what they are called.
 _MAGICS = {
-    b"\xff\xd8\xff": "jpg",
-    b"\x89PNG": "png",
-    b"RIFF": "webp",
-    b"BM": "bmp",
-    b"GIF8": "gif",
-    b"II*\0": "tif",
-    b"MM\0*": "tif",
+    b"\xff\xd8\xff": b"jpg",
+    b"\x89PNG": b"png",
+    b"RIFF": b"webp",
+    b"BM": b"bmp",
+    b"GIF8": b"gif",
+    b"II*\0": b"tif",
+    b"MM\0*": b"tif",
 }
+_SUFFIXES = (*_MAGICS.values(), b"bin")
 
 
 class Records(ABC):
@@ -148,8 +152,9 @@ class RecordDataset(data.Dataset[Any]):
                  integer a sample
         classes  their names; by default those, or the numbers
 
-        Headers of all samples are read for it. Raises ValueError for a field that holds no such thing, and OSError for
-        a sample that is not sound.
+        Headers of all samples are read for it, and what they say is kept for the next time, in a hidden file beside the
+        first of `files`, or in the user's cache; it counts as long as no file has changed. Raises ValueError for a
+        field that holds no such thing, and OSError for a sample that is not sound.
         """
         for name in (image, target) if isinstance(target, str) else (image,):
             if name not in self.fields:
@@ -162,9 +167,26 @@ class RecordDataset(data.Dataset[Any]):
 
 def _members(records: Records, image: str, target: str | Sequence[int]) -> tuple[Files, list[str] | None]:
     """Files of images with their classes, and the names of these if they have some."""
-    field = target if isinstance(target, str) else None
-    paths, ends, spans = bytearray(), [0], np.empty((len(records), 2), np.int64)
-    values: list[Any] = [] if field is not None else list(target)
+    field = target if isinstance(target, str) else ""
+    found = (
+        kept(records.files, (records.kind, image, field), lambda: _found(records, image, field)) if len(records) else {}
+    )
+    spans = found.get("spans", np.empty((0, 2), np.int64))
+    names = json.loads(found["names"].tobytes()) if field and found else None
+    labels = found["labels"] if field and found else _numbers(list(target))
+    paths, ends = bytearray(), [0]
+    heads = [os.fsencode(path) + b"\0" for path in records.files]
+    for row, (number, suffix) in enumerate(zip(records.number.tolist(), found.get("suffixes", []), strict=True)):
+        paths += heads[number] + b"%d.%s\0" % (row, _SUFFIXES[suffix])
+        ends.append(len(paths))
+    return Files(np.frombuffer(paths, np.uint8), np.array(ends), labels, spans=spans), names
+
+
+def _found(records: Records, image: str, field: str) -> Arrays:
+    """Of each sample where its image begins and its bytes, [samples, 2], which of _SUFFIXES it has, and its class, if
+    there is a field for it; and the names of the classes, in JSON."""
+    spans, suffixes = np.empty((len(records), 2), np.int64), np.empty(len(records), np.uint8)
+    values: list[Any] = []
     with ExitStack() as stack:
         opened = -1
         for row, number in enumerate(records.number.tolist()):
@@ -173,46 +195,53 @@ def _members(records: Records, image: str, target: str | Sequence[int]) -> tuple
                 stack.close()
                 file, opened = stack.enter_context(open(path, "rb")).fileno(), number
             read = partial(_read, file, begin, size)
-            found = records.checked(row, read)
+            fields = records.checked(row, read)
             for name in (image, field or image):
-                if name not in found:
+                if name not in fields:
                     raise OSError(f"{path}: sample {row} at byte {begin} has no {name!r}")
             try:
-                at, count = records.payload(row, image, read, *found[image])
+                at, count = records.payload(row, image, read, *fields[image])
             except ValueError as error:
                 raise ValueError(f"{path}: sample {row} at byte {begin}: {error}") from error
-            spans[row] = begin + at, count
-            paths += os.fsencode(path) + b"\0" + f"{row}.{_suffix(read(at, min(count, 4)))}".encode() + b"\0"
-            ends.append(len(paths))
-            if field is not None:
-                values.append(records.decoded(row, field, read(*found[field])))
+            spans[row], suffixes[row] = (begin + at, count), _suffix(read(at, min(count, 4)))
+            if field:
+                values.append(records.decoded(row, field, read(*fields[field])))
     labels, names = _labels(values)
-    return Files(np.frombuffer(paths, np.uint8), np.array(ends), labels, spans=spans), names
+    return {
+        "spans": spans,
+        "suffixes": suffixes,
+        "labels": labels,
+        "names": np.frombuffer(json.dumps(names).encode(), np.uint8),
+    }
 
 
 def _read(file: int, begin: int, size: int, at: int, count: int) -> bytes:
     return os.pread(file, max(0, min(count, size - at)), begin + at)
 
 
-def _suffix(begin: bytes) -> str:
-    """What a file that begins so is usually called: explain() counts kinds by it."""
-    return next((suffix for magic, suffix in _MAGICS.items() if begin.startswith(magic)), "bin")
+def _suffix(begin: bytes) -> int:
+    """Which of _SUFFIXES a file that begins so usually has: explain() counts kinds by it."""
+    return next((place for place, magic in enumerate(_MAGICS) if begin.startswith(magic)), len(_MAGICS))
 
 
 def _labels(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[str] | None]:
     """Class numbers, and what they are called if `values` are names. Raises ValueError for what is no class."""
-    if values and isinstance(values[0], str | bytes):
-        texts = [value.decode() if isinstance(value, bytes) else value for value in values]
-        if set(map(type, texts)) != {str}:
-            raise ValueError("classes are names in some samples, and not in others")
-        names = sorted(set(texts))
-        numbers = {text: number for number, text in enumerate(names)}
-        return np.array([numbers[text] for text in texts], np.int64), names
+    if not values or not isinstance(values[0], str | bytes):
+        return _numbers(values), None
+    texts = [value.decode() if isinstance(value, bytes) else value for value in values]
+    if set(map(type, texts)) != {str}:
+        raise ValueError("classes are names in some samples, and not in others")
+    names = sorted(set(texts))
+    numbers = {text: number for number, text in enumerate(names)}
+    return np.array([numbers[text] for text in texts], np.int64), names
+
+
+def _numbers(values: Sequence[Any]) -> NDArray[np.int64]:
     items = [each.item() if isinstance(each, np.ndarray | np.generic) and each.size == 1 else each for each in values]
     for row, value in enumerate(items):
         if type(value) is not int or not 0 <= value < 1 << 31:
             raise ValueError(f"{value!r} of sample {row} is no class")
-    return np.array(items, np.int64), None
+    return np.array(items, np.int64)
 
 
 def table_of(path: str, samples: int) -> NDArray[np.int64]:

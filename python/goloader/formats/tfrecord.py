@@ -167,6 +167,8 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 def _integers(content: bytes) -> NDArray[np.int64]:
     """Integers one after the other."""
+    if 0 < len(content) <= _VARINT_MAX and content[-1] < 0x80 <= min(content[:-1], default=0x80):  # one
+        return np.array([_varint(content, 0)[0] & (1 << 64) - 1], np.uint64).view(np.int64)
     digits = np.frombuffer(content, np.uint8)
     last = np.flatnonzero(digits < 0x80)
     begins = np.concatenate([[0], last[:-1] + 1])[: len(last)]
