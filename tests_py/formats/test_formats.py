@@ -155,6 +155,33 @@ def test_changed_files_and_attributes_count_as_they_do_with_torch(written: Writt
     assert same(batches(goloader.DataLoader), batches(data.DataLoader))
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+@every
+def test_a_file_that_is_cut_while_it_is_read_is_an_error_as_with_torch(written: Written, workers: int) -> None:
+    """Of samples as the library gives them, and of images."""
+    for dataset in (images_of(written, AUGMENT), opened(written, Prepared(*FIELDS[written.path.name]))):
+        content = {path: Path(path).read_bytes() for path in opened(written).files}
+        for made in (data.DataLoader, goloader.DataLoader):
+            batches = iter(made(dataset, 1, num_workers=workers, prefetch_factor=1 if workers else None))
+            next(batches)
+            for path in content:
+                os.truncate(path, 10)
+            with pytest.raises(OSError, match=str(written.path)):
+                list(batches)
+            del batches
+            for path, each in content.items():
+                Path(path).write_bytes(each)
+
+
+@of("mds", "litdata")
+def test_no_samples_are_no_samples(written: Written) -> None:
+    _index(lambda index: index.update({"shards" if "shards" in index else "chunks": []}))(written.path)
+    dataset = opened(written)
+    assert len(dataset) == 0
+    if "image" in dataset.fields:  # MDS has fields in its shards only
+        assert len(dataset.images("image", "class")) == 0
+
+
 @of(*FIELDS, "megatron")
 def test_what_is_damaged_is_an_error_or_other_values_and_nothing_else(written: Written) -> None:
     """Bytes anywhere are set to other values, files cut, and pieces doubled; errors name a file."""
@@ -503,6 +530,8 @@ def test_a_deep_tree_is_read_in_the_order_of_its_keys(written: Written) -> None:
         assert [dataset[i] for i in range(3000)] == written.samples
     with pytest.raises(ValueError, match="2 classes for 3000 samples"):
         dataset.images("value", [1, 2])
+    for classes in (range(3000), np.arange(3000), torch.arange(3000)):
+        assert dataset.images("value", classes).targets.tolist() == list(range(3000))
     content = (written.path / "data.mdb").read_bytes()
     for page in range(2, len(content) // 4096):
         own, kind, lower = struct.unpack_from("<Q2xHH", content, page * 4096)

@@ -28,6 +28,8 @@ def kept(files: Sequence[str], what: Sequence[str], find: Callable[[], Arrays]) 
     It lies beside the first file, hidden so that no wildcard means it, or in the user's cache where that folder cannot
     be written. `what` is all else that it depends on.
     """
+    if not files:
+        return find()
     folder = os.path.dirname(files[0])
     name = hashlib.sha256(json.dumps([list(files), *what]).encode()).hexdigest()[:32]
     place = os.path.join(folder if os.access(folder, os.W_OK) else memory.folder(), f".{name}.goloader")

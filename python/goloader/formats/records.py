@@ -168,18 +168,16 @@ class RecordDataset(data.Dataset[Any]):
 def _members(records: Records, image: str, target: str | Sequence[int]) -> tuple[Files, list[str] | None]:
     """Files of images with their classes, and the names of these if they have some."""
     field = target if isinstance(target, str) else ""
-    found = (
-        kept(records.files, (records.kind, image, field), lambda: _found(records, image, field)) if len(records) else {}
-    )
-    spans = found.get("spans", np.empty((0, 2), np.int64))
-    names = json.loads(found["names"].tobytes()) if field and found else None
-    labels = found["labels"] if field and found else _numbers(list(target))
+    what = records.kind, image, field
+    found = kept(records.files, what, lambda: _found(records, image, field))
+    labels = found["labels"] if field else _numbers(np.asarray(target).tolist())
+    names = json.loads(found["names"].tobytes()) if field else None
     paths, ends = bytearray(), [0]
     heads = [os.fsencode(path) + b"\0" for path in records.files]
-    for row, (number, suffix) in enumerate(zip(records.number.tolist(), found.get("suffixes", []), strict=True)):
+    for row, (number, suffix) in enumerate(zip(records.number.tolist(), found["suffixes"].tolist(), strict=True)):
         paths += heads[number] + b"%d.%s\0" % (row, _SUFFIXES[suffix])
         ends.append(len(paths))
-    return Files(np.frombuffer(paths, np.uint8), np.array(ends), labels, spans=spans), names
+    return Files(np.frombuffer(paths, np.uint8), np.array(ends), labels, spans=found["spans"]), names
 
 
 def _found(records: Records, image: str, field: str) -> Arrays:

@@ -44,15 +44,15 @@ class Member(str):
 
     def read(self) -> builtins.bytes:
         """Its bytes. Raises OSError where the archive cannot be read, or ends before."""
-        return read_at(self.archive, self.offset, self.bytes)
+        return read_at(self.archive, self.offset, self.bytes, f"{self}, ")
 
 
-def read_at(path: str, offset: int, size: int) -> bytes:
+def read_at(path: str, offset: int, size: int, what: str = "") -> bytes:
     """So many bytes of a file. Raises OSError where it cannot be read, or ends before."""
     with open(path, "rb") as file:
         content = os.pread(file.fileno(), size, offset)
     if len(content) != size:
-        raise OSError(f"{path} ends within {size} bytes from byte {offset} on")
+        raise OSError(f"{path} ends within {what}{size} bytes from byte {offset} on")
     return content
 
 
