@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import datasets as hugging_face
+import h5py
 import numpy as np
 import pytest
 import safetensors.torch
@@ -247,7 +248,9 @@ def arrays(root: Path) -> Iterator[data.Dataset[Any]]:
     np.savez(root / "rows.npz", x=rows)
     torch.save({"x": torch.from_numpy(rows)}, root / "rows.pt")
     safetensors.torch.save_file({"x": torch.from_numpy(rows)}, root / "rows.safetensors")
-    for name in ("rows.npy", "rows.npz", "rows.pt", "rows.safetensors"):
+    with h5py.File(root / "rows.h5", "w") as file:
+        file["x"] = rows
+    for name in ("rows.npy", "rows.npz", "rows.pt", "rows.safetensors", "rows.h5"):
         yield ArrayDataset(root / name, dtypes=torch.int64)
     yield ArrayDataset(rows, np.load(root / "rows.npy", mmap_mode="r"), torch.from_numpy(rows))
     yield ArrayDataset(x=FileArray(root / "rows.npy", dtype="uint16", shape=(4, 3), offset=128))
@@ -501,7 +504,7 @@ DATASETS: Table = [
     ),
     (
         "arrays in memory and in files",
-        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, "
+        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, HDF5, "
         "`torch.save` and raw files, cast on the way, and of `RaggedArray`s of these",
         arrays,
     ),
