@@ -155,6 +155,19 @@ def test_changed_files_and_attributes_count_as_they_do_with_torch(written: Writt
     assert same(batches(goloader.DataLoader), batches(data.DataLoader))
 
 
+def errors(batches: Any, path: str) -> int:
+    """How many of the batches that are left are errors, which name a file."""
+    found = 0
+    while True:
+        try:
+            next(batches)
+        except StopIteration:
+            return found
+        except OSError as error:
+            assert path in str(error)
+            found += 1
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 @every
 def test_a_file_that_is_cut_while_it_is_read_is_an_error_as_with_torch(written: Written, workers: int) -> None:
@@ -166,9 +179,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_an_error_as_with_torch(written: 
             next(batches)
             for path in content:
                 os.truncate(path, 10)
-            with pytest.raises(OSError, match=str(written.path)):
-                list(batches)
-            del batches
+            assert errors(batches, str(written.path))
             for path, each in content.items():
                 Path(path).write_bytes(each)
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils import _pytree
 
+from ..adapters.torch import pytree
 from .encodings import Decode, listed, raw, sized
 from .records import Read, Records, Spans, table_of, within
 
@@ -47,7 +47,7 @@ class LitData(Records):
             loader = config.get("item_loader") or "PyTreeLoader"
             packed = config.get("compression") or config.get("encryption")
             chunks = [(within(folder, chunk["filename"]), int(chunk["chunk_size"])) for chunk in index["chunks"]]
-            spec = None if loader != "PyTreeLoader" else _pytree.treespec_loads(config["data_spec"])
+            spec = None if loader != "PyTreeLoader" else pytree.treespec_loads(config["data_spec"])
         except (LookupError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
             raise OSError(f"{folder}/index.json: {error!r}") from error
         if spec is None:
@@ -66,7 +66,7 @@ class LitData(Records):
         super().__init__([path for path, _ in chunks], [table_of(*each) for each in chunks], self._formats)
 
     def sample(self, row: int) -> Any:
-        return _pytree.tree_unflatten(list(super().sample(row).values()), self._spec)
+        return pytree.tree_unflatten(list(super().sample(row).values()), self._spec)
 
     def spans(self, row: int, read: Read) -> Spans:
         return sized(self._sizes, read, int(self.size[row]))
@@ -77,8 +77,8 @@ class LitData(Records):
 
 def _names(spec: Any) -> list[str]:
     """What the leaves of a sample are called: their keys and numbers, with dots between them."""
-    numbers = _pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
-    leaves, _ = _pytree.tree_flatten_with_path(numbers)
+    numbers = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
+    leaves, _ = pytree.tree_flatten_with_path(numbers)
     return [".".join(str(getattr(key, "key", getattr(key, "idx", key))) for key in path) or "0" for path, _ in leaves]
 
 
