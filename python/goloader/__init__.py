@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .plan.explain import Explanation, Row
     from .seek_index import SeekIndex
     from .state.protocol import Stateful
+    from .stats import Stage, Stats
 
 __all__ = [
     "ArrayDataset",
@@ -96,9 +97,11 @@ __all__ = [
     "SeekIndex",
     "SequentialSampler",
     "StackDataset",
+    "Stage",
     "StateError",
     "Stateful",
     "StatefulDataLoader",
+    "Stats",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
@@ -131,6 +134,7 @@ _HOME = {
         ".plan.explain": "Explanation Row",
         ".seek_index": "SeekIndex",
         ".state.protocol": "Stateful",
+        ".stats": "Stage Stats",
     }.items()
     for name in names.split()
 }

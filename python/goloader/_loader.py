@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar
 
@@ -12,15 +13,17 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 from . import _auto, _cores, _told
 from ._errors import StateError
 from ._told import Policy
-from .adapters.torch import in_order_argument
+from .adapters.torch import check_workers, in_order_argument
 from .doors import allowed, choice
 from .doors.index import init_fn
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
+from .doors.recipe import door
 from .doors.worker.iterator import without_slots
 from .plan import Explanation, Plan, Refusal
 from .seek_index import SeekIndex
 from .state import book
 from .state.inline import FetchingIterator
+from .stats import Stats
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -139,6 +142,13 @@ class DataLoader(data.DataLoader[T_co]):
         """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""
         return choice.explain(self)
 
+    def stats(self) -> Stats:
+        """What was done so far, and how long the program waited for it; str() of it is a table. See Stats.
+
+        `logging.getLogger("goloader")` has its verdict as each epoch ends, at level INFO.
+        """
+        return book.of(self).clock.stats()
+
     def state_dict(self) -> dict[str, Any]:
         """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first
         epoch will begin with (a StatefulDataLoader makes an iterator, as torchdata's, which draws and starts workers).
@@ -166,9 +176,12 @@ class DataLoader(data.DataLoader[T_co]):
         book.of(self).epoch = epoch
 
     def __iter__(self) -> _BaseDataLoaderIter:
+        asked = time.perf_counter()
         choice.tell(self)
         resumed = book.resumed(self)
-        return super().__iter__() if resumed is None else resumed
+        iterator = super().__iter__() if resumed is None else resumed
+        book.of(self).clock.began(asked)
+        return iterator
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         choice.announce(self)
@@ -185,6 +198,7 @@ class DataLoader(data.DataLoader[T_co]):
             if isinstance(seeded, Refusal):
                 choice.fell_back(self, [seeded])
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
+            book.of(self).clock.use(door.workshop(self))
             if self.num_workers == 0:
                 return choice.traced(self, FetchingIterator(self))
             why = without_slots(self)
@@ -192,10 +206,11 @@ class DataLoader(data.DataLoader[T_co]):
                 if self.rng is not None or resumed is not None:
                     raise StateError(f"worker processes neither go on from a state nor key their draws: {why}")
                 return super()._get_iterator()
-            self.check_worker_number_rationality()
+            check_workers(self)
             return choice.working(self, resumed)
         core = choice.core(self, decision)
+        book.of(self).clock.use(core)
         if self.num_workers == 0:
             return InlineIterator(self, core)
-        self.check_worker_number_rationality()
+        check_workers(self)
         return PrefetchingIterator(self, core, seeded)

@@ -48,6 +48,27 @@ PROGRAMS = {
     for workers in ("0", "2")
 }
 
+PROGRAMS["too many workers, for what Go does and what Python does"] = """
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+class Rows(Dataset):
+    x = np.arange(120, dtype=np.float32).reshape(30, 4)
+    def __len__(self):
+        return 30
+    def __getitem__(self, index):
+        return torch.from_numpy(self.x[index]) * 2, index % 3
+class Unread(Rows):
+    def __getitem__(self, index):
+        return eval("super(Unread, self).__getitem__(index)", globals() | {"self": self, "index": index})
+def shown(message, category, filename, line, file=None, text=None):
+    os.write(1, f"{category.__name__} {filename} {line} {str(message)[:50]}\\n".encode())
+warnings.showwarning = shown
+for dataset in (Rows(), Unread(), ImageFolder(ROOT, T.Compose([T.Resize((8, 8)), T.ToTensor()]))):
+    loader = DataLoader(dataset, 8, num_workers=2)
+    for _ in range(2):
+        for batch in loader:
+            pass
+"""
+
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -24,6 +24,10 @@ _FORK_WARNED: Any = (
 )
 
 
+# All warnings are told, as often as they come.
+_TOLD: Any = ("always", None, Warning, None, 0)
+
+
 class ForkLock:
     """A lock that is free in a forked child, though another thread of the parent may have held it."""
 
@@ -62,6 +66,30 @@ def fork_unwarned(always: bool = False) -> Iterator[None]:
         yield
     finally:
         _take_out(filters)
+
+
+@contextmanager
+def caught_warnings() -> Iterator[list[Any]]:
+    """What this thread warns of in here, which nobody is told.
+
+    warnings.catch_warnings would do as well, but for what fork_unwarned says of it.
+    """
+    thread, told, caught = threading.get_ident(), warnings.showwarning, []
+
+    def show(message: Any, *where: Any, **options: Any) -> None:
+        if threading.get_ident() == thread:
+            caught.append(message)
+        else:
+            told(message, *where, **options)
+
+    filters: Any = warnings.filters
+    filters.insert(0, _TOLD)
+    warnings.showwarning = show
+    try:
+        yield caught
+    finally:
+        filters.remove(_TOLD)
+        warnings.showwarning = told
 
 
 @contextmanager

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from torch._utils import ExceptionWrapper
@@ -27,6 +30,7 @@ __all__ = [
     "Resume",
     "StreamEnd",
     "WorkersIterator",
+    "check_workers",
     "collate",
     "dataset_of",
     "fetch",
@@ -64,6 +68,23 @@ def in_order_argument(wanted: bool) -> dict[str, bool]:
 def dataset_of(arguments: dict[str, Any]) -> Any:
     """The dataset among the arguments of torch's loop of a worker, by their names."""
     return arguments["dataset_holder"][0] if "dataset_holder" in arguments else arguments["dataset"]
+
+
+def _as_torch(call: Any, caller: Any, called: str) -> Any:
+    """`call` as if from the line of torch's function that calls a method of that name: warnings name the line."""
+    code = caller.__code__
+    at = next((each.offset for each in dis.get_instructions(code) if each.argval == called), 0)
+    line = [line for begin, line in dis.findlinestarts(code) if begin <= at][-1]
+    here = call.__code__.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=line)
+    return FunctionType(here, caller.__globals__)
+
+
+# Warns where a loader has more workers than there are cores, as torch does when it makes an iterator.
+check_workers: Callable[[Any], None] = _as_torch(
+    lambda loader: loader.check_worker_number_rationality(),
+    DataLoader._get_iterator,
+    "check_worker_number_rationality",
+)
 
 
 class WorkersIterator(_MultiProcessingDataLoaderIter):

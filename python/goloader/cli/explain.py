@@ -41,24 +41,13 @@ def _explain(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int
 
     goloader.install()
     found = objects.find(parser, parsed.target)
-    loader = _loader(found)
+    loader = objects.loader(found)
     if loader is None:
         parser.error(f"{parsed.target} gives a {type(found).__qualname__}, neither a DataLoader nor a dataset")
     for _ in itertools.islice(loader, parsed.batches):
         pass
     _print(loader)
     return 0
-
-
-def _loader(found: Any) -> Any:
-    """A loader of ours, if `found` is one, or a dataset, or gives one; else None."""
-    import goloader
-
-    if isinstance(found, goloader.DataLoader):
-        return found
-    if hasattr(type(found), "__getitem__") or hasattr(type(found), "__iter__"):
-        return goloader.DataLoader(found, batch_size=8)
-    return None
 
 
 def _print(loader: Any) -> None:

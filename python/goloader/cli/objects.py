@@ -34,3 +34,14 @@ def _module(name: str) -> ModuleType:
     path = Path(name).resolve()
     sys.path.insert(0, str(path.parent))
     return importlib.import_module(path.stem)
+
+
+def loader(found: Any) -> Any:
+    """A loader of ours, if `found` is one, or a dataset, or gives one; else None."""
+    import goloader
+
+    if isinstance(found, goloader.DataLoader):
+        return found
+    if hasattr(type(found), "__getitem__") or hasattr(type(found), "__iter__"):
+        return goloader.DataLoader(found, batch_size=8)
+    return None

@@ -6,13 +6,13 @@ Each is run whole, by torchvision's own code, on small images; it draws from a g
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..adapters.python import caught_warnings
 from .behaviour import Behaviour, golden, picture
 from .pillow import CMYK, JPEG, files_of
 
@@ -195,8 +195,7 @@ def _decoded() -> Iterator[Any]:
     import torch
     from torchvision.io import ImageReadMode, decode_image
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that decode_image is going to move
+    with caught_warnings():  # that decode_image is going to move
         for number, file in enumerate(files_of(JPEG)):
             content = torch.from_numpy(np.frombuffer(file, np.uint8).copy())
             if number != CMYK:  # torchvision has colours of its own for it

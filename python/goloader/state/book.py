@@ -15,6 +15,7 @@ from .._errors import StateError
 from ..doors import allowed
 from ..doors.worker.iterator import Seen, without_slots
 from ..samplers import NumberedSampler
+from ..stats import Clock
 from .ledger import Ledger, Record, read, unbegun
 from .order import between, go_between
 
@@ -33,6 +34,7 @@ class Book:
     resumed  that state while the iterator is being made
     waiting  an iterator that state_dict() made, for the next iter()
     ledger   of the most recent iterator
+    clock    measures all of them
     """
 
     epoch: int = 0
@@ -41,6 +43,7 @@ class Book:
     resumed: Record | None = None
     waiting: BaseIterator | None = None
     ledger: Ledger | None = field(default=None, repr=False)
+    clock: Clock = field(default_factory=Clock, repr=False)
 
     def __reduce__(self) -> Any:
         return Book, (self.epoch, self.seed, self.loaded)

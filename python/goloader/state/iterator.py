@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -109,12 +110,20 @@ class ResumableIterator(BaseIterator):
         if resumed is not None:
             self._ledger.yielded, self._ledger.finished = resumed.yielded, resumed.finished
         known.ledger = self._ledger
+        self._clock = known.clock
+        self._clock.begin(self._num_workers)
 
     def __next__(self) -> Any:
+        begun = time.perf_counter()
         try:
             batch = super().__next__()
         except StopIteration:
-            self._ledger.finished = True
+            self._finish()
             raise
         self._ledger.yielded += 1
+        self._clock.took(begun)
         return batch
+
+    def _finish(self) -> None:
+        self._ledger.finished = True
+        self._clock.end(self._ledger.epoch)

@@ -8,7 +8,6 @@ some numbers, a step fails for them (`watch`, operations "..._checked"), and the
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...adapters.python import caught_warnings
 from ..bytecode import UnreadableError
 from ..look import in_class
 from .integers import Integers
@@ -105,13 +105,12 @@ class Arithmetic:
             return [sample(each) for each in value] if isinstance(value, list) else value.sample
 
         try:
-            with warnings.catch_warnings(record=True) as warned, np.errstate(all="ignore"), torch.no_grad():
-                warnings.simplefilter("always")
+            with caught_warnings() as warned, np.errstate(all="ignore"), torch.no_grad():
                 made = function(*map(sample, values), **{name: sample(each) for name, each in (options or {}).items()})
         except Exception as error:
             raise UnreadableError(f"does what fails ({type(error).__name__}: {error})") from None
         if warned:
-            raise UnreadableError(f"does what warns ({warned[0].message})")
+            raise UnreadableError(f"does what warns ({warned[0]})")
         return made
 
     def items(self, value: Value, dtype: str, *, watch: bool = False, through: bool = False) -> Items:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 import operator
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...adapters.python import caught_warnings
 from ...transforms import Grayscale
 from ..bytecode import (
     Attribute,
@@ -447,8 +447,7 @@ def _axes(images: Sequence[_Opened]) -> str:
 
 def _warns(function: Any, mode: str) -> bool:
     """Whether a mode makes Pillow warn."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with caught_warnings() as caught:
         function(np.zeros((1, 1) if mode == "L" else (1, 1, 3), np.uint8), mode=mode)
     return bool(caught)
 

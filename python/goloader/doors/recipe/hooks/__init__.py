@@ -34,6 +34,7 @@ _LIBRARIES = {
     "cv2": "opencv",
     "albucore": "albucore",
     "albumentations": "albumentations",
+    "webdataset.tariterators": "webdataset",
 }
 # What opens images for datasets.
 _OPENERS = {

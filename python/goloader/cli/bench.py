@@ -1,0 +1,164 @@
+"""python -m goloader bench: torch's loader and ours in turn, over a loader or dataset of the user's."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from . import objects
+
+_LOADERS = ("torch", "goloader")
+_EPOCHS = 2
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "bench",
+        help="time a loader of yours with torch's loader and with ours, in turn",
+        description=(
+            "Makes batches of a loader with torch's DataLoader and with goloader's, each time in a process of its own, "
+            "after all generators were seeded. Says whether the batches are the same, bit for bit, and how long a "
+            f"program would wait for {_EPOCHS} epochs of them. Exit code 1 if they differ."
+        ),
+        allow_abbrev=False,
+    )
+    parser.add_argument("target", metavar="MODULE:OBJECT", help=f"a DataLoader or a dataset: {objects.HELP}")
+    parser.add_argument("--batches", type=int, default=200, metavar="N", help="of an epoch, at most (200)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="turns of each loader (3)")
+    parser.add_argument("--turn", nargs=3, help=argparse.SUPPRESS)  # loader, "time" or "compare", file of the outcome
+    parser.set_defaults(command=lambda parsed: _bench(parser, parsed))
+
+
+def _bench(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    if parsed.batches < 1 or parsed.rounds < 1:
+        parser.error("--batches and --rounds are at least 1")
+    if parsed.turn is not None:
+        loader, what, path = parsed.turn
+        Path(path).write_text(json.dumps(_turn(parser, parsed, loader, what == "compare")))
+        return 0
+    theirs, ours = (_apart(parsed, loader, "compare") for loader in _LOADERS)
+    if theirs["digests"] != ours["digests"] and _apart(parsed, "torch", "compare")["digests"] == theirs["digests"]:
+        print(f"{parsed.target}: the batches differ from torch's. Please report this, with what follows.")
+        print(ours["explained"])
+        return 1
+    timed: dict[str, list[dict[str, Any]]] = {loader: [] for loader in _LOADERS}
+    for number in range(parsed.rounds):
+        for loader in _LOADERS[:: -1 if number % 2 else 1]:
+            timed[loader].append(_apart(parsed, loader, "time"))
+    same = theirs["digests"] == ours["digests"]
+    print(f"{parsed.target}: {ours['batches']} batches an epoch, num_workers={ours['num_workers']}")
+    if same:
+        print("batches: torch's, bit for bit, and so are the random generators after each epoch")
+    else:
+        print("batches: not compared: with torch's own loader they differ from one run to another")
+    for row in _table(timed):
+        print("  ".join(f"{cell:>14}" for cell in row).rstrip())
+    print("", ours["explained"], sep="\n")
+    return 0
+
+
+def _table(timed: dict[str, list[dict[str, Any]]]) -> list[tuple[str, ...]]:
+    """Seconds and ratios, medians over the rounds; a ratio is of two turns of one round."""
+    rows: list[tuple[str, ...]] = [("", "torch s", "goloader s", "ratio")]
+    for name, key, epoch in (
+        *((f"epoch {epoch}", "seconds", epoch) for epoch in range(_EPOCHS)),
+        ("CPU, all", "cpu_s", None),
+    ):
+        theirs, ours = (
+            [each[key] if epoch is None else each[key][epoch] for each in timed[loader]] for loader in _LOADERS
+        )
+        ratio = statistics.median(one / max(other, 1e-9) for one, other in zip(theirs, ours, strict=True))
+        rows.append((name, *(f"{statistics.median(each):.3f}" for each in (theirs, ours)), f"{ratio:.2f}x"))
+    return rows
+
+
+def _apart(parsed: argparse.Namespace, loader: str, what: str) -> dict[str, Any]:
+    """A turn in a process of its own. Raises SystemExit where that fails; it has said why."""
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as outcome:
+        options = ["--batches", str(parsed.batches), "--turn", loader, what, outcome.name]
+        environment = os.environ | ({"GOLOADER": "off"} if loader == "torch" else {})
+        command = [sys.executable, "-m", "goloader", "bench", parsed.target, *options]
+        status = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False).returncode
+        if status:
+            raise SystemExit(f"python -m goloader bench: with {loader}'s loader it ended with exit code {status}")
+        found: dict[str, Any] = json.loads(outcome.read())
+        return found
+
+
+def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, loader: str, compared: bool) -> dict[str, Any]:
+    import numpy as np
+    import torch
+
+    import goloader
+
+    goloader.install()
+
+    def seed() -> None:
+        for each in (random.seed, np.random.seed, torch.manual_seed):
+            each(0)
+
+    seed()
+    made = objects.loader(objects.find(parser, parsed.target))
+    if made is None:
+        parser.error(f"{parsed.target} is neither a DataLoader nor a dataset")
+    seed()
+    seconds, digests, batches, begun = [], [], 0, _cpu_s()
+    for _ in range(_EPOCHS):
+        seen, batches, start = hashlib.sha256(), 0, time.perf_counter()
+        for batch in itertools.islice(made, parsed.batches):
+            batches += 1
+            if compared:
+                _add(seen, batch)
+        seconds.append(time.perf_counter() - start)
+        if compared:
+            _add(seen, [random.getstate(), np.random.get_state(), torch.get_rng_state()])
+            digests.append(seen.hexdigest())
+    found = {"seconds": seconds, "digests": digests, "batches": batches, "num_workers": made.num_workers}
+    if loader == "goloader":
+        found["explained"] = str(made.explain())
+    del made  # and workers that persist
+    return found | {"cpu_s": _cpu_s() - begun}
+
+
+def _cpu_s() -> float:
+    """Of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _add(seen: Any, part: Any) -> None:
+    """Adds all that a user sees of a thing to a digest."""
+    import numpy as np
+    import torch
+
+    seen.update(f"{type(part).__module__}.{type(part).__qualname__}".encode())
+    if isinstance(part, torch.Tensor) and part.layout == torch.strided:
+        seen.update(f"{part.dtype}{tuple(part.shape)}{part.stride()}".encode())
+        seen.update(part.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    elif isinstance(part, np.ndarray) and not part.dtype.hasobject:
+        seen.update(f"{part.dtype}{part.shape}".encode())
+        seen.update(np.ascontiguousarray(part).tobytes())
+    elif isinstance(part, dict):
+        for key, value in part.items():
+            _add(seen, key)
+            _add(seen, value)
+    elif isinstance(part, (list, tuple, np.ndarray)):
+        for each in part:
+            _add(seen, each)
+    elif isinstance(part, (str, bytes, int, float, complex, type(None), np.generic)):
+        seen.update(repr(part).encode())
+    elif hasattr(part, "__dict__"):
+        _add(seen, vars(part))

@@ -1,0 +1,310 @@
+"""What a loader did and where its time went: DataLoader.stats(), and a line in the log as an epoch ends."""
+
+from __future__ import annotations
+
+import logging
+import time
+import weakref
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _cores, _told
+
+__all__ = ["Clock", "Stage", "Stats"]
+
+# What happens to samples in Go's workers, and which of it keeps a core busy.
+_WORK = ("read", "decode", "op", "gather")
+_BUSY = ("decode", "op", "gather")
+# A consumer that waits for less of its time is not held up.
+_WAITS_MIN = 0.05
+# Work that keeps this share of the cores busy is what the batches wait for.
+_BUSY_MIN = 0.6
+_WHAT = {
+    "iter": "an epoch begins: workers are started",
+    "next": "the program waits for a batch",
+    "read": "a file or its part is read",
+    "decode": "an image is decoded",
+    "op": "an image's transforms, and its way into the batch",
+    "gather": "a sample of rows, or of an array's program",
+    "wait": "Go's batch is waited for",
+    "hand_out": "a batch is ready before it is taken",
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How long each of `count` doings took, in seconds.
+
+    buckets  pairs of (where it ends, how many are in it), ascending: ends are within 25% of each other
+    """
+
+    count: int = 0
+    total_s: float = 0.0
+    max_s: float = 0.0
+    buckets: tuple[tuple[float, int], ...] = field(default=(), repr=False)
+
+    @property
+    def mean_s(self) -> float:
+        return self.total_s / self.count if self.count else 0.0
+
+    def quantile(self, share: float) -> float:
+        """What this share of them took at most, to within 25%; 0 if there were none."""
+        left = share * self.count
+        for end, count in self.buckets:
+            left -= count
+            if left <= 0:
+                return min(end, self.max_s)
+        return self.max_s
+
+    @classmethod
+    def of(cls, seconds: ArrayLike) -> Stage:
+        """Doings that took so long, each; at least one."""
+        each = np.asarray(seconds, np.float64)
+        # Ends of a quarter of an octave, as core/stats has them: from 256 ns on.
+        share, octave = np.frexp(np.maximum(each * 1e9, 1))
+        ends = np.ldexp(np.floor(share * 8) + 1, octave - 3).clip(256)
+        found, counts = np.unique(ends * 1e-9, return_counts=True)
+        pairs = tuple(zip(found.tolist(), counts.tolist(), strict=True))
+        return cls(each.size, float(each.sum()), float(each.max()), pairs)
+
+    def plus(self, other: Stage) -> Stage:
+        """Both together."""
+        return self._with(other, 1, max(self.max_s, other.max_s))
+
+    def since(self, before: Stage) -> Stage:
+        """Those after an earlier moment; `max_s` stays that of all."""
+        return self._with(before, -1, self.max_s)
+
+    def _with(self, other: Stage, sign: int, max_s: float) -> Stage:
+        counts = Counter(dict(self.buckets))
+        for end, count in other.buckets:
+            counts[end] += sign * count
+        pairs = tuple(sorted(each for each in counts.items() if each[1]))
+        return Stage(self.count + sign * other.count, self.total_s + sign * other.total_s, max_s, pairs)
+
+    def to_dict(self) -> dict[str, float]:
+        """Without the buckets, but with mean_s, p50_s, p95_s and p99_s."""
+        quantiles = {f"p{number}_s": self.quantile(number / 100) for number in (50, 95, 99)}
+        return {
+            "count": self.count, "total_s": self.total_s, "mean_s": self.mean_s, **quantiles, "max_s": self.max_s
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Stats:
+    """A loader at one moment: all that it did since it was made. Times are in seconds.
+
+    batches      that were taken
+    waited_s     what the program spent in iter() and next()
+    away_s       between one next() and another, in an epoch: training steps, mostly
+    num_workers  of the loader
+    cores        that this process may use
+    stages       what took how long: "iter", "next", and in Go "read", "decode", "op", "gather", "wait", "hand_out"
+    samples      that Go made
+    bytes_read   by Go, of files
+    pillow       samples whose pixels Pillow had to supply
+    detours      why, and how often
+    retries      reads that were tried again after an error that can pass
+    seek_hits    JPEG files of which a seek index was there
+    """
+
+    batches: int = 0
+    waited_s: float = 0.0
+    away_s: float = 0.0
+    num_workers: int = 0
+    cores: int = 1
+    stages: Mapping[str, Stage] = field(default_factory=dict)
+    samples: int = 0
+    bytes_read: int = 0
+    pillow: int = 0
+    detours: Mapping[str, int] = field(default_factory=dict)
+    retries: int = 0
+    seek_hits: int = 0
+
+    @property
+    def waited(self) -> float:
+        """The share of the time, from 0 to 1, that the program waited for batches."""
+        whole = self.waited_s + self.away_s
+        return self.waited_s / whole if whole else 0.0
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: whether the program waited for data, and for which part of the work."""
+        if not self.batches:
+            return "no batch yet"
+        whole = self.waited_s + self.away_s
+        text = f"{_seconds(whole)}, waited {_seconds(self.waited_s)} ({self.waited:.0%}) for data"
+        return f"{text}: {self._bottleneck()}" if self.waited >= _WAITS_MIN else f"{text}: the loader keeps up"
+
+    def _bottleneck(self) -> str:
+        begun = self.stages["iter"]
+        if begun.total_s > self.waited_s / 2:
+            kept = "; persistent_workers=True keeps worker processes" if self.num_workers and not self.samples else ""
+            return f"an epoch takes {_seconds(begun.mean_s)} to begin{kept}"
+        ahead = "" if self.num_workers else "; num_workers=0 makes no batch before next() asks for it"
+        if not self.samples:
+            who = f"{self.num_workers} worker processes" if self.num_workers else "this process"
+            return f"Python makes the samples, in {who}: explain() says why{ahead}"
+        spent = {name: self.stages[name].total_s for name in _WORK if name in self.stages}
+        busy = sum(spent.get(name, 0.0) for name in _BUSY)
+        # Without workers, nothing is made while the program is away.
+        during = self.waited_s + (self.away_s if self.num_workers else 0.0)
+        cores = busy / during if during else 0.0
+        if cores >= _BUSY_MIN * self.cores:
+            heaviest = max(_BUSY, key=lambda name: spent.get(name, 0.0))
+            return f"{heaviest} is the bottleneck ({cores:.1f} of {self.cores} cores busy){ahead}"
+        if spent.get("read", 0.0) > busy:
+            read = self.stages["read"]
+            half, most = _seconds(read.quantile(0.5)), _seconds(read.quantile(0.95))
+            return f"reading is the bottleneck (half of the reads take {half}, one in twenty {most} or more){ahead}"
+        return f"no stage of Go's keeps the cores busy ({cores:.1f} of {self.cores}): batches are small, or few{ahead}"
+
+    def since(self, before: Stats) -> Stats:
+        """What was done after an earlier moment."""
+        stages = {name: stage.since(before.stages.get(name, Stage())) for name, stage in self.stages.items()}
+        numbers = ("batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits")
+        left = {name: getattr(self, name) - getattr(before, name) for name in numbers}
+        detours = {name: count - before.detours.get(name, 0) for name, count in self.detours.items()}
+        return replace(self, stages=stages, detours=detours, **left)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it, with `waited` and `verdict`."""
+        plain = asdict(replace(self, stages={}))
+        stages = {name: stage.to_dict() for name, stage in self.stages.items()}
+        return plain | {"stages": stages, "waited": self.waited, "verdict": self.verdict}
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        head = ("stage", "count", "total", "mean", "p50", "p95", "p99", "max", "what")
+        return [
+            head,
+            *(
+                (
+                    name,
+                    str(stage.count),
+                    *map(
+                        _seconds,
+                        (stage.total_s, stage.mean_s, *map(stage.quantile, (0.5, 0.95, 0.99)), stage.max_s),
+                    ),
+                    _WHAT.get(name, ""),
+                )
+                for name, stage in self.stages.items()
+                if stage.count
+            ),
+        ]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
+        lines = [self.verdict]
+        for name, *numbers, what in cells:
+            figures = (text.rjust(width) for text, width in zip(numbers, widths[1:], strict=False))
+            lines.append("  ".join([name.ljust(widths[0]), *figures, what]).rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        head, *body = (
+            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+            for tag, cells in zip(["th", *["td"] * (len(self._cells()) - 1)], self._cells(), strict=True)
+        )
+        rows = "".join(f"<tr>{cells}</tr>" for cells in body)
+        return f"<p>{escape(self.verdict)}</p><table><tr>{head}</tr>{rows}</table>"
+
+
+def _seconds(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
+
+
+class Counting(Protocol):
+    """What has counters of the core's."""
+
+    def stats(self) -> dict[str, Any]:
+        """gl_stats's; {} if there are none."""
+
+
+# Moments that are kept until they are counted: two for each batch.
+_MOMENTS_MAX = 1 << 13
+
+
+class Clock:
+    """Measures a program at its loader's iter() and next(), over all epochs. It does not hold the loader."""
+
+    def __init__(self) -> None:
+        self.num_workers = 0
+        self._core: weakref.ref[Counting] | None = None
+        # When next() was called and when it came back, in turn.
+        self._moments: list[float] = []
+        self._left: float | None = None
+        self._iter, self._next, self._away = Stage(), Stage(), 0.0
+        self._before: Stats | None = None
+
+    def use(self, core: Counting) -> None:
+        """Whose counters belong to what is measured."""
+        self._core = weakref.ref(core)
+
+    def begin(self, num_workers: int) -> None:
+        """An epoch begins."""
+        self._count()
+        self._left, self.num_workers = None, num_workers
+        self._before = self.stats() if _told.log.isEnabledFor(logging.INFO) else None
+
+    def began(self, asked: float) -> None:
+        """iter() is done, which was called at this time of perf_counter."""
+        self._iter = self._iter.plus(Stage.of([time.perf_counter() - asked]))
+
+    def took(self, asked: float) -> None:
+        """next() gives a batch that it was asked for at this time of perf_counter."""
+        moments = self._moments
+        moments.append(asked)
+        moments.append(time.perf_counter())
+        if len(moments) >= _MOMENTS_MAX:
+            self._count()
+
+    def end(self, epoch: int) -> None:
+        """An epoch is at its end."""
+        if self._before is not None:
+            _told.log.info("epoch %d: %s", epoch, self.stats().since(self._before).verdict)
+            self._before = None
+
+    def _count(self) -> None:
+        if not self._moments:
+            return
+        asked, given = np.array(self._moments).reshape(-1, 2).T
+        self._moments.clear()
+        left = [asked[0] if self._left is None else self._left, *given[:-1]]
+        # Several threads may take batches at once.
+        self._away += float((asked - left).clip(0).sum())
+        self._left = float(given[-1])
+        self._next = self._next.plus(Stage.of(given - asked))
+
+    def stats(self) -> Stats:
+        """All that was measured so far."""
+        self._count()
+        core = None if self._core is None else self._core()
+        counted = {} if core is None else core.stats()
+        stages = {"iter": self._iter, "next": self._next}
+        for name, each in counted.get("stages", {}).items():
+            pairs = tuple((end * 1e-9, count) for end, count in each["buckets"])
+            stages[name] = Stage(each["count"], each["sum_ns"] * 1e-9, each["max_ns"] * 1e-9, pairs)
+        return Stats(
+            batches=self._next.count,
+            waited_s=self._iter.total_s + self._next.total_s,
+            away_s=self._away,
+            num_workers=self.num_workers,
+            cores=_cores.share(),
+            stages=stages,
+            samples=counted.get("samples", 0),
+            bytes_read=counted.get("bytes_read", 0),
+            pillow=counted.get("pillow_samples", 0),
+            detours={name: count for name, count in counted.get("detours", {}).items() if count},
+            retries=counted.get("read_retries", 0),
+            seek_hits=counted.get("seek_hits", 0),
+        )
