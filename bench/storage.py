@@ -1,13 +1,15 @@
-"""An image folder on a storage that takes 50 ms for each opening and each reading.
+"""An image folder on a storage that takes 50 ms for each opening and each reading, or in a bucket.
 
     python -m bench.storage [--delay 50ms] [--count 2048] [--rounds 3] [--contenders goloader,torch-2,torch-8,torch-32]
+    python -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8
 
 What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224),
 flip, ToTensor and Normalize, batches of 64: goloader with num_workers=2, torch's DataLoader with 2, 8 and 32.
 
 How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fuse and root), which sleeps before it
 opens a file and before each reading of it. A process a contender, in turn. The file system itself takes some of the
-cores' time, from everybody.
+cores' time, from everybody. With --bucket a server on this machine (tests_go/source/bucket) waits before each answer;
+goloader reads s3://, and torch's dataset opens URLs by urllib.
 
 How to read: 'it / that' is goloader's figure over that one's. "in memory" is goloader over the same files without the
 delay: what decoding on this machine allows.
@@ -16,7 +18,9 @@ delay: what decoding on this machine allows.
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -27,7 +31,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
 
+import torch
+import torchvision.transforms as T
+from PIL import Image
+from torch.utils.data import Dataset
+from torchvision.datasets import ImageFolder
+
+import goloader
+import goloader.datasets
 from bench import harness, photos
 
 ROOT = Path(__file__).parents[1]
@@ -41,35 +55,53 @@ CONTENDERS = {
 
 
 @contextmanager
-def slow(folder: Path, delay: str) -> Iterator[Path]:
+def slow(folder: Path, delay: str, bucket: bool) -> Iterator[str]:
     """The folder at another place, where each opening and reading takes longer."""
     go = shutil.which("go")
     if go is None:
         raise SystemExit("go is needed: see scripts/setup.sh")
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
-        command, point = Path(scratch, "mount"), Path(scratch, "slow")
+        command, point = Path(scratch, "command"), Path(scratch, "slow")
         point.mkdir()
-        subprocess.run([go, "build", "-o", command, "./tests_go/source/faultfs/mount"], cwd=ROOT, check=True)
+        source = "bucket" if bucket else "faultfs/mount"
+        subprocess.run([go, "build", "-o", command, f"./tests_go/source/{source}"], cwd=ROOT, check=True)
+        places = [folder] if bucket else [folder, point]
         server = subprocess.Popen(
-            [command, "-delay", delay, folder, point], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [command, "-delay", delay, *places], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert server.stdout is not None
-        if server.stdout.readline() != "mounted\n":
-            raise SystemExit("the slow file system cannot be mounted: it needs /dev/fuse, and root")
+        said = server.stdout.readline().strip()
         try:
-            yield point
+            if bucket:
+                os.environ["AWS_ENDPOINT_URL"] = said
+                yield f"s3://{folder.name}"
+            elif said == "mounted":
+                yield str(point)
+            else:
+                raise SystemExit("the slow file system cannot be mounted: it needs /dev/fuse, and root")
         finally:
             server.communicate()
 
 
+class Opened(Dataset[Any]):
+    """A bucket's images as people read them without goloader: each by a request of its own."""
+
+    def __init__(self, root: str, transform: Any) -> None:
+        self.samples, self.transform = list(goloader.datasets.ImageFolder(root).samples), transform
+        self.server = os.environ["AWS_ENDPOINT_URL"]
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, index: int) -> Any:
+        path, label = self.samples[index]
+        with urlopen(f"{self.server}/{quote(path.removeprefix('s3://'))}") as answer:
+            image = Image.open(io.BytesIO(answer.read())).convert("RGB")
+        return self.transform(image), label
+
+
 def contend(name: str, root: str) -> None:
     """The child: prints the images per second of the second epoch."""
-    import torch
-    import torchvision.transforms as T
-    from torchvision.datasets import ImageFolder
-
-    import goloader
-
     torch.set_num_threads(1)
     transform = T.Compose(
         [
@@ -81,8 +113,10 @@ def contend(name: str, root: str) -> None:
     )
     of_torch = name.startswith("torch")
     workers = int(name.removeprefix("torch-")) if of_torch else 2
+    remote = Opened if of_torch else goloader.datasets.ImageFolder
+    dataset = remote if root.startswith("s3://") else ImageFolder
     loader: Any = (torch.utils.data.DataLoader if of_torch else goloader.DataLoader)(
-        ImageFolder(root, transform), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
+        dataset(root, transform), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
     )
     for epoch in range(2):
         start, seen = time.perf_counter(), 0
@@ -93,9 +127,9 @@ def contend(name: str, root: str) -> None:
     print(json.dumps({"rate": rate}))
 
 
-def run(name: str, folder: Path) -> float:
+def run(name: str, folder: str) -> float:
     """One process."""
-    command = [sys.executable, "-W", "ignore", "-m", "bench.storage", "--child", name, "--root", str(folder)]
+    command = [sys.executable, "-W", "ignore", "-m", "bench.storage", "--child", name, "--root", folder]
     figures: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     return figures["rate"]
 
@@ -116,6 +150,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=2048, help="images (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each contender (default: %(default)s)")
     parser.add_argument("--contenders", default=",".join(CONTENDERS), help="comma-separated (default: %(default)s)")
+    parser.add_argument("--bucket", action="store_true", help="behind a server that speaks S3, not in a file system")
     parser.add_argument("--output", type=Path, default=harness.RESULTS / "storage.json")
     parser.add_argument("--child", choices=CONTENDERS, help=argparse.SUPPRESS)
     parser.add_argument("--root", help=argparse.SUPPRESS)
@@ -129,11 +164,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     folder = photos.ensure_photos(photos.Settings(count=arguments.count))
     about = {"date": harness.now(), "machine": harness.machine(), "delay": arguments.delay, "count": arguments.count}
     found: dict[str, list[float]] = {name: [] for name in names}
-    with slow(folder, arguments.delay) as mounted:
+    with slow(folder, arguments.delay, arguments.bucket) as there:
         for _ in range(arguments.rounds):
             for name in names:
                 harness.say(f"{name} ...")
-                found[name].append(run(name, folder if name == "in-memory" else mounted))
+                found[name].append(run(name, str(folder) if name == "in-memory" else there))
     print(table(found, arguments.delay))
     arguments.output.write_text(json.dumps({"scenario": "storage", **about, "contenders": found}, indent=2) + "\n")
 

@@ -32,6 +32,7 @@ import (
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/pixels"
+	"github.com/goloader/goloader/core/source/remote"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -82,6 +83,7 @@ func go_open(text *C.char, n C.size_t, source *C.gl_source, out *C.gl_handle, er
 var (
 	localFiles  = source.Retry(local.Store{})
 	localDirect = source.Retry(local.Store{Direct: true})
+	remotes     = remote.New()
 )
 
 func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
@@ -131,7 +133,11 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	if from.spans != nil {
 		spans = unsafe.Slice((*int64)(from.spans), 2*n)
 	}
-	files, err := folder.New(localFiles, paths, offsets, unsafe.Slice((*int64)(from.labels), n), spans)
+	store := localFiles
+	if p.Source.Remote {
+		store = remotes.Patient()
+	}
+	files, err := folder.New(store, paths, offsets, unsafe.Slice((*int64)(from.labels), n), spans)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errArgument, err)
 	}
@@ -453,6 +459,9 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	}
 	if told, ok := closer.(interface{ Warnings() error }); ok { // a run or a loader
 		warn(told.Warnings(), errOut)
+	}
+	if handles.count() == 0 {
+		remotes.CloseIdle()
 	}
 	if leaving, ok := closer.(interface{ Left() int }); ok && leaving.Left() > 0 { // a run or a loader
 		return C.GL_LEFT

@@ -10,7 +10,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/folder"
+	"github.com/goloader/goloader/core/source/remote"
 )
 
 //export go_files_list
@@ -23,6 +25,7 @@ func go_files_list(tree *C.gl_tree, out *C.gl_handle, errOut *C.gl_error) (statu
 		Root:       C.GoString(tree.root),
 		Classes:    texts(tree.classes, tree.nclasses),
 		Extensions: texts(tree.extensions, tree.nextensions),
+		Remote:     remoteOf(C.GoString(tree.root)),
 	}, optional(tree.index))))
 	return C.GL_OK
 }
@@ -33,12 +36,30 @@ func go_shards_list(shards *C.gl_shards, out *C.gl_handle, errOut *C.gl_error) (
 	if shards.npaths < 0 || shards.nimages < 0 {
 		return report(fmt.Errorf("%d archives, %d suffixes: %w", shards.npaths, shards.nimages, errArgument), errOut)
 	}
+	paths := texts(shards.paths, shards.npaths)
+	var remotely source.Remote
+	for i, path := range paths {
+		if is := remoteOf(path); i == 0 {
+			remotely = is
+		} else if is != remotely {
+			return report(fmt.Errorf("%s and %s: archives are all URLs, or none is: %w", paths[0], path, errArgument), errOut)
+		}
+	}
 	*out = C.gl_handle(handles.put(folder.Start(folder.Shards{
-		Paths:  texts(shards.paths, shards.npaths),
+		Paths:  paths,
+		Remote: remotely,
 		Images: texts(shards.images, shards.nimages),
 		Target: optional(shards.target),
 	}, optional(shards.index))))
 	return C.GL_OK
+}
+
+// remoteOf is the store of what has a URL; nil for a path.
+func remoteOf(name string) source.Remote {
+	if remote.Is(name) {
+		return remotes
+	}
+	return nil
 }
 
 // optional is a text; "" for none.

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00090000u
+#define GL_ABI_VERSION 0x000A0000u
 
 typedef int32_t gl_status;
 enum {
@@ -45,7 +45,9 @@ enum {
     GL_SHAPE = -7,        /* samples of one batch differ in shape; text as torch.stack's */
     GL_RANGE = -8,        /* a sample that is not there was asked for */
     GL_UNREADABLE = -9,   /* a file of arrays or an archive cannot be opened or read, is damaged or too short */
-    GL_UNMADE = -10       /* a program of the plan has no result for a sample: the caller's own code makes the batch */
+    GL_UNMADE = -10,      /* a program of the plan has no result for a sample: the caller's own code makes the batch */
+    GL_MISSING = -11,     /* there is no such file, bucket or object */
+    GL_DENIED = -12       /* a file, bucket or object that the caller must not read */
 };
 
 typedef int64_t gl_handle;
@@ -158,7 +160,7 @@ gl_status gl_open(const char *plan, size_t plan_bytes, const gl_source *source, 
 
 /* An image folder to list. */
 typedef struct gl_tree {
-    const char *root;
+    const char *root;           /* a path, or the URL of a folder in a bucket */
     const char *const *classes; /* folders in root, whose files get labels 0, 1, ... */
     int32_t nclasses;
     const char *const *extensions; /* in small letters, with their dots: ".jpg"; other files are left out */
@@ -169,7 +171,7 @@ typedef struct gl_tree {
 
 /* Tar archives of samples to list: files that follow each other and share a name up to the first dot are a sample. */
 typedef struct gl_shards {
-    const char *const *paths;
+    const char *const *paths; /* or URLs, all of them */
     int32_t npaths;
     /* Suffixes ("jpg", "seg.png"), the first that a sample has names its image, which alone is listed.  None: all files are
      * listed, and labelled with the number of their sample. */
@@ -202,6 +204,30 @@ gl_status gl_shards_list(const gl_shards *shards, gl_handle *out, gl_error *err)
 /* gl_files_wait waits until the list is made, at most timeout_ms: GL_OK and all of *files, good until the list is
  * closed, or GL_EMPTY and files->count. */
 gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err);
+
+/* What is known of remote stores; NULL for what is not. */
+typedef struct gl_remote {
+    const char *endpoint; /* of an S3-compatible store, "https://host:port"; NULL: Amazon's */
+    const char *region;
+    const char *access_key; /* NULL: requests are not signed */
+    const char *secret_key;
+    const char *token;
+    int32_t timeout_ms; /* the longest that a server may take for a byte; 0: 10 s */
+} gl_remote;
+
+/* gl_remote_use tells how remote stores are reached from now on, by loaders and lists that are open, too; copied. */
+gl_status gl_remote_use(const gl_remote *remote, gl_error *err);
+
+/* gl_fetch begins to read from a remote store, in the background.
+ *   url     "s3://bucket/key", "http://..." or "https://...": of an object whole (offset 0, length -1); of one in an
+ *           archive, or a piece, the URL, a '#', and the version that gl_shards_list found; of a folder, a slash at its
+ *           end (length 0): the names of the folders directly below it, each followed by a NUL
+ *   out     on GL_OK the fetch, to be closed by gl_close, at any time */
+gl_status gl_fetch(const char *url, int64_t offset, int64_t length, gl_handle *out, gl_error *err);
+
+/* gl_fetch_wait waits until all is there, at most timeout_ms: GL_OK and the bytes, good until the fetch is closed, or
+ * GL_EMPTY. */
+gl_status gl_fetch_wait(gl_handle fetch, int32_t timeout_ms, void **data, int64_t *bytes, gl_error *err);
 
 /* gl_use_libwebp tells where the process has libwebp's WebPInitDecoderConfigInternal, WebPGetFeaturesInternal and WebPDecode,
  * which are to stay there: whoever brings them decides on the pixels.  They are tried, and refused with GL_BAD_ARGUMENT if

@@ -71,6 +71,21 @@ gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_
     return go_files_wait(list, timeout_ms, files, err);
 }
 
+gl_status gl_remote_use(const gl_remote *remote, gl_error *err) {
+    ENTER(err);
+    return go_remote_use((gl_remote *)remote, err);
+}
+
+gl_status gl_fetch(const char *url, int64_t offset, int64_t length, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_fetch((char *)url, offset, length, out, err);
+}
+
+gl_status gl_fetch_wait(gl_handle fetch, int32_t timeout_ms, void **data, int64_t *bytes, gl_error *err) {
+    ENTER(err);
+    return go_fetch_wait(fetch, timeout_ms, data, bytes, err);
+}
+
 gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *out, int32_t *out_fd, gl_error *err) {
     ENTER(err);
     return go_start(loader, (gl_run_options *)options, out, out_fd, err);

@@ -9,6 +9,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime/debug"
 	"unsafe"
 
@@ -36,6 +37,8 @@ var kinds = []struct {
 }{
 	{errHandle, C.GL_BAD_HANDLE},
 	{pipeline.ErrClosed, C.GL_BAD_HANDLE},
+	{fs.ErrNotExist, C.GL_MISSING},
+	{fs.ErrPermission, C.GL_DENIED},
 	{source.ErrUnreadable, C.GL_UNREADABLE},
 	{errArgument, C.GL_BAD_ARGUMENT},
 	{sampler.ErrWeights, C.GL_BAD_ARGUMENT},

@@ -149,7 +149,7 @@ func (r *Run) decideOnReaders() {
 	before := rs.slow
 	limit := max(float64(slowRead), slowShare*rs.runNs)
 	switch {
-	case r.options.SlowSource || rs.readNs > limit:
+	case r.options.SlowSource || r.loader.plan.Source.Remote || rs.readNs > limit:
 		rs.slow = true
 	case rs.readNs < limit/2:
 		rs.slow = false

@@ -103,6 +103,9 @@ func source(n node) Source {
 	if s.Kind == Recipe {
 		s.Files = int32(f.get("files").int(0, math.MaxInt32))
 	}
+	if _, ok := f.members["remote"]; ok && s.Kind == Folder {
+		s.Remote = f.get("remote").bool()
+	}
 	f.done()
 	return s
 }

@@ -49,6 +49,7 @@ type Source struct {
 	Kind   SourceKind
 	Fields []Field // Array: of each sample
 	Files  int32   // Recipe: about how many files its batches will name, for the seek index
+	Remote bool    // Folder: its paths are URLs
 }
 
 // Field is one field of the samples of an array source.

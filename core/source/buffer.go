@@ -4,8 +4,9 @@ import (
 	"github.com/goloader/goloader/core/mem"
 )
 
-// bufferMin is what a buffer starts with: a run of 16 photos of 100 KB fits without growing.
-const bufferMin = 2 << 20
+// bufferMin is what a buffer starts with. Far below a huge page, which would be cleared whole for each of the hundreds of
+// files that are read ahead: that took a second before the first batch.
+const bufferMin = 256 << 10
 
 // Buffer is memory outside the Go heap that grows by need and is kept: C decoders read from it, and nothing is
 // allocated once it has the size that a run of files needs. The zero Buffer is empty. One goroutine at a time.
@@ -37,6 +38,9 @@ func (b *Buffer) Room(n int) ([]byte, error) {
 
 // Add counts n bytes of the last Room as used.
 func (b *Buffer) Add(n int) { b.used += n }
+
+// Cut forgets all bytes in use behind the first n.
+func (b *Buffer) Cut(n int) { b.used = n }
 
 // Len is how many bytes are in use.
 func (b *Buffer) Len() int { return b.used }

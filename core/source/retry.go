@@ -3,72 +3,109 @@ package source
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// Retry makes a store try again, after 10 and then after 100 ms, what failed for a reason that can pass: a server that was
-// busy, a file handle that went stale, a time that ran out. All other errors come at once.
-func Retry(store Store) Store { return retrying{store} }
+// Retry makes a store try again what failed for a reason that can pass: a server that was busy, a file handle that went
+// stale, a connection that broke off. All other errors come at once.
+//
+//	pauses  before each try, of which up to a half is left out by chance, so that readers which failed together do not
+//	        come back together; 10 and 100 ms if there are none. A server that names a time (After) is given that, at most
+//	        afterMax
+func Retry(store Store, pauses ...time.Duration) Store {
+	if len(pauses) == 0 {
+		pauses = []time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
+	}
+	return &retrying{store, pauses}
+}
 
-// Retries makes a context count the tries that Retry makes again.
+// RemotePauses are Retry's for a Remote: 11 s in all at the longest. A store that asks for less traffic (503 Slow Down)
+// wants seconds.
+var RemotePauses = []time.Duration{
+	100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
+	1600 * time.Millisecond, 3200 * time.Millisecond, 5 * time.Second,
+}
+
+// After is an error that says when it is worth trying again.
+type After interface{ After() time.Duration }
+
+// afterMax is the longest that a server's word is taken for.
+const afterMax = 30 * time.Second
+
+// Retries makes a context count what was tried again.
 func Retries(ctx context.Context, count *atomic.Int64) context.Context {
 	return context.WithValue(ctx, retriesKey{}, count)
 }
 
+// CountRetry counts one more.
+func CountRetry(ctx context.Context) {
+	if count, ok := ctx.Value(retriesKey{}).(*atomic.Int64); ok {
+		count.Add(1)
+	}
+}
+
 type retriesKey struct{}
 
-type retrying struct{ store Store }
+type retrying struct {
+	Store
+	pauses []time.Duration
+}
 
-func (r retrying) Read(ctx context.Context, key Key, buf *Buffer) (Stamp, error) {
+func (r *retrying) Read(ctx context.Context, key Key, buf *Buffer) (Stamp, error) {
 	begin := buf.Len()
-	stamp, err := r.store.Read(ctx, key, buf)
+	stamp, err := r.Store.Read(ctx, key, buf)
 	if err == nil || !passes(err) {
 		return stamp, err
 	}
-	err = again(ctx, err, func() error {
-		buf.used = begin
-		stamp, err = r.store.Read(ctx, key, buf)
+	err = Again(ctx, r.pauses, err, func() error {
+		buf.Cut(begin)
+		stamp, err = r.Store.Read(ctx, key, buf)
 		return err
 	})
 	return stamp, err
 }
 
-func (r retrying) Open(ctx context.Context, name string) (Container, error) {
-	c, err := r.store.Open(ctx, name)
+func (r *retrying) Open(ctx context.Context, name string) (Container, error) {
+	c, err := r.Store.Open(ctx, name)
 	if err != nil {
-		err = again(ctx, err, func() error {
-			c, err = r.store.Open(ctx, name)
+		err = Again(ctx, r.pauses, err, func() error {
+			c, err = r.Store.Open(ctx, name)
 			return err
 		})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return patient{c}, nil
+	return &patient{c, r.pauses}, nil
 }
 
-type patient struct{ Container }
+type patient struct {
+	Container
+	pauses []time.Duration
+}
 
-func (p patient) Read(ctx context.Context, pieces ...Piece) error {
+func (p *patient) Read(ctx context.Context, pieces ...Piece) error {
 	err := p.Container.Read(ctx, pieces...)
 	if err == nil {
 		return nil
 	}
-	return again(ctx, err, func() error { return p.Container.Read(ctx, pieces...) })
+	return Again(ctx, p.pauses, err, func() error { return p.Container.Read(ctx, pieces...) })
 }
 
-var pauses = [...]time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
-
-// again tries once more what has failed with err, for as long as that can pass.
-func again(ctx context.Context, err error, try func() error) error {
+// Again tries once more what has failed with err, after each of the pauses, for as long as that can pass. err may be nil.
+func Again(ctx context.Context, pauses []time.Duration, err error, try func() error) error {
 	for _, pause := range pauses {
 		if err == nil || !passes(err) {
 			return err
 		}
-		if count, ok := ctx.Value(retriesKey{}).(*atomic.Int64); ok {
-			count.Add(1)
+		CountRetry(ctx)
+		pause -= time.Duration(rand.Int64N(int64(pause)/2 + 1))
+		var named After
+		if errors.As(err, &named) {
+			pause = max(pause, min(named.After(), afterMax))
 		}
 		select {
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors that a Store or a set of samples wraps, with the place that a person can open.
@@ -24,7 +25,7 @@ var (
 // Stamp tells a version of a sample from another, as far as a storage can tell without looking at the bytes.
 type Stamp struct {
 	Bytes      int64
-	ModifiedNs int64 // since 1970; 0 where a storage keeps no times
+	ModifiedNs int64 // since 1970; of an object a number made of its ETag; 0 where a storage keeps neither
 }
 
 // Whole is the length of a key that goes up to its container's end.
@@ -32,9 +33,11 @@ const Whole = -1
 
 // Key names bytes of a store.
 type Key struct {
-	Container []byte // its name in the store, with the NUL that ends it: of a file system the path
-	Offset    int64  // of the first byte in the container
-	Length    int64  // Whole: to the end
+	// Its name in the store, with the NUL that ends it: of a file system the path, of a Remote the URL, and WithVersion
+	// where Length is not Whole.
+	Container []byte
+	Offset    int64 // of the first byte in the container
+	Length    int64 // Whole: to the end
 }
 
 // Name is the key's place for messages.
@@ -75,7 +78,65 @@ func ReadOpened(ctx context.Context, store Store, key Key, buf *Buffer) (Stamp, 
 		return Stamp{}, err
 	}
 	buf.Add(len(room))
-	return Stamp{Bytes: c.Bytes()}, nil
+	return StampOf(c), nil
+}
+
+// StampOf is the version of a container, as far as it knows.
+func StampOf(c Container) Stamp {
+	if known, ok := unwrapped(c).(interface{ Stamp() Stamp }); ok {
+		return known.Stamp()
+	}
+	return Stamp{Bytes: c.Bytes()}
+}
+
+// VersionOf is what a Remote's container calls its version (WithVersion); "" if it has no word for it.
+func VersionOf(c Container) string {
+	if known, ok := unwrapped(c).(interface{ Version() string }); ok {
+		return known.Version()
+	}
+	return ""
+}
+
+// unwrapped is a container without Retry around it.
+func unwrapped(c Container) Container {
+	if p, ok := c.(*patient); ok {
+		return p.Container
+	}
+	return c
+}
+
+// Remote is a Store of other machines, whose containers have URLs for names.
+type Remote interface {
+	Store
+	// Stat gives the version of a container. It fails with ErrUnreadable.
+	Stat(ctx context.Context, url string) (Stamp, error)
+	// List calls each with the URLs of all containers whose URLs begin with that of a folder, a slash at its end, in
+	// no order. It fails with ErrUnreadable, also where a store has no lists.
+	List(ctx context.Context, folder string, each func(url string)) error
+	// Folders gives the names of the folders directly below one, in no order. It fails as List does.
+	Folders(ctx context.Context, folder string) ([]string, error)
+}
+
+// IsRemote says that a store, with Retry around it perhaps, is a Remote.
+func IsRemote(store Store) bool {
+	if inner, ok := store.(*retrying); ok {
+		store = inner.Store
+	}
+	_, ok := store.(Remote)
+	return ok
+}
+
+// WithVersion is the name by which a Remote gives pieces of one version of a container: what a container of its own calls
+// its Version. Of another version it gives nothing.
+func WithVersion(url, version string) string { return url + "#" + version }
+
+// CutVersion gives back what WithVersion was given.
+func CutVersion(name string) (url, version string) {
+	at := strings.LastIndexByte(name, '#')
+	if at < 0 {
+		return name, ""
+	}
+	return name[:at], name[at+1:]
 }
 
 // Piece is some of a container's bytes, and where they go.

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _cores, _lease, _native
+from . import _cores, _lease, _native, _remote
 from .plan import Plan
 from .plan.rows import Array
 
@@ -78,6 +78,7 @@ class Core:
         self.text = text = plan.to_json()
         if plan.rules is not None:  # images
             self._lib.find_libwebp()
+        self._reach()
         source = _native.Source(
             plan.count,
             *_listed(plan),
@@ -90,6 +91,11 @@ class Core:
         _close_with(self, self._lib, self._handle, plan)
         if plan.seek_index is not None and plan.seek_index.path is not None:
             _settle_at_exit(self._lib)
+
+    def _reach(self) -> None:
+        """Has the core know how to reach the files of remote stores."""
+        if self.plan.files is not None and self.plan.files.remote:
+            _remote.ready(self._lib)
 
     def fits(self, plan: Plan) -> bool:
         """True if this core is that plan, Pillow's settings of this moment included."""
@@ -109,6 +115,7 @@ class Core:
         Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64. With `hold_directory` relative
         paths begin at the working directory of now.
         """
+        self._reach()
         allowed = _cores.allowed()
         options = _native.RunOptions(
             workers=min(workers or allowed, allowed),

@@ -78,6 +78,8 @@ BY_STATUS: dict[int, type[Exception]] = {
     -8: IndexError,
     -9: OSError,
     -10: UnmadeError,
+    -11: FileNotFoundError,
+    -12: PermissionError,
 }
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _native
-from .plan.paths import IMG_EXTENSIONS, Files
+from . import _native, _remote
+from .plan.paths import IMG_EXTENSIONS, Files, is_url
 
 _WAIT_MS = 100
 
@@ -48,7 +48,7 @@ def list_files(
         return files
     labels = numbers[files.labels]
     labels.flags.writeable = False
-    return Files(files.paths, files.offsets, labels)
+    return Files(files.paths, files.offsets, labels, remote=files.remote)
 
 
 def walk(
@@ -66,11 +66,12 @@ def walk(
                 change that it had; a damaged or unwritable one is a warning
     progress    called about ten times a second with the number of files found
 
-    All cores list directories. Names sort by their code points, those of UTF-8. Ctrl-C is heard within 0.1 s.
+    All cores list directories; a bucket (s3://, without an index) is listed by many requests at once. Names sort by
+    their code points, those of UTF-8. Ctrl-C is heard within 0.1 s.
     """
-    lib = _native.library()
+    lib, remote = _library([root])
     tree = _native.Tree(os.fsencode(root), *_texts(classes), *_texts(extensions), _place(index))
-    return _listed(lib, lib.gl_files_list, tree, progress)
+    return _listed(lib, lib.gl_files_list, tree, remote, progress)
 
 
 def archived(
@@ -91,10 +92,16 @@ def archived(
 
     Raises OSError for an archive that is damaged, and for a sample that lacks one of these files or has one twice.
     """
-    lib = _native.library()
+    lib, remote = _library(shards)
     paths = _texts([os.fspath(each) for each in shards])
     what = _native.Shards(*paths, *_texts(images), os.fsencode(target), _place(index))
-    return _listed(lib, lib.gl_shards_list, what, progress)
+    return _listed(lib, lib.gl_shards_list, what, remote, progress)
+
+
+def _library(places: Sequence[str | os.PathLike[str]]) -> tuple[_native.Library, bool]:
+    """The core, and whether it is to look in remote stores, which it then knows."""
+    lib, remote = _native.library(), any(map(is_url, places))
+    return _remote.ready(lib) if remote else lib, remote
 
 
 def _texts(texts: Sequence[str]) -> tuple[Any, int]:
@@ -106,7 +113,11 @@ def _place(index: str | os.PathLike[str] | None) -> bytes | None:
 
 
 def _listed(
-    lib: _native.Library, begin: Any, what: ctypes.Structure, progress: Callable[[int], object] | None
+    lib: _native.Library,
+    begin: Any,
+    what: ctypes.Structure,
+    remote: bool,
+    progress: Callable[[int], object] | None,
 ) -> Files:
     """Lists what `begin` begins to list. Ctrl-C is heard within 0.1 s."""
     handle, found = c_int64(), _native.Files()
@@ -126,6 +137,7 @@ def _listed(
         _view(owner, found.labels, found.count, np.int64),
         handle.value,
         None if found.spans is None else _view(owner, found.spans, 2 * found.count, np.int64).reshape(-1, 2),
+        remote,
     )
 
 

@@ -31,7 +31,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 9
+ABI_MAJOR = 10
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
@@ -107,6 +107,17 @@ class Files(Structure):
     ]
 
 
+class Remote(Structure):
+    _fields_ = [
+        ("endpoint", c_char_p),
+        ("region", c_char_p),
+        ("access_key", c_char_p),
+        ("secret_key", c_char_p),
+        ("token", c_char_p),
+        ("timeout_ms", c_int32),
+    ]
+
+
 class Field(Structure):
     _fields_ = [("offset", c_int64), ("dtype", c_int32), ("ndim", c_int32), ("shape", c_int64 * 8)]
 
@@ -160,6 +171,7 @@ _LONG = {
     "gl_files_list": (c_int32, [POINTER(Tree), POINTER(c_int64), POINTER(Error)]),
     "gl_shards_list": (c_int32, [POINTER(Shards), POINTER(c_int64), POINTER(Error)]),
     "gl_files_wait": (c_int32, [c_int64, c_int32, POINTER(Files), POINTER(Error)]),
+    "gl_fetch_wait": (c_int32, [c_int64, c_int32, POINTER(c_void_p), POINTER(c_int64), POINTER(Error)]),
     "gl_answer_pixels": (c_int32, [c_int64, c_char_p, c_int32, c_int32, POINTER(Error)]),
     "gl_reject": (c_int32, [c_int64, POINTER(Error)]),
     "gl_reset": (c_int32, [c_int64, POINTER(Error)]),
@@ -183,6 +195,8 @@ _SHORT = {
     "gl_dtype_name": (c_char_p, [c_int32]),
     "gl_kernels": (c_char_p, []),
     "gl_use_libwebp": (c_int32, [c_void_p, c_void_p, c_void_p, POINTER(Error)]),
+    "gl_remote_use": (c_int32, [POINTER(Remote), POINTER(Error)]),
+    "gl_fetch": (c_int32, [c_char_p, c_int64, c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_start": (c_int32, [c_int64, POINTER(RunOptions), POINTER(c_int64), POINTER(c_int32), POINTER(Error)]),
     "gl_submit": (c_int32, [c_int64, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_submit_seeded": (c_int32, [c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
@@ -228,6 +242,7 @@ class Library:
             )
         self.pid = os.getpid()
         self._told_of_libwebp = False
+        self.told_of_remotes: object = None
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -320,6 +335,11 @@ def slots_library() -> Library:
 def available() -> bool:
     """False in a forked child, where the core cannot run."""
     return not _load.cache_info().currsize or _load().pid == os.getpid()
+
+
+def remotes_known() -> bool:
+    """True if the library of this process, or of the one that it was forked from, knows of remote stores."""
+    return bool(_load.cache_info().currsize) and _load().told_of_remotes is not None
 
 
 def live() -> dict[str, int]:

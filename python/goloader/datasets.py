@@ -15,11 +15,11 @@ from torch.utils import data
 from torchvision import datasets
 from torchvision.datasets.folder import IMG_EXTENSIONS, default_loader
 
-from . import _native
+from . import _native, _remote
 from ._files import archived, list_files
 from .doors import allowed
 from .plan.datasets.files import open_member
-from .plan.paths import Files, Member
+from .plan.paths import Files, Member, is_url
 from .selfcheck import memory
 
 __all__ = ["ImageFolder", "TarDataset", "TarImages"]
@@ -34,6 +34,8 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
     `targets` is a read-only int64 array [files]. They take 16 bytes a file beside the bytes of the paths, where lists
     take about 200, and worker processes share them.
 
+    root      also a folder of a bucket, "s3://bucket/train" (docs/remote.md): its samples are those of a copy of it,
+              and each path is a str whose read() gives the bytes. It has no index
     index     keeps the list in a file, so that the next start need not walk the folder: its path, or True for
               root/.goloader. The list counts as long as no directory below root has changed; a folder whose images are
               links to other places is noticed to change only in the links
@@ -58,11 +60,16 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
         index: bool | str | os.PathLike[str] = False,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        if is_valid_file is not None or allowed.off() or _native.missing() is not None:
+        remote = is_url(root)
+        if remote:
+            root = str(root).rstrip("/")
+            if is_valid_file is not None or index:
+                raise ValueError(f"{root}: a folder of a remote store takes no is_valid_file and no index")
+        if is_valid_file is not None or (not remote and (allowed.off() or _native.missing() is not None)):
             super().__init__(root, transform, target_transform, loader, is_valid_file, allow_empty)
             return
         datasets.VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)
-        self.loader = loader
+        self.loader = open_member if remote and loader is default_loader else loader
         self.extensions = IMG_EXTENSIONS
         self.classes, self.class_to_idx = self.find_classes(self.root)
         kept = os.path.join(self.root, ".goloader") if index is True else index or None
@@ -70,6 +77,15 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
             self.root, self.class_to_idx, allow_empty=allow_empty, index=kept, progress=progress
         )
         self.targets = self.samples.labels
+
+    def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
+        """torchvision's, of a folder of a bucket too."""
+        if not is_url(directory):
+            return super().find_classes(directory)  # type: ignore[no-any-return]
+        classes = _remote.folders(str(directory))
+        if not classes:
+            raise FileNotFoundError(f"Couldn't find any class folder in {directory}.")
+        return classes, {name: number for number, name in enumerate(classes)}
 
 
 class MemberImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision has no types
@@ -105,14 +121,15 @@ class TarImages(MemberImages):
     A sample is (transform(image), class number). There is a length, and any sample can be had by its index, so that
     samplers, Subset, exact shuffles over all archives and resume work as on a folder. Nothing is unpacked.
 
-    shards   paths of tar archives, not compressed: one or several, with braces ("train-{0000..0146}.tar") or wildcards
+    shards   paths of tar archives, not compressed: one or several, with braces ("train-{0000..0146}.tar") or wildcards;
+             or URLs (s3://, http://, https://; docs/remote.md), with braces
     loader   makes an image of a Member; open_member by default: mode RGB, as ImageFolder's
     image    suffixes of an image's name, the first that a sample has counts
     target   suffix of the file with the class number
     classes  their names; by default the numbers
     index    keeps the list of members in a file, so that the next start need not look through the archives: its path,
              or True for the first archive's path with ".images.goloader" behind it, or a file in the user's cache where
-             that folder cannot be written. It counts as long as no archive has changed
+             that folder cannot be written, or is none. It counts as long as no archive has changed
 
     Raises OSError for an archive that cannot be read or is damaged, for a sample without an image or class number, and
     where goloader's library cannot be loaded; FileNotFoundError where `shards` means no file.
@@ -183,13 +200,14 @@ def _index(index: bool | str | os.PathLike[str], shards: list[str], kind: str) -
     if index is not True:
         return index or None
     beside = f"{shards[0]}.{kind}.goloader"
-    if os.access(os.path.dirname(beside) or ".", os.W_OK):
+    remote = any(map(is_url, shards))
+    if not remote and os.access(os.path.dirname(beside) or ".", os.W_OK):
         return beside
     try:
         os.makedirs(memory.folder(), exist_ok=True)
     except OSError:  # all is listed anew each time
         return None
-    names = "\0".join(map(os.path.abspath, shards))
+    names = "\0".join(shards if remote else map(os.path.abspath, shards))
     return os.path.join(memory.folder(), f"{hashlib.sha256(os.fsencode(names)).hexdigest()[:32]}.{kind}")
 
 
@@ -200,11 +218,15 @@ def expand(shards: Paths) -> list[str]:
         path
         for each in given
         for text in _braces(os.fspath(each))
-        for path in (sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text])
+        for path in (sorted(glob.glob(text)) if _is_pattern(text) else [text])
     ]
     if not paths:
         raise FileNotFoundError(f"no such files: {', '.join(map(str, given)) or 'an empty list'}")
     return paths
+
+
+def _is_pattern(text: str) -> bool:
+    return glob.has_magic(text) and not is_url(text) and not os.path.exists(text)
 
 
 def _braces(text: str) -> Iterator[str]:

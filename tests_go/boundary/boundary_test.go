@@ -12,7 +12,10 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -290,7 +294,7 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 			require.Equal(t, name+": -2", take(&lines), what)
 		}
 	}
-	forList := []string{"gl_files_wait"}
+	forList := []string{"gl_files_wait", "gl_fetch_wait"}
 	every := slices.Concat(forLoader, forRun, forList, []string{"gl_close"})
 	for range 5 {
 		requireAll("invented", every...)
@@ -314,7 +318,8 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_submit", "gl_submit_seeded",
+		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_remote_use", "gl_fetch",
+		"gl_fetch_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_position", "gl_resume",
 		"gl_reset", "gl_doubts", "gl_waits_for", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
@@ -441,7 +446,33 @@ func TestListsOfFilesCrossTheBoundary(t *testing.T) {
 	requireBatch(t, &lines, 0, 3, 2, slices.Concat(pa, pb), 1, 0)
 	require.Equal(t, "missing: 0, 0 files", take(&lines), "as os.walk has it")
 	require.Contains(t, take(&lines), "-3 -1 archives, 1 suffixes: not a valid argument")
-	require.Equal(t, "no archive: -9", take(&lines))
+	require.Equal(t, "no archive: -11", take(&lines))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestFetchesCrossTheBoundary(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/bucket/":
+			_, _ = io.WriteString(w, "<ListBucketResult><CommonPrefixes><Prefix>ab/</Prefix></CommonPrefixes></ListBucketResult>")
+		case "/bucket/key":
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("12345"))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	lines := play(t, "fetches", "", server.URL)
+	for _, line := range []string{
+		"s3://bucket/key: 0", "bytes: 3132333435", "s3://bucket/key#: 0", "bytes: 3233", "s3://bucket/: 0", "bytes: 616200",
+		"s3://bucket/none: -11",
+	} {
+		require.Equal(t, line, take(&lines))
+	}
+	require.Contains(t, take(&lines), `-3 -1 bytes from byte 0 on of "key": not a valid argument`)
+	require.Contains(t, take(&lines), "-3 -1 bytes from byte 1 on of")
+	require.Contains(t, take(&lines), "-3 -2 bytes from byte 0 on of")
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }

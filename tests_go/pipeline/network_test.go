@@ -20,9 +20,9 @@ import (
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/source/folder"
+	httpstore "github.com/goloader/goloader/core/source/http"
 	"github.com/goloader/goloader/core/tensor"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
-	"github.com/goloader/goloader/tests_go/source/ranges"
 	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
@@ -33,18 +33,22 @@ const toxiproxyVersion = "github.com/Shopify/toxiproxy/v2/cmd/server@v2.5.0"
 type network struct {
 	t     *testing.T
 	api   string
-	store ranges.Store
+	url   string // of the server, by the proxy
+	store *httpstore.Store
 }
 
 // newNetwork serves files by their names.
 func newNetwork(t *testing.T, files map[string][]byte) *network {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Each request has a connection of its own: a spoilt one spoils one read.
+		w.Header().Set("Connection", "close")
 		content, ok := files[r.URL.Path]
 		if !ok {
 			http.NotFound(w, r)
 			return
 		}
+		w.Header().Set("ETag", fmt.Sprintf("%q", r.URL.Path))
 		http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(content))
 	}))
 	t.Cleanup(server.Close)
@@ -72,10 +76,8 @@ func newNetwork(t *testing.T, files map[string][]byte) *network {
 	}, 20*time.Second, 20*time.Millisecond)
 	n.post("/proxies", map[string]any{"name": "store", "listen": proxied, "upstream": server.Listener.Addr().String(), "enabled": true})
 
-	// Each request has a connection of its own: a spoilt one spoils one read.
-	transport := &http.Transport{DisableKeepAlives: true}
-	n.store = ranges.Store{URL: "http://" + proxied, Client: &http.Client{Transport: transport}}
-	t.Cleanup(func() { transport.CloseIdleConnections(); http.DefaultClient.CloseIdleConnections() })
+	n.url, n.store = "http://"+proxied, httpstore.New(nil, nil)
+	t.Cleanup(func() { n.store.CloseIdle(); http.DefaultClient.CloseIdleConnections() })
 	return n
 }
 
@@ -118,14 +120,16 @@ func TestANetworkThatIsCutCostsNoWrongByte(t *testing.T) {
 	const count = 12
 	photos, p := makePhotos(count, 1, good...), training(count)
 	files := map[string][]byte{}
+	for _, each := range photos {
+		files["/"+each.name] = each.file
+	}
+	n := newNetwork(t, files)
 	var paths []byte
 	offsets, labels := []int64{0}, []int64{}
 	for i, each := range photos {
-		files["/"+each.name] = each.file
-		paths = append(append(paths, "/"+each.name...), 0)
+		paths = append(append(paths, n.url+"/"+each.name...), 0)
 		offsets, labels = append(offsets, int64(len(paths))), append(labels, int64(1000+i))
 	}
-	n := newNetwork(t, files)
 	set, err := folder.New(source.Retry(n.store), paths, offsets, labels, nil)
 	require.NoError(t, err)
 	l := openLoader(t, p, set)
@@ -142,7 +146,7 @@ func TestANetworkThatIsCutCostsNoWrongByte(t *testing.T) {
 	n.heal("limit_data")
 	require.Positive(t, l.Stats.Retries.Load())
 
-	n.spoil("limit_data", 1, map[string]any{"bytes": 300})
+	n.spoil("limit_data", 1, map[string]any{"bytes": 100}) // no answer has its header
 	r.submit(0)
 	ask := r.question(pipeline.AskPixels)
 	require.Contains(t, ask.Reason, photos[0].name)
@@ -167,7 +171,7 @@ func TestRowsBehindANetworkThatIsCut(t *testing.T) {
 	leakcheck.Check(t)
 	memory := sourcetest.Noise(64*1024, 1)
 	n := newNetwork(t, map[string][]byte{"/rows": memory})
-	file, err := source.Retry(n.store).Open(t.Context(), "/rows")
+	file, err := source.Retry(n.store).Open(t.Context(), n.url+"/rows")
 	require.NoError(t, err)
 	row := tensor.Spec{DType: tensor.Uint8, Shape: tensor.Shape{1024}}
 	rows, err := array.New(64, []array.Field{{Row: row, Arrays: []array.Array{{File: file, Rows: 64, Strides: []int{1024, 1}}}}})

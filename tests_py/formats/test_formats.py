@@ -558,6 +558,8 @@ def test_other_paths_are_refused(tmp_path: Path) -> None:
         goloader.open(tmp_path)
     with pytest.raises(FileNotFoundError):
         goloader.open(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="on this machine only"):
+        goloader.open("s3://bucket/index.json")
     (tmp_path / "text").write_text("words")
     with pytest.raises(ValueError, match="not known"):
         goloader.open(tmp_path / "text")

@@ -79,8 +79,16 @@ func (f *Folder) check() error {
 	return nil
 }
 
-// allocate gives a list of n files of the local file system with nothing in it yet.
-func allocate(n, pathBytes int, archived bool) (*Folder, error) {
+// storeOf is what reads the files of a list: of a remote store, or of the local file system if there is none.
+func storeOf(remote source.Remote) source.Store {
+	if remote == nil {
+		return source.Retry(local.Store{})
+	}
+	return source.Retry(remote, source.RemotePauses...)
+}
+
+// allocate gives a list of n files of a store with nothing in it yet.
+func allocate(store source.Store, n, pathBytes int, archived bool) (*Folder, error) {
 	const word = int(unsafe.Sizeof(int64(0)))
 	words := 2*n + 1
 	if archived {
@@ -91,7 +99,7 @@ func allocate(n, pathBytes int, archived bool) (*Folder, error) {
 		return nil, fmt.Errorf("folder: %w", err)
 	}
 	numbers := unsafe.Slice((*int64)(block.Data()), words)
-	f := &Folder{store: source.Retry(local.Store{}), block: block, offsets: numbers[:n+1], labels: numbers[n+1 : 2*n+1], paths: block.Bytes()[words*word : words*word+pathBytes]}
+	f := &Folder{store: store, block: block, offsets: numbers[:n+1], labels: numbers[n+1 : 2*n+1], paths: block.Bytes()[words*word : words*word+pathBytes]}
 	if archived {
 		f.spans = numbers[2*n+1:]
 	}
@@ -132,7 +140,14 @@ func (f *Folder) Label(i int) int64 { return f.labels[i] }
 
 // Name is a file's path; of one in an archive, the archive's path and its name there.
 func (f *Folder) Name(i int) string {
-	return strings.ReplaceAll(string(f.path(i)), "\x00", "/")
+	archive, name, found := strings.Cut(string(f.path(i)), "\x00")
+	if !found {
+		return archive
+	}
+	if source.IsRemote(f.store) {
+		archive, _ = source.CutVersion(archive)
+	}
+	return archive + "/" + name
 }
 
 // path is a file's, without the NUL behind it.

@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/goloader/goloader/core/source"
 )
 
 // An index file keeps what a Listing found, so that the next start reads one file and looks at the times of the
@@ -96,17 +98,18 @@ func (f *Folder) SaveIndex(path, key string, directories []Directory, started in
 	return os.Rename(file.Name(), path)
 }
 
-// LoadIndex reads an index file, and looks whether the directories are as they were. Raises ErrStale if they are not, or
+// LoadIndex reads an index file, and looks whether the directories, or the archives of a remote store (nil: there is none),
+// are as they were. Raises ErrStale if they are not, or
 // if the key is another; ErrDamaged if the file is not what SaveIndex wrote; fs.ErrNotExist if there is none.
-func LoadIndex(ctx context.Context, path, key string) (*Folder, error) {
-	f, err := loadIndex(ctx, path, key)
+func LoadIndex(ctx context.Context, path, key string, remote source.Remote) (*Folder, error) {
+	f, err := loadIndex(ctx, path, key, remote)
 	if err != nil {
 		return nil, fmt.Errorf("index %s: %w", path, err)
 	}
 	return f, nil
 }
 
-func loadIndex(ctx context.Context, path, key string) (_ *Folder, err error) {
+func loadIndex(ctx context.Context, path, key string, remote source.Remote) (_ *Folder, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -141,7 +144,7 @@ func loadIndex(ctx context.Context, path, key string) (_ *Folder, err error) {
 	if want := keyBytes + 8*((2+2*archived)*files+1) + pathBytes + 8*directories + nameBytes; want != left {
 		return nil, fmt.Errorf("%w: it has %d bytes, not %d", ErrDamaged, info.Size(), indexHead+want)
 	}
-	f, err := allocate(int(files), int(pathBytes), archived == 1)
+	f, err := allocate(storeOf(remote), int(files), int(pathBytes), archived == 1)
 	if err != nil {
 		return nil, err
 	}
@@ -168,11 +171,15 @@ func loadIndex(ctx context.Context, path, key string) (_ *Folder, err error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	return f, unchanged(ctx, names, times, started)
+	look := func(path string, then int64) error { return unchangedPath(path, then, started) }
+	if remote != nil {
+		look = func(path string, then int64) error { return unchangedRemote(ctx, remote, path, then) }
+	}
+	return f, unchanged(ctx, names, times, look)
 }
 
 // unchanged looks at all directories, in parallel: on a network file system each look is a round trip.
-func unchanged(ctx context.Context, names, times []byte, started int64) error {
+func unchanged(ctx context.Context, names, times []byte, look func(path string, then int64) error) error {
 	count := len(times) / 8
 	begins := make([]int, 0, count+1)
 	for at, c := range names {
@@ -194,18 +201,25 @@ func unchanged(ctx context.Context, names, times []byte, started int64) error {
 		group.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < count && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				path, then := string(names[begins[i]:begins[i+1]-1]), int64(binary.LittleEndian.Uint64(times[8*i:]))
-				var stat unix.Stat_t
-				if err := unix.Stat(path, &stat); err != nil {
-					return fmt.Errorf("%w: %s: %w", ErrStale, path, err)
-				}
-				if stat.Mtim.Nano() != then || then > started-timeGrain {
-					return fmt.Errorf("%w: %s", ErrStale, path)
+				if err := look(path, then); err != nil {
+					return err
 				}
 			}
 			return ctx.Err()
 		})
 	}
 	return group.Wait()
+}
+
+func unchangedPath(path string, then, started int64) error {
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrStale, path, err)
+	}
+	if stat.Mtim.Nano() != then || then > started-timeGrain {
+		return fmt.Errorf("%w: %s", ErrStale, path)
+	}
+	return nil
 }
 
 func raw(numbers []int64) []byte {

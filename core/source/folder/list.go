@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+
+	"github.com/goloader/goloader/core/source"
 )
 
 // List is a list of files in the making, in the background.
@@ -28,11 +30,14 @@ type Listing interface {
 	list(ctx context.Context, progress *Progress) (*Folder, []Directory, error)
 	// key tells what is listed, and how.
 	key() string
+	remote() source.Remote
 }
 
 func (t Tree) list(ctx context.Context, progress *Progress) (*Folder, []Directory, error) {
 	return Walk(ctx, t, progress)
 }
+
+func (t Tree) remote() source.Remote { return t.Remote }
 
 func (t Tree) key() string { return keyOf([]string{t.Root}, t.Classes, t.Extensions) }
 
@@ -68,7 +73,7 @@ func Start(what Listing, index string) *List {
 func (l *List) make(ctx context.Context, what Listing, index string) error {
 	key := what.key()
 	if index != "" {
-		files, err := LoadIndex(ctx, index, key)
+		files, err := LoadIndex(ctx, index, key, what.remote())
 		if err == nil {
 			l.files, l.indexed = files, true
 			l.Progress.Files.Store(int64(files.Len()))

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +26,8 @@ type Shards struct {
 	Images []string
 	// Target is the suffix of the file with an image's class number, in decimal digits.
 	Target string
+	// Remote is where Paths are URLs; nil: they are paths.
+	Remote source.Remote
 }
 
 // targetMax is how many bytes a class number may have.
@@ -33,6 +36,7 @@ const targetMax = 32
 // shard is what was found in one archive.
 type shard struct {
 	Directory
+	archive string // as a source.Key has it
 	names   []string
 	spans   []int64
 	labels  []int64
@@ -41,12 +45,17 @@ type shard struct {
 
 func (s Shards) key() string { return keyOf(s.Paths, s.Images, []string{s.Target}) }
 
-// list looks into all archives, as many at a time as there are cores. Fails with ErrUnreadable for one that cannot be read,
+func (s Shards) remote() source.Remote { return s.Remote }
+
+// list looks into all archives, as many at a time as there are cores, or a server is asked for. Fails with ErrUnreadable for one that cannot be read,
 // and where a sample has no image or class number, or a file twice.
 func (s Shards) list(ctx context.Context, progress *Progress) (*Folder, []Directory, error) {
 	found := make([]*shard, len(s.Paths))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
+	if s.Remote != nil {
+		group.SetLimit(remoteAtOnce)
+	}
 	for i, path := range s.Paths {
 		group.Go(func() (err error) {
 			if err = within.Err(); err == nil {
@@ -66,10 +75,10 @@ func (s Shards) join(found []*shard) (*Folder, []Directory, error) {
 	for _, each := range found {
 		files += len(each.labels)
 		for _, name := range each.names {
-			size += len(each.Path) + len(name) + 2
+			size += len(each.archive) + len(name) + 2
 		}
 	}
-	f, err := allocate(files, size, true)
+	f, err := allocate(storeOf(s.Remote), files, size, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +90,7 @@ func (s Shards) join(found []*shard) (*Folder, []Directory, error) {
 		directories[i] = each.Directory
 		spans = append(spans, each.spans...)
 		for j, name := range each.names {
-			paths = append(append(append(append(paths, each.Path...), 0), name...), 0)
+			paths = append(append(append(append(paths, each.archive...), 0), name...), 0)
 			label := each.labels[j]
 			if len(s.Images) == 0 {
 				label += samples
@@ -95,20 +104,17 @@ func (s Shards) join(found []*shard) (*Folder, []Directory, error) {
 }
 
 func (s Shards) look(ctx context.Context, path string, progress *Progress) (*shard, error) {
-	unreadable := func(err error) error { return fmt.Errorf("%s: %w: %w", path, source.ErrUnreadable, err) }
-	file, err := os.Open(path)
+	unreadable := func(err error) error {
+		if errors.Is(err, source.ErrUnreadable) { // a server's, which names the place
+			return err
+		}
+		return fmt.Errorf("%s: %w: %w", path, source.ErrUnreadable, err)
+	}
+	made, file, err := s.open(ctx, path)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, unreadable(fmt.Errorf("not a regular file"))
-	}
-	made := &shard{Directory: Directory{Path: path, ModTime: info.ModTime().UnixNano()}}
 	var of sample
 	err = tar.Members(file, func(m tar.Member, r io.Reader) error {
 		key, suffix, ok := tar.Split(m.Name)
@@ -143,6 +149,27 @@ func (s Shards) look(ctx context.Context, path string, progress *Progress) (*sha
 		return nil, unreadable(err)
 	}
 	return made, nil
+}
+
+// open opens an archive of which nothing is listed yet.
+func (s Shards) open(ctx context.Context, path string) (*shard, io.ReadSeekCloser, error) {
+	if s.Remote != nil {
+		return openRemote(ctx, s.Remote, path)
+	}
+	unreadable := func(err error) error { return fmt.Errorf("%s: %w: %w", path, source.ErrUnreadable, err) }
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, unreadable(err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("not a regular file")
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, unreadable(err)
+	}
+	return &shard{Directory: Directory{Path: path, ModTime: info.ModTime().UnixNano()}, archive: path}, file, nil
 }
 
 // sample is one in the making.

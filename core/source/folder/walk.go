@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/goloader/goloader/core/source"
 )
 
 // Tree is a folder of class folders to be listed.
@@ -20,6 +22,8 @@ type Tree struct {
 	Root       string
 	Classes    []string // folders in Root; files of Classes[i] get label i
 	Extensions []string // in small letters, with their dots; others are left out
+	// Remote is where Root is a URL; nil: Root is a path.
+	Remote source.Remote
 }
 
 // Progress is what Walk has found so far; any goroutine may read it.
@@ -35,10 +39,14 @@ type Directory struct {
 
 // Walk lists the files below each class folder, in the order of torchvision.datasets.folder.make_dataset: class by
 // class, then sorted(os.walk(class, followlinks=True)), then the sorted names. As there, symbolic links are followed, and
-// what cannot be listed counts as empty. All cores take part, a directory at a time.
+// what cannot be listed counts as empty. All cores take part, a directory at a time. Of a remote store there are no
+// directories to look at again, and what cannot be listed is an error.
 //
 // Ends early with the context's error. Classes without a file are no error; Counts tells.
 func Walk(ctx context.Context, tree Tree, progress *Progress) (*Folder, []Directory, error) {
+	if tree.Remote != nil {
+		return walkRemote(ctx, tree, progress)
+	}
 	w := walker{tree: tree, progress: progress, classes: make([]class, len(tree.Classes))}
 	w.work.L = &w.mu
 	group, ctx := errgroup.WithContext(ctx)
@@ -149,7 +157,7 @@ func (w *walker) gather() (*Folder, []Directory, error) {
 			directories = append(directories, Directory{string(l.path), l.modTime})
 		}
 	}
-	f, err := allocate(files, size, false)
+	f, err := allocate(storeOf(w.tree.Remote), files, size, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
+from .. import _remote
 from ..adapters.python import fork_unwarned
 from ..selfcheck import memory
 
@@ -394,6 +395,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 @contextmanager
 def restrict() -> Iterator[None]:
     """Within it, nothing outside of this process can be changed, as far as the system lets us. In a child only."""
+    _remote.prepare()
     _forbid_writing()
     limits = _limits()
     before = limits.getrlimit(limits.RLIMIT_FSIZE)

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..datasets import Paths, expand
+from ..plan.paths import is_url
 from . import lmdb, megatron, tfrecord
 from .ffcv import FFCV
 from .litdata import LitData
@@ -66,7 +67,10 @@ def open(
     Raises ValueError for a path that is none of these, and for what is compressed or unsafe; FileNotFoundError; OSError
     that names file and byte for what is damaged.
     """
-    paths = list(map(os.path.abspath, expand(path)))
+    given = expand(path)
+    if any(map(is_url, given)):
+        raise ValueError(f"{given[0]}: files of other libraries are read on this machine only, not from remote stores")
+    paths = list(map(os.path.abspath, given))
     index = megatron.index_of(paths[0]) if len(paths) == 1 else None
     if index is not None:
         return TokenSequences(index, transform)

@@ -169,6 +169,8 @@ class Plan:
                 seek_index = self.seek_index.to_plan()
             if self.kind == "recipe":
                 source["files"] = self.named_files
+            elif self.files is not None and self.files.remote:
+                source["remote"] = True
         parts = [
             {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
             for count, lowered in self.parts

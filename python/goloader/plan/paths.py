@@ -23,27 +23,54 @@ _NATIVE_EXTENSIONS = (b".jpg", b".jpeg", b".png")
 _EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "tiff": (b".tif", b".tiff")}
 
 
+def is_url(path: object) -> bool:
+    """True for what the core reads from a remote store: core/source/remote, Is."""
+    return isinstance(path, str) and path.startswith(("s3://", "http://", "https://"))
+
+
+class Object(str):
+    """A file in a remote store; as a str its URL."""
+
+    def read(self) -> builtins.bytes:
+        """Its bytes. Raises FileNotFoundError, PermissionError, else OSError."""
+        from .._remote import fetch
+
+        return fetch(self)
+
+
 class Member(str):
     """A file within another, of a tar archive say; as a str archive/name.
 
-    archive  path of the other
+    archive  path of the other, or its URL
     offset   of its first byte there
     bytes    how many it has
+    version  of an archive in a remote store as its server names it, "" if it does not; None of a file
     """
 
     archive: str
     offset: int
     bytes: int
+    version: str | None = None
 
     @classmethod
-    def of(cls, archive: str, name: str, offset: int, size: int) -> Member:
+    def of(cls, archive: str, name: str, offset: int, size: int, version: str | None = None) -> Member:
         """A file of that name in that archive."""
         made = cls(f"{archive}/{name}")
-        made.archive, made.offset, made.bytes = archive, offset, size
+        made.archive, made.offset, made.bytes, made.version = archive, offset, size, version
         return made
 
+    @property
+    def key(self) -> builtins.bytes:
+        """How the core's lists have it (Files.paths)."""
+        archive = self.archive if self.version is None else f"{self.archive}#{self.version}"
+        return os.fsencode(f"{archive}\0{self[len(self.archive) + 1 :]}\0")
+
     def read(self) -> builtins.bytes:
-        """Its bytes. Raises OSError where the archive cannot be read, or ends before."""
+        """Its bytes. Raises OSError where the archive cannot be read, ends before, or is of another version."""
+        if self.version is not None:
+            from .._remote import fetch
+
+            return fetch(f"{self.archive}#{self.version}", self.offset, self.bytes)
         return read_at(self.archive, self.offset, self.bytes, f"{self}, ")
 
 
@@ -68,6 +95,8 @@ class Files(Sequence[tuple[str, int]]):
     handle   of the list in the core; 0 if the arrays are all there is
     spans    None; or for files in tar archives [files, 2] int64: where each begins there, and its bytes. Its path is
              that of the archive, a NUL, and its name there, and what is given for a path is a Member
+    remote   the paths are URLs, those of archives with a '#' and the version behind them, and what is given is an
+             Object or a Member
     """
 
     @classmethod
@@ -90,10 +119,33 @@ class Files(Sequence[tuple[str, int]]):
         return cls(np.frombuffer(paths, np.uint8), np.frombuffer(offsets, np.int64), np.frombuffer(labels, np.int64))
 
     @classmethod
+    def of_readable(cls, samples: Sequence[tuple[Any, int]]) -> Files:
+        """From Objects, or Members, which read themselves, and labels. Raises RefusalError for what is neither."""
+        kinds = {(type(path), getattr(path, "version", "") is None) for path, _ in samples}
+        if len(kinds) > 1 or not {kind for kind, _ in kinds} <= {Member, Object}:
+            raise SourceRefusal("files", "they are not all in archives, or all in remote stores", "FILE_LIST")
+        files = cls.of(samples)
+        if not kinds:
+            return files
+        ((kind, local),) = kinds
+        if kind is Member:
+            names = [path.key for path, _ in samples]
+            spans = np.array([(path.offset, path.bytes) for path, _ in samples], np.int64)
+            paths = np.frombuffer(b"".join(names), np.uint8)
+            files = cls(paths, _offsets([np.fromiter(map(len, names), np.int64)]), files.labels, spans=spans)
+        files.remote = not local
+        return files
+
+    @classmethod
     def joined(cls, parts: Sequence[Files]) -> Files:
-        """The files of all parts, one after the other. Raises RefusalError if only some are in archives."""
+        """The files of all parts, one after the other.
+
+        Raises RefusalError if only some are in archives, or in remote stores.
+        """
         if len(parts) == 1:
             return parts[0]
+        if len({part.remote for part in parts}) > 1:
+            raise SourceRefusal("files", "some are in remote stores, others are not", "FILE_LIST")
         spans = [part.spans for part in parts if part.spans is not None]
         if 0 < len(spans) < len(parts):
             raise SourceRefusal("files", "some are in tar archives, others are not", "FILE_LIST")
@@ -102,6 +154,7 @@ class Files(Sequence[tuple[str, int]]):
             _offsets([np.diff(part.offsets) for part in parts]),
             np.concatenate([part.labels for part in parts]),
             spans=np.concatenate(spans) if spans else None,
+            remote=parts[0].remote,
         )
 
     def __init__(
@@ -111,7 +164,9 @@ class Files(Sequence[tuple[str, int]]):
         labels: NDArray[np.int64],
         handle: int = 0,
         spans: NDArray[np.int64] | None = None,
+        remote: bool = False,
     ) -> None:
+        self.remote = remote
         self.paths, self.offsets, self.labels, self.handle, self.spans = paths, offsets, labels, handle, spans
         for each in self._arrays():
             each.flags.writeable = False  # the core reads them where they are, and has looked at them before
@@ -134,9 +189,13 @@ class Files(Sequence[tuple[str, int]]):
         row = range(len(self))[index]
         path = os.fsdecode(self._path(row))
         if self.spans is None:
-            return path, label
+            return Object(path) if self.remote else path, label
         archive, _, name = path.partition("\0")
-        return Member.of(archive, name, *self.spans[row].tolist()), label
+        version = None
+        if self.remote:
+            archive, _, version = archive.rpartition("#")
+        begin, size = self.spans[row].tolist()
+        return Member.of(archive, name, begin, size, version), label
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return (self[i] for i in range(len(self)))
@@ -144,7 +203,8 @@ class Files(Sequence[tuple[str, int]]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Files):
             ours, theirs = self._arrays(), other._arrays()
-            return len(ours) == len(theirs) and all(map(np.array_equal, ours, theirs))
+            same = self.remote == other.remote and len(ours) == len(theirs)
+            return same and all(map(np.array_equal, ours, theirs))
         if isinstance(other, list):
             return len(self) == len(other) and all(mine == its for mine, its in zip(self, other, strict=True))
         return NotImplemented
@@ -156,7 +216,7 @@ class Files(Sequence[tuple[str, int]]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         spans = None if self.spans is None else self.spans.copy()
-        return Files, (self.paths.copy(), self.offsets.copy(), self.labels.copy(), 0, spans)
+        return Files, (self.paths.copy(), self.offsets.copy(), self.labels.copy(), 0, spans, self.remote)
 
     def name(self, row: int) -> bytes:
         """The path of a file as the kernel has it, archive/name of one in an archive; row is not negative."""
@@ -167,7 +227,7 @@ class Files(Sequence[tuple[str, int]]):
 
     def relative(self) -> bool:
         """True if one of the paths depends on the working directory."""
-        return bool((self.paths[self.offsets[:-1]] != ord("/")).any())
+        return not self.remote and bool((self.paths[self.offsets[:-1]] != ord("/")).any())
 
     def native_share(self, index: NDArray[np.int64] | None = None) -> float:
         """Share of samples whose file has a decoder in the core, by its extension; `index` is the samples' files."""

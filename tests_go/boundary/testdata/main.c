@@ -257,6 +257,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
     gl_batch batch;
     gl_ask ask;
     gl_files list;
+    void *data;
     int64_t index = 0, drawn = 0;
     uint64_t seed = 0;
     uint8_t state[STATE_BYTES] = {0};
@@ -281,8 +282,10 @@ static void use_handle(const char *what, gl_handle handle, int as) {
         printf("gl_doubts: %d\n", gl_doubts(handle, &drawn, 1, &fd, &error));
         printf("gl_waits_for: %d\n", gl_waits_for(handle, json, sizeof json, &error));
     }
-    if (as & LIST)
+    if (as & LIST) {
         printf("gl_files_wait: %d\n", gl_files_wait(handle, 0, &list, &error));
+        printf("gl_fetch_wait: %d\n", gl_fetch_wait(handle, 0, &data, &index, &error));
+    }
     if (as == ANY)
         printf("gl_close: %d\n", gl_close(handle, &error));
 }
@@ -330,6 +333,10 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_files_list(&tree, &none, &error));
     SAY(gl_shards_list(&shards, &none, &error));
     SAY(gl_files_wait(loader, 0, &list, &error));
+    void *data;
+    SAY(gl_remote_use(&(gl_remote){0}, &error));
+    SAY(gl_fetch("s3://bucket/key", 0, -1, &none, &error));
+    SAY(gl_fetch_wait(loader, 0, &data, numbers, &error));
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
     SAY(gl_submit_seeded(run, numbers, &seed, 1, NULL, 0, &error));
     SAY(gl_submit_recipes(run, state, 0, NULL, 0, &error));
@@ -514,6 +521,33 @@ static void folders(void) {
         ;
     printf("no archive: %d\n", status);
     MUST(gl_close(list, &error));
+    print_live();
+}
+
+/* fetches: the first argument is the URL of a server of a bucket that has the object "key". */
+static void fetches(void) {
+    gl_handle fetch, none;
+    void *data;
+    int64_t bytes;
+    gl_remote remote = {.endpoint = files.paths, .access_key = "key", .secret_key = "secret", .timeout_ms = 1000};
+    MUST(gl_remote_use(&remote, &error));
+    const char *urls[] = {"s3://bucket/key", "s3://bucket/key#", "s3://bucket/", "s3://bucket/none"};
+    const int64_t spans[][2] = {{0, -1}, {1, 2}, {0, 0}, {0, -1}};
+    for (int i = 0; i < 4; i++) {
+        MUST(gl_fetch(urls[i], spans[i][0], spans[i][1], &fetch, &error));
+        gl_status status;
+        while ((status = gl_fetch_wait(fetch, WAIT_MS, &data, &bytes, &error)) == GL_EMPTY)
+            ;
+        printf("%s: %d\n", urls[i], status);
+        if (status == GL_OK)
+            print_bytes("bytes", data, bytes);
+        MUST(gl_close(fetch, &error));
+    }
+    SAY(gl_fetch("key", 0, -1, &none, &error));
+    SAY(gl_fetch("s3://bucket/key", 1, -1, &none, &error));
+    SAY(gl_fetch("s3://bucket/key", 0, -2, &none, &error));
+    MUST(gl_fetch(urls[0], 0, -1, &fetch, &error));
+    MUST(gl_close(fetch, &error)); /* on its way */
     print_live();
 }
 
@@ -769,7 +803,7 @@ static const struct {
 } scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},   {"stale", stale},
                  {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
                  {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
-                 {"slots", slots},     {"samplers", samplers}};
+                 {"slots", slots},     {"samplers", samplers},   {"fetches", fetches}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)

@@ -114,7 +114,7 @@ func FuzzIndex(f *testing.F) {
 			binary.LittleEndian.PutUint32(data[8:], crc32.Checksum(data[12:], crc32.MakeTable(crc32.Castagnoli)))
 		}
 		path := write(t, filepath.Join(t.TempDir(), "index"), data)
-		files, err := folder.LoadIndex(context.Background(), path, "key")
+		files, err := folder.LoadIndex(context.Background(), path, "key", nil)
 		if err != nil {
 			require.True(t, errors.Is(err, folder.ErrDamaged) || errors.Is(err, folder.ErrStale), "%v", err)
 			return

@@ -15,7 +15,7 @@ from .. import look
 from ..calls import check_calls
 from ..lowered import Lowered
 from ..originals import is_original
-from ..paths import Files, Member
+from ..paths import Files, Member, Object
 from ..refusal import RefusalError, SourceRefusal, TransformRefusal, granted
 from ..transforms import lower as lower_transform
 from ..watch import Watch
@@ -138,8 +138,8 @@ def open_rgb(path: Any) -> Any:
     return Image.open(path).convert("RGB")
 
 
-def open_member(member: Member) -> Any:
-    """The image of a file in a tar archive by Pillow, in mode RGB."""
+def open_member(member: Member | Object) -> Any:
+    """The image of a file in a tar archive, or in a remote store, by Pillow, in mode RGB."""
     return open_rgb(io.BytesIO(member.read()))
 
 
@@ -167,7 +167,8 @@ class ImageFiles(Node):
         opener = self._check()
         samples = _samples(dataset, kind)
         try:
-            files = samples if isinstance(samples, Files) else Files.of(samples)
+            made = Files.of_readable if opener is open_member else Files.of
+            files = samples if isinstance(samples, Files) else made(samples)
         except OverflowError:
             raise SourceRefusal(name_of(dataset), "it has labels that do not fit an int64", "LABELS") from None
         # A copy of the dataset's own list is the copy to compare with, too: there may be millions in it.
@@ -205,6 +206,9 @@ class ImageFiles(Node):
         if loader is open_member:
             _check_open()
             return known
+        listed = getattr(dataset, kind.lists[0])
+        if isinstance(listed, Files) and listed.remote:
+            raise SourceRefusal(name_of(dataset), f"{look.name_of(loader)} opens no URLs", "IMAGE_LOADER")
         folder = sys.modules["torchvision.datasets.folder"]
         if not any(loader is each for each in (folder.default_loader, folder.pil_loader)):
             raise SourceRefusal(

@@ -1,0 +1,176 @@
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goloader/goloader/core/source"
+)
+
+var errStalled = errors.New("no byte came")
+
+// answer is a server's, on its way. Reading fails where no byte comes for a while.
+type answer struct {
+	*http.Response
+	name  string
+	at    int64 // the byte that was asked for
+	stall time.Duration
+	alarm *time.Timer
+	stop  context.CancelCauseFunc
+	ctx   context.Context
+}
+
+// ask makes a request and waits for the head of its answer, whatever it says.
+//
+//	request  nil: the container's
+//	at       the first byte that is wanted, for messages
+//	add      adds to the request's header; may be nil
+func (s *Store) ask(ctx context.Context, name string, request func(context.Context) (*http.Request, error), at int64, add func(http.Header)) (*answer, error) {
+	if request == nil {
+		request = func(ctx context.Context) (*http.Request, error) { return s.request(ctx, name) }
+	}
+	for again := false; ; again = true {
+		a := &answer{name: name, at: at, stall: time.Duration(s.stall.Load())}
+		a.ctx, a.stop = context.WithCancelCause(ctx)
+		r, err := request(a.ctx)
+		if err != nil {
+			a.stop(nil)
+			return nil, fmt.Errorf("%s: %w: %w", Name(name), source.ErrUnreadable, plain(err))
+		}
+		if add != nil {
+			add(r.Header)
+		}
+		a.alarm = time.AfterFunc(a.stall, func() { a.stop(errStalled) })
+		if a.Response, err = s.client.Do(r); err != nil {
+			if cause := context.Cause(a.ctx); cause != nil {
+				err = cause
+			}
+			a.alarm.Stop()
+			a.stop(nil)
+			return nil, s.broken(ctx, name, at, err)
+		}
+		if again || s.moved == nil || a.StatusCode < 300 || !s.moved(name, a.Response) {
+			return a, nil
+		}
+		a.Close()
+	}
+}
+
+// Read reads of the body.
+func (a *answer) Read(into []byte) (int, error) {
+	a.alarm.Reset(a.stall)
+	n, err := a.Body.Read(into)
+	if cause := context.Cause(a.ctx); err != nil && err != io.EOF && cause != nil {
+		err = cause
+	}
+	return n, err
+}
+
+// Close ends the request. What is left of a short body is read, so that its connection serves another one.
+func (a *answer) Close() {
+	_, _ = io.CopyN(io.Discard, a.Body, 4096)
+	_ = a.Body.Close()
+	a.alarm.Stop()
+	a.stop(nil)
+}
+
+// covers says that a part begins where it was asked for, of a container with so many bytes (-1: any).
+func (a *answer) covers(at, total int64) bool {
+	begin, all, ok := contentRange(a.Header)
+	return ok && begin == at && (total < 0 || all == total)
+}
+
+// ends is how many bytes the container of a part has.
+func (a *answer) ends() int64 {
+	_, total, _ := contentRange(a.Header)
+	return total
+}
+
+// broken is the error for what nobody answered, or not to its end: it can pass, unless the caller has ended it, or who
+// answers is not to be trusted.
+func (s *Store) broken(ctx context.Context, name string, at int64, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return fmt.Errorf("%s: %w: %w", Name(name), source.ErrUnreadable, untrusted)
+	}
+	if errors.Is(err, errStalled) {
+		err = fmt.Errorf("%w for %v", err, time.Duration(s.stall.Load()))
+	}
+	return fmt.Errorf("%s at byte %d: %w: %w: %v", Name(name), at, source.ErrUnreadable, source.ErrTransient, plain(err))
+}
+
+// plain is an error without the URL, which may hold a password, and which the message names already.
+func plain(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// refusal is an answer that is not what was asked for. It implements source.After.
+type refusal struct {
+	text  string
+	kinds []error
+	after time.Duration
+}
+
+func (r *refusal) Error() string        { return r.text }
+func (r *refusal) Unwrap() []error      { return r.kinds }
+func (r *refusal) After() time.Duration { return r.after }
+
+// passing are the statuses of a server that may do better the next time.
+var passing = map[int]bool{
+	http.StatusRequestTimeout: true, http.StatusTooManyRequests: true, http.StatusInternalServerError: true,
+	http.StatusBadGateway: true, http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true,
+}
+
+var kinds = map[int]error{
+	http.StatusNotFound: fs.ErrNotExist, http.StatusGone: fs.ErrNotExist,
+	http.StatusUnauthorized: fs.ErrPermission, http.StatusForbidden: fs.ErrPermission,
+}
+
+// refusal is the error for an answer, with what the server says.
+func (a *answer) refusal() error {
+	said := a.Status
+	body, _ := io.ReadAll(io.LimitReader(a, 16<<10))
+	// What stores that speak S3 send.
+	var detail struct{ Code, Message string }
+	if xml.Unmarshal(body, &detail) == nil && detail.Code != "" {
+		said += ": " + detail.Code + ": " + strings.TrimSuffix(detail.Message, ".")
+	}
+	r := &refusal{kinds: []error{source.ErrUnreadable}}
+	r.text = fmt.Sprintf("%s at byte %d: %v: %s", Name(a.name), a.at, source.ErrUnreadable, said)
+	if kind, ok := kinds[a.StatusCode]; ok {
+		r.kinds = append(r.kinds, kind)
+	}
+	if passing[a.StatusCode] || detail.Code == "RequestTimeout" {
+		r.kinds = append(r.kinds, source.ErrTransient)
+		r.after = retryAfter(a.Header.Get("Retry-After"))
+	}
+	return r
+}
+
+// retryAfter reads seconds or a date.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at)
+	}
+	return 0
+}

@@ -1,0 +1,158 @@
+// Package remote is the store of all that has a URL: one store a scheme.
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/http"
+	"github.com/goloader/goloader/core/source/s3"
+)
+
+// Config is what a process knows of remote stores.
+type Config struct {
+	S3    s3.Config
+	Stall time.Duration // the longest that a server may take for a byte; 0: http.Stall
+}
+
+// Store implements source.Remote. To be made by New.
+type Store struct {
+	web     *http.Store
+	buckets *s3.Store
+}
+
+var _ source.Remote = (*Store)(nil)
+
+// New gives a store.
+func New() *Store { return &Store{http.New(nil, nil), s3.New(s3.Config{})} }
+
+// Is says that a name is a URL of a scheme that there is a store for.
+func Is(name string) bool {
+	for _, scheme := range []string{s3.Scheme, "http://", "https://"} {
+		if strings.HasPrefix(name, scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// Use changes what is known, from now on.
+func (s *Store) Use(config Config) {
+	if config.Stall == 0 {
+		config.Stall = http.Stall
+	}
+	s.buckets.Use(config.S3)
+	s.buckets.SetStall(config.Stall)
+	s.web.SetStall(config.Stall)
+}
+
+// CloseIdle closes the connections that nobody uses.
+func (s *Store) CloseIdle() {
+	s.web.CloseIdle()
+	s.buckets.CloseIdle()
+}
+
+func (s *Store) of(name string) source.Remote {
+	if strings.HasPrefix(name, s3.Scheme) {
+		return s.buckets
+	}
+	return s.web
+}
+
+// Patient is the store with source.Retry around it.
+func (s *Store) Patient() source.Store { return source.Retry(s, source.RemotePauses...) }
+
+// Read implements source.Store.
+func (s *Store) Read(ctx context.Context, key source.Key, buf *source.Buffer) (source.Stamp, error) {
+	return s.of(string(key.Container[:min(len(s3.Scheme), len(key.Container))])).Read(ctx, key, buf)
+}
+
+// Open implements source.Store.
+func (s *Store) Open(ctx context.Context, url string) (source.Container, error) {
+	return s.of(url).Open(ctx, url)
+}
+
+// Stat implements source.Remote.
+func (s *Store) Stat(ctx context.Context, url string) (source.Stamp, error) {
+	return s.of(url).Stat(ctx, url)
+}
+
+// List implements source.Remote.
+func (s *Store) List(ctx context.Context, folder string, each func(url string)) error {
+	return s.of(folder).List(ctx, folder, each)
+}
+
+// Folders implements source.Remote.
+func (s *Store) Folders(ctx context.Context, folder string) ([]string, error) {
+	return s.of(folder).Folders(ctx, folder)
+}
+
+// Fetch is bytes on their way, in the background.
+type Fetch struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	buf    source.Buffer // to be read once done is closed, as
+	err    error
+}
+
+// Fetch begins to read the bytes of a key.
+func (s *Store) Fetch(key source.Key) *Fetch {
+	return begin(func(ctx context.Context, f *Fetch) error {
+		_, err := s.Patient().Read(ctx, key, &f.buf)
+		return err
+	})
+}
+
+// FetchFolders begins to read the names of the folders directly below one, each followed by a NUL.
+func (s *Store) FetchFolders(folder string) *Fetch {
+	return begin(func(ctx context.Context, f *Fetch) error {
+		names, err := s.Folders(ctx, folder)
+		for _, name := range names {
+			room, failed := f.buf.Room(len(name) + 1)
+			if failed != nil {
+				return failed
+			}
+			f.buf.Add(copy(room, name+"\x00"))
+		}
+		return err
+	})
+}
+
+func begin(fetch func(context.Context, *Fetch) error) *Fetch {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &Fetch{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		defer func() {
+			if r := recover(); r != nil {
+				f.err = fmt.Errorf("remote: a fetch panicked: %v", r)
+			}
+		}()
+		f.err = fetch(ctx, f)
+	}()
+	return f
+}
+
+// Wait waits for the bytes, at most for a while, and says if they are there. They are good until Close.
+func (f *Fetch) Wait(longest time.Duration) ([]byte, bool, error) {
+	select {
+	case <-f.done:
+	case <-time.After(longest):
+		return nil, false, nil
+	}
+	if f.err != nil || f.buf.Len() == 0 {
+		return nil, true, f.err
+	}
+	return f.buf.Slice(0, f.buf.Len()), true, nil
+}
+
+// Close stops the fetch and frees what it got.
+func (f *Fetch) Close() error {
+	f.cancel()
+	<-f.done
+	f.buf.Free()
+	return nil
+}

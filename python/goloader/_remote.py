@@ -1,0 +1,112 @@
+"""Bytes of remote stores, read by the core: s3://, http:// and https://; and what the environment says of them.
+
+Credentials go from the environment to the core and nowhere else: no dataset, no pickle and no message holds them.
+"""
+
+from __future__ import annotations
+
+import configparser
+import ctypes
+import os
+from ctypes import byref, c_int64, c_void_p
+from functools import lru_cache
+
+from . import _native
+
+_WAIT_MS = 100
+
+
+def fetch(url: str, offset: int = 0, length: int = -1) -> bytes:
+    """The bytes of an object, whole; or so many of one version of it, whose `url` the core's list gave.
+
+    Raises FileNotFoundError, PermissionError, else OSError; LibraryError without the core. Ctrl-C is heard within
+    0.1 s.
+    """
+    lib = ready(_native.own_library())
+    handle, data, size = c_int64(), c_void_p(), c_int64()
+    try:
+        lib.call(lib.gl_fetch, os.fsencode(url), offset, length, byref(handle))
+        while lib.call(lib.gl_fetch_wait, handle, _WAIT_MS, byref(data), byref(size)) != _native.OK:
+            pass
+        return ctypes.string_at(data, size.value) if size.value else b""
+    except PermissionError as error:
+        if url.startswith("s3://") and not _config(_key())["access_key"]:
+            raise PermissionError(f"{error} (no credentials were found, so the request was not signed)") from None
+        raise
+    finally:
+        if handle.value:
+            lib.gl_close(handle, None)
+
+
+def folders(url: str) -> list[str]:
+    """The names of the folders directly below the folder of a bucket, sorted. Raises as fetch does."""
+    return sorted(map(os.fsdecode, fetch(url.rstrip("/") + "/", 0, 0).split(b"\0")[:-1]))
+
+
+def ready(lib: _native.Library) -> _native.Library:
+    """Has the core know what the environment says now. Raises ValueError where that is not whole."""
+    config = _config(_key())
+    if lib.told_of_remotes is not config:
+        values = [os.fsencode(config[name]) or None for name in _NAMES]
+        lib.call(lib.gl_remote_use, byref(_native.Remote(*values, int(1000 * float(config["timeout"] or 0)))))
+        lib.told_of_remotes = config
+    return lib
+
+
+def prepare() -> None:
+    """Where objects were read, loads the core that a forked child reads them by: its copy is a file that is written."""
+    if _native.remotes_known():
+        _native.own_library()
+
+
+_NAMES = ("endpoint", "region", "access_key", "secret_key", "token")
+
+# As botocore has them: each setting's variables, of which the first that is set counts, and its name in a profile.
+_SETTINGS = {
+    "endpoint": (("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"), "endpoint_url"),
+    "region": (("AWS_REGION", "AWS_DEFAULT_REGION"), "region"),
+    "access_key": (("AWS_ACCESS_KEY_ID",), "aws_access_key_id"),
+    "secret_key": (("AWS_SECRET_ACCESS_KEY",), "aws_secret_access_key"),
+    "token": (("AWS_SESSION_TOKEN",), "aws_session_token"),
+    "profile": (("AWS_PROFILE", "AWS_DEFAULT_PROFILE"), ""),
+    "timeout": (("GOLOADER_REMOTE_TIMEOUT",), ""),
+}
+_CREDENTIALS = ("access_key", "secret_key", "token")
+
+_Key = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
+
+
+def _key() -> _Key:
+    """What the configuration depends on: variables, and the files with their times of change."""
+    variables = tuple(
+        next(filter(None, map(os.environ.get, names)), "")  # one that is empty is none, as for botocore
+        for names, _ in _SETTINGS.values()
+    )
+    files = []
+    for variable, path in (("AWS_CONFIG_FILE", "~/.aws/config"), ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")):
+        path = os.path.expanduser(os.environ.get(variable, path))
+        try:
+            files.append((path, os.stat(path).st_mtime_ns))
+        except OSError:  # there is none
+            continue
+    return variables, tuple(files)
+
+
+@lru_cache(maxsize=1)
+def _config(key: _Key) -> dict[str, str]:
+    variables, files = key
+    found = dict(zip(_SETTINGS, variables, strict=True))
+    profile: dict[str, str] = {}
+    for path, _ in files:
+        parser = configparser.RawConfigParser()
+        parser.read(path)
+        for section in (found["profile"] or "default", f"profile {found['profile']}"):
+            profile |= parser[section] if parser.has_section(section) else {}
+    # A key, its secret and its token are of one place.
+    own = any(found[name] for name in _CREDENTIALS)
+    for name, (_, setting) in _SETTINGS.items():
+        if not (own and name in _CREDENTIALS):
+            found[name] = found[name] or profile.get(setting, "")
+    if bool(found["access_key"]) != bool(found["secret_key"]):
+        raise ValueError("of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set")
+    return found
