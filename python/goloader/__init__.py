@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ._stateful import StatefulDataLoader
     from ._told import strict
     from .arrays import ArrayDataset, FileArray, RaggedArray, TokenDataset, open_arrays
+    from .formats import open as open  # not in __all__: `import *` would put it in place of Python's
     from .plan.explain import Explanation, Row
     from .seek_index import SeekIndex
     from .state.protocol import Stateful
@@ -129,6 +130,7 @@ _HOME = {
         "._stateful": "StatefulDataLoader",
         "._told": "strict",
         ".arrays": "ArrayDataset FileArray RaggedArray TokenDataset open_arrays",
+        ".formats": "open",
         ".plan.explain": "Explanation Row",
         ".seek_index": "SeekIndex",
         ".state.protocol": "Stateful",
@@ -166,7 +168,7 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted({*globals(), *__all__, *_HOME, "__version__"})
 
 
 def _newly_in_torch(name: str) -> bool:

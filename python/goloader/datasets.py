@@ -19,12 +19,12 @@ from . import _native, _remote
 from ._files import archived, list_files
 from .doors import allowed
 from .plan.datasets.files import open_member
-from .plan.paths import Member, is_url
+from .plan.paths import Files, Member, is_url
 from .selfcheck import memory
 
 __all__ = ["ImageFolder", "TarDataset", "TarImages"]
 
-_Shards = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision has no types
@@ -88,7 +88,34 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
         return classes, {name: number for number, name in enumerate(classes)}
 
 
-class TarImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision has no types
+class MemberImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision has no types
+    """Images that lie within other files, as torchvision's ImageFolder has those of a folder.
+
+    A sample is (transform(image), class number). `samples` and `imgs` are a sequence of (Member, class number), and
+    `targets` an int64 array [samples], read-only.
+    """
+
+    samples: Any
+    targets: Any
+
+    def __init__(
+        self,
+        samples: Files,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        loader: Callable[[Member], Any] = open_member,
+        *,
+        root: str = "",
+        classes: list[str] | None = None,
+    ) -> None:
+        datasets.VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)
+        self.loader, self.samples, self.imgs, self.targets = loader, samples, samples, samples.labels
+        count = int(self.targets.max(initial=-1)) + 1
+        self.classes = list(map(str, range(count))) if classes is None else classes
+        self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
+
+
+class TarImages(MemberImages):
     """Images in tar archives, as WebDataset writes them, as torchvision's ImageFolder has those of a folder.
 
     A sample is (transform(image), class number). There is a length, and any sample can be had by its index, so that
@@ -104,17 +131,13 @@ class TarImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision ha
              or True for the first archive's path with ".images.goloader" behind it, or a file in the user's cache where
              that folder cannot be written, or is none. It counts as long as no archive has changed
 
-    `samples` and `imgs` are a sequence of (Member, class number), and `targets` an int64 array [samples], read-only.
     Raises OSError for an archive that cannot be read or is damaged, for a sample without an image or class number, and
     where goloader's library cannot be loaded; FileNotFoundError where `shards` means no file.
     """
 
-    samples: Any
-    targets: Any
-
     def __init__(
         self,
-        shards: _Shards,
+        shards: Paths,
         transform: Callable[..., Any] | None = None,
         target_transform: Callable[..., Any] | None = None,
         loader: Callable[[Member], Any] = open_member,
@@ -125,18 +148,10 @@ class TarImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision ha
         index: bool | str | os.PathLike[str] = True,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        paths = _expand(shards)
-        datasets.VisionDataset.__init__(
-            self, os.path.dirname(paths[0]), transform=transform, target_transform=target_transform
-        )
-        self.loader, self.extensions = loader, tuple(image)
-        self.samples = self.imgs = archived(
-            paths, self.extensions, target, index=_index(index, paths, "images"), progress=progress
-        )
-        self.targets = self.samples.labels
-        count = int(self.targets.max(initial=-1)) + 1
-        self.classes = list(map(str, range(count))) if classes is None else classes
-        self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
+        paths = expand(shards)
+        self.extensions = tuple(image)
+        samples = archived(paths, self.extensions, target, index=_index(index, paths, "images"), progress=progress)
+        super().__init__(samples, transform, target_transform, loader, root=os.path.dirname(paths[0]), classes=classes)
 
 
 class TarDataset(data.Dataset[Any]):
@@ -151,13 +166,13 @@ class TarDataset(data.Dataset[Any]):
 
     def __init__(
         self,
-        shards: _Shards,
+        shards: Paths,
         transform: Callable[[dict[str, Any]], Any] | None = None,
         *,
         index: bool | str | os.PathLike[str] = True,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        paths = _expand(shards)
+        paths = expand(shards)
         self.transform = transform
         self.members = archived(paths, index=_index(index, paths, "members"), progress=progress)
         count = int(self.members.labels.max(initial=-1)) + 1
@@ -196,8 +211,8 @@ def _index(index: bool | str | os.PathLike[str], shards: list[str], kind: str) -
     return os.path.join(memory.folder(), f"{hashlib.sha256(os.fsencode(names)).hexdigest()[:32]}.{kind}")
 
 
-def _expand(shards: _Shards) -> list[str]:
-    """Paths of archives, with braces and wildcards written out. Raises FileNotFoundError if there is none."""
+def expand(shards: Paths) -> list[str]:
+    """Paths of files, with braces and wildcards written out. Raises FileNotFoundError if there is none."""
     given = [shards] if isinstance(shards, str | os.PathLike) else list(shards)
     paths = [
         path
@@ -206,7 +221,7 @@ def _expand(shards: _Shards) -> list[str]:
         for path in (sorted(glob.glob(text)) if _is_pattern(text) else [text])
     ]
     if not paths:
-        raise FileNotFoundError(f"no tar archives: {', '.join(map(str, given)) or 'an empty list'}")
+        raise FileNotFoundError(f"no such files: {', '.join(map(str, given)) or 'an empty list'}")
     return paths
 
 

@@ -6,12 +6,14 @@ import io
 import json
 import pickle
 import struct
+import sys
 import tracemalloc
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -19,8 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import nn
+from torch.utils import data
 
-from goloader import FileArray, open_arrays
+from goloader import ArrayDataset, DataLoader, FileArray, open_arrays
 
 FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2]
 DTYPES = [
@@ -51,6 +54,62 @@ def test_safetensors(tmp_path: Path) -> None:
     assert isinstance(opened, dict)
     assert opened.keys() == tensors.keys()
     assert all(same(opened[name], tensor) for name, tensor in tensors.items())
+
+
+def test_hdf5(tmp_path: Path) -> None:
+    """Arrays in one piece; those in chunks, in the header, of text or without items are left out."""
+    path = tmp_path / "a.h5"
+    arrays = {
+        name: np.random.default_rng(0).integers(0, 2, (5, 3)).astype(name)
+        for name in ("bool", "uint8", "int16", ">i4", "int64", "float16", "float32", ">f8", "complex64")
+    }
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file[f"group/{name}"] = array
+        file.create_dataset("zipped", data=np.zeros((5, 3)), compression="gzip")
+        file.create_dataset("chunked", data=np.zeros((5, 3)), chunks=(1, 3))
+        file["text"], file["scalar"] = ["a", "b"], 3
+        file.create_dataset("unwritten", (5, 3), "f4")
+        file.create_dataset("elsewhere", (5,), "f4", external=[(str(tmp_path / "raw"), 0, 20)])
+        file["again"] = h5py.SoftLink("/group/bool")
+    opened = open_arrays(path)
+    assert isinstance(opened, dict)
+    assert opened.keys() == {f"group/{name}" for name in arrays}
+    for name, array in arrays.items():
+        stored = opened[f"group/{name}"]
+        assert (stored[:].dtype, stored.shape) == (array.dtype.newbyteorder("="), array.shape)
+        assert (stored[:] == array).all()
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_hdf5_s_batches_are_those_of_torchs_loader(tmp_path: Path, workers: int) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = np.random.default_rng(0).random((11, 4, 2), np.float32)
+        file["y"] = np.arange(11)
+    dataset = ArrayDataset(tmp_path / "a.h5")
+    found = []
+    for made in (data.DataLoader, DataLoader):
+        torch.manual_seed(2)
+        loader = made(dataset, 4, shuffle=True, num_workers=workers)
+        found.append([(batch["x"], batch["y"]) for _ in range(2) for batch in loader])
+    assert loader.explain().native
+    for theirs, ours in zip(*found, strict=True):
+        assert all(map(torch.equal, ours, theirs))
+
+
+def test_hdf5_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("zipped", data=np.zeros((50, 30)), compression="gzip")
+    with pytest.raises(ValueError, match=r"a.h5: no array in it lies in one piece, not in chunks: zipped"):
+        open_arrays(path)
+    content = path.read_bytes()
+    path.write_bytes(content[:900])
+    with pytest.raises(ValueError, match=r"a.h5: .*truncated"):
+        open_arrays(path)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(ValueError, match=r"a.h5: h5py, .* is not installed"):
+        open_arrays(path)
 
 
 def test_torch_save(tmp_path: Path) -> None:

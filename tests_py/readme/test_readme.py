@@ -10,11 +10,13 @@ import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import datasets as hugging_face
+import h5py
 import numpy as np
 import pytest
 import safetensors.torch
@@ -27,6 +29,7 @@ from torchvision import transforms as v1
 from torchvision.models import get_weight
 from torchvision.transforms import v2
 
+import goloader
 from bench import against_table, against_torch, harness, many_files
 from bench.programs import table as programs_table
 from bench.programs import turns
@@ -245,7 +248,9 @@ def arrays(root: Path) -> Iterator[data.Dataset[Any]]:
     np.savez(root / "rows.npz", x=rows)
     torch.save({"x": torch.from_numpy(rows)}, root / "rows.pt")
     safetensors.torch.save_file({"x": torch.from_numpy(rows)}, root / "rows.safetensors")
-    for name in ("rows.npy", "rows.npz", "rows.pt", "rows.safetensors"):
+    with h5py.File(root / "rows.h5", "w") as file:
+        file["x"] = rows
+    for name in ("rows.npy", "rows.npz", "rows.pt", "rows.safetensors", "rows.h5"):
         yield ArrayDataset(root / name, dtypes=torch.int64)
     yield ArrayDataset(rows, np.load(root / "rows.npy", mmap_mode="r"), torch.from_numpy(rows))
     yield ArrayDataset(x=FileArray(root / "rows.npy", dtype="uint16", shape=(4, 3), offset=128))
@@ -417,6 +422,21 @@ def archives(root: Path) -> Iterator[data.Dataset[Any]]:
     yield from (dataset, data.Subset(dataset, [1, 0]), data.ConcatDataset([dataset, dataset]))
 
 
+def other_libraries(root: Path) -> Iterator[data.Dataset[Any]]:
+    with zipfile.ZipFile(REPOSITORY / "tests_py/formats/written.zip") as written:
+        written.extractall(root.parent / "written")
+    for path, *fields in (
+        ("mds", "jpeg", "a_int64"),
+        ("litdata", "image", "class"),
+        ("ffcv/set.beton", "photo", "label"),
+        ("lmdb", "value", range(11)),
+        ("tfrecord/*", "image/encoded", "image/class/label"),
+    ):
+        dataset = goloader.open(root.parent / "written" / path).images(*fields, v1.Compose([v1.Resize((8, 8)), *TAIL]))
+        yield from (dataset, data.Subset(dataset, [1, 0]))
+    yield goloader.open(root.parent / "written/megatron/tokens").windows(8)
+
+
 def tokens(root: Path) -> Iterator[data.Dataset[Any]]:
     np.arange(100, dtype=np.uint16).tofile(root.parent / "tokens.bin")
     yield TokenDataset(root.parent / "tokens.bin", block_size=8)
@@ -484,7 +504,7 @@ DATASETS: Table = [
     ),
     (
         "arrays in memory and in files",
-        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, "
+        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, HDF5, "
         "`torch.save` and raw files, cast on the way, and of `RaggedArray`s of these",
         arrays,
     ),
@@ -504,6 +524,12 @@ DATASETS: Table = [
         "tar archives",
         "`goloader.datasets.TarImages` of WebDataset's shards, read in place; `Subset`, `ConcatDataset` of them",
         archives,
+    ),
+    (
+        "files of other libraries",
+        "`goloader.open(path)` of MosaicML's MDS, LitData, FFCV, TFRecord and LMDB: `images()`; of Megatron: "
+        "`windows()`",
+        other_libraries,
     ),
     (
         "files with a label",

@@ -1,4 +1,4 @@
-"""What torch keeps private of its DataLoader, from torch 2.4 on: the one place that knows how its versions differ."""
+"""What torch keeps private of its DataLoader, and its trees, from 2.4 on: the one place that knows how these differ."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from torch._utils import ExceptionWrapper
+from torch.utils import _pytree as pytree
 from torch.utils.data import DataLoader, _utils
 from torch.utils.data._utils import collate, fetch, worker
 from torch.utils.data._utils.pin_memory import pin_memory
@@ -35,6 +36,7 @@ __all__ = [
     "fetch",
     "in_order_argument",
     "pin_memory",
+    "pytree",
     "worker",
 ]
 

@@ -2,6 +2,7 @@
 
 file_array.py   FileArray: where an array is in a file
 formats.py      open_arrays: which format a file has
+hdf5.py         HDF5
 npy.py          .npy and .npz
 safetensors.py  .safetensors
 torch_file.py   what torch.save writes

@@ -26,9 +26,9 @@ class ArrayDataset(Dataset[Any]):
         ArrayDataset("features.safetensors")                         # the tensors of the file by their names
         ArrayDataset(x=FileArray("tokens.bin", dtype="uint16", shape=(-1, 1024)), dtypes={"x": torch.int64})
 
-    arrays   numpy arrays, memory maps, torch tensors, FileArrays, or paths of .npy, .npz, .safetensors and torch.save
-             files; or RaggedArrays, whose rows differ in length.  All have as many rows.  Given by position, samples
-             are tuples; by name, or as one file of several arrays, dicts
+    arrays   numpy arrays, memory maps, torch tensors, FileArrays, or paths of .npy, .npz, .safetensors, HDF5 and
+             torch.save files; or RaggedArrays, whose rows differ in length.  All have as many rows.  Given by position,
+             samples are tuples; by name, or as one file of several arrays, dicts
     dtypes   what fields become: a dtype for all, or a mapping from names (or numbers) of fields; None leaves them be
 
     torch's DataLoader takes it as well as goloader's. A row of an array of one dimension is a tensor without any.

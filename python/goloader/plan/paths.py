@@ -39,9 +39,9 @@ class Object(str):
 
 
 class Member(str):
-    """A file in a tar archive; as a str archive/name.
+    """A file within another, of a tar archive say; as a str archive/name.
 
-    archive  path of the archive, or its URL
+    archive  path of the other, or its URL
     offset   of its first byte there
     bytes    how many it has
     version  of an archive in a remote store as its server names it, "" if it does not; None of a file
@@ -71,11 +71,16 @@ class Member(str):
             from .._remote import fetch
 
             return fetch(f"{self.archive}#{self.version}", self.offset, self.bytes)
-        with open(self.archive, "rb") as archive:
-            content = os.pread(archive.fileno(), self.bytes, self.offset)
-        if len(content) != self.bytes:
-            raise OSError(f"{self.archive} ends within {self}, {self.bytes} bytes from byte {self.offset} on")
-        return content
+        return read_at(self.archive, self.offset, self.bytes, f"{self}, ")
+
+
+def read_at(path: str, offset: int, size: int, what: str = "") -> bytes:
+    """So many bytes of a file. Raises OSError where it cannot be read, or ends before."""
+    with open(path, "rb") as file:
+        content = os.pread(file.fileno(), size, offset)
+    if len(content) != size:
+        raise OSError(f"{path} ends within {what}{size} bytes from byte {offset} on")
+    return content
 
 
 class Files(Sequence[tuple[str, int]]):

@@ -1,0 +1,34 @@
+"""python -m goloader inspect: what files of another library's hold."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "inspect",
+        help="say what another library's files hold",
+        description="Prints what goloader.open(PATH) finds: the format, the number of samples, the fields, the files.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("path", metavar="PATH", nargs="+", help="a folder or file, or several files")
+    parser.set_defaults(command=lambda parsed: _inspect(parser, parsed))
+
+
+def _inspect(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    from ..formats import open
+
+    try:
+        dataset = open(parsed.path, allow_unsafe_types=True)  # nothing is decoded
+        size = sum(map(os.path.getsize, dataset.files))
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    print(f"{dataset.kind}: {len(dataset):,} samples, {size:,} bytes in {len(dataset.files):,} files")
+    width = max(map(len, dataset.fields), default=0)
+    for name, encoding in dataset.fields.items():
+        print(f"  {name:<{width}}  {encoding}")
+    return 0
