@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _cores, _told
+from .adapters.python import ForkLock
 
 __all__ = ["Clock", "Stage", "Stats"]
 
@@ -230,8 +231,9 @@ class Counting(Protocol):
         """gl_stats's; {} if there are none."""
 
 
-# Moments that are kept until they are counted: two for each batch.
-_MOMENTS_MAX = 1 << 13
+# Batches whose moments are kept until they are counted.
+_MOMENTS_MAX = 1 << 12
+_lock = ForkLock()
 
 
 class Clock:
@@ -240,8 +242,8 @@ class Clock:
     def __init__(self) -> None:
         self.num_workers = 0
         self._core: weakref.ref[Counting] | None = None
-        # When next() was called and when it came back, in turn.
-        self._moments: list[float] = []
+        # When next() was called, and when it came back. Several threads may take batches at once.
+        self._moments: list[tuple[float, float]] = []
         self._left: float | None = None
         self._iter, self._next, self._away = Stage(), Stage(), 0.0
         self._before: Stats | None = None
@@ -263,8 +265,7 @@ class Clock:
     def took(self, asked: float) -> None:
         """next() gives a batch that it was asked for at this time of perf_counter."""
         moments = self._moments
-        moments.append(asked)
-        moments.append(time.perf_counter())
+        moments.append((asked, time.perf_counter()))
         if len(moments) >= _MOMENTS_MAX:
             self._count()
 
@@ -275,15 +276,16 @@ class Clock:
             self._before = None
 
     def _count(self) -> None:
-        if not self._moments:
-            return
-        asked, given = np.array(self._moments).reshape(-1, 2).T
-        self._moments.clear()
-        left = [asked[0] if self._left is None else self._left, *given[:-1]]
-        # Several threads may take batches at once.
-        self._away += float((asked - left).clip(0).sum())
-        self._left = float(given[-1])
-        self._next = self._next.plus(Stage.of(given - asked))
+        with _lock:
+            moments = self._moments[:]
+            if not moments:
+                return
+            del self._moments[: len(moments)]
+            asked, given = np.array(moments).T
+            left = [asked[0] if self._left is None else self._left, *given[:-1]]
+            self._away += float((asked - left).clip(0).sum())
+            self._left = float(given[-1])
+            self._next = self._next.plus(Stage.of(given - asked))
 
     def stats(self) -> Stats:
         """All that was measured so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from torchvision import datasets
 from torchvision import transforms as T
 
 import goloader
-from goloader.stats import Stage, Stats
+from goloader.stats import Clock, Stage, Stats
 
 NOISE = np.random.default_rng(0)
 
@@ -166,6 +167,27 @@ def test_many_batches_are_all_counted() -> None:
     batches, waited, _ = timed(loader)
     assert loader.stats().batches == batches == 5120
     assert loader.stats().waited_s == pytest.approx(waited, rel=0.3)
+
+
+def test_threads_may_take_batches_and_look_at_once() -> None:
+    clock = Clock()
+    clock.begin(0)
+    failed: list[BaseException] = []
+
+    def take() -> None:
+        try:
+            for _ in range(20_000):
+                clock.took(time.perf_counter())
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        clock.stats()
+    assert not failed
+    assert clock.stats().batches == 80_000
 
 
 def test_quantiles_are_numpys_to_a_quarter() -> None:
