@@ -107,6 +107,8 @@ def fits(c_type: str, declared: Any) -> bool:
     if declared is ctypes.c_void_p:
         return True
     pointee = c_type[:-1].replace("const", "").strip()
+    if pointee == "void *":
+        return declared is ctypes.POINTER(ctypes.c_void_p)
     if pointee in ("char", "uint8_t"):
         constant = c_type.startswith("const")
         return declared is ctypes.POINTER(ctypes.c_char) or (constant and declared is ctypes.c_char_p)
