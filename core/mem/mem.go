@@ -48,12 +48,16 @@ func InUse(p Purpose) Usage {
 // Block is memory outside the Go heap. The zero Block is no memory.
 type Block struct{ c *C.gl_block }
 
-// New maps size bytes (at least 1), zeroed. The block is taken.
+// New maps size bytes (at least 1), zeroed. The block is taken. Forked children have indexes, and what is leased then.
 func New(p Purpose, size int) (Block, error) {
 	if size < 0 { // a sum that was larger than an int
 		return wrap(nil, p, size)
 	}
-	return wrap(C.gl_block_new(C.size_t(max(size, 1)), nil, &counters[p]), p, size)
+	c := C.gl_block_new(C.size_t(max(size, 1)), nil, &counters[p])
+	if c != nil && p != Indexes {
+		C.gl_block_inherit(c, 0)
+	}
+	return wrap(c, p, size)
 }
 
 // Lend wraps memory of the caller, who keeps it alive until the block is freed.
@@ -106,8 +110,13 @@ func (b Block) Take() bool { return atomic.CompareAndSwapInt32(b.state(), C.GL_I
 // Put makes a taken block idle again, unread.
 func (b Block) Put() { atomic.StoreInt32(b.state(), C.GL_IDLE) }
 
-// Lease hands a taken block to a reader.
-func (b Block) Lease() { atomic.StoreInt32(b.state(), C.GL_LEASED) }
+// Lease hands a taken block to a reader, who may be in a child that is forked later.
+func (b Block) Lease() {
+	if b.Size() >= C.GL_INHERIT_MIN {
+		C.gl_block_inherit(b.c, 1)
+	}
+	atomic.StoreInt32(b.state(), C.GL_LEASED)
+}
 
 // Release ends a lease; any thread.
 func (b Block) Release() { C.gl_block_release(b.c) }

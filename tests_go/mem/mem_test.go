@@ -2,7 +2,10 @@ package mem_test
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -200,5 +203,43 @@ func TestReleaseAndAbandonTogetherFreeOnce(t *testing.T) {
 		both.Go(b.Abandon)
 		both.Wait()
 		require.Equal(t, before, mem.InUse(mem.Slots))
+	}
+}
+
+// inherited says whether a forked child would have the memory: VmFlags of its mapping, where "dc" is MADV_DONTFORK's.
+func inherited(t *testing.T, b mem.Block) bool {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/smaps")
+	require.NoError(t, err)
+	within := false
+	for _, line := range strings.Split(string(maps), "\n") {
+		var begin, end uintptr
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &begin, &end); n == 2 {
+			within = begin <= uintptr(b.Data()) && uintptr(b.Data()) < end
+		} else if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && within {
+			return !strings.Contains(flags, " dc")
+		}
+	}
+	require.Fail(t, "no such mapping")
+	return false
+}
+
+func TestAForkedChildHasWhatIsLeasedAndIndexes(t *testing.T) {
+	leakcheck.Check(t)
+	for _, size := range []int{256 << 10, 3 << 20} {
+		for purpose, always := range map[mem.Purpose]bool{mem.Slots: false, mem.Files: false, mem.Seek: false, mem.Indexes: true} {
+			b := newBlock(t, purpose, size)
+			require.Equal(t, always, inherited(t, b), purpose)
+			b.Free()
+		}
+		b := newBlock(t, mem.Slots, size)
+		for range 2 {
+			b.Lease()
+			require.True(t, inherited(t, b))
+			b.Release()
+			require.False(t, inherited(t, b))
+			require.True(t, b.Take())
+		}
+		b.Free()
 	}
 }

@@ -53,6 +53,34 @@ def test_a_child_gets_an_error_from_old_iterators_and_torch_s_from_new_ones(scri
     assert script(text) == answers + "True\n3\n3\n3\nFalse\nTrue\n" + "2 2 2 3\n"
 
 
+def test_a_child_has_the_batches_that_its_parent_held(script: Script) -> None:
+    """Not the memory that was free: it would be copied here as it is written again."""
+    text = """
+    dataset = ImageFolder(sys.argv[1], T.Compose([T.Resize((96, 96)), T.ToTensor()]))
+    loader = goloader.DataLoader(dataset, batch_size=8, num_workers=2)
+    kept = [images for images, _ in loader]
+    assert kept[0].untyped_storage().nbytes() > 256 << 10
+    totals = [float(images.double().sum()) for images in kept]
+    for _ in loader:  # its slots are free now
+        pass
+    child = os.fork()
+    if child == 0:
+        same = [float(images.double().sum()) for images in kept] == totals
+        for images in kept:
+            images += 1
+        del images
+        kept.clear()
+        gc.collect()
+        print(same, flush=True)
+        os._exit(5)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+    assert [float(images.double().sum()) for images in kept] == totals
+    kept.clear()
+    print([float(images.double().sum()) for images, _ in loader] == totals)
+    """
+    assert script(text) == "True\nTrue\n"
+
+
 @pytest.mark.slow
 def test_a_child_of_a_process_that_never_used_the_core_may_use_it(script: Script) -> None:
     text = """
