@@ -1,7 +1,7 @@
 """One turn: a program in a process of its own, with the loaders of one of the two libraries.
 
-The process is a fork of one that has imported the libraries of this program, and nothing of goloader's, so that a turn
-costs what loading costs and no seconds of imports.
+The process is a fork of one that has imported the libraries of this program, and nothing that goloader loads by, so
+that a turn costs what loading costs and no seconds of imports.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ import importlib
 import json
 import os
 import random
-import resource
 import signal
 import sys
 import time
 import traceback
-import types
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +25,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from goloader import _measure as measure
 
 LOADERS = ("torch", "goloader")
 EPOCHS = 3
@@ -114,7 +114,7 @@ def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
     torch.manual_seed(0)
     made = program.train_loader(root)
     begin_epoch = getattr(program, "begin_epoch", lambda loader, epoch: None)
-    epochs, said, batches, cpu_s = [], [], 0, cpu_seconds()
+    epochs, said, batches, cpu_s = [], [], 0, measure.cpu_s()
     for epoch in range(EPOCHS):
         begin_epoch(made, epoch)
         seen, batches = hashlib.sha256(), 0
@@ -122,11 +122,11 @@ def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
         for batch in made:
             batches += 1
             if digests:
-                add(seen, batch)
+                measure.add(seen, batch)
         epochs.append(time.perf_counter() - start)
         batch = None
         if digests:
-            add(seen, [random.getstate(), np.random.get_state(), torch.get_rng_state()])
+            measure.add(seen, [random.getstate(), np.random.get_state(), torch.get_rng_state()])
             said.append(seen.hexdigest()[:16])
     inner = getattr(made, "loader", made)  # of a wrapper
     found = {"epochs": epochs, "digests": said, "workers": inner.num_workers, "batches": batches}
@@ -135,7 +135,7 @@ def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
         found["explained"] = {**explanation.to_dict(), "codes": explanation.codes, "text": str(explanation)}
     del made, inner  # and workers that persist
     gc.collect()
-    return found | {"cpu_s": cpu_seconds() - cpu_s}
+    return found | {"cpu_s": measure.cpu_s() - cpu_s}
 
 
 def ensure(kind: str, count: int) -> Path:
@@ -148,32 +148,3 @@ def ensure(kind: str, count: int) -> Path:
 
         data.accept_cifar(root)
     return root
-
-
-def cpu_seconds() -> float:
-    """Of this process and of those that it has waited for."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def add(seen: Any, part: Any) -> None:
-    """Adds all that a user sees of a thing to a digest."""
-    seen.update(f"{type(part).__module__}.{type(part).__qualname__}".encode())
-    if isinstance(part, torch.Tensor):
-        seen.update(f"{part.dtype}{tuple(part.shape)}{part.stride()}".encode())
-        seen.update(part.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    elif isinstance(part, np.ndarray):
-        seen.update(f"{part.dtype}{part.shape}{part.strides}".encode())
-        seen.update(np.ascontiguousarray(part).tobytes())
-    elif isinstance(part, dict):
-        for key, value in part.items():
-            add(seen, key)
-            add(seen, value)
-    elif isinstance(part, list | tuple):
-        seen.update(str(len(part)).encode())
-        for item in part:
-            add(seen, item)
-    elif isinstance(part, str | bytes | int | float | bool | np.generic | types.NoneType):
-        seen.update(repr(part).encode())
-    else:
-        add(seen, vars(part))

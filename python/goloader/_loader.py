@@ -185,7 +185,8 @@ class DataLoader(data.DataLoader[T_co]):
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         choice.announce(self)
-        resumed = book.of(self).resumed
+        known = book.of(self)
+        resumed = known.resumed
         if allowed.off():
             if self.rng is not None or resumed is not None:
                 raise StateError(
@@ -198,7 +199,7 @@ class DataLoader(data.DataLoader[T_co]):
             if isinstance(seeded, Refusal):
                 choice.fell_back(self, [seeded])
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
-            book.of(self).clock.use(door.workshop(self))
+            known.clock.use(door.workshop(self))
             if self.num_workers == 0:
                 return choice.traced(self, FetchingIterator(self))
             why = without_slots(self)
@@ -209,7 +210,7 @@ class DataLoader(data.DataLoader[T_co]):
             check_workers(self)
             return choice.working(self, resumed)
         core = choice.core(self, decision)
-        book.of(self).clock.use(core)
+        known.clock.use(core)
         if self.num_workers == 0:
             return InlineIterator(self, core)
         check_workers(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import weakref
 from collections import Counter
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _cores, _told
+from . import _cores, _table, _told
 from .adapters.python import ForkLock
 
 __all__ = ["Clock", "Stage", "Stats"]
@@ -65,14 +66,14 @@ class Stage:
 
     @classmethod
     def of(cls, seconds: ArrayLike) -> Stage:
-        """Doings that took so long, each; at least one."""
+        """Doings that took so long, each."""
         each = np.asarray(seconds, np.float64)
         # Ends of a quarter of an octave, as core/stats has them: from 256 ns on.
         share, octave = np.frexp(np.maximum(each * 1e9, 1))
         ends = np.ldexp(np.floor(share * 8) + 1, octave - 3).clip(256)
         found, counts = np.unique(ends * 1e-9, return_counts=True)
         pairs = tuple(zip(found.tolist(), counts.tolist(), strict=True))
-        return cls(each.size, float(each.sum()), float(each.max()), pairs)
+        return cls(each.size, float(each.sum()), float(each.max(initial=0)), pairs)
 
     def plus(self, other: Stage) -> Stage:
         """Both together."""
@@ -181,41 +182,20 @@ class Stats:
         return plain | {"stages": stages, "waited": self.waited, "verdict": self.verdict}
 
     def _cells(self) -> list[tuple[str, ...]]:
-        head = ("stage", "count", "total", "mean", "p50", "p95", "p99", "max", "what")
-        return [
-            head,
-            *(
-                (
-                    name,
-                    str(stage.count),
-                    *map(
-                        _seconds,
-                        (stage.total_s, stage.mean_s, *map(stage.quantile, (0.5, 0.95, 0.99)), stage.max_s),
-                    ),
-                    _WHAT.get(name, ""),
-                )
-                for name, stage in self.stages.items()
-                if stage.count
-            ),
-        ]
+        cells: list[tuple[str, ...]] = [("stage", "count", "total", "mean", "p50", "p95", "p99", "max", "what")]
+        for name, stage in self.stages.items():
+            if stage.count:
+                quantiles = map(stage.quantile, (0.5, 0.95, 0.99))
+                spans = map(_seconds, (stage.total_s, stage.mean_s, *quantiles, stage.max_s))
+                cells.append((name, str(stage.count), *spans, _WHAT.get(name, "")))
+        return cells
 
     def __str__(self) -> str:
-        cells = self._cells()
-        widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
-        lines = [self.verdict]
-        for name, *numbers, what in cells:
-            figures = (text.rjust(width) for text, width in zip(numbers, widths[1:], strict=False))
-            lines.append("  ".join([name.ljust(widths[0]), *figures, what]).rstrip())
-        return "\n".join(lines)
+        return f"{self.verdict}\n{_table.text(self._cells(), right=range(1, 8))}"
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
-        head, *body = (
-            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-            for tag, cells in zip(["th", *["td"] * (len(self._cells()) - 1)], self._cells(), strict=True)
-        )
-        rows = "".join(f"<tr>{cells}</tr>" for cells in body)
-        return f"<p>{escape(self.verdict)}</p><table><tr>{head}</tr>{rows}</table>"
+        return f"<p>{escape(self.verdict)}</p>{_table.html(self._cells())}"
 
 
 def _seconds(seconds: float) -> str:
@@ -231,8 +211,9 @@ class Counting(Protocol):
         """gl_stats's; {} if there are none."""
 
 
-# Batches whose moments are kept until they are counted.
+# Moments that are kept until they are counted.
 _MOMENTS_MAX = 1 << 12
+_NEVER = math.nan
 _lock = ForkLock()
 
 
@@ -242,9 +223,11 @@ class Clock:
     def __init__(self) -> None:
         self.num_workers = 0
         self._core: weakref.ref[Counting] | None = None
-        # When next() was called, and when it came back. Several threads may take batches at once.
+        # When next() was called and when it came back; of iter() its seconds, as there is no batch before. They are
+        # counted when somebody looks, or when they are many: an epoch may be short. Several threads may take batches.
         self._moments: list[tuple[float, float]] = []
-        self._left: float | None = None
+        self._begun: list[float] = []
+        self._left = _NEVER
         self._iter, self._next, self._away = Stage(), Stage(), 0.0
         self._before: Stats | None = None
 
@@ -254,20 +237,17 @@ class Clock:
 
     def begin(self, num_workers: int) -> None:
         """An epoch begins."""
-        self._count()
-        self._left, self.num_workers = None, num_workers
+        self.num_workers = num_workers
+        self._keep((_NEVER, _NEVER))
         self._before = self.stats() if _told.log.isEnabledFor(logging.INFO) else None
 
     def began(self, asked: float) -> None:
         """iter() is done, which was called at this time of perf_counter."""
-        self._iter = self._iter.plus(Stage.of([time.perf_counter() - asked]))
+        self._begun.append(time.perf_counter() - asked)
 
     def took(self, asked: float) -> None:
         """next() gives a batch that it was asked for at this time of perf_counter."""
-        moments = self._moments
-        moments.append((asked, time.perf_counter()))
-        if len(moments) >= _MOMENTS_MAX:
-            self._count()
+        self._keep((asked, time.perf_counter()))
 
     def end(self, epoch: int) -> None:
         """An epoch is at its end."""
@@ -275,17 +255,23 @@ class Clock:
             _told.log.info("epoch %d: %s", epoch, self.stats().since(self._before).verdict)
             self._before = None
 
+    def _keep(self, moments: tuple[float, float]) -> None:
+        self._moments.append(moments)
+        if len(self._moments) >= _MOMENTS_MAX:
+            self._count()
+
     def _count(self) -> None:
         with _lock:
-            moments = self._moments[:]
-            if not moments:
-                return
-            del self._moments[: len(moments)]
-            asked, given = np.array(moments).T
-            left = [asked[0] if self._left is None else self._left, *given[:-1]]
-            self._away += float((asked - left).clip(0).sum())
-            self._left = float(given[-1])
-            self._next = self._next.plus(Stage.of(given - asked))
+            moments, begun = self._moments[:], self._begun[:]
+            del self._moments[: len(moments)], self._begun[: len(begun)]
+            self._iter = self._iter.plus(Stage.of(begun))
+            asked, given = np.array(moments).reshape(-1, 2).T
+            # Nothing is between two epochs.
+            away = asked - [self._left, *given[:-1]][: len(asked)]
+            self._away += float(np.nansum(away.clip(0)))
+            self._left = float(given[-1]) if len(given) else self._left
+            waits = given - asked
+            self._next = self._next.plus(Stage.of(waits[~np.isnan(waits)]))
 
     def stats(self) -> Stats:
         """All that was measured so far."""

@@ -97,6 +97,7 @@ def test_what_is_counted_is_what_happened(which: str, workers: int, folder: Path
     assert json.loads(json.dumps(stats.to_dict()))["stages"]["next"]["count"] == stats.batches
 
 
+@pytest.mark.alone  # it is about how long things take
 def test_the_verdict_names_what_is_slow(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = goloader.DataLoader(Slow(), 3)
     timed(python)

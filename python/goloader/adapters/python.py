@@ -65,7 +65,7 @@ def fork_unwarned(always: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        _take_out(filters)
+        _take_out(filters, _FORK_WARNED)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def caught_warnings() -> Iterator[list[Any]]:
     try:
         yield caught
     finally:
-        filters.remove(_TOLD)
+        _take_out(filters, _TOLD)
         warnings.showwarning = told
 
 
@@ -109,11 +109,11 @@ def forked(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]
         ours.close()
 
 
-def _take_out(filters: Any) -> None:
-    if _FORK_WARNED in filters:
-        filters.remove(_FORK_WARNED)
+def _take_out(filters: Any, ours: Any) -> None:
+    if ours in filters:
+        filters.remove(ours)
 
 
 # A worker warns of its own forks.
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=lambda: _take_out(warnings.filters))
+    os.register_at_fork(after_in_child=lambda: _take_out(warnings.filters, _FORK_WARNED))

@@ -8,7 +8,6 @@ import itertools
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .. import _table
 from . import objects
 
 _LOADERS = ("torch", "goloader")
@@ -64,13 +64,12 @@ def _bench(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
         print("batches: torch's, bit for bit, and so are the random generators after each epoch")
     else:
         print("batches: not compared: with torch's own loader they differ from one run to another")
-    for row in _table(timed):
-        print("  ".join(f"{cell:>14}" for cell in row).rstrip())
+    print(_table.text(_rows(timed), right=range(4)))
     print("", ours["explained"], sep="\n")
     return 0
 
 
-def _table(timed: dict[str, list[dict[str, Any]]]) -> list[tuple[str, ...]]:
+def _rows(timed: dict[str, list[dict[str, Any]]]) -> list[tuple[str, ...]]:
     """Seconds and ratios, medians over the rounds; a ratio is of two turns of one round."""
     rows: list[tuple[str, ...]] = [("", "torch s", "goloader s", "ratio")]
     for name, key, epoch in (
@@ -104,6 +103,8 @@ def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, loader: s
 
     import goloader
 
+    from .._measure import add, cpu_s
+
     goloader.install()
 
     def seed() -> None:
@@ -115,50 +116,19 @@ def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, loader: s
     if made is None:
         parser.error(f"{parsed.target} is neither a DataLoader nor a dataset")
     seed()
-    seconds, digests, batches, begun = [], [], 0, _cpu_s()
+    seconds, digests, batches, begun = [], [], 0, cpu_s()
     for _ in range(_EPOCHS):
         seen, batches, start = hashlib.sha256(), 0, time.perf_counter()
         for batch in itertools.islice(made, parsed.batches):
             batches += 1
             if compared:
-                _add(seen, batch)
+                add(seen, batch)
         seconds.append(time.perf_counter() - start)
         if compared:
-            _add(seen, [random.getstate(), np.random.get_state(), torch.get_rng_state()])
+            add(seen, [random.getstate(), np.random.get_state(), torch.get_rng_state()])
             digests.append(seen.hexdigest())
     found = {"seconds": seconds, "digests": digests, "batches": batches, "num_workers": made.num_workers}
     if loader == "goloader":
         found["explained"] = str(made.explain())
     del made  # and workers that persist
-    return found | {"cpu_s": _cpu_s() - begun}
-
-
-def _cpu_s() -> float:
-    """Of this process and of those that it has waited for."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def _add(seen: Any, part: Any) -> None:
-    """Adds all that a user sees of a thing to a digest."""
-    import numpy as np
-    import torch
-
-    seen.update(f"{type(part).__module__}.{type(part).__qualname__}".encode())
-    if isinstance(part, torch.Tensor) and part.layout == torch.strided:
-        seen.update(f"{part.dtype}{tuple(part.shape)}{part.stride()}".encode())
-        seen.update(part.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    elif isinstance(part, np.ndarray) and not part.dtype.hasobject:
-        seen.update(f"{part.dtype}{part.shape}".encode())
-        seen.update(np.ascontiguousarray(part).tobytes())
-    elif isinstance(part, dict):
-        for key, value in part.items():
-            _add(seen, key)
-            _add(seen, value)
-    elif isinstance(part, (list, tuple, np.ndarray)):
-        for each in part:
-            _add(seen, each)
-    elif isinstance(part, (str, bytes, int, float, complex, type(None), np.generic)):
-        seen.update(repr(part).encode())
-    elif hasattr(part, "__dict__"):
-        _add(seen, vars(part))
+    return found | {"cpu_s": cpu_s() - begun}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any, Literal
+
+from .. import _table
 
 Where = Literal["Go", "Python"]
 
@@ -96,20 +97,11 @@ class Explanation:
         return [("stage", "what", "where", "why"), *((row.stage, row.what, row.where, row._told) for row in self.rows)]
 
     def __str__(self) -> str:
-        cells = self._cells()
-        widths = [max(len(line[column]) for line in cells) for column in range(3)]
-        return "\n".join(
-            "  ".join([*(text.ljust(width) for text, width in zip(line, widths, strict=False)), line[3]]).rstrip()
-            for line in cells
-        )
+        return _table.text(self._cells())
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
-        head, *body = (
-            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-            for tag, cells in zip(["th", *["td"] * len(self.rows)], self._cells(), strict=True)
-        )
-        return f"<table><tr>{head}</tr>{''.join(f'<tr>{cells}</tr>' for cells in body)}</table>"
+        return _table.html(self._cells())
 
     def __repr__(self) -> str:
         return f"<Explanation: {sum(row.where == 'Go' for row in self.rows)} of {len(self.rows)} stages in Go>\n{self}"
