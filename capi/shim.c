@@ -213,6 +213,16 @@ gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step,
     return go_draw(sampler, seed, first, step, out, n, err);
 }
 
+gl_status gl_augmentation_open(const char *json, size_t bytes, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_augmentation_open((char *)json, bytes, out, err);
+}
+
+gl_status gl_augmentation_draw(gl_handle augmentation, void *state, gl_drawn *drawn, gl_error *err) {
+    ENTER(err);
+    return go_augmentation_draw(augmentation, state, drawn, err);
+}
+
 gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,
                  int64_t *out, int64_t n, gl_error *err) {
     ENTER(err);

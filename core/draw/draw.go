@@ -58,6 +58,11 @@ func CompileTarget(target *plan.Target, r plan.RNG) (*Program, error) {
 	return compileAll(target.Transforms, uint8(target.Mode.Channels()), r)
 }
 
+// CompileAugmentation makes the Program of transforms that belong to no plan.
+func CompileAugmentation(a *plan.Augmentation) (*Program, error) {
+	return compileAll(a.Transforms, uint8(a.Channels), a.RNG)
+}
+
 func compileAll(transforms []plan.Transform, channels uint8, r plan.RNG) (*Program, error) {
 	p := &Program{}
 	for i, t := range transforms {

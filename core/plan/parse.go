@@ -20,12 +20,17 @@ const (
 )
 
 // Parse reads a plan. Errors are *Error and name the place in the JSON.
-func Parse(text []byte) (p *Plan, err error) {
+func Parse(text []byte) (*Plan, error) { return read(text, parse) }
+
+// ParseAugmentation reads transforms that belong to no plan. Errors are *Error and name the place in the JSON.
+func ParseAugmentation(text []byte) (*Augmentation, error) { return read(text, augmentation) }
+
+func read[T any](text []byte, parse func(node) *T) (made *T, err error) {
 	defer func() {
 		switch failure := recover().(type) {
 		case nil:
 		case *Error:
-			p, err = nil, failure
+			made, err = nil, failure
 		default:
 			panic(failure)
 		}
@@ -33,11 +38,24 @@ func Parse(text []byte) (p *Plan, err error) {
 	return parse(node{"", tree(text)}), nil
 }
 
-func parse(n node) *Plan {
-	f := n.object()
+func (f *fields) version() {
 	if v := f.get("version"); v.int(math.MinInt64, math.MaxInt64) != Version {
 		v.fail("want %d, got %s: the library and the Python package do not belong together", Version, v.kind())
 	}
+}
+
+func augmentation(n node) *Augmentation {
+	f := n.object()
+	f.version()
+	a := &Augmentation{Channels: channels(f.get("channels")), RNG: randomness(f.get("rng"))}
+	a.Transforms, _ = transformList(f.get("transforms"), a.Channels)
+	f.done()
+	return a
+}
+
+func parse(n node) *Plan {
+	f := n.object()
+	f.version()
 	p := &Plan{Source: source(f.get("source"))}
 	kind := p.Source.Kind
 	if kind.images() {
@@ -301,7 +319,7 @@ func part(n node, plan *Plan) Part {
 	if p.Image != nil {
 		channels = p.Image.Channels()
 	}
-	p.Transforms = transformList(transforms, channels, plan.Output, "output")
+	p.Transforms = transformsTo(plan.Output, "output", transforms, channels)
 	p.Table = tableOf(table, plan.Output, p.Transforms)
 	return p
 }
@@ -313,14 +331,23 @@ func target(n node, output Output) *Target {
 		Draws: oneOf(f.get("draws"), Apart, Together),
 		Read:  oneOf(f.get("read"), Opened, Decoded, Unread),
 	}
-	t.Transforms = transformList(f.get("transforms"), t.Mode.Channels(), output, "target")
+	t.Transforms = transformsTo(output, "target", f.get("transforms"), t.Mode.Channels())
 	t.Table = tableOf(f.get("table"), output, t.Transforms)
 	f.done()
 	return t
 }
 
-// transformList is what makes an output, called name, of images with that many channels.
-func transformList(list node, channels int, output Output, name string) (transforms []Transform) {
+// transformsTo is what makes an output, called name, of images with that many channels.
+func transformsTo(output Output, name string, list node, channels int) []Transform {
+	transforms, channels := transformList(list, channels)
+	if channels != output.Channels {
+		list.fail("images end with %d channels, but %s.channels is %d", channels, name, output.Channels)
+	}
+	return transforms
+}
+
+// transformList is what is done to images with that many channels, and how many they have then.
+func transformList(list node, channels int) (transforms []Transform, after int) {
 	for _, n := range list.list() {
 		t := transform(n, channels)
 		if grey, ok := t.(Grayscale); ok {
@@ -328,10 +355,7 @@ func transformList(list node, channels int, output Output, name string) (transfo
 		}
 		transforms = append(transforms, t)
 	}
-	if channels != output.Channels {
-		list.fail("images end with %d channels, but %s.channels is %d", channels, name, output.Channels)
-	}
-	return transforms
+	return transforms, channels
 }
 
 // tableOf is what pixels become, and has all the tables that transforms name.

@@ -129,6 +129,13 @@ func (PackRows) Kind() string { return "pack" }
 // Kind implements RowLayout.
 func (DocumentRows) Kind() string { return "documents" }
 
+// Augmentation is transforms that belong to no plan, for images with that many channels.
+type Augmentation struct {
+	Channels   int
+	Transforms []Transform
+	RNG        RNG
+}
+
 // Part is a run of samples that share their transforms.
 type Part struct {
 	Count      int64

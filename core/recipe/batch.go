@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/tensor"
@@ -278,6 +279,10 @@ func indexNUL(data []byte) int {
 // row is the bytes of one entry. Counts and offsets fit an int on every machine, since they are at most 2^32 - 1.
 type row []byte
 
+func (r row) putI32(at int, v int32) { binary.LittleEndian.PutUint32(r[at:], uint32(v)) }
+
+func (r row) putF32(at int, v float32) { binary.LittleEndian.PutUint32(r[at:], math.Float32bits(v)) }
+
 func (r row) u32(at int) uint32 {
 	if len(r) < at+4 {
 		return 0
@@ -326,6 +331,25 @@ func ReadSteps(data []byte) ([]Step, error) {
 		steps = append(steps, r.steps(1)...)
 	}
 	return steps, r.err
+}
+
+// AppendStep appends a step in wire form, as ReadSteps reads it.
+func AppendStep(dst []byte, s Step) []byte {
+	k := s.Kind.row()
+	at := len(dst)
+	dst = slices.Grow(dst, stepBytes+k.bytes)[:at+stepBytes+k.bytes]
+	row := row(dst[at:])
+	clear(row)
+	row[0], row[1], row[2], row[3] = byte(s.Kind), byte(s.Filter), byte(s.Mode), s.Channels
+	copy(row[4:], s.Fill[:])
+	row[7] = s.Shift
+	for i, v := range [6]int32{s.Left, s.Top, s.Right, s.Bottom, s.Width, s.Height} {
+		row.putI32(8+4*i, v)
+	}
+	if k.write != nil {
+		k.write(s, row[stepBytes:])
+	}
+	return dst
 }
 
 // steps reads count steps.

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 )
@@ -42,6 +43,7 @@ const (
 type kind struct {
 	bytes  int                          // behind the step in its wire form
 	read   func(s *Step, more row)      // takes them
+	write  func(s Step, more row)       // puts them
 	check  func(s Step) error           // of numbers that do not depend on the image
 	out    func(s Step, in Size) Size   // its size; nil: as it was
 	planes func(s Step, planes int) int // its channels; nil: as many as it had
@@ -56,25 +58,25 @@ var kinds = [...]kind{
 	Pad:            {out: padded},
 	Grayscale:      {planes: named},
 	OpenCVGray:     {planes: named},
-	Lookup:         {bytes: 3 * 256, read: readTable, check: checkTable},
-	Brightness:     {bytes: 4, read: readFactor, check: checkFactor},
-	Contrast:       {bytes: 4, read: readFactor, check: checkFactor},
-	Saturation:     {bytes: 4, read: readFactor, check: checkFactor},
-	Sharpness:      {bytes: 4, read: readFactor, check: checkFactor},
+	Lookup:         {bytes: 3 * 256, read: readTable, write: writeTable, check: checkTable},
+	Brightness:     {bytes: 4, read: readFactor, write: writeFactor, check: checkFactor},
+	Contrast:       {bytes: 4, read: readFactor, write: writeFactor, check: checkFactor},
+	Saturation:     {bytes: 4, read: readFactor, write: writeFactor, check: checkFactor},
+	Sharpness:      {bytes: 4, read: readFactor, write: writeFactor, check: checkFactor},
 	Hue:            {},
 	Autocontrast:   {},
 	Equalize:       {},
-	Affine:         {bytes: 6 * 8, read: readMatrix, check: checkTransform, out: resized},
-	Perspective:    {bytes: 8 * 8, read: readMatrix, check: checkTransform, out: resized},
+	Affine:         {bytes: 6 * 8, read: readMatrix, write: writeMatrix, check: checkTransform, out: resized},
+	Perspective:    {bytes: 8 * 8, read: readMatrix, write: writeMatrix, check: checkTransform, out: resized},
 	Rotate90:       {out: turned},
 	Select:         {planes: named},
-	Patch:          {bytes: 4, read: readNumber, check: checkNumber},
-	BoxBlur:        {bytes: 3 * 4, read: readBlur, check: checkBlur},
-	Convolve:       {bytes: 2 * TapsMax * 4, read: readTaps, check: checkTaps},
-	Stencil:        {bytes: (1 + 5*5) * 4, read: readStencil, check: checkStencil},
+	Patch:          {bytes: 4, read: readNumber, write: writeNumber, check: checkNumber},
+	BoxBlur:        {bytes: 3 * 4, read: readBlur, write: writeBlur, check: checkBlur},
+	Convolve:       {bytes: 2 * TapsMax * 4, read: readTaps, write: writeTaps, check: checkTaps},
+	Stencil:        {bytes: (1 + 5*5) * 4, read: readStencil, write: writeStencil, check: checkStencil},
 	OpenCVToHSV:    {},
 	OpenCVFromHSV:  {},
-	TorchColour:    {bytes: 3 * 4, read: readColour, check: checkColour, planes: coloured},
+	TorchColour:    {bytes: 3 * 4, read: readColour, write: writeColour, check: checkColour, planes: coloured},
 }
 
 // Kinds is how many kinds there are.
@@ -178,6 +180,8 @@ func coloured(s Step, planes int) int {
 
 func readTable(s *Step, more row) { s.Table = (*[3 * 256]byte)(more) }
 
+func writeTable(s Step, more row) { copy(more, s.Table[:]) }
+
 func checkTable(s Step) error {
 	if s.Table == nil {
 		return fmt.Errorf("no table to look up in")
@@ -189,6 +193,8 @@ func isFinite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(fl
 
 func readFactor(s *Step, more row) { s.Factor = more.f32(0) }
 
+func writeFactor(s Step, more row) { more.putF32(0, s.Factor) }
+
 func checkFactor(s Step) error {
 	if !isFinite(s.Factor) {
 		return fmt.Errorf("a factor of %v", s.Factor)
@@ -199,6 +205,15 @@ func checkFactor(s Step) error {
 func readColour(s *Step, more row) {
 	s.Factor, s.Rest = more.f32(0), more.f32(4)
 	s.Colour, s.Fused = Colour(more[8]), more[9] != 0
+}
+
+func writeColour(s Step, more row) {
+	more.putF32(0, s.Factor)
+	more.putF32(4, s.Rest)
+	more[8] = byte(s.Colour)
+	if s.Fused {
+		more[9] = 1
+	}
 }
 
 func checkColour(s Step) error {
@@ -215,6 +230,8 @@ func checkColour(s Step) error {
 
 func readNumber(s *Step, more row) { s.Number = more.i32(0) }
 
+func writeNumber(s Step, more row) { more.putI32(0, s.Number) }
+
 func checkNumber(s Step) error {
 	if s.Number < 0 {
 		return fmt.Errorf("a patch by table %d", s.Number)
@@ -224,6 +241,12 @@ func checkNumber(s Step) error {
 
 func readBlur(s *Step, more row) {
 	s.Radius, s.Times = [2]float32{more.f32(0), more.f32(4)}, more.u32(8)
+}
+
+func writeBlur(s Step, more row) {
+	more.putF32(0, s.Radius[0])
+	more.putF32(4, s.Radius[1])
+	more.putI32(8, int32(s.Times))
 }
 
 func checkBlur(s Step) error {
@@ -243,6 +266,14 @@ func readTaps(s *Step, more row) {
 	for axis := range s.Weights {
 		for k := range s.Weights[axis] {
 			s.Weights[axis][k] = more.f32(4 * (axis*TapsMax + k))
+		}
+	}
+}
+
+func writeTaps(s Step, more row) {
+	for axis := range s.Weights {
+		for k, weight := range s.Weights[axis] {
+			more.putF32(4*(axis*TapsMax+k), weight)
 		}
 	}
 }
@@ -271,6 +302,13 @@ func readStencil(s *Step, more row) {
 	}
 }
 
+func writeStencil(s Step, more row) {
+	more.putF32(0, s.Factor)
+	for k, weight := range s.Weights[0][:5*5] {
+		more.putF32(4+4*k, weight)
+	}
+}
+
 func checkStencil(s Step) error {
 	if s.Weights == nil || (s.Width != 3 && s.Width != 5) {
 		return fmt.Errorf("no 3x3 or 5x5 weights")
@@ -289,6 +327,12 @@ func checkStencil(s Step) error {
 func readMatrix(s *Step, more row) {
 	for k := range len(more) / 8 {
 		s.Matrix[k] = math.Float64frombits(uint64(more.i64(8 * k)))
+	}
+}
+
+func writeMatrix(s Step, more row) {
+	for k := range len(more) / 8 {
+		binary.LittleEndian.PutUint64(more[8*k:], math.Float64bits(s.Matrix[k]))
 	}
 }
 

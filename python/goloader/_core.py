@@ -67,14 +67,15 @@ class Memory(Protocol):
 class Core:
     """A plan over its source, opened in the core. Closed when the last reference is gone, after its runs.
 
-    text  the plan, as the core was given it
+    text     the plan, as the core was given it
+    library  that it is opened in
     """
 
     def __init__(self, plan: Plan, lib: _native.Library | None = None) -> None:
         """`lib`: which library, if not this process's."""
         let_go()
         self.plan = plan
-        self._lib = lib or _native.library()
+        self.library = self._lib = lib or _native.library()
         self.text = text = plan.to_json()
         if plan.rules is not None:  # images
             self._lib.find_libwebp()
@@ -333,6 +334,34 @@ def let_go() -> None:
     """Lets go of what was kept for reads that had not come back, if all have."""
     if _left and _native.available() and not _native.live()["reads_left"]:
         _left.clear()
+
+
+class Augmentation:
+    """Transforms of images that somebody records, opened in a core. Closed when the last reference is gone."""
+
+    def __init__(self, text: bytes, lib: _native.Library) -> None:
+        """`text`: as plan.transforms.Run has it."""
+        handle = c_int64()
+        lib.call(lib.gl_augmentation_open, text, len(text), byref(handle))
+        self._lib, self._handle = lib, handle.value
+        _close_with(self, lib, self._handle)
+        # To make these anew takes longer than to draw.
+        self._drawn, self._error = _native.Drawn(), _native.Error()
+
+    def draw(self, width: int, height: int, state: int | None) -> tuple[list[bytes], int, int] | None:
+        """What is done to an image: its steps in wire form, and the width and height that it has then.
+
+        state  where the bytes of torch.get_rng_state() are, which become those after the draw; None if nothing is drawn
+        None where only torchvision can tell: then nothing was drawn. One thread at a time may call.
+        """
+        drawn, error = self._drawn, self._error
+        drawn.width, drawn.height = width, height
+        status = self._lib.gl_augmentation_draw(self._handle, state, byref(drawn), byref(error))
+        if self._lib.check(status, error) == _native.EMPTY:
+            return None
+        ends = drawn.ends[: drawn.count]
+        wire = ctypes.string_at(ctypes.addressof(drawn) + _native.Drawn.steps.offset, ends[-1] if ends else 0)
+        return [wire[begin:end] for begin, end in zip([0, *ends], ends, strict=False)], drawn.width, drawn.height
 
 
 def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object) -> weakref.finalize[..., Any]:

@@ -19,6 +19,7 @@ from ctypes import (
     c_int32,
     c_int64,
     c_size_t,
+    c_uint8,
     c_uint32,
     c_uint64,
     c_void_p,
@@ -155,6 +156,16 @@ class RunOptions(Structure):
     ]
 
 
+class Drawn(Structure):
+    _fields_ = [
+        ("width", c_int32),
+        ("height", c_int32),
+        ("count", c_int32),
+        ("ends", c_int32 * 16),
+        ("steps", c_uint8 * (16 * 800)),
+    ]
+
+
 class Slot(Structure):
     _fields_ = [("data", c_void_p), ("bytes", c_int64), ("lease", c_int64), ("sequence", c_int64), ("number", c_int32)]
 
@@ -183,6 +194,7 @@ _LONG = {
     "gl_balanced_open": (c_int32, [c_void_p, c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_draw": (c_int32, [c_int64, c_uint64, c_int64, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_mix": (c_int32, [c_uint64, c_void_p, c_void_p, c_void_p, c_int32, c_void_p, c_int64, POINTER(Error)]),
+    "gl_augmentation_open": (c_int32, [c_char_p, c_size_t, POINTER(c_int64), POINTER(Error)]),
     "gl_permutation": (c_int32, [c_uint64, c_void_p, c_int64, POINTER(Error)]),
     "gl_slots_close": (None, [c_void_p]),
     "gl_slots_trim": (None, [c_void_p]),
@@ -210,6 +222,7 @@ _SHORT = {
     "gl_waits_for": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_live": (c_int32, [POINTER(c_char), c_size_t, POINTER(Error)]),
+    "gl_augmentation_draw": (c_int32, [c_int64, c_void_p, POINTER(Drawn), POINTER(Error)]),
     "gl_slots_create": (c_int32, [c_int64, POINTER(c_int32), c_void_p, POINTER(Error)]),
     "gl_slots_open": (c_int32, [c_int32, c_void_p, POINTER(Error)]),
     "gl_slots_count": (None, [c_void_p, POINTER(SlotsUsage)]),

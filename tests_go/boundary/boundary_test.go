@@ -322,7 +322,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 		"gl_fetch_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_position", "gl_resume",
 		"gl_reset", "gl_doubts", "gl_waits_for", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
-		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix",
+		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
 	} {
 		line := take(&lines)
 		require.Regexp(t, "^"+name+`\(`, line)
@@ -366,6 +366,18 @@ func TestSamplersCrossTheBoundary(t *testing.T) {
 		"weighted: 0 0", "numbered: 1",
 		": -3 1 draws from -1 on, every 1: ", ": -3 1 draws from 0 on, every 0: ", ": -3 -1 draws from 0 on, every 1: ",
 		": -2 ", "mixed: 6 2", ": -3 -1 draws from 2 sources: ", ": -3 source 1 has 0 samples: ",
+	} {
+		require.Contains(t, take(&lines), want)
+	}
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestAugmentationsCrossTheBoundary(t *testing.T) {
+	lines := play(t, "augmentations", arrayPlan)
+	for _, want := range []string{
+		": -3 plan: ", `: -3 plan: transforms[0].op: `, ": -3 no state for transforms that draw", ": -3 not a valid argument: torch generator state: ",
+		": 1", "untouched: 1", "drawn: 3 x 4, 1 step of 32 bytes, kind 0, moved on 1", "fixed: 3 x 4, 1 step", ": -2 ",
 	} {
 		require.Contains(t, take(&lines), want)
 	}

@@ -34,6 +34,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_batch": _native.Batch,
     "gl_ask": _native.Ask,
     "gl_run_options": _native.RunOptions,
+    "gl_drawn": _native.Drawn,
     "gl_slot": _native.Slot,
     "gl_slots_usage": _native.SlotsUsage,
 }
@@ -50,6 +51,8 @@ NAMED = {
     "GL_ASK_EXP": _native.ASK_EXP,
     "GL_ERROR_BYTES": ctypes.sizeof(_native.Error),
     "GL_REASON_BYTES": _native.Ask.reason.size,
+    "GL_STEPS_MAX": _native.Drawn.ends.size // ctypes.sizeof(ctypes.c_int32),
+    "GL_STEP_BYTES": _native.Drawn.steps.size * ctypes.sizeof(ctypes.c_int32) // _native.Drawn.ends.size,
     "GL_NDIM_MAX": _native.Field.shape.size // ctypes.sizeof(ctypes.c_int64),
     "GL_FIELDS_MAX": _native.Batch.field.size // ctypes.sizeof(_native.Field),
 }

@@ -27,7 +27,8 @@ from torch.utils import data
 
 import goloader
 from goloader import _native, _steps
-from goloader.doors.recipe import door, hooks, trial
+from goloader._core import Augmentation
+from goloader.doors.recipe import chains, door, hooks, trial
 from goloader.doors.recipe import image as images
 from goloader.doors.recipe.native import CoreNative
 from goloader.doors.recipe.wire import DTYPES
@@ -75,9 +76,26 @@ def compare(dataset: Any, **options: Any) -> Any:
     return loader
 
 
-def test_a_wrong_step_is_found_and_ends_tracing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def wrongly(right: Any) -> Any:
+    """Leaves out one of the steps that the core has drawn."""
+
+    def draw(self: Any, *arguments: Any) -> Any:
+        steps, *size = right(self, *arguments)
+        return [each for each in steps if each != _steps.FLIP_HORIZONTAL], *size
+
+    return draw
+
+
+@pytest.mark.parametrize("composed", [True, False])
+def test_a_wrong_step_is_found_and_ends_tracing(root: Path, composed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_steps, "TRANSPOSES", _steps.TRANSPOSES | {0: ((), False)})
-    transform = T.Compose([T.RandomHorizontalFlip(1.0), T.Resize((20, 20)), T.ToTensor()])
+    monkeypatch.setattr(Augmentation, "draw", wrongly(Augmentation.draw))
+    flip, resize = T.RandomHorizontalFlip(1.0), T.Resize((20, 20))
+
+    def each(image: Any) -> Any:
+        return F.to_tensor(resize(flip(image)))
+
+    transform = T.Compose([flip, resize, T.ToTensor()]) if composed else each
     with pytest.warns(
         goloader.GoloaderWarning, match=r"Files: batch|Files: the batch\[0\] has other values when traced"
     ):
@@ -103,14 +121,19 @@ def test_a_wrong_pixel_is_found_and_ends_tracing(root: Path, workers: int, monke
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_wrong_draw_is_found_and_ends_tracing(root: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = images.StandInImage.crop
+@pytest.mark.parametrize(("owner", "name"), [(images.StandInImage, "crop"), (chains, "derive")])
+def test_a_wrong_draw_is_found_and_ends_tracing(
+    root: Path, owner: Any, name: str, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = getattr(owner, name)
 
-    def drawing(self: Any, box: Any = None) -> Any:
+    def drawing(*arguments: Any) -> Any:
         torch.rand(1)
-        return right(self, box)
+        return right(*arguments)
 
-    monkeypatch.setattr(images.StandInImage, "crop", drawing)
+    monkeypatch.setattr(owner, name, drawing)
+    if owner is not chains:
+        monkeypatch.setattr(chains, "runs", lambda transforms, channels: [[*transforms]])
     with pytest.warns(goloader.GoloaderWarning, match="when traced"):
         compare(lambda: classes.Files(root, classes.TRAIN), num_workers=workers)
 

@@ -28,7 +28,7 @@ from ..arrays.mapped import file_of
 from ..seek_index import SeekIndex
 from . import look
 from .explain import Explanation, Row, number_of
-from .lowered import Lowered, lower_neutral
+from .lowered import VERSION, Lowered, lower_neutral
 from .needs import DECODERS, RESIZES, Rules, check_pillow_plugins, decoders, max_pixels, require, rules, steps_of
 from .paths import IMG_EXTENSIONS, Files
 from .refusal import Refusal, RefusalError
@@ -54,8 +54,6 @@ __all__ = [
     "make_folder",
     "make_recipes",
 ]
-
-_VERSION = 1  # core/plan.Version
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +176,7 @@ class Plan:
         for part, pixels in zip(parts, self.pixels, strict=False):
             part["image"] = pixels.to_plan()
         plan = {
-            "version": _VERSION,
+            "version": VERSION,
             "source": source,
             "parts": parts,
             "output": output,

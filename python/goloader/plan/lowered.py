@@ -26,6 +26,7 @@ ITEMSIZES = {
 
 Read = Literal["opened", "decoded", "unread"]
 
+VERSION = 1  # core/plan.Version
 PASSES_MAX = 16  # GL_PASSES_MAX in core/op/op.h
 
 

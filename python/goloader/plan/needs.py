@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..adapters import pillow
 from ..selfcheck import differing, holds, value
+from ..transforms import Geometry
 from .lowered import Lowered
 from .refusal import Refusal, RefusalError, TransformRefusal
 
@@ -54,10 +55,15 @@ def steps_of(parts: Iterable[Lowered]) -> list[str]:
     """The behaviours that the steps of transforms stand for."""
     found: list[str] = []
     for lowered in parts:
-        found += (name for step in lowered.steps for name in step.needs())
-        found += _GENERATOR if lowered.random else ()
+        found += of_steps(lowered.steps)
         found += steps_of([] if lowered.target is None else [lowered.target.lowered])
     return list(dict.fromkeys(found))
+
+
+def of_steps(steps: Sequence[Geometry]) -> list[str]:
+    """The same of steps."""
+    found = [name for step in steps for name in step.needs()]
+    return found + list(_GENERATOR if any(step.random for step in steps) else ())
 
 
 def rules(names: Iterable[str], *, torch: bool = True) -> Rules:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Flag, auto
 from functools import partial
@@ -28,8 +29,8 @@ from .. import transforms as T
 from . import augments, erasing
 from .calls import calls_of
 from .look import hiding, name_of
-from .lowered import Lowered, walk
-from .needs import require_class
+from .lowered import VERSION, Lowered, walk
+from .needs import of_steps, require, require_class, rules
 from .originals import module_of
 from .refusal import Refusal, RefusalError, TransformRefusal
 from .tables import Table, run_tail
@@ -478,23 +479,122 @@ def _random_affine(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.
 def _random_apply(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
     if type(each.transforms) not in (list, tuple, torch.nn.ModuleList):
         raise TypeError(f"its transforms are a {_path(type(each.transforms))}, not a list")
-    steps: list[T.Geometry] = []
-    left = channels
-    for child in (leaf for transform in each.transforms for leaf in _flat(transform)):
-        operation = _operations().get(type(child), _UNKNOWN)
-        if Does.NOTHING in operation.does:
-            continue
-        if not operation.does & (Does.MOVES | Does.AUGMENTS):
-            raise ValueError(f"{_path(type(child))} is not known")
-        require_class(child)
-        step = read(operation, child, left, size)
-        if step is not None:
-            steps.append(step)
-            left, size = step.channels_after(left), step.size_after(size)
+    steps, left, _ = _known((leaf for transform in each.transforms for leaf in _flat(transform)), channels, size)
     if left != channels:
         raise ValueError("it changes the number of channels")
     chance = augments.up_to if api == "v1" else augments.below
     return augments.RandomApply(chance(each.p), tuple(steps))
+
+
+def _known(
+    transforms: Iterable[Any], channels: int, size: T.Size | None
+) -> tuple[list[T.Geometry], int, T.Size | None]:
+    """What transforms do to PIL images of so many channels, how many they have then, and their size, if it is known.
+
+    Raises ValueError for one that is none of those that are known to do something to PIL images alone.
+    """
+    steps: list[T.Geometry] = []
+    for each in transforms:
+        operation = _operations().get(type(each), _UNKNOWN)
+        if Does.NOTHING in operation.does:
+            continue
+        if not operation.does & (Does.MOVES | Does.AUGMENTS):
+            raise ValueError(f"{_path(type(each))} is not known")
+        require_class(each)
+        step = read(operation, each, channels, size)
+        if step is not None:
+            steps.append(step)
+            channels, size = step.channels_after(channels), step.size_after(size)
+    return steps, channels, size
+
+
+# Runs of transforms
+
+
+class Run(NamedTuple):
+    """Transforms in a row of which all is known that they do to PIL images.
+
+    given     in their order
+    steps     what they do
+    channels  of images before them, and after
+    """
+
+    given: tuple[Any, ...]
+    steps: tuple[T.Geometry, ...]
+    channels: tuple[int, int]
+
+    def to_json(self) -> bytes:
+        """What gl_augmentation_open takes. Raises RefusalError if a library in use behaves otherwise than known."""
+        names = of_steps(self.steps)
+        require("transform", *names)
+        found = rules(names)
+        made = {
+            "version": VERSION,
+            "channels": self.channels[0],
+            "rng": {"fma": found.fma, "correctly_rounded_exp": found.correctly_rounded_exp},
+            "transforms": [step.to_plan() for step in self.steps],
+        }
+        return json.dumps(made, allow_nan=False).encode()
+
+
+class Tail(NamedTuple):
+    """Transforms that make a tensor of a PIL image, each number of a byte by itself, and the next ones change it.
+
+    key  equal where they do the same
+    """
+
+    given: tuple[Any, ...]
+    key: Hashable
+
+
+def runs(transforms: Sequence[Any], channels: int) -> list[Run | Tail | list[Any]]:
+    """What a container calls one after the other, for PIL images of so many channels; in lists what is not known."""
+    at = len(transforms)
+    while at and _is_tail(transforms[at - 1]):
+        at -= 1
+    parts: list[Run | Tail | list[Any]] = []
+    begin, size = channels, None
+    for each in transforms[:at]:
+        last = parts[-1] if parts else None
+        try:
+            leaves = list(_flat(each))
+            steps, after, size = _known(leaves, begin, size)
+            found = Run((each,), tuple(steps), (begin, after))
+        except (RefusalError, ValueError):
+            size = None
+            if type(last) is list:
+                last.append(each)
+            else:
+                parts.append([each])
+            continue
+        begin = after
+        if type(last) is Run:
+            parts[-1] = Run((*last.given, each), last.steps + found.steps, (last.channels[0], after))
+        else:
+            parts.append(found)
+    tail = tuple(transforms[at:])
+    if tail and Does.MAKES in _operations()[type(tail[0])].does:
+        parts.append(Tail(tail, tuple((type(each), _key(augments.arguments_of(each), _name(each))) for each in tail)))
+    elif tail:
+        parts.append([*tail])
+    return parts
+
+
+def _is_tail(each: Any) -> bool:
+    """Whether it is one of v1's that make a tensor of an image, or change each number of it."""
+    operation = _operations().get(type(each), _UNKNOWN)
+    if operation.api != "v1" or not operation.does & (Does.MAKES | Does.CONVERTS):
+        return False
+    with contextlib.suppress(RefusalError):
+        _check_intact(each)
+        _key(augments.arguments_of(each), "")
+        return True
+    return False
+
+
+def known_classes(api: T.Api) -> tuple[type, ...]:
+    """All that runs() knows."""
+    return tuple(kind for kind, operation in _operations().items() if operation.api == api)
 
 
 # Erasing

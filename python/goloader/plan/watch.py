@@ -27,6 +27,8 @@ _CONSTANTS = {bool, int, float, complex, str, bytes, type(None), torch.dtype}
 # How often in a row something may have changed before it is no longer remembered.
 _MISSES_MAX = 4
 
+_NUMBERS_MAX = 16  # of a tensor: v2's RandomResizedCrop has one of two
+
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: others cannot be changed
 _MODULES = ("torchvision.transforms.transforms", "torchvision.transforms.v2")
 HOOKED = ("forward", "forward_pre", "backward", "backward_pre")  # what of a module has hooks
@@ -41,7 +43,7 @@ class Watch(Generic[T]):
 
     def __init__(self) -> None:
         # In one piece: several threads may ask.
-        self._known: tuple[_State, T] | None = None
+        self._known: tuple[State, T] | None = None
         self._misses = 0
 
     def found(self, check: Callable[[], T], transforms: Iterable[Any], dataset: Any = None) -> T:
@@ -52,7 +54,7 @@ class Watch(Generic[T]):
         """
         given = (dataset, *transforms)
         known = self._known
-        if known is not None and known[0].stands(given):
+        if known is not None and known[0].is_of(given) and known[0].stands():
             self._misses = 0
             return known[1]
         self._known = None
@@ -60,7 +62,7 @@ class Watch(Generic[T]):
         # What is checked but once need not be remembered.
         if not 1 < self._misses <= _MISSES_MAX:
             return check()
-        state = _State(given)  # before the check: what changes meanwhile has changed
+        state = State(given)  # before the check: what changes meanwhile has changed
         with calls.noting() as noted:
             found = check()
         if state.is_known:
@@ -86,43 +88,62 @@ def _world() -> tuple[Any, ...]:
     )
 
 
-class _State:
-    """Objects, and what they hold."""
+class State:
+    """Objects, and what they hold.
 
-    calls: calls.Calls  # all that the check looked at
+    is_known  False if there is something that may change though it stays the very same object
+    calls     all that the check looked at
+    """
+
+    calls: calls.Calls
 
     def __init__(self, given: tuple[Any, ...]) -> None:
         dataset, *transforms = self._given = given
         self._world = _world()
         self._views: list[Iterable[Any]] = []
+        self._empty: list[Any] = []  # collections: a module has a dozen for its hooks
+        self._tensors: list[tuple[torch.Tensor, Any]] = []
         self._objects: list[Any] = []
         self._classes: dict[type, None] = {}
         self._seen: set[int] = set()
         if dataset is not None:
             self._add_object(dataset)
-        # False if there is something that may change though it stays the very same object.
         self.is_known = all(map(self._add, transforms)) and all(type(kind) is type for kind in self._classes)
         if not self.is_known:
             return
-        for kind in self._classes:
-            self._add_views(vars(kind).keys(), vars(kind).values())
+        self._of_classes = [view for kind in self._classes for view in (vars(kind).keys(), vars(kind).values(), _GAP)]
         self._kinds = list(map(type, self._objects))
         self._mros = list(map(_MRO, self._kinds))
         self._dicts = list(map(_DICT, self._objects))
         self._held = list(chain.from_iterable(self._views))
+        self._held_by_classes = list(chain.from_iterable(self._of_classes))
 
-    def stands(self, given: tuple[Any, ...]) -> bool:
+    def is_of(self, given: tuple[Any, ...]) -> bool:
+        """Whether these are what was given."""
+        return len(given) == len(self._given) and all(map(is_, given, self._given))
+
+    def stands(self) -> bool:
         """Whether all is as it was. Nothing that is looked at is called, or compared by rules of its own."""
         try:
             return (
-                len(given) == len(self._given)
-                and all(map(is_, given, self._given))
-                and all(map(is_, map(type, self._objects), self._kinds))
+                self.holds()
                 and all(map(is_, map(_MRO, self._kinds), self._mros))
-                and all(map(is_, map(_DICT, self._objects), self._dicts))
-                and all(map(is_, chain.from_iterable(self._views), self._held))
+                and all(map(is_, chain.from_iterable(self._of_classes), self._held_by_classes))
                 and _world() == self._world
                 and not self.calls.look()
+            )
+        except RuntimeError:  # another thread changes a collection
+            return False
+
+    def holds(self) -> bool:
+        """The same of the objects alone, not of their classes and of the libraries."""
+        try:
+            return (
+                all(map(is_, map(type, self._objects), self._kinds))
+                and all(map(is_, map(_DICT, self._objects), self._dicts))
+                and all(map(is_, chain.from_iterable(self._views), self._held))
+                and not any(self._empty)
+                and all(tensor.tolist() == numbers for tensor, numbers in self._tensors)
             )
         except RuntimeError:  # another thread changes a collection
             return False
@@ -143,8 +164,14 @@ class _State:
         if id(value) in self._seen:
             return True
         self._seen.add(id(value))
+        if kind is torch.Tensor and value.numel() <= _NUMBERS_MAX:
+            self._tensors.append((value, value.tolist()))
+            return True
         if kind in (tuple, torch.Size):
             return all(map(self._add, value))
+        if kind in (list, set, dict, OrderedDict, defaultdict) and not value:
+            self._empty.append(value)
+            return True
         if kind in (list, set):
             self._add_views(value)
             return all(map(self._add, value))

@@ -362,6 +362,8 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_balanced_open(numbers, 1, &none, &error));
     SAY(gl_draw(loader, 1, 0, 1, numbers, 1, &error));
     SAY(gl_mix(1, numbers, &weight, numbers, 1, numbers, 1, &error));
+    SAY(gl_augmentation_open("{}", 2, &none, &error));
+    SAY(gl_augmentation_draw(loader, state, &(gl_drawn){.width = 1}, &error));
     printf("without a place for the text: %d\n", gl_close(loader, NULL));
     int pipes[2];
     if (pipe(pipes) || write(pipes[1], "12345678", 8) != 8)
@@ -622,6 +624,44 @@ static void samplers(void) {
     print_live();
 }
 
+/* augmentations: what transforms do to an image that the caller records itself. */
+static void augmentations(void) {
+    static const char *const none_of_them = "{\"version\": 1, \"channels\": 3, \"transforms\": [{\"op\": \"mystery\"}],"
+                                            "\"rng\": {\"fma\": true, \"correctly_rounded_exp\": false}}";
+    static const char *const crop = "{\"version\": 1, \"channels\": 3, \"rng\": {\"fma\": true,"
+                                    "\"correctly_rounded_exp\": false}, \"transforms\": [{\"op\": \"random_crop\","
+                                    "\"size\": [4, 3], \"padding\": null, \"pad_if_needed\": false, \"fill\": [0],"
+                                    "\"padding_mode\": \"constant\", \"api\": \"v1\"}]}";
+    static const char *const flip = "{\"version\": 1, \"channels\": 3, \"rng\": {\"fma\": true,"
+                                    "\"correctly_rounded_exp\": false}, \"transforms\": [{\"op\": \"center_crop\","
+                                    "\"size\": [4, 3]}]}";
+    gl_handle drawing, fixed, none;
+    gl_drawn drawn = {.width = 8, .height = 9};
+    char state[5056] = {0}, before[5056];
+    SAY(gl_augmentation_open("{}", 2, &none, &error));
+    SAY(gl_augmentation_open(none_of_them, strlen(none_of_them), &none, &error));
+    MUST(gl_augmentation_open(crop, strlen(crop), &drawing, &error));
+    MUST(gl_augmentation_open(flip, strlen(flip), &fixed, &error));
+    SAY(gl_augmentation_draw(drawing, NULL, &drawn, &error));
+    SAY(gl_augmentation_draw(drawing, state, &drawn, &error));
+    state[8] = state[12] = 1; /* left, seeded */
+    memcpy(before, state, sizeof state);
+    drawn.width = 2;
+    SAY(gl_augmentation_draw(drawing, state, &drawn, &error));
+    printf("untouched: %d\n", !memcmp(before, state, sizeof state));
+    drawn.width = 8;
+    MUST(gl_augmentation_draw(drawing, state, &drawn, &error));
+    printf("drawn: %d x %d, %d step of %d bytes, kind %d, moved on %d\n", drawn.width, drawn.height, drawn.count,
+           drawn.ends[0], drawn.steps[0], memcmp(before, state, sizeof state) != 0);
+    drawn.width = 5, drawn.height = 4;
+    MUST(gl_augmentation_draw(fixed, NULL, &drawn, &error));
+    printf("fixed: %d x %d, %d step\n", drawn.width, drawn.height, drawn.count);
+    MUST(gl_close(drawing, &error));
+    MUST(gl_close(fixed, &error));
+    SAY(gl_augmentation_draw(fixed, NULL, &drawn, &error));
+    print_live();
+}
+
 static void print_usage(void *slots) {
     gl_slots_usage usage;
     gl_slots_count(slots, &usage);
@@ -800,10 +840,11 @@ static void leaves(void) {
 static const struct {
     const char *name;
     void (*play)(void);
-} scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},   {"stale", stale},
-                 {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
-                 {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
-                 {"slots", slots},     {"samplers", samplers},   {"fetches", fetches}};
+} scenarios[] = {
+    {"batches", batches}, {"questions", questions}, {"errors", errors},   {"stale", stale},
+    {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
+    {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
+    {"slots", slots},     {"samplers", samplers},   {"fetches", fetches}, {"augmentations", augmentations}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)

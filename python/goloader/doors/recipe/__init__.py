@@ -21,6 +21,7 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     constant.py  other arguments of what is done to it
     tensor.py    the stand-in for a tensor
     array.py     the stand-in for an array
+    chains.py    containers of transforms, of which the core draws what they do to a stand-in
     escape.py    real arrays in the place of stand-ins that outlive their batch
     session.py   one batch while it is recorded
     wire.py      a batch of recipes as bytes

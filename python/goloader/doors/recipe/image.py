@@ -290,6 +290,13 @@ def derive(
     return _derive(recipe_of(image), function, arguments, steps, size, mode)
 
 
+def is_sure(image: StandInImage) -> bool:
+    """Whether decoding it raises nothing that the user's code might handle."""
+    state = image.__dict__
+    made: Recipe = state["_recipe"]
+    return bool(state["_loaded"] or not (state["_session"].streams or guarded()) or made.source.sound)
+
+
 def recipe_of(image: StandInImage) -> Recipe:
     """The recipe of an image from which something is made in a thread that records."""
     made = _begin(image)
@@ -408,9 +415,10 @@ def _begin(image: StandInImage) -> Recipe | None:
     if not state["_loaded"]:
         if made.source.closed:
             raise TroubleError("the file was closed before the image was decoded")
-        state["_loaded"] = True
         # A stream's code goes on from where an error is raised, or ends there.
-        if (state["_session"].streams or guarded()) and not made.source.sound:
+        sure = is_sure(image)
+        state["_loaded"] = True
+        if not sure:
             _decode(image, made)
     return made
 

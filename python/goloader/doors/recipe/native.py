@@ -12,7 +12,8 @@ import torch
 from PIL import Image
 
 from ..._core import Core, Rejected, Run
-from ..._native import own_library
+from ..._errors import LibraryError
+from ..._native import Library, own_library
 from ...plan import Refusal, make_recipes
 from .. import lent
 from . import switch
@@ -35,9 +36,13 @@ class CoreNative(Native):
 
     def __init__(self, core: Core, workers: int = 0) -> None:
         """Starts as many goroutines as `workers` asks, 0 for one a core."""
+        super().__init__()
         self._core = core
         self._run: Run = core.start(workers=workers, streams=1, base_seed=0)
         self._asked: deque[_Asked] = deque()
+
+    def library(self) -> Library | None:
+        return self._core.library
 
     def run(self, values: list[Value], pinned: bool = False) -> list[torch.Tensor]:
         """Blocks that hold these values, shaped as they lie in memory; in page-locked memory if `pinned`."""
@@ -89,6 +94,10 @@ class CoreNative(Native):
         self._run.close()
 
 
+# A library of a worker's own takes 20 ms: a few images go without.
+_ASKED_MIN = 16
+
+
 class WorkerNative(Native):
     """A core in a worker process, for what code there looks at: opened when that first happens, with one goroutine.
 
@@ -96,8 +105,20 @@ class WorkerNative(Native):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._core: CoreNative | None = None
         self._refused = False
+        self._library: Library | None = None
+        self._asked = 0
+
+    def library(self) -> Library | None:
+        self._asked += 1
+        if self._library is None and not self._refused and (self._core is not None or self._asked > _ASKED_MIN):
+            try:
+                self._library = own_library()
+            except LibraryError:
+                self._refused = True
+        return self._library
 
     def opened(self) -> bool:
         """False where this process cannot have a core."""

@@ -14,6 +14,8 @@ from . import switch
 if TYPE_CHECKING:
     import torch
 
+    from ..._native import Library
+    from .chains import Chain
     from .value import Value
 
 __all__ = ["Native", "Session", "TroubleError", "user_line"]
@@ -42,7 +44,17 @@ class TroubleError(RuntimeError):
 
 
 class Native:
-    """Whoever has the core at hand."""
+    """Whoever has the core at hand.
+
+    chains  containers of transforms that were met (chains.py)
+    """
+
+    def __init__(self) -> None:
+        self.chains: dict[tuple[int, str], Chain] = {}
+
+    def library(self) -> Library | None:
+        """The library whose Go runs in this process; None where there is none, or while it does not pay to have one."""
+        raise NotImplementedError
 
     def opened(self) -> bool:
         """Whether there is a core: it may be opened only now, and that may fail."""
@@ -62,6 +74,7 @@ class Session:
     reasons    (what was done, line of the user's code) -> how often Python had to make a stand-in real for that
     seen       the same of what native made
     made       what was done -> images that native made for that
+    checked    chains of transforms that stood as they are when it began
     failed     what a stand-in could not become real for; the user's code may have handled it, at another line than
                without stand-ins
     """
@@ -79,6 +92,7 @@ class Session:
         self.recorded = 0
         self._living: list[Any] = [] if before is None else list(before.living())
         self._parted: list[Any] = []
+        self.checked: set[Chain] = set()
         self._prune_at = 2 * len(self._living) + _PRUNE_MIN
 
     def register(self, stand_in: Any) -> None:
@@ -104,6 +118,11 @@ class Session:
         """Those that somebody still refers to."""
         self._parted = _alive(self._parted)
         return self._parted
+
+    @property
+    def recorder(self) -> Native | None:
+        """Whoever has a core at hand, or may open one."""
+        return self._native
 
     @property
     def native(self) -> Native | None:

@@ -13,10 +13,18 @@ from typing import Any
 import numpy as np
 import torch
 from torchvision import utils
-from torchvision.transforms import InterpolationMode, RandomResizedCrop, _functional_pil, _functional_tensor, functional
+from torchvision.transforms import (
+    Compose,
+    InterpolationMode,
+    RandomResizedCrop,
+    _functional_pil,
+    _functional_tensor,
+    functional,
+)
 
 from .... import _steps
-from .. import switch
+from ....plan.transforms import known_classes
+from .. import chains, switch
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
 from ..tensor import StandInTensor, made_of, record_function
 from ..value import of_image
@@ -39,6 +47,7 @@ def hooks() -> tuple[Hook, ...]:
         Hook(RandomResizedCrop, "get_params", _get_params),
         Hook(functional, "resized_crop", _resized_crop),
         Hook(functional, "gaussian_blur", blur.hook(_functional_tensor)),
+        Hook(Compose, "__call__", partial(chains.call, Compose), known_classes("v1"), ("forward",)),
     )
 
 

@@ -16,13 +16,14 @@ import torch
 from PIL import Image
 from torchvision import tv_tensors
 from torchvision.io import image as io
-from torchvision.transforms.v2 import _misc, _utils
+from torchvision.transforms.v2 import Compose, _misc, _utils
 from torchvision.transforms.v2.functional import _color, _geometry
 from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from .... import _steps
-from .. import header, recipe, switch
+from ....plan.transforms import known_classes
+from .. import chains, header, recipe, switch
 from ..array import StandInArray
 from ..layout import Layout
 from ..recipe import STEPS_MAX, Recipe, Source
@@ -51,6 +52,7 @@ def hooks() -> tuple[Hook, ...]:
         Hook(_color, "adjust_hue_image", _hue),
         Hook(_color, "autocontrast_image", recorder(partial(_by_levels, "autocontrast"))),
         Hook(_color, "equalize_image", recorder(partial(_by_levels, "equalize"))),
+        Hook(Compose, "forward", partial(chains.call, Compose), known_classes("v2"), ("forward",)),
         *_TV_TENSORS,
     )
 

@@ -1,0 +1,69 @@
+// Package recipe_test has the laws of a recipe's wire form.
+package recipe_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goloader/goloader/core/recipe"
+)
+
+// anyStep is a step of a kind, with whatever numbers it takes.
+func anyStep(r *rand.Rand, kind recipe.Kind) recipe.Step {
+	s := recipe.Step{
+		Kind: kind, Filter: recipe.Nearest, Mode: recipe.PadMode(r.IntN(4)), Channels: uint8(r.IntN(256)), Shift: uint8(r.IntN(256)),
+		Fill: [3]uint8{uint8(r.IntN(256)), uint8(r.IntN(256)), uint8(r.IntN(256))},
+		Left: r.Int32(), Top: -r.Int32(), Right: r.Int32(), Bottom: r.Int32(), Width: r.Int32(), Height: r.Int32(),
+	}
+	switch kind {
+	case recipe.Lookup:
+		s.Table = new([3 * 256]byte)
+		for i := range s.Table {
+			s.Table[i] = byte(r.IntN(256))
+		}
+	case recipe.Brightness, recipe.Contrast, recipe.Saturation, recipe.Sharpness:
+		s.Factor = r.Float32()
+	case recipe.Affine, recipe.Perspective:
+		for i := range map[recipe.Kind]int{recipe.Affine: 6, recipe.Perspective: 8}[kind] {
+			s.Matrix[i] = r.NormFloat64()
+		}
+	case recipe.Patch:
+		s.Number = r.Int32()
+	case recipe.BoxBlur:
+		s.Radius, s.Times = [2]float32{r.Float32(), r.Float32()}, 1+r.Uint32N(recipe.TimesMax)
+	case recipe.Convolve, recipe.Stencil:
+		s.Weights = new([2][recipe.TapsMax]float32)
+		s.Width, s.Height = 5, 3
+		for axis := range s.Weights {
+			for k := range s.Weights[axis] {
+				if kind == recipe.Convolve || (axis == 0 && k < 5*5) {
+					s.Weights[axis][k] = r.Float32()
+				}
+			}
+		}
+		if kind == recipe.Stencil {
+			s.Factor = -r.Float32()
+		}
+	case recipe.TorchColour:
+		s.Factor, s.Rest, s.Fused = r.Float32()/2, r.Float32(), r.IntN(2) == 1
+		s.Colour = recipe.Colour(r.IntN(int(recipe.TorchAutocontrast) + 1))
+	}
+	return s
+}
+
+func TestStepsThatAreWrittenAreRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var wire []byte
+	var steps []recipe.Step
+	for range 20 {
+		for kind := range recipe.Kinds {
+			steps = append(steps, anyStep(r, recipe.Kind(kind)))
+			wire = recipe.AppendStep(wire, steps[len(steps)-1])
+		}
+	}
+	read, err := recipe.ReadSteps(wire)
+	require.NoError(t, err)
+	require.Equal(t, steps, read)
+}
