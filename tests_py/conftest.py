@@ -32,8 +32,8 @@ _TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
 # Folders whose tests start interpreters of their own.
 _SLOW_FOLDERS = {"hazards", "programs"}
 
-# Of a test's variants the first two are quick, and one more for every twenty; the others are slow.
-_QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 2, 20
+# Of a test's variants one is quick, and one more for every twenty; the others are slow.
+_QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 1, 20
 
 # Why a test may be skipped though --forbid-skips is given: what a machine or a version is, not what could be installed.
 _GOOD_REASONS = re.compile(

@@ -85,6 +85,7 @@ def test_each_line_of_a_compiled_class_says_what_it_was_read_as(tmp_path: Path, 
     assert "so far" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_line_is_named_at_which_reading_stopped(tmp_path: Path) -> None:
     done = _explain(tmp_path, "mine:Spectrum", "--batches", "0")
     assert done.returncode == 0
@@ -94,6 +95,7 @@ def test_the_line_is_named_at_which_reading_stopped(tmp_path: Path) -> None:
     assert "so far" not in done.stdout
 
 
+@pytest.mark.slow
 def test_the_line_is_named_that_needs_pixels(tmp_path: Path) -> None:
     done = _explain(tmp_path, "mine:Photos", "--batches", "5")
     assert done.returncode == 0

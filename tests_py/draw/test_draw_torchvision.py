@@ -370,6 +370,7 @@ class TestSameAsTorchvision:
 
     @settings(PROFILE, max_examples=400)
     @given(cases(ALL, EDGE), SEEDS, SKIPS, st.lists(st.tuples(EDGE, EDGE), min_size=8, max_size=8))
+    @pytest.mark.slow
     def test_pixels(self, drawdump: Drawdump, case: Case, seed: int, skip: int, sizes: list[Size]) -> None:
         reply = drawdump.draw(case.to_plan(len(sizes)), started(seed, skip), sizes)
         for size, drawn in zip(sizes, reply["draws"], strict=True):

@@ -47,6 +47,7 @@ def run(script: Script, text: str, **options: Any) -> str:
     return script(DATASET + dedent(text), **options)
 
 
+@pytest.mark.slow
 def test_a_forked_worker_s_pixels_come_from_a_core_of_its_own(script: Script) -> None:
     text = """
     each = loader(persistent_workers=True)

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.timeout(90)
 Script = Callable[..., str]
 
 
+@pytest.mark.slow
 def test_a_child_gets_an_error_from_old_iterators_and_torch_s_from_new_ones(script: Script) -> None:
     text = """
     dataset = folder()
@@ -53,6 +54,7 @@ def test_a_child_gets_an_error_from_old_iterators_and_torch_s_from_new_ones(scri
     assert script(text) == answers + "True\n3\n3\n3\nFalse\nTrue\n" + "2 2 2 3\n"
 
 
+@pytest.mark.slow
 def test_a_child_has_the_batches_that_its_parent_held(script: Script) -> None:
     """Not the memory that was free: it would be copied here as it is written again."""
     text = """

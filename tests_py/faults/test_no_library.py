@@ -92,6 +92,7 @@ def run(package: Path, root: Path, before: str = "") -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_library_that_is_not_there(package: Path, root: Path) -> None:
     said = run(package, root)
     assert said.startswith("goloader's library: goloader's core cannot be loaded: [Errno 2] No such file or directory")

@@ -176,6 +176,7 @@ def archive(server: Server, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("scheme", ["s3", "http"])
+@pytest.mark.slow
 def test_archives_are_those_of_a_copy(server: Server, archive: Path, scheme: str) -> None:
     place = url("shards") if scheme == "s3" else f"{server.url}/{BUCKET}/shards"
     arguments: dict[str, Any] = {"transform": TRANSFORM, "image": ("jpg", "jpeg", "png", "gif", "webp")}
@@ -296,6 +297,7 @@ def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert found()[2:] == ("", "", "")
 
 
+@pytest.mark.slow
 def test_two_thousand_objects_under_faults(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1% of the requests are reset, 1% stall, 1% are refused for a moment: nothing is lost, and nothing twice."""
     monkeypatch.setenv("GOLOADER_REMOTE_TIMEOUT", "0.5")

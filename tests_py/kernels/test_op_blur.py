@@ -49,6 +49,7 @@ def test_blurs_equal_pillow(worker: Worker, kind: type[ImageFilter.Filter]) -> N
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2, 63, 64, 65, 127, 128, 1e-30, 1e-4, 0.5, 1.9999999, (0, 3), (7, 0), 1e5])
+@pytest.mark.slow
 def test_blurs_of_any_radius_equal_pillow(worker: Worker, radius: float) -> None:
     rng = np.random.default_rng(1)
     for width, height in ((1, 1), (1, 90), (70, 1), (2, 3), (64, 65), (300, 17)):
@@ -88,6 +89,7 @@ def one_mebibyte_many_times() -> Iterator[Callable[[int], int]]:
         libc.munmap(*room)
 
 
+@pytest.mark.slow
 def test_lines_side_by_side_may_have_more_than_2_31_bytes(
     worker: Worker, one_mebibyte_many_times: Callable[[int], int]
 ) -> None:

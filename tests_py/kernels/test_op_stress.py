@@ -30,6 +30,7 @@ def stress(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.slow
 def test_no_kernel_leaves_its_memory_and_all_give_the_same(stress: Path, seed: int) -> None:
     hashes = {}
     for kernels in ("plain", "avx2", "avx512", "neon"):

@@ -55,6 +55,7 @@ def files(built: ctypes.CDLL, tmp_path_factory: pytest.TempPathFactory) -> list[
     return written
 
 
+@pytest.mark.slow
 def test_what_fuzzing_found_stays_solved(compare: Path, tmp_path: Path) -> None:
     """corpus.zip: small files that each take our decoder somewhere else, as libFuzzer found them."""
     with zipfile.ZipFile(HERE / "corpus.zip") as corpus:
@@ -68,6 +69,7 @@ def test_what_fuzzing_found_stays_solved(compare: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kernels", SETS)
+@pytest.mark.slow
 def test_what_is_accepted_decodes_in_libjpeg_to_the_same(compare: Path, files: list[str], kernels: str) -> None:
     environment = {**os.environ, "GOLOADER_KERNELS": kernels}
     command = [str(compare), str(len(kernels)), "40", "4", *files]

@@ -66,6 +66,7 @@ def plain(here: str, files: list[str]) -> str:
 
 
 @pytest.mark.parametrize("kernels", SETS[1:])
+@pytest.mark.slow
 def test_the_sets_of_this_machine(kernels: str, here: str, files: list[str], plain: str) -> None:
     assert digest([here], files, kernels) == plain
 

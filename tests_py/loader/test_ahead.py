@@ -61,6 +61,7 @@ def test_only_files_whose_place_is_known_are_decoded_ahead(
     assert not decoded
 
 
+@pytest.mark.slow
 def test_threads_end_with_the_iterator(root: Path, decoded: list[int]) -> None:
     before = threading.active_count()
     loader = goloader.DataLoader(ImageFolder(str(root), TRAIN), 8, num_workers=2, prefetch_factor=8)

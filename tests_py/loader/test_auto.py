@@ -137,6 +137,7 @@ def test_a_dataset_that_fails_leaves_it_to_the_cores_and_fails_where_it_is_used(
         next(iter(loader))
 
 
+@pytest.mark.slow
 def test_a_dataset_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
     monkeypatch.setattr(_auto, "_PATIENCE_S", 0.3)
     children = multiprocessing.active_children()

@@ -170,6 +170,7 @@ def fail(worker_id: int) -> None:
     raise LookupError(f"nothing for worker {worker_id}")
 
 
+@pytest.mark.slow
 def test_an_error_in_it_is_torch_s(dataset: ImageFolder) -> None:
     for kind in goloader.DataLoader, data.DataLoader:
         with pytest.raises(LookupError, match=r"(?s)^Caught LookupError in DataLoader worker process 0\..*def|in fail"):

@@ -79,6 +79,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return program
 
 
+@pytest.mark.slow
 def test_off_leaves_torch_s_own_iterators_and_loads_nothing_of_ours(run: Run) -> None:
     text = """
         for dataset in folder(), Own(sys.argv[1]):

@@ -187,6 +187,7 @@ for _ in loader:
 """
 
 
+@pytest.mark.slow
 def test_an_exit_waits_for_the_index_and_says_what_could_not_be_written(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name, warned in (("index", False), ("file/index", True)):

@@ -163,6 +163,7 @@ def test_an_epoch_that_is_left_is_no_pause() -> None:
     assert loader.stats().batches == 2
 
 
+@pytest.mark.slow
 def test_many_batches_are_all_counted() -> None:
     loader = goloader.DataLoader(data.ConcatDataset([Rows()] * 80), 1)
     batches, waited, _ = timed(loader)

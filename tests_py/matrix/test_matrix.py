@@ -95,6 +95,7 @@ def test_no_argument_of_torch_s_loader_is_lost(package: str) -> None:
             kind([], num_workers=1, in_order=False)
 
 
+@pytest.mark.slow
 def test_workers_start_without_a_warning() -> None:
     """Since Python 3.12 a fork of a process with threads warns, and Go's are threads."""
     program = """if 1:

@@ -100,6 +100,7 @@ def augmented(draw: st.DrawFn) -> tuple[Any, list[Any]]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn=augmented(), seed=st.integers(0, 2**40))
+@pytest.mark.slow
 def test_random_chains_are_torchs(kinds: Path, drawn: tuple[Any, list[Any]], seed: int) -> None:
     api, transforms = drawn
     dataset = folder(kinds, api, *transforms)
@@ -125,6 +126,7 @@ JITTER = st.builds(v2.ColorJitter, FACTOR, FACTOR, FACTOR, st.sampled_from([0, 0
     late=st.booleans(),
     seed=st.integers(0, 2**40),
 )
+@pytest.mark.slow
 def test_colours_of_tensors(kinds: Path, jitters: list[Any], size: Any, maker: Any, late: bool, seed: int) -> None:
     crop = v2.RandomResizedCrop(size)
     first = [crop, maker] if late else [maker, crop]

@@ -309,6 +309,7 @@ def test_what_is_changed_inside_of_lists_is_seen(kind: Any, k: int) -> None:
 
 
 @pytest.mark.parametrize("num_workers", [0, 1, 3])
+@pytest.mark.slow
 def test_a_list_is_a_dataset(num_workers: int) -> None:
     for dataset in (
         [(torch.rand(3), k) for k in range(10)],

@@ -89,6 +89,7 @@ def chain(loader: Any) -> list[str]:
 
 @WORKERS
 @pytest.mark.parametrize("name", ["cut short", "cut in its header", "PNG cut short", "webp cut short"])
+@pytest.mark.slow
 def test_an_error_is_told_with_the_errors_that_led_to_it_and_no_others(make: Make, num_workers: int, name: str) -> None:
     files = make(GOOD | DAMAGES[name])
     want, got = (chain(kind(files, 8, num_workers=num_workers)) for kind in (data.DataLoader, goloader.DataLoader))

@@ -37,6 +37,7 @@ def equal_over(files: ImageFolder, num_workers: int, draws: int) -> None:
 
 @pytest.mark.parametrize("api", [T, v2])
 @pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.slow
 def test_crops_of_which_some_hang_on_torch_s_exp(
     make: Make, api: Any, num_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

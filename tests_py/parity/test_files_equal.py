@@ -194,6 +194,7 @@ def break_file(epoch: int, loader: Any) -> None:
 
 
 @WORKERS
+@pytest.mark.slow
 def test_errors_and_changes_between_epochs_are_torchs(num_workers: int, tmp_path: Path) -> None:
     def run(kind: Any) -> list[Any]:
         torch.manual_seed(0)

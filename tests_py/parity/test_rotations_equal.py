@@ -71,6 +71,7 @@ SEED = st.integers(0, 2**40)
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(turn=turned(), height=st.integers(1, 40), width=st.integers(1, 40), square=st.booleans(), seed=SEED)
+@pytest.mark.slow
 def test_images_in_memory(turn: Any, height: int, width: int, square: bool, seed: int) -> None:
     images = Arrays(height, height if square else width, 13, T.Compose([turn, T.CenterCrop((24, 27)), *TAIL]))
     assert in_go(images)

@@ -77,6 +77,7 @@ def test_indices_and_datasets_of_it(tmp_path: Path, num_workers: int) -> None:
     check(Program(loader_of(both, batch_size=4, shuffle=True, num_workers=num_workers)))
 
 
+@pytest.mark.slow
 def test_a_file_that_was_cut_is_named_with_the_place(tmp_path: Path) -> None:
     path = raw(tmp_path / "a.bin", tokens(4000))
     dataset = TokenDataset(path, 100)

@@ -172,6 +172,7 @@ def moved_tensors(draw: st.DrawFn) -> Any:
 
 @given(pipeline=moved_tensors(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
 def test_moves_of_any_tensor(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
     files = ImageFolder(str(kinds), pipeline)
     assert goloader.DataLoader(files, trace=False).explain().native

@@ -776,6 +776,7 @@ def test_the_first_example_runs_and_prints_what_it_says(
     assert printed == output
 
 
+@pytest.mark.slow
 def test_the_first_example_prints_the_same_with_torch_s_import_and_our_command_line(root: Path, tmp_path: Path) -> None:
     example, output = re.findall(r"```(?:python|text)\n(.*?)```", part("README.md", "example"), re.DOTALL)
     (command,) = re.findall(r"^python (-m goloader run --explain .*)$", README.read_text(), re.MULTILINE)

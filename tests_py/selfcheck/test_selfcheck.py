@@ -527,6 +527,7 @@ assert not {"torch", "cv2", "torchvision"} & sys.modules.keys()
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_the_command_lists_all_behaviours() -> None:
     made = subprocess.run(
         [sys.executable, "-m", "goloader.selfcheck"], check=True, capture_output=True, text=True

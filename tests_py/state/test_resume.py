@@ -254,6 +254,7 @@ def test_a_position_is_found_by_arithmetic_in_a_huge_dataset() -> None:
     assert index[0] == 64 * ((1 << 18) - 2)
 
 
+@pytest.mark.slow
 def test_another_process_goes_on(dataset: ImageFolder) -> None:
     torch.manual_seed(3)
     loader = DataLoader(dataset, 4, shuffle=True, num_workers=2, generator=seeded())

@@ -327,6 +327,7 @@ def test_any_start_method_goes_on(method: str) -> None:
     check(make, 0, 2, then=0)
 
 
+@pytest.mark.slow
 def test_loaders_inside_of_datasets_are_left_alone() -> None:
     class Nested(StatefulStream):
         def generate(self) -> Iterator[Any]:
