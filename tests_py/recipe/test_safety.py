@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import importlib
 import io
 import itertools
 import os
@@ -350,6 +351,36 @@ def test_a_dataset_that_notes_its_samples_notes_each_once(root: Path) -> None:
     assert ours.seen == theirs.seen and ours.counts == theirs.counts and ours.opened == theirs.opened == [1]
     for each in made:
         each.file.close()
+
+
+class Importing(classes.Files):
+    """Imports modules that were never compiled before."""
+
+    name: str
+
+    def __getitem__(self, i: int) -> Any:
+        module = importlib.import_module(f"{self.name}_{i}")
+        return super().__getitem__(i), module.NUMBER
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_a_trial_imports_first_is_nothing_that_it_changes(
+    root: Path, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))  # type: ignore[no-untyped-call]
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    names = iter((f"theirs_{workers}", f"ours_{workers}"))
+
+    def make() -> Importing:
+        made = Importing(root, classes.VAL)
+        made.name = next(names)
+        for i in range(classes.COUNT):
+            (tmp_path / f"{made.name}_{i}.py").write_text(f"NUMBER = {i}")
+        importlib.invalidate_caches()
+        return made
+
+    loader = compare(make, num_workers=workers)
+    assert door.record(loader).state == "native", loader.explain()
 
 
 class Calls(classes.Files):

@@ -291,6 +291,7 @@ def _isolate(page: Page, told: int) -> None:
             _own(fd)
     os.close(told)  # what follows is nobody's matter but ours
     memory.writes = False
+    sys.dont_write_bytecode = True  # of what is imported here first
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LIMIT_S)
