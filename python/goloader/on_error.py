@@ -201,11 +201,13 @@ class Losses:
         self._ranks = getattr(getattr(loader.batch_sampler, "sampler", loader.sampler), "num_replicas", 1)
         self._found: dict[Any, Failure] = {}
         self._noted: list[Failure] = []
+        # Where it is when the first epoch begins, wherever the process goes then.
+        self._path = None if policy.quarantine is None else os.path.abspath(policy.quarantine)
         self._quarantined = frozenset(self._read())
         if self._quarantined:
             self.kinds["quarantined"] = len(self._quarantined)
-            count, path = len(self._quarantined), os.fspath(policy.quarantine or "")
-            _told.warn(f"goloader: bad samples that {path} lists are not tried: {count} of {self._of['dataset']}")
+            count, kind = len(self._quarantined), self._of["dataset"]
+            _told.warn(f"goloader: bad samples that {self._path} lists are not tried: {count} of {kind}")
 
     def worker(self) -> Callable[[Any, Any], Tolerant]:
         """Makes a Tolerant of its `inner` and `torchs` in a worker process, whose failures are noted here."""
@@ -262,23 +264,22 @@ class Losses:
 
     def _read(self) -> set[Any]:
         """The indices that the file lists of this dataset. Raises ValueError for a line that is not of such a file."""
-        path = self.policy.quarantine
-        if path is None or not os.path.exists(path):
+        if self._path is None or not os.path.exists(self._path):
             return set()
         listed = set()
-        with open(path, encoding="utf-8") as file:
+        with open(self._path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 try:
                     entry = json.loads(line)
                     index, of = entry["index"], {name: entry[name] for name in self._of}
                 except (ValueError, TypeError, KeyError):
-                    raise ValueError(f"{os.fspath(path)}:{number} is not a line of a quarantine file") from None
+                    raise ValueError(f"{self._path}:{number} is not a line of a quarantine file") from None
                 if of == self._of:
                     listed.add(index)
         return listed
 
     def _write(self, failure: Failure) -> None:
-        if self.policy.quarantine is None:
+        if self._path is None:
             return
         entry = {
             "index": failure.index,
@@ -287,7 +288,7 @@ class Losses:
             "first_seen": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         } | self._of
         # Several ranks may write to one file: a line that is appended in one call stays whole.
-        fd = os.open(self.policy.quarantine, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             os.write(fd, (json.dumps(entry) + "\n").encode())
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import warnings
@@ -19,7 +20,7 @@ from torch.utils import data
 from torchvision.datasets import ImageFolder
 
 import goloader
-from goloader import BadSamplesError, OnError
+from goloader import BadSamplesError, OnError, _core
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")]
 
@@ -171,8 +172,6 @@ def test_code_that_raises(kind: Callable[..., Any], action: Any, num_workers: in
     chosen = random.Random(number)
     length, batch_size = chosen.randrange(5, 40), chosen.choice([1, 3, 8])
     dataset = kind(length, set(chosen.sample(range(length), length // 3)))
-    if num_workers == 0:  # elsewhere the generators of worker processes are not seen
-        dataset.bad.discard(0)
     want = expected(dataset, dataset.bad, action, batch_size, num_workers)
     after = np.random.rand(), random.random()
     seed()
@@ -219,16 +218,83 @@ def test_indices_that_are_not_there_are_bad(folder: ImageFolder, num_workers: in
 
 
 @ACTIONS
-def test_draws_keyed_by_sample_do_not_depend_on_workers(folder: ImageFolder, action: Any) -> None:
+@WORKERS
+@pytest.mark.parametrize("door", ["door1", "door3"])
+def test_epochs_broken_off_and_workers_that_are_seeded(
+    folder: ImageFolder, action: Any, num_workers: int, door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off(loader: Any) -> list[Any]:
+        found = []
+        for taken in 1, 3, 99:
+            found.append(list(itertools.islice(loader, taken)))
+        return found
+
+    monkeypatch.setenv("GOLOADER", f"{door},door3")
+    arguments: dict[str, Any] = {"num_workers": num_workers, "persistent_workers": num_workers > 0}
+    for init in None, lambda number: torch.manual_seed(50 + number):
+        dataset = folder if door == "door1" else Recorded(folder)
+        seed()
+        inner = data.BatchSampler(data.RandomSampler(dataset), 3, False)
+        told: Any = Told(inner, set(BAD), action, len(dataset))
+        want = broken_off(
+            data.DataLoader(dataset, batch_sampler=told, collate_fn=collate, worker_init_fn=init, **arguments)
+        )
+        seed()
+        loader = goloader.DataLoader(dataset, 3, shuffle=True, on_error=action, worker_init_fn=init, **arguments)
+        assert same(broken_off(loader), want)
+
+
+@ACTIONS
+def test_what_is_started_afresh_knows_too(action: Any) -> None:
+    dataset = Drawing(9, {2, 8})
+    want = expected(dataset, dataset.bad, action, 4, 2)
+    seed()
+    loader = goloader.DataLoader(
+        dataset, 4, shuffle=True, num_workers=2, on_error=action, multiprocessing_context="spawn"
+    )
+    assert same(epochs(loader), want)
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+def test_ctrl_c_while_it_goes_back_loses_no_batch(
+    folder: ImageFolder, num_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want = expected(folder, set(BAD), "skip", 4, num_workers)[0]
+    resume, times = _core.Run.resume, itertools.count()
+
+    def interrupted(*arguments: Any) -> None:
+        if next(times) % 2 == 0:
+            raise KeyboardInterrupt
+        resume(*arguments)
+
+    seed()
+    batches = iter(goloader.DataLoader(folder, 4, shuffle=True, num_workers=num_workers, on_error="skip"))
+    monkeypatch.setattr(_core.Run, "resume", interrupted)
+    found = []
+    while True:
+        try:
+            found.append(next(batches))
+        except KeyboardInterrupt:
+            continue
+        except StopIteration:
+            break
+    assert same(found, want) and next(times) == 2 * len(BAD)
+
+
+@ACTIONS
+def test_draws_keyed_by_sample_do_not_depend_on_workers_or_doors(
+    folder: ImageFolder, action: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for dataset in folder, Drawing(20, {3, 4, 19}):
         found = []
-        for num_workers in 0, 1, 3:
+        for num_workers, door in itertools.product((0, 1, 3), ("door1,door3", "door3")):
+            monkeypatch.setenv("GOLOADER", door)
             seed()
             loader = goloader.DataLoader(
                 dataset, 4, shuffle=True, num_workers=num_workers, on_error=action, rng="sample"
             )
             found.append(epochs(loader)[::2])
-        assert same(found[0], found[1]) and same(found[0], found[2])
+        assert all(same(found[0], other) for other in found)
 
 
 @ACTIONS

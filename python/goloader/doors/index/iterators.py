@@ -484,6 +484,8 @@ class PrefetchingIterator(_NativeIterator):
         if seeded is not None:
             self._run.resume(0, seeded.drawn)
         self._tasks: deque[_Task] = deque()
+        # The first task is not the one that was submitted.
+        self._behind = False
         self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
         self._received = 0
         # Who looks for torch's processes here finds that there are none.
@@ -502,14 +504,17 @@ class PrefetchingIterator(_NativeIterator):
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         resumed = self._resumed
-        super()._reset(loader, first_iter)
         if self._run is None:
             raise RuntimeError("this iterator was closed")
-        # What is under way draws from its streams to the end, as in torch's persistent workers.
+        # What is under way draws from its streams to the end, as in torch's persistent workers. Its user's state stays.
+        if self._tasks:
+            streams = self._ledger.streams
+            self._ledger = replace(self._ledger, streams=None if streams is None else streams.copy())
         while self._tasks:
-            with contextlib.suppress(_Lost):  # nobody wants it any more
-                self._receive(self._run, self._tasks[0])
-            self._tasks.popleft()
+            self._next_result(self._run)  # nobody wants it any more
+            self._mark(self._tasks.popleft().mark)
+            self._received += 1
+        super()._reset(loader, first_iter)
         self._run.reset()
         if self._ahead is not None:
             self._ahead.clear()
@@ -533,31 +538,46 @@ class PrefetchingIterator(_NativeIterator):
             batch = self._next_index()
         except StopIteration:
             return
-        self._put(self._task(batch))
-
-    def _put(self, task: _Task) -> None:
         assert self._run is not None
+        self._tasks.append(self._put(self._run, self._task(batch)))
+
+    def _put(self, run: Run, task: _Task) -> _Task:
         try:
-            self._submit(self._run, task)
+            self._submit(run, task)
         except IndexError:
             task = replace(task, complete=False, lent=None)
-            self._run.submit(task.rows[:0])
-        self._tasks.append(task)
+            run.submit(task.rows[:0])
+        return task
 
-    def _go_back(self, spared: _Task) -> None:
-        """Begins again with the next batch, as another task: what it draws decides where later ones begin to draw."""
+    def _go_back(self) -> Run:
+        """Begins again with the first task: what it draws decides where later ones begin to draw."""
         assert self._run is not None
-        tasks = [spared, *itertools.islice(self._tasks, 1, None)]
-        self._tasks.clear()
         if self._ahead is not None:
             self._ahead.clear()
         self._run.close()
-        self._run = self._start()
+        self._run = run = self._start()
         streams = self._ledger.streams
-        self._run.resume(self._received, np.zeros(self._num_workers, np.int64) if streams is None else streams)
-        for task in tasks:
-            # A read that has not come back may still write into the memory that was lent.
-            self._put(replace(task, lent=None if task.lent is None else self._pinned(len(task.rows))))
+        run.resume(self._received, np.zeros(self._num_workers, np.int64) if streams is None else streams)
+        # A read that has not come back may still write into the memory that was lent.
+        again = [
+            replace(task, lent=None if task.lent is None else self._pinned(len(task.rows))) for task in self._tasks
+        ]
+        self._tasks = deque([self._put(run, task) for task in again])
+        self._behind = False
+        return run
+
+    def _next_result(self, run: Run) -> tuple[Any, Exception | None]:
+        """The batch of the first task, without what on_error leaves out, or what it was lost to."""
+        while True:
+            if self._behind:  # Ctrl-C may have come while it went back
+                run = self._go_back()
+            try:
+                return self._receive(run, self._tasks[0]), None
+            except _Lost as lost:
+                spared = self._spared(self._tasks[0], lost)
+                if spared is None:
+                    return None, lost.error
+                self._tasks[0], self._behind = spared, True
 
     def _next_data(self) -> Any:
         if not self._tasks or self._run is None:
@@ -565,20 +585,12 @@ class PrefetchingIterator(_NativeIterator):
                 self._shutdown_workers()
             raise StopIteration
         worker = self._received % self._num_workers
-        while True:
-            batch = error = spared = None
-            try:
-                batch = self._receive(self._run, self._tasks[0])
-            except _Lost as lost:
-                spared = self._spared(self._tasks[0], lost)
-                error = lost.error
-            except BaseException:
-                if self._run.taken > self._received:  # Ctrl-C came with the batch
-                    self._advance()
-                raise
-            if spared is None:
-                break
-            self._go_back(spared)
+        try:
+            batch, error = self._next_result(self._run)
+        except BaseException:
+            if not self._behind and self._run.taken > self._received:  # Ctrl-C came with the batch
+                self._advance()
+            raise
         if error is not None:
             self._advance()
             if isinstance(error, BadSamplesError):
