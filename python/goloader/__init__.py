@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from . import transforms
     from ._errors import (
+        BadSamplesError,
         BugError,
         CoreError,
         FallbackError,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from ._told import strict
     from .arrays import ArrayDataset, FileArray, RaggedArray, TokenDataset, open_arrays
     from .formats import open as open  # not in __all__: `import *` would put it in place of Python's
+    from .on_error import OnError
     from .plan.explain import Explanation, Row
     from .seek_index import SeekIndex
     from .state.protocol import Stateful
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArrayDataset",
+    "BadSamplesError",
     "BatchSampler",
     "BugError",
     "ChainDataset",
@@ -89,6 +92,7 @@ __all__ = [
     "LibraryError",
     "MapDataPipe",
     "NumpyLoader",
+    "OnError",
     "PlanError",
     "RaggedArray",
     "RandomSampler",
@@ -123,7 +127,8 @@ __all__ = [
 _HOME = {
     name: home
     for home, names in {
-        "._errors": "BugError CoreError FallbackError ForkedError GoloaderWarning LibraryError PlanError StateError",
+        "._errors": "BadSamplesError BugError CoreError FallbackError ForkedError GoloaderWarning LibraryError "
+        "PlanError StateError",
         "._install": "install uninstall",
         "._loader": "DataLoader",
         "._numpy": "NumpyLoader",
@@ -131,6 +136,7 @@ _HOME = {
         "._told": "strict",
         ".arrays": "ArrayDataset FileArray RaggedArray TokenDataset open_arrays",
         ".formats": "open",
+        ".on_error": "OnError",
         ".plan.explain": "Explanation Row",
         ".seek_index": "SeekIndex",
         ".state.protocol": "Stateful",

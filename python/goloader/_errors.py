@@ -7,11 +7,12 @@ RuntimeError                what users of torch's DataLoader already catch
     UnmadeError             a batch that the user's own code has to make; never leaves goloader
   LibraryError              the core's library is missing or does not fit
   FallbackError             a loader runs in Python that was told not to
+  BadSamplesError           more samples are bad than on_error allows
 ValueError
   PlanError                 a plan or an argument was refused
   StateError                a state does not fit the loader that is to go on from it; also an AssertionError
 UserWarning
-  GoloaderWarning           what Go made, or could have made, Python makes
+  GoloaderWarning           what Go made, or could have made, Python makes; a sample is bad, and on_error is not "raise"
 """
 
 from __future__ import annotations
@@ -48,8 +49,12 @@ class FallbackError(RuntimeError):
         self.codes = tuple(codes)
 
 
+class BadSamplesError(RuntimeError):
+    """More samples are bad than on_error allows, or too many for it to do what it should; lists the first of them."""
+
+
 class GoloaderWarning(UserWarning):
-    """Something that ran in Go stops, or, with on_fallback="warn", something runs in Python."""
+    """Something that ran in Go stops, runs in Python (on_fallback="warn"), or is a bad sample (on_error)."""
 
 
 class StackError(CoreError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -19,6 +20,7 @@ from .doors.index import init_fn
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
 from .doors.recipe import door
 from .doors.worker.iterator import without_slots
+from .on_error import Action, OnError
 from .plan import Explanation, Plan, Refusal
 from .seek_index import SeekIndex
 from .state import book
@@ -57,6 +59,11 @@ class DataLoader(data.DataLoader[T_co]):
     with when the first epoch began (generator.initial_seed()); epochs count from 0, one for each iter(); see
     `set_epoch`. What collate_fn draws is not keyed. ValueError for an IterableDataset.
 
+    on_error says what becomes of samples for which the dataset raises an error: "raise" raises it, as torch does,
+    "skip" leaves them out of their batches, "replace" loads the next good ones in their place, and a function
+    (index, error) gives the sample; OnError(action, budget=..., quarantine=...) says how many may be bad, and keeps a
+    list of them (docs/errors.md). ValueError for an IterableDataset.
+
     state_dict() and load_state_dict() have the semantics of torchdata's StatefulDataLoader; see there.
     """
 
@@ -66,6 +73,7 @@ class DataLoader(data.DataLoader[T_co]):
     rng: Literal["sample"] | None = None
     in_order: bool = True
     on_fallback: Policy | None = None
+    on_error: OnError | Action = "raise"
 
     # How often, in batches, worker processes tell the state of a dataset that has one, and whether iter() waits until
     # they are ready: of more use to a StatefulDataLoader than to somebody who may never ask for a state.
@@ -96,12 +104,13 @@ class DataLoader(data.DataLoader[T_co]):
         trace: bool = True,
         rng: Literal["sample"] | None = None,
         on_fallback: Policy | None = None,
+        on_error: OnError | Action = "raise",
     ) -> None:
         off = allowed.off()  # raises now what would else be raised by the first epoch
-        if off and rng == "sample":
-            raise ValueError(
-                "rng=\"sample\" is goloader's, and GOLOADER=off leaves torch's loader: leave one of them out"
-            )
+        tolerant = OnError.of(on_error) is not None
+        for name in ['rng="sample"'] * (rng == "sample") + ["on_error"] * tolerant:
+            if off:
+                raise ValueError(f"{name} is goloader's, and GOLOADER=off leaves torch's loader: leave one of them out")
         auto = isinstance(num_workers, str) and num_workers == "auto"
         super().__init__(
             dataset,
@@ -135,6 +144,10 @@ class DataLoader(data.DataLoader[T_co]):
             self.rng = rng
         if _told.checked(on_fallback) is not None:
             self.on_fallback = on_fallback
+        if tolerant and self._dataset_kind == _DatasetKind.Iterable:
+            raise ValueError("on_error needs a map-style dataset: an IterableDataset that has failed may not go on")
+        if tolerant:
+            self.on_error = on_error
         if auto:
             _auto.choose(self, choice.decide(self), ahead=prefetch_factor is not None)
 
@@ -147,7 +160,8 @@ class DataLoader(data.DataLoader[T_co]):
 
         `logging.getLogger("goloader")` has its verdict as each epoch ends, at level INFO.
         """
-        return book.of(self).clock.stats()
+        losses = book.losses(self)
+        return replace(book.of(self).clock.stats(), bad_samples={} if losses is None else dict(losses.kinds))
 
     def state_dict(self) -> dict[str, Any]:
         """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first
@@ -188,9 +202,9 @@ class DataLoader(data.DataLoader[T_co]):
         known = book.of(self)
         resumed = known.resumed
         if allowed.off():
-            if self.rng is not None or resumed is not None:
+            if _needs_ours(self):
                 raise StateError(
-                    "GOLOADER=off leaves torch's loader, which neither goes on from a state nor keys draws"
+                    "GOLOADER=off leaves torch's loader, which neither goes on from a state nor has rng or on_error"
                 )
             return super()._get_iterator()
         decision, seeded = choice.decide(self), None
@@ -204,8 +218,8 @@ class DataLoader(data.DataLoader[T_co]):
                 return choice.traced(self, FetchingIterator(self))
             why = without_slots(self)
             if why is not None:
-                if self.rng is not None or resumed is not None:
-                    raise StateError(f"worker processes neither go on from a state nor key their draws: {why}")
+                if _needs_ours(self):
+                    raise StateError(f"torch's worker processes have no on_error, rng or state to go on from: {why}")
                 return super()._get_iterator()
             check_workers(self)
             return choice.working(self, resumed)
@@ -215,3 +229,8 @@ class DataLoader(data.DataLoader[T_co]):
             return InlineIterator(self, core)
         check_workers(self)
         return PrefetchingIterator(self, core, seeded)
+
+
+def _needs_ours(loader: DataLoader[Any]) -> bool:
+    """Whether something is asked for that torch's own iterators do not have."""
+    return loader.rng is not None or book.of(loader).resumed is not None or OnError.of(loader.on_error) is not None

@@ -11,6 +11,7 @@ from torch.utils import data
 
 from ._loader import DataLoader
 from ._told import Policy
+from .on_error import Action, OnError
 from .seek_index import SeekIndex
 from .state.samplers import BatchSampler, RandomSampler
 
@@ -54,6 +55,7 @@ class StatefulDataLoader(DataLoader[T_co]):
         trace: bool = True,
         rng: Literal["sample"] | None = None,
         on_fallback: Policy | None = None,
+        on_error: OnError | Action = "raise",
     ) -> None:
         own = sampler is None and batch_sampler is None and not isinstance(dataset, data.IterableDataset)
         if own and shuffle:
@@ -80,6 +82,7 @@ class StatefulDataLoader(DataLoader[T_co]):
             trace=trace,
             rng=rng,
             on_fallback=on_fallback,
+            on_error=on_error,
         )
         self.snapshot_every_n_steps = snapshot_every_n_steps
         if type(self.batch_sampler) is data.BatchSampler and batch_sampler is None:

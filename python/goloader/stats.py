@@ -114,6 +114,7 @@ class Stats:
     detours      why, and how often
     retries      reads that were tried again after an error that can pass
     seek_hits    JPEG files of which a seek index was there
+    bad_samples  that on_error did not raise, a class of errors each, and those that were "quarantined" before
     """
 
     batches: int = 0
@@ -128,6 +129,7 @@ class Stats:
     detours: Mapping[str, int] = field(default_factory=dict)
     retries: int = 0
     seek_hits: int = 0
+    bad_samples: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def waited(self) -> float:
@@ -172,8 +174,11 @@ class Stats:
         stages = {name: stage.since(before.stages.get(name, Stage())) for name, stage in self.stages.items()}
         numbers = ("batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits")
         left = {name: getattr(self, name) - getattr(before, name) for name in numbers}
-        detours = {name: count - before.detours.get(name, 0) for name, count in self.detours.items()}
-        return replace(self, stages=stages, detours=detours, **left)
+        counts: dict[str, Any] = {
+            name: {kind: count - getattr(before, name).get(kind, 0) for kind, count in getattr(self, name).items()}
+            for name in ("detours", "bad_samples")
+        }
+        return replace(self, stages=stages, **counts, **left)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it, with `waited` and `verdict`."""
@@ -191,7 +196,9 @@ class Stats:
         return cells
 
     def __str__(self) -> str:
-        return f"{self.verdict}\n{_table.text(self._cells(), right=range(1, 8))}"
+        bad = ", ".join(f"{count} {kind}" for kind, count in self.bad_samples.items())
+        lines = [self.verdict, _table.text(self._cells(), right=range(1, 8)), *([f"bad samples: {bad}"] if bad else [])]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""

@@ -3,10 +3,12 @@ them anew."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -822,6 +824,20 @@ def test_the_example_that_resumes_runs(root: Path) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", part("docs/resume.md", "resume"), re.DOTALL)
     augmented = image_folder(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
     exec(compile(example, "README.md", "exec"), {"DataLoader": DataLoader, "dataset": augmented})
+
+
+def test_the_example_of_bad_samples_runs(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(root, tmp_path / "photos")
+    (tmp_path / "photos/b/2.jpg").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", part("docs/errors.md", "errors"), re.DOTALL)
+    said, names = io.StringIO(), {"dataset": image_folder(tmp_path / "photos")}
+    with contextlib.redirect_stdout(said), pytest.warns(goloader.GoloaderWarning, match="is replaced"):
+        exec(compile(example, "docs/errors.md", "exec"), names)
+    assert example.rstrip().endswith(f"# {said.getvalue().rstrip()}")
+    assert names["labels"].shape == (4,)
+    (line,) = Path("bad.jsonl").read_text().splitlines()
+    assert json.loads(line)["name"].endswith("photos/b/2.jpg")
 
 
 def blocks_below(heading: str, page: str = "README.md") -> list[str]:

@@ -4,6 +4,7 @@ run.py      an unmodified script, with every DataLoader in it ours
 startup/    goes on PYTHONPATH for that: what Python runs when it starts
 bench.py    a loader of the user's, with torch's loader and with ours
 explain.py  what of a loader or dataset runs in Go, beside its source
+doctor.py   the machine, the versions, and what keeps a loader from Go
 inspect.py  what files of another library's hold
 pack.py     samples into tar archives, and whether these are whole
 objects.py  MODULE:OBJECT of a command line
@@ -16,7 +17,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import bench, explain, inspect, pack, run
+from . import bench, doctor, explain, inspect, pack, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add(commands)
     explain.add(commands)
+    doctor.add(commands)
     bench.add(commands)
     inspect.add(commands)
     pack.add(commands)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import objects
@@ -35,31 +35,29 @@ def add(commands: Any) -> None:
 def _explain(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     if parsed.batches < 0:
         parser.error("--batches is below 0")
-    # Before goloader looks: each batch waits until it is known whether the next may be recorded.
-    os.environ.setdefault("GOLOADER_TRIAL", "wait")
-    import goloader
-
-    goloader.install()
-    found = objects.find(parser, parsed.target)
-    loader = objects.loader(found)
-    if loader is None:
-        parser.error(f"{parsed.target} gives a {type(found).__qualname__}, neither a DataLoader nor a dataset")
+    loader = objects.ready(parser, parsed.target)
     for _ in itertools.islice(loader, parsed.batches):
         pass
-    _print(loader)
+    print(text(loader))
     return 0
 
 
-def _print(loader: Any) -> None:
+def text(loader: Any) -> str:
+    """Where its stages run, the lines of its dataset, and what would help."""
     from ..plan.listing import listing
-    from ..plan.reasons import REASONS
 
     explanation = loader.explain()
-    print(explanation)
-    lines = list(listing(loader.dataset, explanation))
-    if lines:
-        print("", *lines, sep="\n")
-    if explanation.codes:
-        print()
-    for code in explanation.codes:
-        print(f"{code}: {REASONS[code].means}. What helps: {REASONS[code].change}.")
+    parts = [
+        str(explanation),
+        "\n".join(listing(loader.dataset, explanation)),
+        "\n".join(f"{code}: {what}" for code, what in reasons(explanation.codes)),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def reasons(codes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """What each code means, and what helps."""
+    from ..plan.reasons import REASONS
+
+    for code in codes:
+        yield code, f"{REASONS[code].means}. What helps: {REASONS[code].change}."

@@ -17,6 +17,7 @@ from .._core import Core
 from ..plan import Explanation, Plan, Refusal, Row, look
 from ..plan import own_collate as _  # noqa: F401  # here, so that no first epoch waits for it
 from ..plan.explain import number_of
+from ..state import book
 from ..state.ledger import Record
 from ..state.workers import ReportedIterator
 from . import allowed
@@ -76,6 +77,8 @@ def _decided(loader: DataLoader[Any], standing: Refusal | None) -> Plan | Refusa
     refused = init_fn.refused(loader)
     if refused is not None:
         return refused
+    if callable(getattr(loader.on_error, "action", loader.on_error)):
+        return Refusal("loader", "on_error", "a function gives samples in place of bad ones", "ON_ERROR")
     if standing is not None:
         return standing
     trial.hear()  # an answer may have come since the last epoch
@@ -169,10 +172,16 @@ def core(loader: DataLoader[Any], decision: Plan) -> Core:
 
 def traced(loader: DataLoader[Any], iterator: _BaseDataLoaderIter) -> _BaseDataLoaderIter:
     """torch's iterator, with its fetcher behind door 2 where the loader may take that."""
-    if loader.num_workers == 0 and _native.available():
-        # torch's name for what calls the dataset and the collate_fn.
-        inline: Any = iterator
-        inline._dataset_fetcher = door.fetcher(loader, inline._dataset_fetcher, inline._pin_memory)
+    if loader.num_workers > 0:
+        return iterator
+    # torch's name for what calls the dataset and the collate_fn.
+    inline: Any = iterator
+    torchs = inline._dataset_fetcher
+    if _native.available():
+        inline._dataset_fetcher = door.fetcher(loader, torchs, inline._pin_memory)
+    losses = book.losses(loader)
+    if losses is not None:
+        inline._dataset_fetcher = losses.tolerant(inline._dataset_fetcher, torchs)
     return iterator
 
 

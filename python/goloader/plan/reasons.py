@@ -30,6 +30,10 @@ REASONS = {
         "let it seed and set up only; build the dataset before the loader",
     ),
     "IN_ORDER": Reason("`in_order=False` with worker processes", "leave it out"),
+    "ON_ERROR": Reason(
+        "`on_error` is a function, or there are worker processes that record what the dataset does with images",
+        '`on_error="skip"` or `"replace"`; `num_workers=0` for recorded images',
+    ),
     "LOADER_ITERATOR": Reason("a subclass has a `_get_iterator` of its own", "leave that method out of the subclass"),
     "NO_SLOTS": Reason(
         "batches of worker processes go torch's way, so nothing of theirs is recorded",

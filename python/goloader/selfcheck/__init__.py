@@ -57,6 +57,12 @@ def names() -> tuple[str, ...]:
     return tuple(name for library in libraries.NAMES for name in _table(library))
 
 
+def tried(name: str) -> tuple[Behaviour, Any] | None:
+    """A behaviour and the variant that holds now, whatever is remembered; None if its library is not imported."""
+    behaviour = _table(name)[name]
+    return (behaviour, found_now(behaviour)) if behaviour.module in sys.modules else None
+
+
 def forget() -> None:
     """Has everything tried again, or read from disk."""
     _found.clear()

@@ -5,27 +5,22 @@ A line a behaviour: its name, the variant that holds or "differs", milliseconds,
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import suppress
-from importlib import import_module
 
-from . import _table, found_now, libraries, names
+from . import libraries, names, tried
 from .behaviour import digest
 
 
 def main() -> None:
-    for module in ("PIL.Image", "torch", "torchvision.transforms.v2", "torchvision.io", "cv2"):
-        with suppress(Exception):  # whatever is wrong with it, it is not there
-            import_module(module)
-    print(*map(libraries.version, libraries.NAMES), sep=", ")
+    print(*map(libraries.version, libraries.imported()), sep=", ")
     for name in names():
-        behaviour = _table(name)[name]
-        if behaviour.module not in sys.modules:
-            continue
         begun = time.perf_counter()
-        found = found_now(behaviour)
+        both = tried(name)
         spent = time.perf_counter() - begun
+        if both is None:
+            continue
+        behaviour, found = both
         seen = ""
         with suppress(Exception):
             seen = str(digest(behaviour.make())) if behaviour.make else ""

@@ -6,7 +6,9 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,14 @@ _ABOUT_PROCESSORS = ("flags", "Features", "model")  # lines of /proc/cpuinfo
 _CODECS = ("libjpeg", "libz", "libwebp", "libtiff")  # that Pillow decodes with
 # Settings by which users choose other kernels.
 _SETTINGS = ("ATEN_", "DNNL_", "MKL_", "ONEDNN_", "OPENCV_")
+
+
+def imported() -> list[str]:
+    """Imports all that is installed: of which behaviours can be tried."""
+    for module in ("PIL.Image", "torch", "torchvision.transforms.v2", "torchvision.io", "cv2"):
+        with suppress(Exception):  # whatever is wrong with it, it is not there
+            import_module(module)
+    return [library for library in NAMES if _is_there(library)]
 
 
 def version(library: str) -> str:

@@ -14,6 +14,7 @@ from .._beside import Beside
 from .._errors import StateError
 from ..doors import allowed
 from ..doors.worker.iterator import Seen, without_slots
+from ..on_error import Losses, OnError
 from ..samplers import NumberedSampler
 from ..stats import Clock
 from .ledger import Ledger, Record, read, unbegun
@@ -65,14 +66,32 @@ class Book:
 _books: Beside[Any, Book] = Beside()
 
 
+_losses: Beside[Any, Losses] = Beside()
+
+
 def of(loader: Any) -> Book:
     """The book of a loader, or of what torch's iterator sees in its place."""
-    if isinstance(loader, Seen):
-        loader = loader.loader
+    loader = _seen(loader)
     book: Book | None = vars(loader).get("_book") or _books.get(loader)
     if book is None:
         book = _books[loader] = Book()
     return book
+
+
+def losses(loader: Any) -> Losses | None:
+    """The bad samples of a loader, over all of its epochs; None with on_error="raise"."""
+    policy = OnError.of(loader.on_error)
+    if policy is None:
+        return None
+    loader = _seen(loader)
+    known = _losses.get(loader)
+    if known is None or known.policy != policy:
+        known = _losses[loader] = Losses(policy, loader)
+    return known
+
+
+def _seen(loader: Any) -> Any:
+    return loader.loader if isinstance(loader, Seen) else loader
 
 
 def state_dict(loader: DataLoader[Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..adapters.torch import BaseIterator
+from ..on_error import Losses
 from . import book, generators
 from .ledger import Ledger, Record
 from .order import Order, Sampling, own_generators
@@ -16,8 +17,9 @@ from .order import Order, Sampling, own_generators
 class Orders:
     """What stands where torch has its index sampler: iter() of it is the order of an epoch."""
 
-    def __init__(self, loader: Any, *, arrays: bool) -> None:
+    def __init__(self, loader: Any, losses: Losses | None, *, arrays: bool) -> None:
         self._sampling, self._arrays = Sampling.of(loader), arrays
+        self._losses, self._dataset = losses, loader.dataset
         # Nobody's sampler is asked for an iterator while torch's constructor runs on behalf of a resume.
         self.closed = False
         self.resumed: Record | None = None
@@ -26,7 +28,10 @@ class Orders:
         if self.closed:
             return iter(())
         state = None if self.resumed is None else self.resumed.order
-        return Order(self._sampling, arrays=self._arrays, state=state)
+        known = None
+        if self._losses is not None:
+            known = self._losses.known(self._dataset, batched=self._sampling._auto_collation)
+        return Order(self._sampling, arrays=self._arrays, state=state, bad=known)
 
     def __len__(self) -> int:
         return len(self._sampling._index_sampler)
@@ -49,7 +54,8 @@ class ResumableIterator(BaseIterator):
     def __init__(self, loader: Any) -> None:
         self._rng = loader.rng
         resumed = self._resumed = book.of(loader).resumed
-        self._orders = Orders(loader, arrays=self._arrays)
+        self._losses = book.losses(loader)
+        self._orders = Orders(loader, self._losses, arrays=self._arrays)
         self._orders.closed = resumed is not None
         with self._undrawn(loader):
             super().__init__(loader)
@@ -117,6 +123,8 @@ class ResumableIterator(BaseIterator):
         begun = time.perf_counter()
         try:
             batch = super().__next__()
+            while self._losses is not None and self._losses.leaves_out(batch):
+                batch = super().__next__()
         except StopIteration:
             self._finish()
             raise

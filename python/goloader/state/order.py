@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import (
     BatchSampler,
@@ -29,6 +30,7 @@ from torch.utils.data import (
 from torch.utils.data.dataloader import _InfiniteConstantSampler
 
 from .._errors import StateError
+from ..on_error import LEFT_OUT, Known
 from ..plan import samplers
 from ..plan.look import attribute, in_class, is_a
 from ..plan.originals import is_original
@@ -86,10 +88,13 @@ class Order(Iterator[Any]):
 
     arrays  they come as int64 arrays or Foreign (plan/samplers.py), else as the sampler gives them
     state   what state() gave, to go on from there
+    bad     the samples that are known to be bad
     """
 
-    def __init__(self, loader: Sampling, *, arrays: bool, state: Mapping[str, Any] | None = None) -> None:
-        self._arrays, self._batched = arrays, loader._auto_collation
+    def __init__(
+        self, loader: Sampling, *, arrays: bool, state: Mapping[str, Any] | None = None, bad: Known | None = None
+    ) -> None:
+        self._arrays, self._batched, self._bad = arrays, loader._auto_collation, bad
         self._index_sampler = loader._index_sampler
         inner = self._index_sampler
         if type(inner) in (BatchSampler, StatefulBatchSampler):  # a subclass may draw anything, from anywhere
@@ -121,7 +126,7 @@ class Order(Iterator[Any]):
             return self._first()
         batch = self._held.pop() if self._held else next(self._iterator)
         self._batches += 1
-        return batch
+        return batch if self._bad is None else self._spared(batch)
 
     def _first(self) -> Any:
         own, before = self._own_states(), generators.capture(self._names)
@@ -130,7 +135,19 @@ class Order(Iterator[Any]):
         finally:
             self._begun = own | self._moved(before)
         self._batches += 1
-        return batch
+        return batch if self._bad is None else self._spared(batch)
+
+    def _spared(self, batch: Any) -> Any:
+        """A batch without the indices that are known to be bad, or with others in their place."""
+        assert self._bad is not None  # its callers look
+        arrays = isinstance(batch, np.ndarray)
+        value = batch.tolist() if arrays else batch.value if isinstance(batch, samplers.Foreign) else batch
+        made = self._bad.spared(value)
+        if made is None:
+            return batch
+        if arrays and made is not LEFT_OUT:
+            return np.array(made, np.int64)
+        return samplers.Foreign(made) if self._arrays else made
 
     @property
     def stateful(self) -> bool:

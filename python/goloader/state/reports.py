@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ..adapters.torch import DatasetKind, ExceptionWrapper, dataset_of, fetch
 from ..doors.worker.process import Board, Worker
 from ..doors.worker.slots import Slots
+from ..on_error import Failure, Tolerant
 from . import generators
 from .protocol import has_state, restore, saved
 from .seeded import SeededFetcher
@@ -23,10 +24,11 @@ Report = bytes | ExceptionWrapper | None
 
 
 class Said(NamedTuple):
-    """What a worker adds to a batch: the batch's number, and its report."""
+    """What a worker adds to a batch: the batch's number, its report, and the samples that failed for it."""
 
     batch: int
     report: Report
+    failures: tuple[Failure, ...] = ()
 
 
 class Ready(NamedTuple):
@@ -51,6 +53,7 @@ class ReportingWorker(Worker):
     finished  it was reported at the end of an epoch: the next one comes
     every     how often datasets that have a state are asked for it, in batches; None for never
     seeded    rng="sample"
+    tolerant  makes what stands in front of a fetcher where on_error is not "raise"
     """
 
     def __init__(
@@ -63,9 +66,11 @@ class ReportingWorker(Worker):
         finished: bool,
         every: int | None,
         seeded: bool,
+        tolerant: Callable[[Any, Any], Tolerant] | None = None,
     ) -> None:
         super().__init__(slots, owner, board)
         self.restored, self.finished, self.every, self.seeded = restored, finished, every, seeded
+        self.tolerant = tolerant
 
     def began(self, arguments: dict[str, Any]) -> None:
         self._number, self._workers = arguments["worker_id"], arguments["num_workers"]
@@ -97,11 +102,12 @@ class ReportingWorker(Worker):
         return index
 
     def extra(self, *, over: bool) -> Said:
+        failures = self._fetcher.take() if isinstance(self._fetcher, Tolerant) else ()
         if over:
             self._fetcher = _Over(self._fetcher)
         elif self._asks and (not self.every or self._batch % self.every < self.every - self._workers):
-            return Said(self._batch, None)
-        return Said(self._batch, self._report(whole=over))
+            return Said(self._batch, None, failures)
+        return Said(self._batch, self._report(whole=over), failures)
 
     def _report(self, *, whole: bool) -> Report:
         """None if there is no news since the last one; `whole` if that counts for nothing."""
@@ -149,6 +155,8 @@ class ReportingWorker(Worker):
         except Exception:
             self._failed = ExceptionWrapper(where=f"in DataLoader worker process {self._number}")
             raise
+        if self.tolerant is not None and not isinstance(self._fetcher, _Over):
+            self._fetcher = self.tolerant(self._fetcher, self._fetcher)
         return self._fetcher
 
     def _made(self, make: Callable[[], Any], dataset: Any) -> Any:

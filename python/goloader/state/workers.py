@@ -112,6 +112,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
     def __init__(self, loader: Any) -> None:
         book.of(loader)  # torch's constructor sees a stand-in for the loader
         resumed = book.of(loader).resumed
+        self._losses = book.losses(loader)
         iterable = loader._dataset_kind == DatasetKind.Iterable
         self._every: int | None = loader.snapshot_every_n_steps
         if not iterable and not has_state(loader.dataset):
@@ -141,6 +142,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
             finished=back is not None and back.finished,
             every=self._every,
             seeded=self._keyed,
+            tolerant=None if self._losses is None else self._losses.worker(),
         )
 
     # Epochs
@@ -222,7 +224,9 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
         return super()._accept(data, worker)
 
     def _delivered(self, worker: int, extra: Said | None) -> None:
-        batch, report = (self._rcvd_idx - 1, None) if extra is None else extra
+        batch, report, failures = (self._rcvd_idx - 1, None, ()) if extra is None else extra
+        if failures and self._losses is not None:
+            self._losses.note(failures)
         ledger = self._ledger
         ledger.delivered += 1
         if report is not None:

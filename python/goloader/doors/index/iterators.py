@@ -21,7 +21,8 @@ from torch.utils.data import _utils, default_collate
 
 from ... import _native
 from ..._core import Core, Rejected, Run
-from ..._errors import StackError, StateError, UnmadeError
+from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
+from ...on_error import LEFT_OUT, Failure, counts
 from ...plan import Plan, Refusal
 from ...plan.datasets import Arrays, Images, fails_ahead
 from ...plan.samplers import Foreign
@@ -86,11 +87,18 @@ class _Task:
 
 
 class _Lost(Exception):
-    """A batch is lost to an error that torch's users would see."""
+    """A batch is lost to an error that torch's users would see.
 
-    def __init__(self, error: Exception) -> None:
+    position  in the batch, of the sample that failed, if the core has said
+    name      of its file
+    asked     the dataset raised it, or default_collate: which sample failed can be found out
+    """
+
+    def __init__(
+        self, error: Exception, position: int | None = None, name: str | None = None, *, asked: bool = False
+    ) -> None:
         super().__init__(error)
-        self.error = error
+        self.error, self.position, self.name, self.asked = error, position, name, asked
 
 
 class _Defaults(AbstractContextManager[None]):
@@ -125,7 +133,7 @@ class _NativeIterator(ResumableIterator):
         _check_streams(book.of(loader).resumed, loader, core.plan)
         super().__init__(loader)
         self._use(core)
-        self._fetcher = (SeededFetcher if self._rng == "sample" else _utils.fetch._MapDatasetFetcher)(
+        self._fetcher: Any = (SeededFetcher if self._rng == "sample" else _utils.fetch._MapDatasetFetcher)(
             self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
 
@@ -143,6 +151,8 @@ class _NativeIterator(ResumableIterator):
         begun = time.perf_counter()
         try:
             batch: Any = self._next_data()
+            while self._losses is not None and self._losses.leaves_out(batch):
+                batch = self._next_data()
         except StopIteration:
             self._finish()
             raise
@@ -163,23 +173,25 @@ class _NativeIterator(ResumableIterator):
         ours = isinstance(batch, np.ndarray)
         return _Task(rows, indices, ours, self._auto_collation, complete, self._pinned(len(rows)), mark)
 
-    def _submit(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign) -> None:
+    def _submit(self, run: Run, task: _Task) -> None:
         """Raises IndexError, as of a Subset that lists a sample which is not there."""
         rows = task.rows
-        seeds = self._seeds(batch, task.indices, len(rows)) if self._plan.random and self._rng == "sample" else None
+        seeds = self._seeds(task) if self._plan.random and self._rng == "sample" else None
         run.submit(rows, task.lent, seeds)
 
-    def _seeds(self, batch: NDArray[np.int64] | Foreign, indices: Any, count: int) -> NDArray[np.uint64]:
-        """A seed for each of the first `count` samples of a batch."""
+    def _seeds(self, task: _Task) -> NDArray[np.uint64]:
+        """A seed for each sample of a batch that the core is given."""
         seed, epoch = self._ledger.rng, self._ledger.epoch
         assert seed is not None
-        if isinstance(batch, np.ndarray) and batch.size == count:
-            return keys(seed, epoch, batch)
-        first = itertools.islice(indices if self._auto_collation else [indices], count)
+        if task.ours and isinstance(task.indices, np.ndarray):
+            return keys(seed, epoch, task.indices)
+        first = itertools.islice(task.indices if self._auto_collation else [task.indices], len(task.rows))
         return np.array([key(seed, epoch, index) for index in first], np.uint64)
 
     def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any, bool]:
         """The source's rows of a batch as far as it has indices of the dataset, the batch, and if that is all."""
+        if isinstance(batch, Foreign) and batch.value is LEFT_OUT:
+            return np.empty(0, np.int64), batch.value, True
         if not isinstance(batch, Foreign):
             try:
                 return self._plan.resolve(batch.reshape(-1)), batch, True
@@ -213,11 +225,11 @@ class _NativeIterator(ResumableIterator):
         try:
             fields = run.receive(_Helper(self, task), self._timeout)
         except Rejected as rejected:
+            assert isinstance(self._samples, Images)
+            name = self._samples.name(rejected.row)
             if hasattr(rejected.error, "add_note"):  # Python 3.11
-                assert isinstance(self._samples, Images)
-                place = f"sample {task.at(rejected.position)}, {self._samples.name(rejected.row)}"
-                rejected.error.add_note(f"goloader: {place}")
-            raise _Lost(rejected.error) from None
+                rejected.error.add_note(f"goloader: sample {task.at(rejected.position)}, {name}")
+            raise _Lost(rejected.error, rejected.position, name) from None
         except StackError as error:
             raise _Lost(RuntimeError(*error.args).with_traceback(error.__traceback__)) from None
         except UnmadeError:
@@ -226,6 +238,8 @@ class _NativeIterator(ResumableIterator):
             raise _Lost(error) from None
         if fields is None:
             return None
+        if self._losses is not None and task.complete and not len(task.rows):
+            return LEFT_OUT
         if not fields or not task.complete:
             return self._fetch(task)
         tensors = lent.tensors(fields, self._dtypes, task.lent)
@@ -255,11 +269,41 @@ class _NativeIterator(ResumableIterator):
             with self._directory, torch.random.fork_rng(devices=()):
                 batch = self._ask_dataset(task.asked)
         except Exception as error:
-            raise _Lost(error) from None
+            raise _Lost(error, asked=True) from None
         return self._pin(batch)
 
+    def _spared(self, task: _Task, lost: _Lost) -> _Task | None:
+        """A batch that is lost, without the sample that failed or with another one in its place; None if on_error says
+        nothing of the error, or fails."""
+        if self._losses is None:
+            return None
+        found = (self._found(task) or lost) if lost.asked else lost
+        position = found.position
+        if position is None or not counts(found.error):
+            return None
+        failure = Failure.of(task.at(position), found.error, found.name)
+        try:
+            left = self._losses.instead(failure, self._dataset)
+        except Exception as error:
+            lost.error = error
+            return None
+        if task.batched:
+            given = task.given
+            given[position : position + 1] = [] if left is LEFT_OUT else [left]
+            left = given
+        batch = np.array(left, np.int64) if task.ours and left is not LEFT_OUT else Foreign(left)
+        return replace(self._task(batch), mark=task.mark)
+
+    def _found(self, task: _Task) -> _Lost | None:
+        """The first error that the dataset raises for a sample of a batch, each asked for alone."""
+        for position in range(len(task.given) if task.batched else 1):
+            error = _Helper(self, task).error_of(position, drawn=True)
+            if error is not None:
+                return _Lost(error, position)
+        return None
+
     def _ask_dataset(self, indices: Any) -> Any:
-        if isinstance(self._fetcher, SeededFetcher):
+        if self._rng == "sample":
             self._fetcher.begin(self._ledger.rng, self._ledger.epoch)
         return self._fetcher.fetch(indices)
 
@@ -280,6 +324,8 @@ class InlineIterator(_NativeIterator):
         self._twin = torch.Generator()
         self._words = np.zeros(1, np.int64)
         self._adapted = 0
+        if self._losses is not None:
+            self._fetcher = self._losses.tolerant(self._fetcher, self._fetcher)
         self._run: Run | None = self._start(core)
 
     def _start(self, core: Core) -> Run:
@@ -299,20 +345,18 @@ class InlineIterator(_NativeIterator):
         if not task.complete or not len(task.rows):
             return self._as_torch(task.asked)
         try:
-            state = self._ask(self._run, task, batch)
+            state = self._ask(self._run, task)
         except IndexError:
             return self._as_torch(task.asked)
-        return self._make(self._run, task, batch, state)
+        return self._make(self._run, task, state)
 
     def batch(self, indices: NDArray[np.int64]) -> Any:
         """The core's batch of some indices, beside the order."""
         assert self._run is not None  # it was not closed
         task = self._task(indices)
-        return self._make(self._run, task, indices, self._ask(self._run, task, indices))
+        return self._make(self._run, task, self._ask(self._run, task))
 
-    def _ask(
-        self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, state: torch.Tensor | None = None
-    ) -> torch.Tensor | None:
+    def _ask(self, run: Run, task: _Task, state: torch.Tensor | None = None) -> torch.Tensor | None:
         """Asks for a batch; where its draws begin, if there are any: at `state`, or where torch's generator stands.
 
         Raises IndexError.
@@ -321,10 +365,10 @@ class InlineIterator(_NativeIterator):
             state = torch.get_rng_state()
         if state is not None:
             run.set_rng(state.data_ptr(), state.numel())
-        self._submit(run, task, batch)
+        self._submit(run, task)
         return state
 
-    def _make(self, run: Run, task: _Task, batch: NDArray[np.int64] | Foreign, state: torch.Tensor | None) -> Any:
+    def _make(self, run: Run, task: _Task, state: torch.Tensor | None) -> Any:
         """The batch that was asked for.
 
         As many words as it drew are then taken from torch's generator. If another thread has drawn since, they are not
@@ -332,7 +376,15 @@ class InlineIterator(_NativeIterator):
         """
         taken = 0
         while True:
-            made, error = self._result(run, task)
+            made, lost = self._result(run, task)
+            spared = None if lost is None else self._spared(task, lost)
+            if spared is not None:
+                task = spared
+                try:
+                    self._ask(run, task, state)
+                except IndexError:
+                    return self._as_torch(task.asked)
+                continue
             if state is None:
                 break
             run.position(self._words)
@@ -343,14 +395,14 @@ class InlineIterator(_NativeIterator):
             if follow is state:
                 break
             state, taken = follow, count
-            self._ask(run, task, batch, state)
-        if error is None:
+            self._ask(run, task, state)
+        if lost is None:
             return made
         # Raised here, it is told with the errors that led to it where it comes from, and no others.
         try:
-            raise error
+            raise lost.error
         finally:
-            del error  # its traceback has this frame
+            del lost  # its traceback has this frame
 
     def _take(self, state: torch.Tensor, count: int) -> torch.Tensor:
         """Draws words from torch's generator; the state that they follow: the one given, if no other thread drew since.
@@ -371,12 +423,12 @@ class InlineIterator(_NativeIterator):
                 return self._twin.get_state()
         return self._take(torch.get_rng_state(), count)
 
-    def _result(self, run: Run, task: _Task) -> tuple[Any, Exception | None]:
+    def _result(self, run: Run, task: _Task) -> tuple[Any, _Lost | None]:
         """The batch that was asked for, or what it was lost to."""
         try:
             return self._receive(run, task), None
         except _Lost as lost:
-            return None, lost.error
+            return None, lost
         except BaseException:
             run.reset()  # an interrupted wait leaves its batch behind
             raise
@@ -426,33 +478,43 @@ class PrefetchingIterator(_NativeIterator):
         self._directory = Directory()
         if core.plan.collation is not None and core.plan.collation.own:
             self._defaults = _Defaults()
-        self._run: Run | None = core.start(
-            workers=self._num_workers,
-            streams=self._num_workers,
-            base_seed=int(self._base_seed),
-            seeds=None if seeded is None else seeded.seeds,
-            hold_directory=True,
-        )
         self._stream_seeds = None if seeded is None else seeded.seeds
+        self._core = core
+        self._run: Run | None = self._start()
         if seeded is not None:
             self._run.resume(0, seeded.drawn)
         self._tasks: deque[_Task] = deque()
+        # The first task is not the one that was submitted.
+        self._behind = False
         self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
         self._received = 0
         # Who looks for torch's processes here finds that there are none.
         self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
 
+    def _start(self) -> Run:
+        with self._directory:
+            return self._core.start(
+                workers=self._num_workers,
+                streams=self._num_workers,
+                base_seed=int(self._base_seed),
+                seeds=self._stream_seeds,
+                hold_directory=True,
+            )
+
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         resumed = self._resumed
-        super()._reset(loader, first_iter)
         if self._run is None:
             raise RuntimeError("this iterator was closed")
-        # What is under way draws from its streams to the end, as in torch's persistent workers.
+        # What is under way draws from its streams to the end, as in torch's persistent workers. Its user's state stays.
+        if self._tasks:
+            streams = self._ledger.streams
+            self._ledger = replace(self._ledger, streams=None if streams is None else streams.copy())
         while self._tasks:
-            with contextlib.suppress(_Lost):  # nobody wants it any more
-                self._receive(self._run, self._tasks[0])
-            self._tasks.popleft()
+            self._next_result(self._run)  # nobody wants it any more
+            self._mark(self._tasks.popleft().mark)
+            self._received += 1
+        super()._reset(loader, first_iter)
         self._run.reset()
         if self._ahead is not None:
             self._ahead.clear()
@@ -477,30 +539,62 @@ class PrefetchingIterator(_NativeIterator):
         except StopIteration:
             return
         assert self._run is not None
-        task = self._task(batch)
+        self._tasks.append(self._put(self._run, self._task(batch)))
+
+    def _put(self, run: Run, task: _Task) -> _Task:
         try:
-            self._submit(self._run, task, batch)
+            self._submit(run, task)
         except IndexError:
             task = replace(task, complete=False, lent=None)
-            self._run.submit(task.rows[:0])
-        self._tasks.append(task)
+            run.submit(task.rows[:0])
+        return task
+
+    def _go_back(self) -> Run:
+        """Begins again with the first task: what it draws decides where later ones begin to draw."""
+        assert self._run is not None
+        if self._ahead is not None:
+            self._ahead.clear()
+        self._run.close()
+        self._run = run = self._start()
+        streams = self._ledger.streams
+        run.resume(self._received, np.zeros(self._num_workers, np.int64) if streams is None else streams)
+        # A read that has not come back may still write into the memory that was lent.
+        again = [
+            replace(task, lent=None if task.lent is None else self._pinned(len(task.rows))) for task in self._tasks
+        ]
+        self._tasks = deque([self._put(run, task) for task in again])
+        self._behind = False
+        return run
+
+    def _next_result(self, run: Run) -> tuple[Any, Exception | None]:
+        """The batch of the first task, without what on_error leaves out, or what it was lost to."""
+        while True:
+            if self._behind:  # Ctrl-C may have come while it went back
+                run = self._go_back()
+            try:
+                return self._receive(run, self._tasks[0]), None
+            except _Lost as lost:
+                spared = self._spared(self._tasks[0], lost)
+                if spared is None:
+                    return None, lost.error
+                self._tasks[0], self._behind = spared, True
 
     def _next_data(self) -> Any:
         if not self._tasks or self._run is None:
             if not self._persistent_workers:
                 self._shutdown_workers()
             raise StopIteration
-        worker, error = self._received % self._num_workers, None
+        worker = self._received % self._num_workers
         try:
-            batch = self._receive(self._run, self._tasks[0])
-        except _Lost as lost:
-            error = lost.error
+            batch, error = self._next_result(self._run)
         except BaseException:
-            if self._run.taken > self._received:  # Ctrl-C came with the batch
+            if not self._behind and self._run.taken > self._received:  # Ctrl-C came with the batch
                 self._advance()
             raise
         if error is not None:
             self._advance()
+            if isinstance(error, BadSamplesError):
+                raise error
             where = f"in DataLoader worker process {worker}"
             ExceptionWrapper((type(error), error, error.__traceback__), where).reraise()
         if batch is None:
@@ -573,14 +667,14 @@ class _Helper:
                 sample = samples.sample(row)
                 # What opens no image draws nothing, if it is the first that a sample opens.
                 drawn = samples.parts[0].views > 1
-                raise self._error_of(self._task.rows.tolist().index(sample), drawn) or error from None
+                raise self.error_of(self._task.rows.tolist().index(sample), drawn) or error from None
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
-        return self._error_of(position, drawn=True) or RuntimeError(
+        return self.error_of(position, drawn=True) or RuntimeError(
             f"goloader's core refuses sample {self._task.at(position)}, but the dataset takes it: {reason}"
         )
 
-    def _error_of(self, position: int, drawn: bool) -> Exception | None:
+    def error_of(self, position: int, drawn: bool) -> Exception | None:
         """The error that the dataset raises for a sample of the batch; None if it raises none.
 
         drawn  it may have drawn by then, which is not to be seen: the core has drawn for it

@@ -141,7 +141,7 @@ def _native(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[An
     from .iterators import InlineIterator
 
     core = Core(plan, own_library())
-    loader.__dict__["timeout"] = 0
+    loader.__dict__ |= {"timeout": 0, "on_error": "raise"}
     iterator = InlineIterator(loader, core)
     iterator._pin_memory = False
     with sandbox.restrict():

@@ -12,6 +12,7 @@ from torch.utils.data import get_worker_info
 from ... import _native
 from ..._beside import Beside
 from ...adapters.torch import DatasetKind
+from ...on_error import OnError
 from ...plan.refusal import Refusal
 from ...seek_index import SeekIndex
 from ...state.protocol import has_state
@@ -55,6 +56,8 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
         return Refusal(
             "loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own", "RNG_SAMPLE"
         )
+    if loader.num_workers > 0 and OnError.of(loader.on_error) is not None:
+        return Refusal("loader", "on_error", "what a worker process recorded may fail when it has gone on", "ON_ERROR")
     if loader._dataset_kind == DatasetKind.Map and has_state(loader.dataset):
         return Refusal(
             "source", type(loader.dataset).__qualname__, "it has a state, and samples may change it", "DATASET_STATE"

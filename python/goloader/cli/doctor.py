@@ -1,0 +1,128 @@
+"""python -m goloader doctor: the machine, the versions, and what of a loader would have to change."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from .. import _cores, _native, _table
+from ..selfcheck import libraries
+from . import explain, objects
+
+# Beside those that have behaviours to be tried, in `libraries`.
+_PACKAGES = ("goloader", "Python", "numpy", "albumentations")
+
+# A part of the report, what of it, and what was found.
+Line = tuple[str, str, str]
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "doctor",
+        help="say what this machine and its libraries are like, and what keeps a loader from Go",
+        description=(
+            "Prints what goloader finds on this machine, tries all behaviours of the installed libraries, and, of a "
+            "loader or dataset, says what explain says and how much memory its batches take."
+        ),
+        allow_abbrev=False,
+    )
+    parser.add_argument("target", nargs="?", metavar="MODULE:OBJECT", help=f"a DataLoader or a dataset: {objects.HELP}")
+    parser.add_argument("--batches", type=int, default=4, metavar="N", help="batches to make of it (4)")
+    parser.add_argument(
+        "--fail-on", choices=["python"], help="exit code 1 where a stage runs in Python for a reason that has a code"
+    )
+    parser.add_argument("--json", action="store_true", help="all of it as JSON")
+    parser.set_defaults(command=lambda parsed: _doctor(parser, parsed))
+
+
+def _doctor(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    if parsed.batches < 1 or (parsed.fail_on and parsed.target is None):
+        parser.error("--batches is at least 1, and --fail-on needs a MODULE:OBJECT")
+    loader = None if parsed.target is None else objects.ready(parser, parsed.target)
+    sizes = [] if loader is None else [_bytes(batch) for batch in itertools.islice(loader, parsed.batches)]
+    # What is imported for the self-check may have the loader do otherwise.
+    explanation, text = (None, "") if loader is None else (loader.explain(), explain.text(loader))
+    codes = () if explanation is None else explanation.codes
+    lines = [*_machine(), *_versions(), *_behaviours(), *_memory(loader, max(sizes, default=0))]
+    if parsed.json:
+        found: dict[str, Any] = {}
+        for part, what, value in lines:
+            found.setdefault(part, {})[what] = value
+        if explanation is not None:
+            found |= {"loader": explanation.to_dict(), "reasons": dict(explain.reasons(codes))}
+        print(json.dumps(found, indent=2))
+    else:
+        print("\n\n".join(filter(None, (_table.text([("part", "what", "found"), *lines]), text))))
+    return int(bool(parsed.fail_on and codes))
+
+
+def _machine() -> Iterator[Line]:
+    from ..doors.worker import budget
+
+    yield "machine", "system", platform.platform()
+    quota = _cores.quota()
+    limit = "" if quota is None else f", a quota of {quota:g}"
+    yield "machine", "cores", f"{_cores.allowed()} of {os.cpu_count()}{limit}"
+    with suppress(OSError, ValueError, AttributeError):  # of Linux
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        yield "machine", "memory", f"{_size(budget.memory_bytes())} of {_size(whole)}"
+        shared = os.statvfs("/dev/shm")
+        free, blocks = shared.f_bavail * shared.f_frsize, shared.f_blocks * shared.f_frsize
+        yield "machine", "/dev/shm", f"{_size(free)} free of {_size(blocks)}"
+    missing = _native.missing()
+    yield "machine", "CPU kernels", _native.library().gl_kernels().decode() if missing is None else missing
+
+
+def _versions() -> Iterator[Line]:
+    from . import _version  # its package has this module imported first
+
+    for name in _PACKAGES:
+        yield "version", name, platform.python_version() if name == "Python" else _version(name)
+    for name in libraries.imported():
+        _, _, version = libraries.version(name).rpartition(" ")
+        yield "version", libraries.NAMES[name], version
+
+
+def _behaviours() -> Iterator[Line]:
+    """How many of a library's behaviours are known ones; the others keep from Go what needs them."""
+    from ..selfcheck import names, tried
+
+    for library in libraries.imported():
+        found = {name: tried(name) for name in names() if name.partition(".")[0] == library}
+        behaviours = {name: each for name, each in found.items() if each is not None}
+        differing = ", ".join(each.what for each, variant in behaviours.values() if variant is None)
+        known = sum(variant is not None for _, variant in behaviours.values())
+        text = f"{known} of {len(behaviours)} behaviours are known"
+        yield "self-check", libraries.NAMES[library], f"{text}; not its {differing}" if differing else text
+
+
+def _memory(loader: Any, batch: int) -> Iterator[Line]:
+    """An estimate of what batches take."""
+    if loader is None:
+        return
+    yield "memory", "a batch", f"{_size(batch)}, the largest that was made"
+    # Made ahead, and the one that the program has while it takes the next one.
+    count = loader.num_workers * (loader.prefetch_factor or 0) + 2
+    yield "memory", "batches", f"{_size(count * batch)}, for {count} at a time"
+    if any(row.stage == "seek index" for row in loader.explain()):
+        from ..seek_index import SeekIndex
+
+        yield "memory", "seek index", str(SeekIndex.of(loader.seek_index))
+
+
+def _bytes(batch: Any) -> int:
+    from ..adapters.torch import pytree
+
+    return sum(getattr(leaf, "nbytes", 0) for leaf in pytree.tree_leaves(batch))
+
+
+def _size(count: int) -> str:
+    power = max(0, min(3, (count.bit_length() - 1) // 10))
+    return f"{count / 1024**power:.{min(power, 1)}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
