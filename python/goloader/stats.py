@@ -114,6 +114,8 @@ class Stats:
     detours      why, and how often
     retries      reads that were tried again after an error that can pass
     seek_hits    JPEG files of which a seek index was there
+    cache        of the dataset's cache, all its loaders in this process together: "ram_hits" and "disk_hits", the
+                 reads that it had in memory and on the disk, "misses", "ram_bytes" and "disk_bytes"
     """
 
     batches: int = 0
@@ -128,6 +130,7 @@ class Stats:
     detours: Mapping[str, int] = field(default_factory=dict)
     retries: int = 0
     seek_hits: int = 0
+    cache: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def waited(self) -> float:
@@ -173,7 +176,9 @@ class Stats:
         numbers = ("batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits")
         left = {name: getattr(self, name) - getattr(before, name) for name in numbers}
         detours = {name: count - before.detours.get(name, 0) for name, count in self.detours.items()}
-        return replace(self, stages=stages, detours=detours, **left)
+        past = {name: 0 if name.endswith("_bytes") else count for name, count in before.cache.items()}
+        cache = {name: count - past.get(name, 0) for name, count in self.cache.items()}
+        return replace(self, stages=stages, detours=detours, cache=cache, **left)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it, with `waited` and `verdict`."""
@@ -295,4 +300,5 @@ class Clock:
             detours={name: count for name, count in counted.get("detours", {}).items() if count},
             retries=counted.get("read_retries", 0),
             seek_hits=counted.get("seek_hits", 0),
+            cache=counted.get("cache", {}),
         )

@@ -5,6 +5,7 @@ startup/    goes on PYTHONPATH for that: what Python runs when it starts
 bench.py    a loader of the user's, with torch's loader and with ours
 explain.py  what of a loader or dataset runs in Go, beside its source
 inspect.py  what files of another library's hold
+cache.py    what a dataset's cache keeps on a disk
 pack.py     samples into tar archives, and whether these are whole
 objects.py  MODULE:OBJECT of a command line
 """
@@ -16,7 +17,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import bench, explain, inspect, pack, run
+from . import bench, cache, explain, inspect, pack, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench.add(commands)
     inspect.add(commands)
     pack.add(commands)
+    cache.add(commands)
     parsed = parser.parse_args(arguments)
     status: int = parsed.command(parsed)
     return status
