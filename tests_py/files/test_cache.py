@@ -321,3 +321,23 @@ def test_the_command_line_lists_checks_and_empties_it(
     with pytest.raises(SystemExit):
         main(["cache", "ls", str(tmp_path / "none")])
     assert "none" in capsys.readouterr().err
+
+
+def test_the_examples_of_the_documentation_run(
+    server: Server,  # noqa: F811
+    local: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    for number in range(2):
+        path = write(tmp_path / f"train-{number:06}.tar", samples(9, number))
+        server.put(f"shards/{path.name}", path.read_bytes())
+    text = (Path(__file__).parents[2] / "docs" / "remote.md").read_text()
+    example = text.split("## Caches")[1].split("```python\n")[1].split("```")[0]
+    places = {"/slow/nfs/train": local, "/nvme/cache": tmp_path / "kept"}
+    for place, here in places.items():
+        example = example.replace(place, str(here))
+    names = {"ImageFolder": ImageFolder, "TarImages": TarImages, "CacheOptions": CacheOptions, "transform": TRANSFORM}
+    for line in example.splitlines():
+        made = eval(line, names)
+        same_batches(made, made, batch_size=4)
+        assert str(made.samples.cache) in str(goloader.DataLoader(made, 4).explain())
