@@ -58,6 +58,7 @@ def test_batches_are_those_of_a_copy_and_the_second_epoch_asks_for_nothing(
         assert server.asked == []
 
 
+@pytest.mark.slow  # it starts interpreters
 def test_a_second_process_asks_for_the_list_only(server: Server, local: Path, tmp_path: Path) -> None:  # noqa: F811
     text = f"""
 import torch, goloader
@@ -256,6 +257,7 @@ print(sum("goloader: cache" in str(each.message) for each in told))
 """
 
 
+@pytest.mark.slow  # it starts interpreters
 def test_a_disk_that_takes_no_more_is_one_warning(local: Path, tmp_path: Path) -> None:  # noqa: F811
     _aged(local)
     command = [sys.executable, "-c", _LIMITED, str(local), str(tmp_path / "kept")]
