@@ -105,7 +105,7 @@ bench-storage: build .venv/bench.stamp ## Time an image folder on a storage that
 
 .PHONY: bench-remote
 bench-remote: build .venv/bench.stamp ## Time an image folder in a bucket that takes 20 ms for each answer, beside torch with urllib.
-	$(PYTHON) -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8 --output bench/results/remote.json --rounds $(ROUNDS)
+	$(PYTHON) -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory --output bench/results/remote.json --rounds $(ROUNDS)
 
 .PHONY: bench-jpeg
 bench-jpeg: .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside libjpeg-turbo and simplejpeg.

@@ -1,7 +1,7 @@
 """An image folder on a storage that takes 50 ms for each opening and each reading, or in a bucket.
 
     python -m bench.storage [--delay 50ms] [--count 2048] [--rounds 3] [--contenders goloader,torch-2,torch-8,torch-32]
-    python -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8
+    python -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory
 
 What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224),
 flip, ToTensor and Normalize, batches of 64: goloader with num_workers=2, torch's DataLoader with 2, 8 and 32.
@@ -9,7 +9,8 @@ flip, ToTensor and Normalize, batches of 64: goloader with num_workers=2, torch'
 How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fuse and root), which sleeps before it
 opens a file and before each reading of it. A process a contender, in turn. The file system itself takes some of the
 cores' time, from everybody. With --bucket a server on this machine (tests_go/source/bucket) waits before each answer;
-goloader reads s3://, and torch's dataset opens URLs by urllib.
+goloader reads s3://, and torch's dataset opens URLs by urllib. "cached" is goloader with cache= a fresh folder on this
+machine's disk, which the first epoch fills.
 
 How to read: 'it / that' is goloader's figure over that one's. "in memory" is goloader over the same files without the
 delay: what decoding on this machine allows.
@@ -29,6 +30,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -47,6 +49,7 @@ from bench import harness, photos
 ROOT = Path(__file__).parents[1]
 CONTENDERS = {
     "goloader": "goloader, 2 workers",
+    "cached": "goloader, 2 workers, kept on a disk",
     "in-memory": "goloader, 2 workers, in memory",
     "torch-2": "torch, 2 workers",
     "torch-8": "torch, 8 workers",
@@ -114,7 +117,10 @@ def contend(name: str, root: str) -> None:
     of_torch = name.startswith("torch")
     workers = int(name.removeprefix("torch-")) if of_torch else 2
     remote = Opened if of_torch else goloader.datasets.ImageFolder
-    dataset = remote if root.startswith("s3://") else ImageFolder
+    dataset: Any = remote if root.startswith("s3://") else ImageFolder
+    kept = tempfile.TemporaryDirectory(prefix="goloader-bench-")
+    if name == "cached":
+        dataset = partial(goloader.datasets.ImageFolder, cache=kept.name)
     loader: Any = (torch.utils.data.DataLoader if of_torch else goloader.DataLoader)(
         dataset(root, transform), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
     )
@@ -124,6 +130,7 @@ def contend(name: str, root: str) -> None:
             seen += len(images)
         rate = seen / (time.perf_counter() - start)
         harness.say(f"  epoch {epoch}: {rate:.0f} images/s")
+    kept.cleanup()
     print(json.dumps({"rate": rate}))
 
 
@@ -141,6 +148,8 @@ def table(found: dict[str, list[float]], delay: str) -> str:
     for name, rate in median.items():
         ratio = f"{median['goloader'] / rate:.2f}x" if "goloader" in median else ""
         lines.append(f"{CONTENDERS[name]:34}{rate:10.0f}{ratio:>12}")
+    if {"cached", "in-memory"} <= median.keys():
+        lines.append(f"an epoch of the cache / of local files: {median['cached'] / median['in-memory']:.2f}x")
     return "\n".join(lines)
 
 

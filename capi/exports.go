@@ -133,9 +133,9 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	if from.spans != nil {
 		spans = unsafe.Slice((*int64)(from.spans), 2*n)
 	}
-	store := localFiles
-	if p.Source.Remote {
-		store = remotes.Patient()
+	store, err := storeOf(p.Source.Remote, from.cache)
+	if err != nil {
+		return nil, err
 	}
 	files, err := folder.New(store, paths, offsets, unsafe.Slice((*int64)(from.labels), n), spans)
 	if err != nil {
@@ -520,7 +520,7 @@ func go_stats(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (stat
 func go_live(text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	live := map[string]any{"handles": handles.count(), "worker_bytes": op.LiveBytes(), "workers": pipeline.Serving(), "reads_left": pipeline.LeftBehind()}
-	for p := mem.Slots; p <= mem.Seek; p++ {
+	for p := mem.Slots; p <= mem.Cached; p++ {
 		usage := mem.InUse(p)
 		live[p.String()+"_bytes"], live[p.String()+"_blocks"] = usage.Bytes, usage.Blocks
 	}

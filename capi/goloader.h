@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x000A0001u
+#define GL_ABI_VERSION 0x000B0000u
 
 typedef int32_t gl_status;
 enum {
@@ -85,8 +85,8 @@ typedef struct gl_rows {
 /* Where samples live.  Which members count is the plan's matter (source.kind). */
 typedef struct gl_source {
     int64_t count; /* samples */
-    /* "folder": paths one after the other, each NUL-terminated; count + 1 offsets; count labels.  Not copied: to be kept
-     * until the loader is closed.
+    /* "folder": paths, or URLs as gl_fetch has them, one after the other, each NUL-terminated; count + 1 offsets; count
+     * labels.  Not copied: to be kept until the loader is closed.
      * "pairs": the same of 2 * count files, each sample's image and then its target; labels do not count. */
     const char *paths;
     const int64_t *offsets;
@@ -96,6 +96,7 @@ typedef struct gl_source {
     const int64_t *spans;
     /* "folder", instead of these four: a list made by gl_files_list or gl_shards_list, shared and not copied.  0: none. */
     gl_handle files;
+    gl_handle cache; /* "folder", not of such a list: what its files are read through (gl_cache_open); 0: none */
     /* "array": one a field, or one for each input of a field with a program.  "pixels" and "pixel_views": one a part, each
      * of one array of images (uint8) and no index; and labels, which are then kept as the arrays are. */
     const gl_rows *rows;
@@ -218,12 +219,36 @@ typedef struct gl_remote {
 /* gl_remote_use tells how remote stores are reached from now on, by loaders and lists that are open, too; copied. */
 gl_status gl_remote_use(const gl_remote *remote, gl_error *err);
 
-/* gl_fetch begins to read from a remote store, in the background.
- *   url     "s3://bucket/key", "http://..." or "https://...": of an object whole (offset 0, length -1); of one in an
- *           archive, or a piece, the URL, a '#', and the version that gl_shards_list found; of a folder, a slash at its
- *           end (length 0): the names of the folders directly below it, each followed by a NUL
+/* Where what is read of a store is kept, as it was read; sizes in bytes, -1 for no limit. */
+typedef struct gl_cache {
+    int64_t ram_bytes_max; /* 0: not in memory */
+    const char *disk;      /* NULL, or a folder, which processes share; made if there is none */
+    int64_t disk_bytes_max;
+} gl_cache;
+
+/* gl_cache_open makes a cache.
+ *   out     on GL_OK the cache, to be closed by gl_close, at any time: what still uses it reads without it
+ *   err     on GL_OK a warning (nothing can be written there), or an empty text */
+gl_status gl_cache_open(const gl_cache *cache, gl_handle *out, gl_error *err);
+
+/* gl_cache_stats writes what a cache has done and holds as JSON, NUL-terminated: "ram_hits", "disk_hits" and "misses",
+ * "ram_bytes" and "disk_bytes"; of those on the disk all processes have written together.
+ *   err     on GL_OK a warning (the disk is full, say), given once, or an empty text */
+gl_status gl_cache_stats(gl_handle cache, char *json, size_t bytes, gl_error *err);
+
+/* gl_cache_look begins to look at what a folder keeps, in the background.
+ *   what    0: nothing more; 1: removes what is damaged; 2: removes all
+ *   out     on GL_OK a fetch, whose bytes are JSON: "entries" and their "bytes", how many were "removed", and when one was
+ *           used last ("used_ns", since 1970, to within an hour) */
+gl_status gl_cache_look(const char *folder, int32_t what, gl_handle *out, gl_error *err);
+
+/* gl_fetch begins to read from a remote store, or with a cache a file, in the background.
+ *   name    "s3://bucket/key", "http://..." or "https://...", a '#', and the version that gl_files_list or gl_shards_list
+ *           found, which may be empty: of an object whole (offset 0, length -1), or a piece; or a path; or a URL of a
+ *           folder, a slash at its end (length 0, no cache): the names of the folders directly below it, each followed by a NUL
+ *   cache   0, or a gl_cache_open's
  *   out     on GL_OK the fetch, to be closed by gl_close, at any time */
-gl_status gl_fetch(const char *url, int64_t offset, int64_t length, gl_handle *out, gl_error *err);
+gl_status gl_fetch(const char *name, int64_t offset, int64_t length, gl_handle cache, gl_handle *out, gl_error *err);
 
 /* gl_fetch_wait waits until all is there, at most timeout_ms: GL_OK and the bytes, good until the fetch is closed, or
  * GL_EMPTY. */

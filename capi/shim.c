@@ -76,9 +76,24 @@ gl_status gl_remote_use(const gl_remote *remote, gl_error *err) {
     return go_remote_use((gl_remote *)remote, err);
 }
 
-gl_status gl_fetch(const char *url, int64_t offset, int64_t length, gl_handle *out, gl_error *err) {
+gl_status gl_cache_open(const gl_cache *cache, gl_handle *out, gl_error *err) {
     ENTER(err);
-    return go_fetch((char *)url, offset, length, out, err);
+    return go_cache_open((gl_cache *)cache, out, err);
+}
+
+gl_status gl_cache_stats(gl_handle cache, char *json, size_t bytes, gl_error *err) {
+    ENTER(err);
+    return go_cache_stats(cache, json, bytes, err);
+}
+
+gl_status gl_cache_look(const char *folder, int32_t what, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_cache_look((char *)folder, what, out, err);
+}
+
+gl_status gl_fetch(const char *name, int64_t offset, int64_t length, gl_handle cache, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_fetch((char *)name, offset, length, cache, out, err);
 }
 
 gl_status gl_fetch_wait(gl_handle fetch, int32_t timeout_ms, void **data, int64_t *bytes, gl_error *err) {

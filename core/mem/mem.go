@@ -1,4 +1,4 @@
-// Package mem gives memory outside the Go heap, counted by purpose: batch slots, file bytes, indexes. Python reads such
+// Package mem gives memory outside the Go heap, counted by purpose: batch slots, file bytes, indexes, caches. Python reads such
 // memory after Go has let go of it, C writes it, and the garbage collector never looks at it.
 package mem
 
@@ -23,10 +23,13 @@ const (
 	Files                  // encoded files between reading and decoding
 	Indexes                // paths and labels of a dataset
 	Seek                   // seek indexes of files, and a worker's copies of them
+	Cached                 // what core/source/cache keeps of a store
 	purposes
 )
 
-func (p Purpose) String() string { return [...]string{"slots", "files", "indexes", "seek"}[p] }
+func (p Purpose) String() string {
+	return [...]string{"slots", "files", "indexes", "seek", "cached"}[p]
+}
 
 // counters live in C memory: a block outlives the run that mapped it, and is freed from C.
 var counters = (*[purposes]C.gl_counter)(C.calloc(C.size_t(purposes), C.sizeof_gl_counter))

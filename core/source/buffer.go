@@ -39,6 +39,15 @@ func (b *Buffer) Room(n int) ([]byte, error) {
 // Add counts n bytes of the last Room as used.
 func (b *Buffer) Add(n int) { b.used += n }
 
+// Append adds a text.
+func (b *Buffer) Append(text string) error {
+	room, err := b.Room(len(text))
+	if err == nil {
+		b.Add(copy(room, text))
+	}
+	return err
+}
+
 // Cut forgets all bytes in use behind the first n.
 func (b *Buffer) Cut(n int) { b.used = n }
 

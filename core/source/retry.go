@@ -54,6 +54,9 @@ type retrying struct {
 	pauses []time.Duration
 }
 
+// Unwrap implements Wrapper.
+func (r *retrying) Unwrap() Store { return r.Store }
+
 func (r *retrying) Read(ctx context.Context, key Key, buf *Buffer) (Stamp, error) {
 	begin := buf.Len()
 	stamp, err := r.Store.Read(ctx, key, buf)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -28,13 +29,20 @@ type Stamp struct {
 	ModifiedNs int64 // since 1970; of an object a number made of its ETag; 0 where a storage keeps neither
 }
 
+// Version is a word for a version, "" if it is not known.
+func (s Stamp) Version() string {
+	if s.ModifiedNs == 0 {
+		return ""
+	}
+	return strconv.FormatInt(s.ModifiedNs, 36)
+}
+
 // Whole is the length of a key that goes up to its container's end.
 const Whole = -1
 
 // Key names bytes of a store.
 type Key struct {
-	// Its name in the store, with the NUL that ends it: of a file system the path, of a Remote the URL, and WithVersion
-	// where Length is not Whole.
+	// Its name in the store, with the NUL that ends it: of a file system the path, of a Remote the URL, WithVersion.
 	Container []byte
 	Offset    int64 // of the first byte in the container
 	Length    int64 // Whole: to the end
@@ -108,26 +116,44 @@ func unwrapped(c Container) Container {
 // Remote is a Store of other machines, whose containers have URLs for names.
 type Remote interface {
 	Store
-	// Stat gives the version of a container. It fails with ErrUnreadable.
-	Stat(ctx context.Context, url string) (Stamp, error)
+	Stater
 	// List calls each with the URLs of all containers whose URLs begin with that of a folder, a slash at its end, in
-	// no order. It fails with ErrUnreadable, also where a store has no lists.
-	List(ctx context.Context, folder string, each func(url string)) error
+	// no order, and with what Stat would give for Version, "" if that is not known. It fails with ErrUnreadable, also where a
+	// store has no lists.
+	List(ctx context.Context, folder string, each func(url, version string)) error
 	// Folders gives the names of the folders directly below one, in no order. It fails as List does.
 	Folders(ctx context.Context, folder string) ([]string, error)
 }
 
-// IsRemote says that a store, with Retry around it perhaps, is a Remote.
-func IsRemote(store Store) bool {
-	if inner, ok := store.(*retrying); ok {
-		store = inner.Store
+// Stater is a Store that knows versions.
+type Stater interface {
+	// Stat gives the version of a container. It fails with ErrUnreadable.
+	Stat(ctx context.Context, container string) (Stamp, error)
+}
+
+// Wrapper is a Store around another, of the same containers: Retry, a cache.
+type Wrapper interface{ Unwrap() Store }
+
+// Innermost is a store without Wrappers around it.
+func Innermost(store Store) Store {
+	for {
+		wrapper, ok := store.(Wrapper)
+		if !ok {
+			return store
+		}
+		store = wrapper.Unwrap()
 	}
-	_, ok := store.(Remote)
+}
+
+// IsRemote says that a store, with Wrappers around it perhaps, is a Remote.
+func IsRemote(store Store) bool {
+	_, ok := Innermost(store).(Remote)
 	return ok
 }
 
-// WithVersion is the name by which a Remote gives pieces of one version of a container: what a container of its own calls
-// its Version. Of another version it gives nothing.
+// WithVersion is the name by which a Remote gives the bytes of a container. Of pieces the version is what a container of
+// its own calls Version, and of another it gives nothing. Of a whole container it is Stamp.Version as it was listed: it
+// gives that of now, and the Stamp tells.
 func WithVersion(url, version string) string { return url + "#" + version }
 
 // CutVersion gives back what WithVersion was given.

@@ -80,11 +80,7 @@ class Core:
         if plan.rules is not None:  # images
             self._lib.find_libwebp()
         self._reach()
-        source = _native.Source(
-            plan.count,
-            *_listed(plan),
-            _rows(plan),
-        )
+        source = _native.Source(plan.count, *_listed(plan, self._lib), _rows(plan))
         handle, error = c_int64(), _native.Error()
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value
@@ -95,8 +91,11 @@ class Core:
 
     def _reach(self) -> None:
         """Has the core know how to reach the files of remote stores."""
-        if self.plan.files is not None and self.plan.files.remote:
+        files = self.plan.files
+        if files is not None and files.remote:
             _remote.ready(self._lib)
+        if files is not None and files.cache is not None:
+            files.cache.stats()  # which warns of a disk that is full since
 
     def fits(self, plan: Plan) -> bool:
         """True if this core is that plan, Pillow's settings of this moment included."""
@@ -128,9 +127,14 @@ class Core:
         )
         return Run(self, self._lib, self._handle, options)
 
-    def stats(self) -> dict[str, int]:
-        """Counters since the plan was opened: batches, samples, pillow_samples, bytes_read, read_ns, run_ns, ..."""
-        return self._lib.json(self._lib.gl_stats, self._handle)
+    def stats(self) -> dict[str, Any]:
+        """Counters since the plan was opened: batches, samples, pillow_samples, bytes_read, read_ns, run_ns, ...
+
+        With a cache also `cache`: what that did for all datasets of this process that share it.
+        """
+        counted = self._lib.json(self._lib.gl_stats, self._handle)
+        cache = None if self.plan.files is None else self.plan.files.cache
+        return counted if cache is None else counted | {"cache": cache.stats()}
 
 
 class Run:
@@ -290,15 +294,15 @@ def _place(lent: Memory | None) -> tuple[int, int]:
     return (0, 0) if lent is None else (lent.data_ptr(), lent.numel())
 
 
-def _listed(plan: Plan) -> tuple[Any, ...]:
+def _listed(plan: Plan, lib: _native.Library) -> tuple[Any, ...]:
     """Members of a gl_source: files, shared if the core has the list, else read where they are; or labels of pixels."""
     files = plan.files
     if files is None:
-        return None, None, _address(plan.labels), None, 0
-    if files.handle:
-        return None, None, None, None, files.handle
+        return None, None, _address(plan.labels), None, 0, 0
+    if files.handle and files.cache is None:
+        return None, None, None, None, files.handle, 0
     arrays = files.paths, files.offsets, files.labels, files.spans
-    return *map(_address, arrays), 0
+    return *map(_address, arrays), 0, 0 if files.cache is None else files.cache.handle(lib)
 
 
 def _address(array: NDArray[Any] | None) -> int | None:

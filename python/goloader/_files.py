@@ -48,7 +48,7 @@ def list_files(
         return files
     labels = numbers[files.labels]
     labels.flags.writeable = False
-    return Files(files.paths, files.offsets, labels, remote=files.remote)
+    return Files(files.paths, files.offsets, labels, remote=files.remote, cache=files.cache)
 
 
 def walk(

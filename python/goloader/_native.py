@@ -32,7 +32,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 10
+ABI_MAJOR = 11
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
@@ -70,6 +70,7 @@ class Source(Structure):
         ("labels", c_void_p),
         ("spans", c_void_p),
         ("files", c_int64),
+        ("cache", c_int64),
         ("rows", POINTER(Rows)),
     ]
 
@@ -117,6 +118,10 @@ class Remote(Structure):
         ("token", c_char_p),
         ("timeout_ms", c_int32),
     ]
+
+
+class Cache(Structure):
+    _fields_ = [("ram_bytes_max", c_int64), ("disk", c_char_p), ("disk_bytes_max", c_int64)]
 
 
 class Field(Structure):
@@ -183,6 +188,8 @@ _LONG = {
     "gl_shards_list": (c_int32, [POINTER(Shards), POINTER(c_int64), POINTER(Error)]),
     "gl_files_wait": (c_int32, [c_int64, c_int32, POINTER(Files), POINTER(Error)]),
     "gl_fetch_wait": (c_int32, [c_int64, c_int32, POINTER(c_void_p), POINTER(c_int64), POINTER(Error)]),
+    "gl_cache_open": (c_int32, [POINTER(Cache), POINTER(c_int64), POINTER(Error)]),
+    "gl_cache_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_answer_pixels": (c_int32, [c_int64, c_char_p, c_int32, c_int32, POINTER(Error)]),
     "gl_reject": (c_int32, [c_int64, POINTER(Error)]),
     "gl_reset": (c_int32, [c_int64, POINTER(Error)]),
@@ -208,7 +215,8 @@ _SHORT = {
     "gl_kernels": (c_char_p, []),
     "gl_use_libwebp": (c_int32, [c_void_p, c_void_p, c_void_p, POINTER(Error)]),
     "gl_remote_use": (c_int32, [POINTER(Remote), POINTER(Error)]),
-    "gl_fetch": (c_int32, [c_char_p, c_int64, c_int64, POINTER(c_int64), POINTER(Error)]),
+    "gl_fetch": (c_int32, [c_char_p, c_int64, c_int64, c_int64, POINTER(c_int64), POINTER(Error)]),
+    "gl_cache_look": (c_int32, [c_char_p, c_int32, POINTER(c_int64), POINTER(Error)]),
     "gl_start": (c_int32, [c_int64, POINTER(RunOptions), POINTER(c_int64), POINTER(c_int32), POINTER(Error)]),
     "gl_submit": (c_int32, [c_int64, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_submit_seeded": (c_int32, [c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
@@ -256,6 +264,7 @@ class Library:
         self.pid = os.getpid()
         self._told_of_libwebp = False
         self.told_of_remotes: object = None
+        self.fetches = False
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -350,9 +359,9 @@ def available() -> bool:
     return not _load.cache_info().currsize or _load().pid == os.getpid()
 
 
-def remotes_known() -> bool:
-    """True if the library of this process, or of the one that it was forked from, knows of remote stores."""
-    return bool(_load.cache_info().currsize) and _load().told_of_remotes is not None
+def fetches() -> bool:
+    """True if Python reads by the library of this process, or of the one that it was forked from."""
+    return bool(_load.cache_info().currsize) and _load().fetches
 
 
 def live() -> dict[str, int]:

@@ -10,29 +10,42 @@ import ctypes
 import os
 from ctypes import byref, c_int64, c_void_p
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from . import _native
+
+if TYPE_CHECKING:
+    from ._cache import Cache
 
 _WAIT_MS = 100
 
 
-def fetch(url: str, offset: int = 0, length: int = -1) -> bytes:
-    """The bytes of an object, whole; or so many of one version of it, whose `url` the core's list gave.
+def fetch(name: str, offset: int = 0, length: int = -1, cache: Cache | None = None) -> bytes:
+    """The bytes of an object, whole, or so many of one version of it: a URL, '#', and the version that was listed.
 
-    Raises FileNotFoundError, PermissionError, else OSError; LibraryError without the core. Ctrl-C is heard within
-    0.1 s.
+    With a cache also those of a file, by its absolute path. Raises FileNotFoundError, PermissionError, else OSError;
+    LibraryError without the core. Ctrl-C is heard within 0.1 s.
     """
-    lib = ready(_native.own_library())
+    lib = _native.own_library()
+    if not name.startswith("/"):
+        ready(lib)
+    kept = 0 if cache is None else cache.handle(lib)
+    try:
+        return fetched(lib, lib.gl_fetch, os.fsencode(name), offset, length, kept)
+    except PermissionError as error:
+        if name.startswith("s3://") and not _config(_key())["access_key"]:
+            raise PermissionError(f"{error} (no credentials were found, so the request was not signed)") from None
+        raise
+
+
+def fetched(lib: _native.Library, begin: Any, *arguments: object) -> bytes:
+    """The bytes of what `begin` begins to fetch. Ctrl-C is heard within 0.1 s."""
     handle, data, size = c_int64(), c_void_p(), c_int64()
     try:
-        lib.call(lib.gl_fetch, os.fsencode(url), offset, length, byref(handle))
+        lib.call(begin, *arguments, byref(handle))
         while lib.call(lib.gl_fetch_wait, handle, _WAIT_MS, byref(data), byref(size)) != _native.OK:
             pass
         return ctypes.string_at(data, size.value) if size.value else b""
-    except PermissionError as error:
-        if url.startswith("s3://") and not _config(_key())["access_key"]:
-            raise PermissionError(f"{error} (no credentials were found, so the request was not signed)") from None
-        raise
     finally:
         if handle.value:
             lib.gl_close(handle, None)
@@ -49,13 +62,13 @@ def ready(lib: _native.Library) -> _native.Library:
     if lib.told_of_remotes is not config:
         values = [os.fsencode(config[name]) or None for name in _NAMES]
         lib.call(lib.gl_remote_use, byref(_native.Remote(*values, int(1000 * float(config["timeout"] or 0)))))
-        lib.told_of_remotes = config
+        lib.told_of_remotes, lib.fetches = config, True
     return lib
 
 
 def prepare() -> None:
-    """Where objects were read, loads the core that a forked child reads them by: its copy is a file that is written."""
-    if _native.remotes_known():
+    """Where Python reads by the core, loads what a forked child reads by: its copy is a file that is written."""
+    if _native.fetches():
         _native.own_library()
 
 

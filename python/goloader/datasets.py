@@ -16,13 +16,14 @@ from torchvision import datasets
 from torchvision.datasets.folder import IMG_EXTENSIONS, default_loader
 
 from . import _native, _remote
+from ._cache import Cache, CacheOptions, Given
 from ._files import archived, list_files
 from .doors import allowed
 from .plan.datasets.files import open_member
 from .plan.paths import Files, Member, is_url
 from .selfcheck import memory
 
-__all__ = ["ImageFolder", "TarDataset", "TarImages"]
+__all__ = ["CacheOptions", "ImageFolder", "TarDataset", "TarImages"]
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -40,6 +41,8 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
               root/.goloader. The list counts as long as no directory below root has changed; a folder whose images are
               links to other places is noticed to change only in the links
     progress  called about ten times a second with the number of files found so far
+    cache     keeps the files that were read: "ram:32GB", "/nvme/cache:500GB", a list of both, or CacheOptions
+              (docs/remote.md). Paths are then as of a bucket, and absolute
 
     The other arguments, and what is raised, are torchvision's. With `is_valid_file`, which is Python for each file, the
     folder is listed as torchvision lists it, as it is where goloader's library cannot be loaded and with GOLOADER=off.
@@ -59,23 +62,29 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
         *,
         index: bool | str | os.PathLike[str] = False,
         progress: Callable[[int], object] | None = None,
+        cache: Given | None = None,
     ) -> None:
         remote = is_url(root)
+        if is_valid_file is not None and cache is not None:
+            raise ValueError(f"{root}: a folder with a cache takes no is_valid_file")
         if remote:
             root = str(root).rstrip("/")
             if is_valid_file is not None or index:
                 raise ValueError(f"{root}: a folder of a remote store takes no is_valid_file and no index")
+        elif cache is not None:
+            root = os.path.abspath(os.path.expanduser(root))
         if is_valid_file is not None or (not remote and (allowed.off() or _native.missing() is not None)):
             super().__init__(root, transform, target_transform, loader, is_valid_file, allow_empty)
             return
         datasets.VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)
-        self.loader = open_member if remote and loader is default_loader else loader
+        self.loader = open_member if (remote or cache is not None) and loader is default_loader else loader
         self.extensions = IMG_EXTENSIONS
         self.classes, self.class_to_idx = self.find_classes(self.root)
         kept = os.path.join(self.root, ".goloader") if index is True else index or None
         self.samples = self.imgs = list_files(
             self.root, self.class_to_idx, allow_empty=allow_empty, index=kept, progress=progress
         )
+        self.samples.cache = Cache.of(cache)
         self.targets = self.samples.labels
 
     def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
@@ -130,6 +139,7 @@ class TarImages(MemberImages):
     index    keeps the list of members in a file, so that the next start need not look through the archives: its path,
              or True for the first archive's path with ".images.goloader" behind it, or a file in the user's cache where
              that folder cannot be written, or is none. It counts as long as no archive has changed
+    cache    keeps the files that were read: see ImageFolder
 
     Raises OSError for an archive that cannot be read or is damaged, for a sample without an image or class number, and
     where goloader's library cannot be loaded; FileNotFoundError where `shards` means no file.
@@ -147,10 +157,12 @@ class TarImages(MemberImages):
         classes: list[str] | None = None,
         index: bool | str | os.PathLike[str] = True,
         progress: Callable[[int], object] | None = None,
+        cache: Given | None = None,
     ) -> None:
-        paths = expand(shards)
+        paths = expand(shards, absolute=cache is not None)
         self.extensions = tuple(image)
         samples = archived(paths, self.extensions, target, index=_index(index, paths, "images"), progress=progress)
+        samples.cache = Cache.of(cache)
         super().__init__(samples, transform, target_transform, loader, root=os.path.dirname(paths[0]), classes=classes)
 
 
@@ -161,7 +173,7 @@ class TarDataset(data.Dataset[Any]):
     bytes of each of its files by their suffix: `{"__key__": "0001", "__url__": ..., "jpg": b"...", "cls": b"7"}`.
 
     transform  called with that dict; what it returns is the sample
-    shards, index, progress, and what is raised: see TarImages
+    shards, index, progress, cache, and what is raised: see TarImages
     """
 
     def __init__(
@@ -171,10 +183,12 @@ class TarDataset(data.Dataset[Any]):
         *,
         index: bool | str | os.PathLike[str] = True,
         progress: Callable[[int], object] | None = None,
+        cache: Given | None = None,
     ) -> None:
-        paths = expand(shards)
+        paths = expand(shards, absolute=cache is not None)
         self.transform = transform
         self.members = archived(paths, index=_index(index, paths, "members"), progress=progress)
+        self.members.cache = Cache.of(cache)
         count = int(self.members.labels.max(initial=-1)) + 1
         # Members of sample i: from begins[i] up to begins[i + 1].
         self._begins = np.searchsorted(self.members.labels, np.arange(count + 1))
@@ -211,7 +225,7 @@ def _index(index: bool | str | os.PathLike[str], shards: list[str], kind: str) -
     return os.path.join(memory.folder(), f"{hashlib.sha256(os.fsencode(names)).hexdigest()[:32]}.{kind}")
 
 
-def expand(shards: Paths) -> list[str]:
+def expand(shards: Paths, absolute: bool = False) -> list[str]:
     """Paths of files, with braces and wildcards written out. Raises FileNotFoundError if there is none."""
     given = [shards] if isinstance(shards, str | os.PathLike) else list(shards)
     paths = [
@@ -222,7 +236,7 @@ def expand(shards: Paths) -> list[str]:
     ]
     if not paths:
         raise FileNotFoundError(f"no such files: {', '.join(map(str, given)) or 'an empty list'}")
-    return paths
+    return [path if is_url(path) else os.path.abspath(path) for path in paths] if absolute else paths
 
 
 def _is_pattern(text: str) -> bool:

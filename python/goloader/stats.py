@@ -115,6 +115,8 @@ class Stats:
     retries      reads that were tried again after an error that can pass
     seek_hits    JPEG files of which a seek index was there
     bad_samples  that on_error did not raise, a class of errors each, and those that were "quarantined" before
+    cache        of the dataset's cache, all its loaders in this process together: "ram_hits" and "disk_hits", the
+                 reads that it had in memory and on the disk, "misses", "ram_bytes" and "disk_bytes"
     """
 
     batches: int = 0
@@ -130,6 +132,7 @@ class Stats:
     retries: int = 0
     seek_hits: int = 0
     bad_samples: Mapping[str, int] = field(default_factory=dict)
+    cache: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def waited(self) -> float:
@@ -178,7 +181,9 @@ class Stats:
             name: {kind: count - getattr(before, name).get(kind, 0) for kind, count in getattr(self, name).items()}
             for name in ("detours", "bad_samples")
         }
-        return replace(self, stages=stages, **counts, **left)
+        past = {name: 0 if name.endswith("_bytes") else count for name, count in before.cache.items()}
+        cache = {name: count - past.get(name, 0) for name, count in self.cache.items()}
+        return replace(self, stages=stages, cache=cache, **counts, **left)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it, with `waited` and `verdict`."""
@@ -302,4 +307,5 @@ class Clock:
             detours={name: count for name, count in counted.get("detours", {}).items() if count},
             retries=counted.get("read_retries", 0),
             seek_hits=counted.get("seek_hits", 0),
+            cache=counted.get("cache", {}),
         )

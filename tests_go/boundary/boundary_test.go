@@ -294,7 +294,7 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 			require.Equal(t, name+": -2", take(&lines), what)
 		}
 	}
-	forList := []string{"gl_files_wait", "gl_fetch_wait"}
+	forList := []string{"gl_files_wait", "gl_fetch_wait", "gl_cache_stats"}
 	every := slices.Concat(forLoader, forRun, forList, []string{"gl_close"})
 	for range 5 {
 		requireAll("invented", every...)
@@ -318,8 +318,8 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_remote_use", "gl_fetch",
-		"gl_fetch_wait", "gl_submit", "gl_submit_seeded",
+		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_remote_use",
+		"gl_cache_open", "gl_cache_stats", "gl_cache_look", "gl_fetch", "gl_fetch_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_position", "gl_resume",
 		"gl_reset", "gl_doubts", "gl_waits_for", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
@@ -485,6 +485,7 @@ func TestFetchesCrossTheBoundary(t *testing.T) {
 	require.Contains(t, take(&lines), `-3 -1 bytes from byte 0 on of "key": not a valid argument`)
 	require.Contains(t, take(&lines), "-3 -1 bytes from byte 1 on of")
 	require.Contains(t, take(&lines), "-3 -2 bytes from byte 0 on of")
+	require.Contains(t, take(&lines), "-2 ", "there is no such cache")
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }

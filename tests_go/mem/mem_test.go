@@ -59,7 +59,7 @@ func TestABlockOfNothingIsStillABlock(t *testing.T) {
 
 func TestEachPurposeCountsItsOwn(t *testing.T) {
 	leakcheck.Check(t)
-	purposes := []mem.Purpose{mem.Slots, mem.Files, mem.Indexes, mem.Seek}
+	purposes := []mem.Purpose{mem.Slots, mem.Files, mem.Indexes, mem.Seek, mem.Cached}
 	names := map[string]bool{}
 	before := map[mem.Purpose]mem.Usage{}
 	for _, p := range purposes {
@@ -227,7 +227,7 @@ func inherited(t *testing.T, b mem.Block) bool {
 func TestAForkedChildHasWhatIsLeasedAndIndexes(t *testing.T) {
 	leakcheck.Check(t)
 	for _, size := range []int{256 << 10, 3 << 20} {
-		for purpose, always := range map[mem.Purpose]bool{mem.Slots: false, mem.Files: false, mem.Seek: false, mem.Indexes: true} {
+		for purpose, always := range map[mem.Purpose]bool{mem.Slots: false, mem.Files: false, mem.Seek: false, mem.Cached: false, mem.Indexes: true} {
 			b := newBlock(t, purpose, size)
 			require.Equal(t, always, inherited(t, b), purpose)
 			b.Free()

@@ -140,14 +140,14 @@ func (f *Folder) Label(i int) int64 { return f.labels[i] }
 
 // Name is a file's path; of one in an archive, the archive's path and its name there.
 func (f *Folder) Name(i int) string {
-	archive, name, found := strings.Cut(string(f.path(i)), "\x00")
-	if !found {
-		return archive
-	}
+	container, name, found := strings.Cut(string(f.path(i)), "\x00")
 	if source.IsRemote(f.store) {
-		archive, _ = source.CutVersion(archive)
+		container, _ = source.CutVersion(container)
 	}
-	return archive + "/" + name
+	if !found {
+		return container
+	}
+	return container + "/" + name
 }
 
 // path is a file's, without the NUL behind it.

@@ -19,6 +19,8 @@ const (
 	// windowBytes are read of a remote archive at a time: in them are some headers of archives of photos, and where a
 	// file is larger, what is left of it is not read.
 	windowBytes = 1 << 20
+	// versionMark is what source.WithVersion has between its parts.
+	versionMark = '#'
 )
 
 // walkRemote lists the objects below each class folder, in the order in which Walk lists the files of a copy.
@@ -47,7 +49,7 @@ func listRemote(ctx context.Context, tree Tree, name string, progress *Progress)
 	directories := map[string]*directory{}
 	root := string(join([]byte(tree.Root), []byte(name)))
 	var wrong error
-	err := tree.Remote.List(ctx, root+"/", func(url string) {
+	err := tree.Remote.List(ctx, root+"/", func(url, version string) {
 		slash := strings.LastIndexByte(url, '/')
 		path, file := url[:slash], []byte(url[slash+1:])
 		if bytes.IndexByte(file, 0) >= 0 || strings.IndexByte(path, 0) >= 0 {
@@ -62,7 +64,8 @@ func listRemote(ctx context.Context, tree Tree, name string, progress *Progress)
 			d = &directory{}
 			directories[path] = d
 		}
-		d.names = append(d.names, file...)
+		// A NUL, since it sorts before what may go on there.
+		d.names = append(append(append(d.names, file...), 0), version...)
 		d.ends = append(d.ends, uint32(len(d.names)))
 		progress.Files.Add(1)
 	})
@@ -74,6 +77,11 @@ func listRemote(ctx context.Context, tree Tree, name string, progress *Progress)
 	for path, d := range directories {
 		l := listing{path: []byte(path)}
 		l.names, l.ends = sorter.sort(d.names, d.ends)
+		for at, c := range l.names {
+			if c == 0 {
+				l.names[at] = versionMark
+			}
+		}
 		found = append(found, l)
 	}
 	return found, nil

@@ -102,9 +102,8 @@ func (s *Store) get(ctx context.Context, name string, request func(context.Conte
 
 // Read implements source.Store: of a whole container, or of a range of a version.
 func (s *Store) Read(ctx context.Context, key source.Key, buf *source.Buffer) (source.Stamp, error) {
-	name := string(key.Container[:max(0, len(key.Container)-1)])
+	name, version := source.CutVersion(string(key.Container[:max(0, len(key.Container)-1)]))
 	if key.Length != source.Whole {
-		name, version := source.CutVersion(name)
 		room, err := buf.Room(int(key.Length))
 		if err != nil {
 			return source.Stamp{}, err
@@ -205,7 +204,7 @@ func (s *Store) Stat(ctx context.Context, name string) (source.Stamp, error) {
 }
 
 // List implements source.Remote: HTTP has no lists.
-func (s *Store) List(_ context.Context, folder string, _ func(url string)) error {
+func (s *Store) List(_ context.Context, folder string, _ func(url, version string)) error {
 	return fmt.Errorf("%s: %w: a web server has no list of its files", Name(folder), source.ErrUnreadable)
 }
 
@@ -346,13 +345,18 @@ func versionOf(h http.Header, bytes int64) string {
 func stampOf(h http.Header, bytes int64) source.Stamp {
 	stamp := source.Stamp{Bytes: bytes}
 	if tag := h.Get("ETag"); tag != "" {
-		hash := fnv.New64a()
-		_, _ = hash.Write([]byte(tag))
-		stamp.ModifiedNs = int64(hash.Sum64() >> 1)
+		stamp.ModifiedNs = TagNumber(tag)
 	} else if modified, err := http.ParseTime(h.Get("Last-Modified")); err == nil {
 		stamp.ModifiedNs = modified.UnixNano()
 	}
 	return stamp
+}
+
+// TagNumber is the Stamp.ModifiedNs of an ETag.
+func TagNumber(tag string) int64 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(tag))
+	return int64(hash.Sum64() >> 1)
 }
 
 // contentRange reads "bytes 3-7/9": where an answer begins (0 of "bytes */9"), and how many bytes there are.

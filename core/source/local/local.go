@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/goloader/goloader/core/source"
 )
 
@@ -15,7 +17,16 @@ type Store struct {
 	Direct bool // containers are read past the page cache
 }
 
-var _ source.Store = Store{}
+var _ source.Stater = Store{}
+
+// Stat implements source.Stater.
+func (s Store) Stat(ctx context.Context, path string) (source.Stamp, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstatat(directoryOf(ctx).at(), path, &stat, 0); err != nil {
+		return source.Stamp{}, fmt.Errorf("%s: %w: %w", path, source.ErrUnreadable, err)
+	}
+	return source.Stamp{Bytes: stat.Size, ModifiedNs: stat.Mtim.Nano()}, nil
+}
 
 // fileMax bounds one sample. A larger file is left to Pillow, which may well read it in pieces.
 const fileMax = 1 << 30

@@ -81,7 +81,7 @@ func (s *Store) Stat(ctx context.Context, url string) (source.Stamp, error) {
 }
 
 // List implements source.Remote.
-func (s *Store) List(ctx context.Context, folder string, each func(url string)) error {
+func (s *Store) List(ctx context.Context, folder string, each func(url, version string)) error {
 	return s.of(folder).List(ctx, folder, each)
 }
 
@@ -98,30 +98,8 @@ type Fetch struct {
 	err    error
 }
 
-// Fetch begins to read the bytes of a key.
-func (s *Store) Fetch(key source.Key) *Fetch {
-	return begin(func(ctx context.Context, f *Fetch) error {
-		_, err := s.Patient().Read(ctx, key, &f.buf)
-		return err
-	})
-}
-
-// FetchFolders begins to read the names of the folders directly below one, each followed by a NUL.
-func (s *Store) FetchFolders(folder string) *Fetch {
-	return begin(func(ctx context.Context, f *Fetch) error {
-		names, err := s.Folders(ctx, folder)
-		for _, name := range names {
-			room, failed := f.buf.Room(len(name) + 1)
-			if failed != nil {
-				return failed
-			}
-			f.buf.Add(copy(room, name+"\x00"))
-		}
-		return err
-	})
-}
-
-func begin(fetch func(context.Context, *Fetch) error) *Fetch {
+// Begin begins to append bytes to a buffer.
+func Begin(fetch func(ctx context.Context, buf *source.Buffer) error) *Fetch {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &Fetch{cancel: cancel, done: make(chan struct{})}
 	go func() {
@@ -131,9 +109,22 @@ func begin(fetch func(context.Context, *Fetch) error) *Fetch {
 				f.err = fmt.Errorf("remote: a fetch panicked: %v", r)
 			}
 		}()
-		f.err = fetch(ctx, f)
+		f.err = fetch(ctx, &f.buf)
 	}()
 	return f
+}
+
+// FetchFolders begins to read the names of the folders directly below one, each followed by a NUL.
+func (s *Store) FetchFolders(folder string) *Fetch {
+	return Begin(func(ctx context.Context, buf *source.Buffer) error {
+		names, err := s.Folders(ctx, folder)
+		for _, name := range names {
+			if failed := buf.Append(name + "\x00"); failed != nil {
+				return failed
+			}
+		}
+		return err
+	})
 }
 
 // Wait waits for the bytes, at most for a while, and says if they are there. They are good until Close.

@@ -133,24 +133,29 @@ func (s *Store) moved(name string, refused *http.Response) bool {
 type page struct {
 	EncodingType          string
 	NextContinuationToken string
-	Contents              []struct{ Key string }
+	Contents              []struct{ Key, ETag string }
 	CommonPrefixes        []struct{ Prefix string }
 }
 
 // List implements source.Remote.
-func (s *Store) List(ctx context.Context, folder string, each func(url string)) error {
+func (s *Store) List(ctx context.Context, folder string, each func(url, version string)) error {
 	bucket, _, _ := split(folder)
-	return s.pages(ctx, folder, "", func(keys, _ []string) {
-		for _, key := range keys {
-			each(Scheme + bucket + "/" + key)
+	return s.pages(ctx, folder, "", func(p page) {
+		for _, c := range p.Contents {
+			version := ""
+			if c.ETag != "" {
+				version = source.Stamp{ModifiedNs: httpstore.TagNumber(`"` + strings.Trim(c.ETag, `"`) + `"`)}.Version()
+			}
+			each(Scheme+bucket+"/"+p.text(c.Key), version)
 		}
 	})
 }
 
 // Folders implements source.Remote.
 func (s *Store) Folders(ctx context.Context, folder string) (names []string, err error) {
-	err = s.pages(ctx, folder, "/", func(_, prefixes []string) {
-		for _, prefix := range prefixes {
+	err = s.pages(ctx, folder, "/", func(p page) {
+		for _, c := range p.CommonPrefixes {
+			prefix := p.text(c.Prefix)
 			if name := path.Base(prefix); !strings.HasSuffix(prefix, "//") {
 				names = append(names, name)
 			}
@@ -159,7 +164,7 @@ func (s *Store) Folders(ctx context.Context, folder string) (names []string, err
 	return names, err
 }
 
-func (s *Store) pages(ctx context.Context, folder, delimiter string, each func(keys, prefixes []string)) error {
+func (s *Store) pages(ctx context.Context, folder, delimiter string, each func(page)) error {
 	bucket, prefix, err := split(folder)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", folder, source.ErrUnreadable, err)
@@ -177,14 +182,7 @@ func (s *Store) pages(ctx context.Context, folder, delimiter string, each func(k
 		if err := xml.Unmarshal(body, &p); err != nil {
 			return fmt.Errorf("%s: %w: the list of its objects is not readable: %w", folder, source.ErrUnreadable, err)
 		}
-		var keys, prefixes []string
-		for _, c := range p.Contents {
-			keys = append(keys, p.text(c.Key))
-		}
-		for _, c := range p.CommonPrefixes {
-			prefixes = append(prefixes, p.text(c.Prefix))
-		}
-		each(keys, prefixes)
+		each(p)
 		if p.NextContinuationToken == "" {
 			return nil
 		}

@@ -6,6 +6,7 @@ bench.py    a loader of the user's, with torch's loader and with ours
 explain.py  what of a loader or dataset runs in Go, beside its source
 doctor.py   the machine, the versions, and what keeps a loader from Go
 inspect.py  what files of another library's hold
+cache.py    what a dataset's cache keeps on a disk
 pack.py     samples into tar archives, and whether these are whole
 objects.py  MODULE:OBJECT of a command line
 """
@@ -17,7 +18,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import bench, doctor, explain, inspect, pack, run
+from . import bench, cache, doctor, explain, inspect, pack, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench.add(commands)
     inspect.add(commands)
     pack.add(commands)
+    cache.add(commands)
     parsed = parser.parse_args(arguments)
     status: int = parsed.command(parsed)
     return status

@@ -312,6 +312,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
             collation,
             [
                 _source_row(_source_name(loader, samples), samples.foreign, samples.notes),
+                *_cache_rows(samples.files),
                 *([] if samples.in_memory else _seek_rows(_seek_index(loader))),
                 *_transform_rows(whole),
             ],
@@ -562,6 +563,12 @@ def _arrays_row(loader: Any, samples: Arrays) -> Row:
 def _source_row(what: str, foreign: float, notes: Sequence[str] = ()) -> Row:
     pillow = f"{foreign:.1%} of the files are of kinds that only Pillow reads, one by one" if foreign else ""
     return Row("source", what, "Go", "; ".join(filter(None, (*notes, pillow))))
+
+
+def _cache_rows(files: Files | None) -> list[Row]:
+    if files is None or files.cache is None:
+        return []
+    return [Row("cache", str(files.cache), "Go", "files are kept as they are stored")]
 
 
 def _seek_rows(seek_index: SeekIndex | None) -> list[Row]:

@@ -52,7 +52,7 @@ class Explanation:
     def __hash__(self) -> int:
         return hash(self.rows)
 
-    def counted(self, stats: Mapping[str, int]) -> Explanation:
+    def counted(self, stats: Mapping[str, Any]) -> Explanation:
         """These rows and what was counted so far, once anything was."""
         if not stats["samples"]:
             return self
@@ -67,6 +67,8 @@ class Explanation:
         if entries := stats["seek_entries"]:
             index = f"{number_of(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
             notes.append(f"{stats['seek_hits']} with the seek index: {index}")
+        if cache := stats.get("cache"):
+            notes.append(_cached(cache))
         share = 1 - stats["pillow_samples"] / stats["samples"] if self._counted is None else self._counted
         return Explanation([*self.rows, Row("so far", text, "Go", "; ".join(notes))], share)
 
@@ -105,6 +107,14 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"<Explanation: {sum(row.where == 'Go' for row in self.rows)} of {len(self.rows)} stages in Go>\n{self}"
+
+
+def _cached(cache: Mapping[str, int]) -> str:
+    told = (
+        f"{number_of(cache[f'{key}_hits'], 'read')} from {place}, which has {cache[f'{key}_bytes'] >> 10} KiB"
+        for key, place in (("ram", "memory"), ("disk", "the disk"))
+    )
+    return f"of all loaders with this cache {', '.join(told)}; {cache['misses']} from the storage"
 
 
 def number_of(count: int, one: str, several: str = "") -> str:

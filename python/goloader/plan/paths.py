@@ -6,13 +6,16 @@ import builtins
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .needs import decoders
 from .refusal import SourceRefusal
+
+if TYPE_CHECKING:
+    from .._cache import Cache
 
 # torchvision.datasets.folder.IMG_EXTENSIONS
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -29,13 +32,32 @@ def is_url(path: object) -> bool:
 
 
 class Object(str):
-    """A file in a remote store; as a str its URL."""
+    """A file in a remote store, or behind a cache; as a str its URL, or its path.
+
+    version  as the store's list gave it, "" if that is not known; None of a file
+    cache    that it is read through
+    """
+
+    version: str | None = ""
+    cache: Cache | None = None
+
+    @classmethod
+    def of(cls, name: str, version: str | None, cache: Cache | None) -> Object:
+        """A file of that name."""
+        made = cls(name)
+        made.version, made.cache = version, cache
+        return made
+
+    @property
+    def key(self) -> builtins.bytes:
+        """How the core's lists have it (Files.paths)."""
+        return os.fsencode(f"{_versioned(self, self.version)}\0")
 
     def read(self) -> builtins.bytes:
         """Its bytes. Raises FileNotFoundError, PermissionError, else OSError."""
         from .._remote import fetch
 
-        return fetch(self)
+        return fetch(_versioned(self, self.version), cache=self.cache)
 
 
 class Member(str):
@@ -45,33 +67,40 @@ class Member(str):
     offset   of its first byte there
     bytes    how many it has
     version  of an archive in a remote store as its server names it, "" if it does not; None of a file
+    cache    that it is read through
     """
 
     archive: str
     offset: int
     bytes: int
     version: str | None = None
+    cache: Cache | None = None
 
     @classmethod
-    def of(cls, archive: str, name: str, offset: int, size: int, version: str | None = None) -> Member:
+    def of(
+        cls, archive: str, name: str, offset: int, size: int, version: str | None = None, cache: Cache | None = None
+    ) -> Member:
         """A file of that name in that archive."""
         made = cls(f"{archive}/{name}")
-        made.archive, made.offset, made.bytes, made.version = archive, offset, size, version
+        made.archive, made.offset, made.bytes, made.version, made.cache = archive, offset, size, version, cache
         return made
 
     @property
     def key(self) -> builtins.bytes:
         """How the core's lists have it (Files.paths)."""
-        archive = self.archive if self.version is None else f"{self.archive}#{self.version}"
-        return os.fsencode(f"{archive}\0{self[len(self.archive) + 1 :]}\0")
+        return os.fsencode(f"{_versioned(self.archive, self.version)}\0{self[len(self.archive) + 1 :]}\0")
 
     def read(self) -> builtins.bytes:
         """Its bytes. Raises OSError where the archive cannot be read, ends before, or is of another version."""
-        if self.version is not None:
-            from .._remote import fetch
+        if self.version is None and self.cache is None:
+            return read_at(self.archive, self.offset, self.bytes, f"{self}, ")
+        from .._remote import fetch
 
-            return fetch(f"{self.archive}#{self.version}", self.offset, self.bytes)
-        return read_at(self.archive, self.offset, self.bytes, f"{self}, ")
+        return fetch(_versioned(self.archive, self.version), self.offset, self.bytes, self.cache)
+
+
+def _versioned(name: str, version: str | None) -> str:
+    return str(name) if version is None else f"{name}#{version}"
 
 
 def read_at(path: str, offset: int, size: int, what: str = "") -> bytes:
@@ -95,8 +124,8 @@ class Files(Sequence[tuple[str, int]]):
     handle   of the list in the core; 0 if the arrays are all there is
     spans    None; or for files in tar archives [files, 2] int64: where each begins there, and its bytes. Its path is
              that of the archive, a NUL, and its name there, and what is given for a path is a Member
-    remote   the paths are URLs, those of archives with a '#' and the version behind them, and what is given is an
-             Object or a Member
+    remote   the paths are URLs with a '#' and the version behind them, and what is given is an Object or a Member
+    cache    that the files are read through, absolute paths if they are no URLs; what is given is an Object or a Member
     """
 
     @classmethod
@@ -121,31 +150,36 @@ class Files(Sequence[tuple[str, int]]):
     @classmethod
     def of_readable(cls, samples: Sequence[tuple[Any, int]]) -> Files:
         """From Objects, or Members, which read themselves, and labels. Raises RefusalError for what is neither."""
-        kinds = {(type(path), getattr(path, "version", "") is None) for path, _ in samples}
-        if len(kinds) > 1 or not {kind for kind, _ in kinds} <= {Member, Object}:
-            raise SourceRefusal("files", "they are not all in archives, or all in remote stores", "FILE_LIST")
+        kinds = {
+            (type(path), getattr(path, "version", "") is None, getattr(path, "cache", None)) for path, _ in samples
+        }
+        if len(kinds) > 1 or not {kind for kind, *_ in kinds} <= {Member, Object}:
+            why = "they are not all in archives, or all in remote stores, with the same cache"
+            raise SourceRefusal("files", why, "FILE_LIST")
         files = cls.of(samples)
         if not kinds:
             return files
-        ((kind, local),) = kinds
+        ((kind, local, cache),) = kinds
+        names = [path.key for path, _ in samples]
+        spans = None
         if kind is Member:
-            names = [path.key for path, _ in samples]
             spans = np.array([(path.offset, path.bytes) for path, _ in samples], np.int64)
-            paths = np.frombuffer(b"".join(names), np.uint8)
-            files = cls(paths, _offsets([np.fromiter(map(len, names), np.int64)]), files.labels, spans=spans)
-        files.remote = not local
-        return files
+        offsets = _offsets([np.fromiter(map(len, names), np.int64)])
+        paths = np.frombuffer(b"".join(names), np.uint8)
+        return cls(paths, offsets, files.labels, spans=spans, remote=not local, cache=cache)
 
     @classmethod
     def joined(cls, parts: Sequence[Files]) -> Files:
         """The files of all parts, one after the other.
 
-        Raises RefusalError if only some are in archives, or in remote stores.
+        Raises RefusalError if only some are in archives, or in remote stores, or if their caches differ.
         """
         if len(parts) == 1:
             return parts[0]
         if len({part.remote for part in parts}) > 1:
             raise SourceRefusal("files", "some are in remote stores, others are not", "FILE_LIST")
+        if len({part.cache for part in parts}) > 1:
+            raise SourceRefusal("files", "their caches differ: give all datasets the same cache=", "FILE_LIST")
         spans = [part.spans for part in parts if part.spans is not None]
         if 0 < len(spans) < len(parts):
             raise SourceRefusal("files", "some are in tar archives, others are not", "FILE_LIST")
@@ -155,6 +189,7 @@ class Files(Sequence[tuple[str, int]]):
             np.concatenate([part.labels for part in parts]),
             spans=np.concatenate(spans) if spans else None,
             remote=parts[0].remote,
+            cache=parts[0].cache,
         )
 
     def __init__(
@@ -165,8 +200,9 @@ class Files(Sequence[tuple[str, int]]):
         handle: int = 0,
         spans: NDArray[np.int64] | None = None,
         remote: bool = False,
+        cache: Cache | None = None,
     ) -> None:
-        self.remote = remote
+        self.remote, self.cache = remote, cache
         self.paths, self.offsets, self.labels, self.handle, self.spans = paths, offsets, labels, handle, spans
         for each in self._arrays():
             each.flags.writeable = False  # the core reads them where they are, and has looked at them before
@@ -187,15 +223,15 @@ class Files(Sequence[tuple[str, int]]):
             return [self[i] for i in range(*index.indices(len(self)))]
         label = int(self.labels[index])  # raises IndexError
         row = range(len(self))[index]
-        path = os.fsdecode(self._path(row))
-        if self.spans is None:
-            return Object(path) if self.remote else path, label
-        archive, _, name = path.partition("\0")
+        container, _, name = os.fsdecode(self._path(row)).partition("\0")
         version = None
         if self.remote:
-            archive, _, version = archive.rpartition("#")
-        begin, size = self.spans[row].tolist()
-        return Member.of(archive, name, begin, size, version), label
+            container, _, version = container.rpartition("#")
+        if self.spans is not None:
+            begin, size = self.spans[row].tolist()
+            return Member.of(container, name, begin, size, version, self.cache), label
+        plain = not self.remote and self.cache is None
+        return container if plain else Object.of(container, version, self.cache), label
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return (self[i] for i in range(len(self)))
@@ -216,11 +252,14 @@ class Files(Sequence[tuple[str, int]]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         spans = None if self.spans is None else self.spans.copy()
-        return Files, (self.paths.copy(), self.offsets.copy(), self.labels.copy(), 0, spans, self.remote)
+        return Files, (self.paths.copy(), self.offsets.copy(), self.labels.copy(), 0, spans, self.remote, self.cache)
 
     def name(self, row: int) -> bytes:
         """The path of a file as the kernel has it, archive/name of one in an archive; row is not negative."""
-        return self._path(row).replace(b"\0", b"/")
+        container, nul, name = self._path(row).partition(b"\0")
+        if self.remote:
+            container = container.rpartition(b"#")[0]
+        return container + b"/" + name if nul else container
 
     def _path(self, row: int) -> bytes:
         return self.paths[self.offsets[row] : self.offsets[row + 1] - 1].tobytes()
@@ -233,8 +272,12 @@ class Files(Sequence[tuple[str, int]]):
         """Share of samples whose file has a decoder in the core, by its extension; `index` is the samples' files."""
         native = np.zeros(len(self), np.bool_)
         extensions = (*_NATIVE_EXTENSIONS, *(each for name in decoders() for each in _EXTENSIONS_OF[name]))
+        all_ends = self.offsets[1:]
+        if self.remote and self.spans is None:  # each ends in front of its version
+            marks = np.flatnonzero(self.paths == ord("#"))
+            all_ends = marks[np.searchsorted(marks, all_ends) - 1] + 1
         for begin in range(0, len(self), _CHUNK):
-            ends = self.offsets[begin + 1 : begin + _CHUNK + 1]
+            ends = all_ends[begin : begin + _CHUNK]
             for extension in extensions:
                 wanted = np.frombuffer(extension, np.uint8)
                 # From in front of the dot to in front of the NUL; a path as short as that is not the end of another.

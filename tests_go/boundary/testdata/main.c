@@ -285,6 +285,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
     if (as & LIST) {
         printf("gl_files_wait: %d\n", gl_files_wait(handle, 0, &list, &error));
         printf("gl_fetch_wait: %d\n", gl_fetch_wait(handle, 0, &data, &index, &error));
+        printf("gl_cache_stats: %d\n", gl_cache_stats(handle, json, sizeof json, &error));
     }
     if (as == ANY)
         printf("gl_close: %d\n", gl_close(handle, &error));
@@ -335,7 +336,10 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_files_wait(loader, 0, &list, &error));
     void *data;
     SAY(gl_remote_use(&(gl_remote){0}, &error));
-    SAY(gl_fetch("s3://bucket/key", 0, -1, &none, &error));
+    SAY(gl_cache_open(&(gl_cache){.ram_bytes_max = 1}, &none, &error));
+    SAY(gl_cache_stats(loader, json, sizeof json, &error));
+    SAY(gl_cache_look("/", 0, &none, &error));
+    SAY(gl_fetch("s3://bucket/key", 0, -1, 0, &none, &error));
     SAY(gl_fetch_wait(loader, 0, &data, numbers, &error));
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
     SAY(gl_submit_seeded(run, numbers, &seed, 1, NULL, 0, &error));
@@ -536,7 +540,7 @@ static void fetches(void) {
     const char *urls[] = {"s3://bucket/key", "s3://bucket/key#", "s3://bucket/", "s3://bucket/none"};
     const int64_t spans[][2] = {{0, -1}, {1, 2}, {0, 0}, {0, -1}};
     for (int i = 0; i < 4; i++) {
-        MUST(gl_fetch(urls[i], spans[i][0], spans[i][1], &fetch, &error));
+        MUST(gl_fetch(urls[i], spans[i][0], spans[i][1], 0, &fetch, &error));
         gl_status status;
         while ((status = gl_fetch_wait(fetch, WAIT_MS, &data, &bytes, &error)) == GL_EMPTY)
             ;
@@ -545,10 +549,11 @@ static void fetches(void) {
             print_bytes("bytes", data, bytes);
         MUST(gl_close(fetch, &error));
     }
-    SAY(gl_fetch("key", 0, -1, &none, &error));
-    SAY(gl_fetch("s3://bucket/key", 1, -1, &none, &error));
-    SAY(gl_fetch("s3://bucket/key", 0, -2, &none, &error));
-    MUST(gl_fetch(urls[0], 0, -1, &fetch, &error));
+    SAY(gl_fetch("key", 0, -1, 0, &none, &error));
+    SAY(gl_fetch("s3://bucket/key", 1, -1, 0, &none, &error));
+    SAY(gl_fetch("s3://bucket/key", 0, -2, 0, &none, &error));
+    SAY(gl_fetch("s3://bucket/key", 0, -1, 1, &none, &error));
+    MUST(gl_fetch(urls[0], 0, -1, 0, &fetch, &error));
     MUST(gl_close(fetch, &error)); /* on its way */
     print_live();
 }

@@ -24,7 +24,7 @@ type alive struct {
 func look(t testing.TB) alive {
 	t.Helper()
 	a := alive{Memory: map[string]mem.Usage{}, WorkerBytes: op.LiveBytes(), Goroutines: runtime.NumGoroutine()}
-	for p := mem.Slots; p <= mem.Seek; p++ {
+	for p := mem.Slots; p <= mem.Cached; p++ {
 		a.Memory[p.String()] = mem.InUse(p)
 	}
 	open, err := os.ReadDir("/proc/self/fd")

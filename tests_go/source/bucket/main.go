@@ -20,7 +20,7 @@ import (
 
 type prefix struct{ Prefix string }
 
-type object struct{ Key string }
+type object struct{ Key, ETag string }
 
 type list struct {
 	XMLName        xml.Name `xml:"ListBucketResult"`
@@ -44,11 +44,21 @@ func main() {
 				_ = xml.NewEncoder(w).Encode(listed(folder, r.URL.Query().Get("prefix"), r.URL.Query().Has("delimiter")))
 				return
 			}
+			w.Header().Set("ETag", tag(filepath.Join(filepath.Dir(folder), r.URL.Path)))
 			files.ServeHTTP(w, r)
 		})))
 	}()
 	fmt.Printf("http://%s\n", listener.Addr())
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// tag tells versions of a file.
+func tag(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(`"%d-%d"`, info.Size(), info.ModTime().UnixNano())
 }
 
 // listed is what is in a folder: all files below it, or the folders in it.
@@ -64,7 +74,7 @@ func listed(root, below string, folders bool) (l list) {
 	}
 	_ = filepath.WalkDir(filepath.Join(root, below), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
-			l.Contents = append(l.Contents, object{strings.TrimPrefix(path, root+"/")})
+			l.Contents = append(l.Contents, object{strings.TrimPrefix(path, root+"/"), tag(path)})
 		}
 		return nil
 	})

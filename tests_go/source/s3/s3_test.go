@@ -30,7 +30,7 @@ func read(t *testing.T, store source.Store, name string) (string, error) {
 	t.Helper()
 	var buf source.Buffer
 	defer buf.Free()
-	if _, err := store.Read(context.Background(), source.Key{Container: []byte(name + "\x00"), Length: source.Whole}, &buf); err != nil {
+	if _, err := store.Read(context.Background(), source.Key{Container: []byte(source.WithVersion(name, "") + "\x00"), Length: source.Whole}, &buf); err != nil {
 		return "", err
 	}
 	return string(buf.Slice(0, buf.Len())), nil
@@ -61,21 +61,30 @@ func TestABucketIsAskedWhereItIs(t *testing.T) {
 func TestAListComesPageByPage(t *testing.T) {
 	pages := map[string]string{
 		"": `<ListBucketResult><EncodingType>url</EncodingType><NextContinuationToken>a/+=</NextContinuationToken>
-			<Contents><Key>t/a+b%2Fc%25.jpg</Key></Contents><CommonPrefixes><Prefix>t/x+y/</Prefix></CommonPrefixes></ListBucketResult>`,
+			<Contents><Key>t/a+b%2Fc%25.jpg</Key><ETag>&quot;the-tag&quot;</ETag></Contents><Contents><Key>t/b</Key><ETag>the-tag</ETag></Contents><CommonPrefixes><Prefix>t/x+y/</Prefix></CommonPrefixes></ListBucketResult>`,
 		"a/+=": `<ListBucketResult><Contents><Key>t/ d+%41</Key></Contents><CommonPrefixes><Prefix>t/z/</Prefix></CommonPrefixes>
 			<CommonPrefixes><Prefix>t//</Prefix></CommonPrefixes></ListBucketResult>`,
 	}
 	store := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
+		if r.URL.Path == "/bucket/t/b" {
+			w.Header().Set("ETag", `"the-tag"`)
+			return
+		}
 		if r.URL.Path != "/bucket/" || query.Get("prefix") != "t/" || query.Get("list-type") != "2" {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
 		_, _ = io.WriteString(w, pages[query.Get("continuation-token")])
 	})
-	var urls []string
-	require.NoError(t, store.List(t.Context(), "s3://bucket/t/", func(url string) { urls = append(urls, url) }))
-	require.Equal(t, []string{"s3://bucket/t/a b/c%.jpg", "s3://bucket/t/ d+%41"}, urls)
+	var urls, versions []string
+	require.NoError(t, store.List(t.Context(), "s3://bucket/t/", func(url, version string) {
+		urls, versions = append(urls, url), append(versions, version)
+	}))
+	require.Equal(t, []string{"s3://bucket/t/a b/c%.jpg", "s3://bucket/t/b", "s3://bucket/t/ d+%41"}, urls)
+	stamp, err := store.Stat(t.Context(), "s3://bucket/t/b")
+	require.NoError(t, err)
+	require.Equal(t, []string{stamp.Version(), stamp.Version(), ""}, versions, "as the object's own answer has it")
 	names, err := store.Folders(t.Context(), "s3://bucket/t/")
 	require.NoError(t, err)
 	require.Equal(t, []string{"x y", "z"}, names)

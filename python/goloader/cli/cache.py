@@ -1,0 +1,43 @@
+"""python -m goloader cache: what datasets keep on a disk (their argument cache=)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from typing import Any
+
+# In the order of core/source/cache: List, Verify, Remove.
+_WHAT = {"ls": "says how much it keeps", "verify": "removes what is damaged", "rm": "removes all that it keeps"}
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "cache",
+        help="list, check or empty a dataset's cache on a disk",
+        description="; ".join(f"{name}: {what}" for name, what in _WHAT.items()) + ". Loaders may be using it.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("what", choices=_WHAT)
+    parser.add_argument("path", metavar="PATH", nargs="+", help="a folder that cache= was given")
+    parser.set_defaults(command=lambda parsed: _cache(parser, parsed))
+
+
+def _cache(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    from .. import _native
+    from .._remote import fetched
+
+    lib = _native.library()
+    for path in parsed.path:
+        try:
+            folder = os.fsencode(os.path.abspath(path))
+            found = json.loads(fetched(lib, lib.gl_cache_look, folder, list(_WHAT).index(parsed.what)))
+        except OSError as error:
+            parser.error(str(error))
+        told = f"{path}: {found['entries']:,} files, {found['bytes']:,} bytes"
+        if parsed.what == "ls" and found["entries"]:
+            told += f", used last at {time.strftime('%Y-%m-%d %H:%M', time.localtime(found['used_ns'] // 10**9))}"
+        print(told if parsed.what == "ls" else f"{told}; {found['removed']:,} removed")
+    return 0
