@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -24,8 +25,8 @@ type augmentation struct {
 
 // drawn is what one draw needs.
 type drawn struct {
-	mt    rng.MT19937
-	steps []recipe.Step
+	before, mt rng.MT19937
+	steps      []recipe.Step
 }
 
 // Close has nothing to give back.
@@ -61,29 +62,30 @@ func go_augmentation_draw(h C.gl_handle, state unsafe.Pointer, in *C.gl_drawn, e
 	}
 	d := a.free.Get().(*drawn)
 	defer a.free.Put(d)
-	var torch []byte
 	if a.program.Random() {
-		torch = unsafe.Slice((*byte)(state), rng.TorchStateBytes)
-		if err := d.mt.LoadTorch(torch); err != nil {
+		if err := d.mt.LoadTorch(unsafe.Slice((*byte)(state), rng.TorchStateBytes)); err != nil {
 			return report(fmt.Errorf("%w: %w", errArgument, err), errOut)
 		}
+		d.before = d.mt
 	}
 	size := recipe.Size{Width: int32(in.width), Height: int32(in.height)}
 	// What torchvision refuses, and what only torch can tell, is the caller's own code's.
 	d.steps, size, err = a.program.Draw(d.steps[:0], size, &draw.Source{MT: &d.mt})
-	if err != nil || len(d.steps) > C.GL_STEPS_MAX {
+	words := 0
+	if a.program.Random() {
+		words = int(d.mt.Drawn())
+	}
+	if err != nil || len(d.steps) > C.GL_STEPS_MAX || words > C.GL_WORDS_MAX {
 		return C.GL_EMPTY
+	}
+	for i := range words {
+		in.word[i] = C.uint32_t(d.before.Uint32() & math.MaxInt32)
 	}
 	wire := unsafe.Slice((*byte)(unsafe.Pointer(&in.steps[0])), len(in.steps))[:0]
 	for i, step := range d.steps {
 		wire = recipe.AppendStep(wire, step)
 		in.ends[i] = C.int32_t(len(wire))
 	}
-	if a.program.Random() {
-		if err := d.mt.StoreTorch(torch); err != nil {
-			return report(err, errOut)
-		}
-	}
-	in.width, in.height, in.count = C.int32_t(size.Width), C.int32_t(size.Height), C.int32_t(len(d.steps))
+	in.width, in.height, in.count, in.words = C.int32_t(size.Width), C.int32_t(size.Height), C.int32_t(len(d.steps)), C.int32_t(words)
 	return C.GL_OK
 }

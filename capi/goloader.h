@@ -384,13 +384,15 @@ gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step,
 gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,
                  int64_t *out, int64_t n, gl_error *err);
 
-enum { GL_STEPS_MAX = 16, GL_STEP_BYTES = 800 };
+enum { GL_STEPS_MAX = 16, GL_STEP_BYTES = 800, GL_WORDS_MAX = 64 };
 
 /* What transforms do to one image. */
 typedef struct gl_drawn {
     int32_t width; /* of the image; and then of what is made of it */
     int32_t height;
-    int32_t count;                               /* steps */
+    int32_t count; /* steps */
+    int32_t words; /* that were drawn, as random_() of an int32 gives them */
+    uint32_t word[GL_WORDS_MAX];
     int32_t ends[GL_STEPS_MAX];                  /* of each step its end in steps */
     uint8_t steps[GL_STEPS_MAX * GL_STEP_BYTES]; /* in wire form: core/recipe/batch.go */
 } gl_drawn;
@@ -399,9 +401,9 @@ typedef struct gl_drawn {
  * itself; gl_augmentation_draw draws what they do to an image, gl_close closes them. */
 gl_status gl_augmentation_open(const char *json, size_t bytes, gl_handle *out, gl_error *err);
 
-/*   state  the bytes of torch.get_rng_state(), which become those after the draw; may be NULL where nothing is random
- * GL_EMPTY where only the transforms' own library can tell what happens: then *state is as it was. */
-gl_status gl_augmentation_draw(gl_handle augmentation, void *state, gl_drawn *drawn, gl_error *err);
+/*   state  the bytes of torch.get_rng_state(), from which words are drawn; may be NULL where nothing is random
+ * GL_EMPTY where only the transforms' own library can tell what happens. */
+gl_status gl_augmentation_draw(gl_handle augmentation, const void *state, gl_drawn *drawn, gl_error *err);
 
 /* Slots: memory that one process fills and another reads, for batches made by worker processes.
  *

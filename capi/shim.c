@@ -233,9 +233,9 @@ gl_status gl_augmentation_open(const char *json, size_t bytes, gl_handle *out, g
     return go_augmentation_open((char *)json, bytes, out, err);
 }
 
-gl_status gl_augmentation_draw(gl_handle augmentation, void *state, gl_drawn *drawn, gl_error *err) {
+gl_status gl_augmentation_draw(gl_handle augmentation, const void *state, gl_drawn *drawn, gl_error *err) {
     ENTER(err);
-    return go_augmentation_draw(augmentation, state, drawn, err);
+    return go_augmentation_draw(augmentation, (void *)state, drawn, err);
 }
 
 gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from ctypes import byref, c_int32, c_int64
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -340,6 +340,19 @@ def let_go() -> None:
         _left.clear()
 
 
+class Drawn(NamedTuple):
+    """What transforms do to an image.
+
+    steps  in wire form
+    size   (width, height) of what is made of it
+    words  that were drawn from torch's generator, as random_() of an int32 gives them
+    """
+
+    steps: tuple[bytes, ...]
+    size: tuple[int, int]
+    words: bytes
+
+
 class Augmentation:
     """Transforms of images that somebody records, opened in a core. Closed when the last reference is gone."""
 
@@ -352,20 +365,21 @@ class Augmentation:
         # To make these anew takes longer than to draw.
         self._drawn, self._error = _native.Drawn(), _native.Error()
 
-    def draw(self, width: int, height: int, state: int | None) -> tuple[list[bytes], int, int] | None:
-        """What is done to an image: its steps in wire form, and the width and height that it has then.
+    def draw(self, width: int, height: int, state: int | None) -> Drawn | None:
+        """What is done to an image; None where only torchvision can tell. One thread at a time may call.
 
-        state  where the bytes of torch.get_rng_state() are, which become those after the draw; None if nothing is drawn
-        None where only torchvision can tell: then nothing was drawn. One thread at a time may call.
+        state  where the bytes of torch.get_rng_state() are; None if nothing is drawn
         """
         drawn, error = self._drawn, self._error
         drawn.width, drawn.height = width, height
         status = self._lib.gl_augmentation_draw(self._handle, state, byref(drawn), byref(error))
         if self._lib.check(status, error) == _native.EMPTY:
             return None
-        ends = drawn.ends[: drawn.count]
-        wire = ctypes.string_at(ctypes.addressof(drawn) + _native.Drawn.steps.offset, ends[-1] if ends else 0)
-        return [wire[begin:end] for begin, end in zip([0, *ends], ends, strict=False)], drawn.width, drawn.height
+        ends, at = drawn.ends[: drawn.count], ctypes.addressof(drawn)
+        wire = ctypes.string_at(at + _native.Drawn.steps.offset, ends[-1] if ends else 0)
+        steps = tuple(wire[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
+        words = ctypes.string_at(at + _native.Drawn.word.offset, 4 * drawn.words)
+        return Drawn(steps, (drawn.width, drawn.height), words)
 
 
 def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object) -> weakref.finalize[..., Any]:

@@ -166,6 +166,8 @@ class Drawn(Structure):
         ("width", c_int32),
         ("height", c_int32),
         ("count", c_int32),
+        ("words", c_int32),
+        ("word", c_uint32 * 64),
         ("ends", c_int32 * 16),
         ("steps", c_uint8 * (16 * 800)),
     ]

@@ -377,7 +377,7 @@ func TestAugmentationsCrossTheBoundary(t *testing.T) {
 	lines := play(t, "augmentations", arrayPlan)
 	for _, want := range []string{
 		": -3 plan: ", `: -3 plan: transforms[0].op: `, ": -3 no state for transforms that draw", ": -3 not a valid argument: torch generator state: ",
-		": 1", "untouched: 1", "drawn: 3 x 4, 1 step of 32 bytes, kind 0, moved on 1", "fixed: 3 x 4, 1 step", ": -2 ",
+		": 1", "drawn: 3 x 4, 1 step of 32 bytes, kind 0, 2 words", "fixed: 3 x 4, 1 step", ": -2 ",
 	} {
 		require.Contains(t, take(&lines), want)
 	}

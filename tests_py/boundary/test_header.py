@@ -54,6 +54,7 @@ NAMED = {
     "GL_REASON_BYTES": _native.Ask.reason.size,
     "GL_STEPS_MAX": _native.Drawn.ends.size // ctypes.sizeof(ctypes.c_int32),
     "GL_STEP_BYTES": _native.Drawn.steps.size * ctypes.sizeof(ctypes.c_int32) // _native.Drawn.ends.size,
+    "GL_WORDS_MAX": _native.Drawn.word.size // ctypes.sizeof(ctypes.c_uint32),
     "GL_NDIM_MAX": _native.Field.shape.size // ctypes.sizeof(ctypes.c_int64),
     "GL_FIELDS_MAX": _native.Batch.field.size // ctypes.sizeof(_native.Field),
 }

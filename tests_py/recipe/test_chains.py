@@ -223,6 +223,60 @@ def test_what_changes_between_two_samples_is_seen(root: Path, way: str, workers:
     compare(lambda: Changing(root, way), workers)
 
 
+def test_a_thread_that_draws_meanwhile_has_numbers_of_its_own(
+    root: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As many numbers whatever they are.
+    chain = T1.Compose([T1.RandomCrop(16), T1.RandomHorizontalFlip(), T1.ColorJitter(0.4), T1.ToTensor()])
+    paths = sorted(root.iterdir())
+    words: list[int] = []
+
+    def word() -> None:
+        words.append(int(torch.empty((), dtype=torch.int32).random_()))
+
+    right, calls = Augmentation.draw, [0]
+
+    def interrupted(*arguments: Any) -> Any:
+        """Another thread draws between the look at the generator and the draw."""
+        made = right(*arguments)
+        calls[0] += 1
+        if calls[0] % 3 == 1:
+            word()
+        return made
+
+    def loaded(before: Any) -> Any:
+        made = []
+        for path in paths:
+            image = Image.open(path).convert("RGB")
+            before(len(made))
+            made.append(chain(image))
+        return torch.stack(made)
+
+    torch.manual_seed(3)
+    monkeypatch.setattr(Augmentation, "draw", interrupted)
+    got, *_ = run(loaded, lambda number: None)
+    ours, after = words[:], torch.rand(1)
+    if hooks.refusal() is not None:
+        return
+    # Every second sample is drawn twice: with the word of the other thread in front.
+    words.clear()
+    torch.manual_seed(3)
+    want = loaded(lambda number: word() if number % 2 == 0 else None)
+    assert ours == words
+    assert torch.equal(got, want)
+    assert torch.equal(after, torch.rand(1))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_numbers_of_another_type(root: Path, workers: int) -> None:
+    chain = T1.Compose([T1.RandomResizedCrop(16), T1.RandomHorizontalFlip(), T1.ColorJitter(0.4), T1.ToTensor()])
+    torch.set_default_dtype(torch.float64)
+    try:
+        compare(lambda: Files(root, chain), workers)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 class Looking(Files):
     """Looks at what its transforms made, and goes on from there."""
 

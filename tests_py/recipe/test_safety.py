@@ -81,8 +81,8 @@ def wrongly(right: Any) -> Any:
     """Leaves out one of the steps that the core has drawn."""
 
     def draw(self: Any, *arguments: Any) -> Any:
-        steps, *size = right(self, *arguments)
-        return [each for each in steps if each != _steps.FLIP_HORIZONTAL], *size
+        drawn = right(self, *arguments)
+        return drawn._replace(steps=tuple(each for each in drawn.steps if each != _steps.FLIP_HORIZONTAL))
 
     return draw
 

@@ -84,15 +84,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         raise TransformRefusal(
             "transform=None", "samples would be PIL images, which no collate function takes", "NO_TENSOR"
         )
-    if torch.get_default_dtype() != torch.float32:
-        raise TransformRefusal(
-            "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}", "TORCH_DEFAULTS"
-        )
-    if torch.get_default_device().type != "cpu":
-        raise TransformRefusal(
-            "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
-        )
-
+    check_defaults()
     _check_calls(transform)
     known = _operations()
     steps: list[T.Geometry] = []
@@ -187,6 +179,18 @@ def _unknown(kind: type, rest: Iterator[Any], known: Container[type]) -> str:
         kinds += [type(each) for each in rest if type(each) not in known]
     paths = list(dict.fromkeys(map(_path, kinds)))
     return f"{', '.join(paths)} {'is' if len(paths) == 1 else 'are'} not known"
+
+
+def check_defaults() -> None:
+    """Raises RefusalError where transforms draw other numbers, by a setting of torch's."""
+    if torch.get_default_dtype() != torch.float32:
+        raise TransformRefusal(
+            "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}", "TORCH_DEFAULTS"
+        )
+    if torch.get_default_device().type != "cpu":
+        raise TransformRefusal(
+            "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
+        )
 
 
 # Containers

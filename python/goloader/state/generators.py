@@ -56,6 +56,43 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+# How many words another thread may have drawn meanwhile.
+_DRAWN_MAX = 1 << 20
+
+
+class Twin:
+    """Draws words from torch's generator that were worked out beside it.
+
+    Each time is one draw, which is made before or after those of other threads: with set_state() they would draw some
+    numbers once more.
+    """
+
+    def __init__(self) -> None:
+        # Says which numbers follow a state.
+        self._generator = torch.Generator()
+
+    def take(self, state: torch.Tensor, count: int, words: bytes | None = None) -> torch.Tensor:
+        """Draws words; gives the state that they follow: the one given, if no other thread drew since.
+
+        words  int32 each as random_() gives them, that follow the state, if they are known
+        """
+        taken = torch.empty(count, dtype=torch.int32, device="cpu").random_()
+        if words is not None and taken.numpy().tobytes() == words:
+            return state
+        generator = self._generator
+        generator.set_state(state)
+        if torch.equal(torch.empty_like(taken).random_(generator=generator), taken):
+            return state
+        generator.set_state(state)
+        ahead = taken.new_empty(_DRAWN_MAX + count).random_(generator=generator)
+        for place in (ahead[:_DRAWN_MAX] == taken[0]).nonzero().flatten().tolist():
+            if torch.equal(ahead[place : place + count], taken):
+                generator.set_state(state)
+                taken.new_empty(place).random_(generator=generator)
+                return generator.get_state()
+        return self.take(torch.get_rng_state(), count)
+
+
 class Watch:
     """Notices what is drawn from the process's generators: cheaply, since somebody looks after each batch.
 

@@ -27,6 +27,7 @@ from ...plan import Plan, Refusal
 from ...plan.datasets import Arrays, Images, fails_ahead
 from ...plan.samplers import Foreign
 from ...state import book
+from ...state.generators import Twin
 from ...state.iterator import ResumableIterator
 from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 # A dataset that has changed so often in an epoch, as one that grows, goes on with torch: to lower it takes long.
 _ADAPTED_MAX = 3
-
-# How many words another thread may have drawn while a batch was made, for that to go on with the very next ones.
-_DRAWN_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -320,8 +318,7 @@ class InlineIterator(_NativeIterator):
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._loader = loader
-        # Says which numbers follow a state of torch's generator.
-        self._twin = torch.Generator()
+        self._twin = Twin()
         self._words = np.zeros(1, np.int64)
         self._adapted = 0
         if self._losses is not None:
@@ -391,7 +388,7 @@ class InlineIterator(_NativeIterator):
             count = int(self._words[0])
             if count <= taken:
                 break
-            follow = self._take(state, count)
+            follow = self._twin.take(state, count)
             if follow is state:
                 break
             state, taken = follow, count
@@ -403,25 +400,6 @@ class InlineIterator(_NativeIterator):
             raise lost.error
         finally:
             del lost  # its traceback has this frame
-
-    def _take(self, state: torch.Tensor, count: int) -> torch.Tensor:
-        """Draws words from torch's generator; the state that they follow: the one given, if no other thread drew since.
-
-        This is one draw, which is made before or after those of other threads: with set_state() they would draw some
-        numbers once more.
-        """
-        taken = torch.empty(count, dtype=torch.int32, device="cpu").random_()
-        self._twin.set_state(state)
-        if torch.equal(torch.empty_like(taken).random_(generator=self._twin), taken):
-            return state
-        self._twin.set_state(state)
-        ahead = taken.new_empty(_DRAWN_MAX + count).random_(generator=self._twin)
-        for place in (ahead[:_DRAWN_MAX] == taken[0]).nonzero().flatten().tolist():
-            if torch.equal(ahead[place : place + count], taken):
-                self._twin.set_state(state)
-                taken.new_empty(place).random_(generator=self._twin)
-                return self._twin.get_state()
-        return self._take(torch.get_rng_state(), count)
 
     def _result(self, run: Run, task: _Task) -> tuple[Any, _Lost | None]:
         """The batch that was asked for, or what it was lost to."""

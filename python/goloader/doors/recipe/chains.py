@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 
-from ..._core import Augmentation
+from ..._core import Augmentation, Drawn
 from ..._errors import CoreError
 from ..._native import Library
 from ...plan.calls import calls_of
 from ...plan.refusal import RefusalError
-from ...plan.transforms import Run, Tail, runs
+from ...plan.transforms import Run, Tail, check_defaults, runs
 from ...plan.watch import State
+from ...state.generators import Twin
 from . import switch
 from .image import StandInImage, derive, is_plain, is_sure, recipe_of
 from .recipe import Size
@@ -76,6 +77,10 @@ class Chain:
         if type(self._transforms) is not list:
             return
         self._items = (*self._transforms,)
+        try:
+            check_defaults()
+        except RefusalError:
+            return
         parts = runs(self._items, 3 if mode == "RGB" else 1)
         known = [each for part in parts if not isinstance(part, list) for each in part.given]
         self._state = State((None, *known))
@@ -115,7 +120,7 @@ def _recorder(part: Run | Tail | list[Any], library: Library) -> Callable[[Stand
     """What records a part of a container, or gives None for what it cannot record; None if that would be all."""
     try:
         if isinstance(part, Run):
-            return _Drawn(part, library).record
+            return _Steps(part, library).record
         return None if isinstance(part, list) else _Made(part).record
     except (RefusalError, CoreError):
         return None
@@ -139,7 +144,7 @@ class _Made:
         return _each(self._transforms, image)
 
 
-class _Drawn:
+class _Steps:
     """Steps that transforms make of an image and of torch's random numbers."""
 
     def __init__(self, part: Run, library: Library) -> None:
@@ -148,33 +153,40 @@ class _Drawn:
         self._transforms = copy.deepcopy(part.given)
         self._before, self._after = ("RGB" if channels == 3 else "L" for channels in part.channels)
         # By the size of images, where nothing is random.
-        self._known: dict[Size, tuple[list[bytes], int, int] | None] = {}
+        self._known: dict[Size, Drawn | None] = {}
+        self._twin = Twin()
 
     def record(self, image: StandInImage) -> Any:
         if image.mode != self._before or not is_plain(image, 0) or not is_sure(image):
             return None
-        generator = torch.default_generator
-        before = after = None
-        if self._random:
-            before = generator.get_state()
-            after = before.clone()
-            drawn = self._core.draw(*image.size, after.data_ptr())
-        else:
-            drawn = self._fixed(image.size)
-        # Where there is nothing to do, torchvision may give the image itself, or a copy.
-        if drawn is None or not drawn[0] or not is_plain(image, len(drawn[0])):
+        state, drawn = self._drawn(image) if self._random else (None, self._fixed(image.size))
+        if drawn is None or not is_plain(image, len(drawn.steps)):
             return None
-        if after is not None:
-            generator.set_state(after)
-        steps, *size = drawn
-        return derive(image, _again, (self._transforms, before), tuple(steps), (size[0], size[1]), self._after)
+        return derive(image, _again, (self._transforms, state), drawn.steps, drawn.size, self._after)
 
-    def _fixed(self, size: Size) -> tuple[list[bytes], int, int] | None:
+    def _fixed(self, size: Size) -> Drawn | None:
         if size not in self._known:
             if len(self._known) >= _SIZES_MAX:
                 self._known.clear()
-            self._known[size] = self._core.draw(*size, None)
+            drawn = self._core.draw(*size, None)
+            # Where there is nothing to do, torchvision may give the image itself, or a copy.
+            self._known[size] = drawn if drawn is not None and drawn.steps else None
         return self._known[size]
+
+    def _drawn(self, image: StandInImage) -> tuple[Any, Drawn | None]:
+        """What is drawn, and the state of torch's generator that it follows; None before anything is drawn."""
+        state, taken = torch.default_generator.get_state(), 0
+        while True:
+            drawn = self._core.draw(*image.size, state.data_ptr())
+            if drawn is None or not drawn.steps or not is_plain(image, len(drawn.steps)):
+                return state, None
+            count = len(drawn.words) // 4
+            if count <= taken:
+                return state, drawn
+            follow = self._twin.take(state, count, drawn.words)
+            if follow is state:
+                return state, drawn
+            state, taken = follow, count  # another thread has drawn meanwhile
 
 
 def _again(image: Any, transforms: tuple[Any, ...], state: torch.Tensor | None) -> Any:
