@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -42,19 +41,7 @@ def kept(files: Sequence[str], what: Sequence[str], find: Callable[[], Arrays]) 
             return found
     found = find()
     if all(time.time_ns() - each.st_mtime_ns > _YOUNG_NS for each in states):
-        with suppress(OSError):  # it is made anew next time
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            _write(place, found | {"stamp": stamp})
-    return found
-
-
-def _write(place: str, arrays: dict[str, Any]) -> None:
-    """Writes a file whole or not at all."""
-    with tempfile.NamedTemporaryFile(dir=os.path.dirname(place), prefix=".", suffix=".goloader", delete=False) as file:
-        try:
+        with suppress(OSError), memory.replacing(place) as file:  # it is made anew next time
+            arrays: dict[str, Any] = {**found, "stamp": stamp}
             np.savez(file, **arrays)
-            file.flush()
-            os.replace(file.name, place)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    return found

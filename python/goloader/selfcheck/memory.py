@@ -1,6 +1,6 @@
 """Results kept on disk: one small JSON file, replaced whole.
 
-Nothing here raises: what cannot be read is tried again, what cannot be written is tried again next time.
+Loading and storing raise nothing: what cannot be read or written is tried again next time.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
 
 # False in a process that must not change files.
 writes = True
@@ -25,6 +26,21 @@ def folder() -> str:
         return chosen
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "goloader")
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file that takes a path's place as the block ends: whole, or not at all. Raises OSError."""
+    where = os.path.dirname(path)
+    os.makedirs(where, exist_ok=True)
+    number, temporary = tempfile.mkstemp(dir=where, prefix=".", suffix=".goloader")
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def _read(path: str) -> dict[str, dict[str, Any]]:
@@ -49,12 +65,5 @@ def store(stamp: str, found: dict[str, Any]) -> None:
     kept = _read(path)
     kept[stamp] = kept.pop(stamp, {}) | found
     newest = dict(list(kept.items())[-_STAMPS_MAX:])
-    with suppress(OSError):
-        os.makedirs(where, exist_ok=True)
-        number, temporary = tempfile.mkstemp(dir=where, prefix="selfcheck-")
-        try:
-            with os.fdopen(number, "w") as file:
-                json.dump(newest, file)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
+    with suppress(OSError), replacing(path) as file:
+        file.write(json.dumps(newest).encode())
