@@ -98,9 +98,9 @@ func (f *Folder) SaveIndex(path, key string, directories []Directory, started in
 	return os.Rename(file.Name(), path)
 }
 
-// LoadIndex reads an index file, and looks whether the directories, or the archives of a remote store (nil: there is none),
-// are as they were. Raises ErrStale if they are not, or
-// if the key is another; ErrDamaged if the file is not what SaveIndex wrote; fs.ErrNotExist if there is none.
+// LoadIndex reads an index file, and looks whether the directories, or the archives of a remote store (nil: there is
+// none), are as they were. It fails with ErrStale if they are not, or if the key is another, with ErrDamaged if the file is
+// not what SaveIndex wrote, and with fs.ErrNotExist if there is none.
 func LoadIndex(ctx context.Context, path, key string, remote source.Remote) (*Folder, error) {
 	f, err := loadIndex(ctx, path, key, remote)
 	if err != nil {
