@@ -68,6 +68,15 @@ def kind(step: bytes) -> tuple[int, int]:
     return step[0], step[1]
 
 
+# Of Pillow's methods that give an image like theirs.
+_MOVES = frozenset((_CROP, _RESIZE, _HORIZONTAL_FLIP, _VERTICAL_FLIP, _AFFINE, _PERSPECTIVE, _ROTATE_90))
+
+
+def are_moves(steps: Sequence[bytes]) -> bool:
+    """Whether Pillow takes them by methods of the image: crop, resize, transpose, transform."""
+    return all(step[0] in _MOVES for step in steps)
+
+
 def needed(kind: tuple[int, int]) -> list[str]:
     """The behaviours that a step of a kind stands for."""
     return (_NEEDS.get(kind[0]) or _NEEDS.get(kind, "")).split()

@@ -29,7 +29,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i in range(COUNT):
         mode = "L" if i % 5 == 4 else "RGB"
         noise = Image.effect_noise((30 + 7 * (i % 4), 26 + 5 * (i % 3)), 80)
-        noise.convert(mode).save(folder / f"{i:02d}.png")
+        noise.convert(mode).save(folder / f"{i:02d}.{'jpg' if i % 2 else 'png'}", dpi=(72, 72))
     return folder
 
 
@@ -284,15 +284,16 @@ class Looking(Files):
         image = self.transform(self.opened(index))
         before = torch.rand(1)
         if index % 3 == 0:
-            return np.asarray(image).copy(), before
+            return np.asarray(image).copy(), before, str(image.format)
         if index % 3 == 1:
             image.putpixel((1, 2), (3, 4, 5))
-            return np.array(image), before
-        return np.array(image.quantize(8).convert("RGB")), before
+            return np.array(image), before, str(sorted(image.info))
+        return np.array(image.quantize(8).convert("RGB")), before, type(image).__name__
 
 
-def test_an_image_that_is_looked_at_has_torchvision_s_pixels(root: Path) -> None:
-    chain = T1.Compose([T1.RandomResizedCrop(16), T1.RandomHorizontalFlip(), T1.ColorJitter(0.4, 0.4, 0.4, 0.1)])
+@pytest.mark.parametrize("more", [[], [T1.ColorJitter(0.4, 0.4, 0.4, 0.1)], [T1.Pad(2), T1.RandomRotation(30)]])
+def test_an_image_that_is_looked_at_is_torchvision_s(root: Path, more: list[Any]) -> None:
+    chain = T1.Compose([T1.RandomResizedCrop(16), T1.RandomHorizontalFlip(), *more])
     compare(lambda: Looking(root, chain))
 
 
@@ -310,7 +311,7 @@ class Damaged(Files):
 def test_a_damaged_file_leaves_the_generator_as_torchvision_does(root: Path, tmp_path: Path) -> None:
     for path in root.iterdir():
         content = path.read_bytes()
-        (tmp_path / path.name).write_bytes(content[:200] if path.name in ("03.png", "09.png") else content)
+        (tmp_path / path.name).write_bytes(content[:200] if path.stem in ("03", "08", "09") else content)
     chain = T1.Compose([T1.RandomHorizontalFlip(), T1.RandomCrop(20), T1.ColorJitter(0.2), T1.ToTensor()])
     compare(lambda: Damaged(tmp_path, chain, None))
 

@@ -16,13 +16,14 @@ import torch
 from ..._core import Augmentation, Drawn
 from ..._errors import CoreError
 from ..._native import Library
+from ..._steps import are_moves
 from ...plan.calls import calls_of
 from ...plan.refusal import RefusalError
 from ...plan.transforms import Run, Tail, check_defaults, runs
 from ...plan.watch import State
 from ...state.generators import Twin
 from . import switch
-from .image import StandInImage, derive, is_plain, is_sure, recipe_of
+from .image import StandInImage, derive, gives_its_like, is_plain, is_sure, recipe_of
 from .recipe import Size
 from .session import Session
 from .tensor import made_of
@@ -162,7 +163,8 @@ class _Steps:
         state, drawn = self._drawn(image) if self._random else (None, self._fixed(image.size))
         if drawn is None or not is_plain(image, len(drawn.steps)):
             return None
-        return derive(image, _again, (self._transforms, state), drawn.steps, drawn.size, self._after)
+        again = _moved if are_moves(drawn.steps) else _again
+        return derive(image, again, (self._transforms, state), drawn.steps, drawn.size, self._after)
 
     def _fixed(self, size: Size) -> Drawn | None:
         if size not in self._known:
@@ -200,6 +202,12 @@ def _again(image: Any, transforms: tuple[Any, ...], state: torch.Tensor | None) 
         return _each(transforms, image)
     finally:
         generator.set_state(now)
+
+
+@gives_its_like
+def _moved(image: Any, transforms: tuple[Any, ...], state: torch.Tensor | None) -> Any:
+    """The same where they only move pixels."""
+    return _again(image, transforms, state)
 
 
 def _each(transforms: tuple[Any, ...], image: Any) -> Any:

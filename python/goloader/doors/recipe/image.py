@@ -343,10 +343,15 @@ def _real(state: dict[str, Any]) -> Image.Image:
     return real
 
 
-# Methods of Pillow's that give an image like theirs: of its own class, with the same info, without a palette.
-_LIKE = frozenset(
-    getattr(_base, name) for name in ("convert", "copy", "crop", "point", "resize", "transform", "transpose")
-)
+# Methods of Pillow's that give an image like theirs: of its own class, with the same info, without a palette. And
+# functions that call nothing else.
+_LIKE = {getattr(_base, name) for name in ("convert", "copy", "crop", "point", "resize", "transform", "transpose")}
+
+
+def gives_its_like(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Says so of a function."""
+    _LIKE.add(function)
+    return function
 
 
 def is_made(image: StandInImage) -> bool:
