@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import re
 import sys
@@ -92,11 +93,12 @@ def _forbid_skip(config: pytest.Config, report: pytest.TestReport | pytest.Colle
 
 
 def live() -> dict[str, int]:
-    """What is alive in the core; nothing while the library is not loaded."""
+    """What is alive: worker processes, and what the core counts of its own once the library is loaded."""
+    processes = {"processes": len(multiprocessing.active_children())}
     if not _native._load.cache_info().currsize:
-        return {}
+        return processes
     _core.let_go()  # a busy machine may take its time with a read that is under way when a loader is closed
-    return _native.live()
+    return processes | _native.live()
 
 
 def _left(before: dict[str, int]) -> dict[str, tuple[int, int]]:
@@ -117,7 +119,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After a test no handle, slot, file or index of the core is alive that was not before it."""
+    """After a test no process, and no handle, slot, file or index of the core, is alive that was not before it."""
     before = live()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=_TOO_MANY_WORKERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -112,7 +113,11 @@ class DataLoader(data.DataLoader[T_co]):
             if off:
                 raise ValueError(f"{name} is goloader's, and GOLOADER=off leaves torch's loader: leave one of them out")
         auto = isinstance(num_workers, str) and num_workers == "auto"
-        super().__init__(
+        try:
+            init = super().__init__
+        except TypeError:  # uninstall(), in another thread, has just taken this class from the bases of the loader's
+            init = functools.partial(data.DataLoader.__init__, self)
+        init(
             dataset,
             batch_size,
             shuffle,

@@ -264,12 +264,14 @@ def test_threads_may_install_and_uninstall_while_others_make_loaders() -> None:
     threads = [threading.Thread(target=turn, args=[action]) for action in (goloader.install, goloader.uninstall, make)]
     for thread in threads:
         thread.start()
-    for _ in range(300):
-        make()
-    stop.set()
-    for thread in threads:
-        thread.join()
-    goloader.uninstall()
+    try:
+        for _ in range(300):
+            make()
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        goloader.uninstall()
     assert not wrong
 
 

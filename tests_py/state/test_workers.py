@@ -453,6 +453,7 @@ def test_a_run_killed_twice_is_the_run_that_was_not(tmp_path: Path, num_workers:
 @pytest.mark.parametrize("persistent", [False, True])
 def test_processes_end_with_the_last_reference(persistent: bool) -> None:
     gc.collect()
+    before = set(multiprocessing.active_children())
     gc.disable()
     try:
         for asked in (False, True):
@@ -465,6 +466,6 @@ def test_processes_end_with_the_last_reference(persistent: bool) -> None:
             resumed.load_state_dict(loader.state_dict())
             next(iter(resumed))
             del loader, resumed
-            assert not multiprocessing.active_children()
+            assert set(multiprocessing.active_children()) <= before
     finally:
         gc.enable()
