@@ -289,6 +289,62 @@ def test_every_layout_of_numpy(name: str) -> None:
     check(Program(loader_of(One(layouts()[name]), batch_size=4), epochs=1))
 
 
+def alike() -> dict[str, list[Any]]:
+    """Lists of arrays and tensors of one shape that do not lie in one piece."""
+    base = np.asfortranarray(np.random.default_rng(3).standard_normal((31, 5)))
+    windows = [base[i : i + 4] for i in range(27)]
+    images = torch.arange(27 * 4 * 6 * 3, dtype=torch.float32).reshape(27, 4, 6, 3)
+    return {
+        "windows in Fortran's order": windows,
+        "columns": [base[3:, k % 5] for k in range(27)],
+        "with gaps": [window[::2, 1::3] for window in windows],
+        "broadcast": [np.lib.stride_tricks.as_strided(window[0], (3, 5), (0, window.strides[1])) for window in windows],
+        "channels last": [image.permute(2, 0, 1) for image in images],
+        "tensors transposed": [torch.from_numpy(window).t() for window in windows],
+        "tensors expanded": [image[0].expand(2, 6, 3) for image in images],
+    }
+
+
+class Windows(One):
+    def __getitem__(self, i: int) -> Any:
+        window = self.x[i]
+        return {"window": torch.as_tensor(window), "last": window[-1], "half": torch.as_tensor(window[:2]).float() / 2}
+
+
+@WORKERS
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+@pytest.mark.parametrize("kind", [One, Windows])
+@pytest.mark.parametrize("name", alike())
+def test_lists_of_what_lies_alike(name: str, kind: Any, num_workers: int) -> None:
+    program = Program(loader_of(kind(alike()[name]), batch_size=4, shuffle=True, num_workers=num_workers))
+    check(program, native=num_workers > 0 or kind is Windows)  # without workers, torch stacks a list's items as quickly
+
+
+def lay_otherwise(dataset: Any, value: int) -> None:
+    """Other values, other tensors, and the same ones read in another order."""
+    dataset.x[value % 3][0] = value
+    dataset.x[value % 7].t_()
+    dataset.x[value % 27] = torch.full((5, 5), float(value))
+
+
+@WORKERS
+def test_a_change_of_layout_is_seen(num_workers: int) -> None:
+    def make() -> Any:
+        return One([torch.arange(k, k + 25.0).view(5, 5).t() for k in range(27)])
+
+    compare(
+        list(changed(goloader.DataLoader, make, lay_otherwise, batch_size=5, num_workers=num_workers)),
+        list(changed(data.DataLoader, make, lay_otherwise, batch_size=5, num_workers=num_workers)),
+    )
+
+
+def test_what_lies_in_several_ways_stays_with_torch() -> None:
+    mixed = [np.full((4, 5), float(k)) if k % 2 else np.asfortranarray(np.full((4, 5), float(k))) for k in range(9)]
+    backwards = [np.arange(6.0)[::-1] for _ in range(9)]
+    for each in (mixed, backwards):
+        check(Program(loader_of(One(each), batch_size=4, num_workers=2), epochs=1), native=False)
+
+
 # Changes by the user
 
 

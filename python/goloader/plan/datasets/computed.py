@@ -217,7 +217,9 @@ class _Input:
     @property
     def is_element(self) -> bool:
         """True for arrays of a list as they are."""
-        return self.base is not None and isinstance(self.base.piece, Sequences) and self.view is self.base.array
+        if self.base is None or self.view is not self.base.array:
+            return False
+        return isinstance(self.base.piece, Sequences) and self.base.piece.in_one_piece
 
     def elements(self, length: int, usable: Any) -> Array:
         """These arrays, whatever their length."""

@@ -206,6 +206,8 @@ class _Listed:
         if len({image.shape for image in self._tensors}) > 1 or not first.numel():
             raise SourceRefusal(name, "its images are not of one size", "PIXELS")
         self._rows = Sequences(Listed(self._tensors))
+        if not self._rows.in_one_piece:
+            raise SourceRefusal(name, "its images do not lie in one piece", "PIXELS")
         height, width = first.shape
         rows = replace(self._rows.array, shape=(len(samples), height, width), strides=(0, width, 1), lengths=None)
         self.pixels = Pixels(rows, "flat", (height, width))

@@ -16,7 +16,7 @@ from ..rows import DIMENSIONS_MAX, Array, Owner
 from .tensors import NAMES
 from .tree import Indices
 
-_SHAPE, _DTYPE = operator.attrgetter("shape"), operator.attrgetter("dtype")
+_SHAPE, _DTYPE, _STRIDES = map(operator.attrgetter, ("shape", "dtype", "strides"))
 
 
 class Listed:
@@ -57,7 +57,10 @@ class Listed:
 
 
 class Sequences(Owner):
-    """The rows of such a list. It stays what it is as long as `unchanged` says so."""
+    """The rows of such a list. It stays what it is as long as `unchanged` says so.
+
+    in_one_piece  each lies in one piece; else all have the same shape and strides
+    """
 
     def __init__(self, listed: Listed) -> None:
         self._listed = listed
@@ -67,6 +70,8 @@ class Sequences(Owner):
         # Of our own: memory lives on if the user's tensors are set to another.
         self._storages = [each.untyped_storage() for each in self._elements] if self._tensors else None
         self._addresses, self._shapes = _addresses(self._elements), list(map(_SHAPE, self._elements))
+        self._strides = _strides(self._elements)
+        self.in_one_piece = all(map(_contiguous, self._elements))
         item = tuple(first.shape[1:])
         lengths = np.array([shape[0] for shape in self._shapes], np.int64) if first.ndim else None
         self.array = Array(
@@ -96,17 +101,16 @@ class Sequences(Owner):
         now = self._listed.same(given, rows)
         if now is None:
             return False
-        addresses, shapes = self._addresses, self._shapes
+        addresses, shapes, strides = self._addresses, self._shapes, self._strides
         if rows is not None:
             addresses, shapes = [addresses[i] for i in rows], [shapes[i] for i in rows]
-        if list(map(_SHAPE, now)) != shapes:
+            strides = [strides[i] for i in rows]
+        if list(map(_SHAPE, now)) != shapes or _strides(now) != strides:
             return False
         if not self._tensors:  # numpy moves no array that somebody else refers to
-            return set(map(_DTYPE, now)) <= {self._elements[0].dtype} and all(map(_contiguous, now))
-        return (
-            list(map(torch.Tensor.data_ptr, now)) == addresses
-            and all(map(torch.Tensor.is_contiguous, now))
-            and not any(map(operator.attrgetter("requires_grad"), now))
+            return set(map(_DTYPE, now)) <= {self._elements[0].dtype}
+        return list(map(torch.Tensor.data_ptr, now)) == addresses and not any(
+            map(operator.attrgetter("requires_grad"), now)
         )
 
     def version(self) -> int:
@@ -125,7 +129,18 @@ class Sequences(Owner):
 
 
 def _contiguous(array: Any) -> bool:
-    return bool(array.flags.c_contiguous)
+    return bool(array.is_contiguous() if isinstance(array, torch.Tensor) else array.flags.c_contiguous)
+
+
+def _strides(elements: list[Any]) -> list[tuple[int, ...]]:
+    """In items of a tensor, in bytes of an array."""
+    return list(map(torch.Tensor.stride if isinstance(elements[0], torch.Tensor) else _STRIDES, elements))
+
+
+def _alike(elements: list[Any]) -> bool:
+    """True if they lie in memory in the same way, forwards."""
+    shape, strides = elements[0].shape, _strides(elements)
+    return all(each.shape == shape for each in elements) and len(set(strides)) == 1 and min(strides[0], default=0) >= 0
 
 
 def _addresses(elements: list[Any]) -> list[int]:
@@ -158,13 +173,13 @@ def _why_not_tensors(tensors: Any) -> str:
         return "of tensors that are not strided"
     if {each.device.type for each in tensors} != {"cpu"}:
         return "of tensors that are not on the CPU"
-    if any(each.is_conj() or each.is_neg() for each in tensors) or not all(map(torch.Tensor.is_contiguous, tensors)):
-        return "of tensors that are not contiguous"
-    return ""
+    if any(each.is_conj() or each.is_neg() for each in tensors):
+        return "of tensors that are conjugated or negated views"
+    return "" if all(map(_contiguous, tensors)) or _alike(tensors) else "of tensors that lie in memory in several ways"
 
 
 def _why_not_arrays(arrays: Any) -> str:
     dtype = arrays[0].dtype
     if dtype.name not in set(NAMES.values()) or dtype != np.dtype(dtype.name):
         return f"of arrays of {dtype}"
-    return "" if all(map(_contiguous, arrays)) else "of arrays that are not contiguous"
+    return "" if all(map(_contiguous, arrays)) or _alike(arrays) else "of arrays that lie in memory in several ways"
