@@ -252,6 +252,12 @@ class Looped(Listed):
         return tuple(made), torch.from_numpy(sequence).float(), label, [self.columns[k][idx] for k in range(2)]
 
 
+class Halved(Listed):
+    def __getitem__(self, idx: int) -> Any:
+        ids = self.encodings["ids"][idx]
+        return torch.tensor(ids[:3]), np.array(ids[::-2][1:]), torch.FloatTensor(self.records[idx]["y"][-1:])
+
+
 class Recorded(Listed):
     def __getitem__(self, idx: int) -> Any:
         whole = self.records[idx]
@@ -284,13 +290,13 @@ def rewrite(dataset: Any, k: int) -> None:
 
 
 @WORKERS
-@pytest.mark.parametrize("kind", [Encoded, Looped, Recorded])
+@pytest.mark.parametrize("kind", [Encoded, Looped, Halved, Recorded])
 def test_loops_and_lists(kind: Any, num_workers: int) -> None:
     check(Program(loader_of(kind(), batch_size=6, shuffle=True, num_workers=num_workers)))
     check(Program(loader_of(kind(), batch_size=6, sampler=[3, -1, 19, 20, 0], num_workers=num_workers), epochs=1))
 
 
-@pytest.mark.parametrize("kind", [Encoded, Looped, Recorded])
+@pytest.mark.parametrize("kind", [Encoded, Looped, Halved, Recorded])
 @pytest.mark.parametrize("k", range(10))
 def test_what_is_changed_inside_of_lists_is_seen(kind: Any, k: int) -> None:
     made = []

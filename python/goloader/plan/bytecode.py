@@ -12,8 +12,9 @@ given:
 
 Which way a branch goes is asked for: `decide` says it of conditions that are the same for every index. So is whose
 code a call, a property or a subscript runs, if that is to be read as well: `callee` says it; and what a loop goes over:
-`value` says it of what is the same for every index. A loop is followed item by item, and so is a comprehension. What an
-expression means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
+`value` says it of what is the same for every index. A loop is followed item by item, and so is a comprehension; of what
+is taken by the index (`self.text[index : index + 8]`) one turn is read, as of the samples below. What an expression
+means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
@@ -198,7 +199,7 @@ class _Iterator(Expression):
 
 @dataclass(frozen=True)
 class _Through(Expression):
-    """What a loop over samples goes through."""
+    """What a loop goes through of which one turn is read."""
 
     owner: Expression
 
@@ -331,6 +332,14 @@ class Reading:
     conditions: tuple[tuple[Expression, bool], ...]
     extents: tuple[tuple[Expression, Any], ...]
     places: dict[Expression, str]
+
+
+def _is_window(of: Expression) -> bool:
+    """Whether it is items that are taken by a slice which depends on the index."""
+    match of:
+        case Item(key=Display(kind=kind) as key) if kind is slice:
+            return any(isinstance(part, Index) for part in parts_of(key))
+    return False
 
 
 def extent_of(value: Any) -> Any:
@@ -688,6 +697,10 @@ class _Machine:
 
     def loop_over(self, of: Expression) -> None:
         """Begins a loop."""
+        if self.samples or _is_window(of):
+            self.use(of)
+            self.stack.append(_Through(of))
+            return
         items = self._reader.items(of)
         if len(items) > _ITEMS_MAX:
             raise UnreadableError(f"goes over more than {_ITEMS_MAX} items", of)
@@ -963,14 +976,10 @@ class _Machine:
         self.stack.append(_Function(function, around.items))
 
     def get_iter(self, instruction: dis.Instruction) -> None:
-        if self.samples:
-            self.use(self.stack[-1])
-            self.stack.append(_Through(self.stack.pop()))
-        else:
-            self.loop_over(self.stack.pop())
+        self.loop_over(self.stack.pop())
 
     def for_iter(self, instruction: dis.Instruction) -> None:
-        if self.samples:
+        if self.samples or isinstance(self.stack[-1], _Through):
             self.begin(instruction)
         else:
             self.iterate(instruction)

@@ -1,4 +1,4 @@
-"""What a user's own class takes items of: tensors, numpy arrays, lists of numbers, of tensors and of arrays.
+"""What a user's own class takes items of: tensors, numpy arrays, texts, lists of numbers, of tensors and of arrays.
 
 Whatever makes indexing more than that (subclasses of arrays, other containers) keeps the dataset with torch.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...arrays.file_array import NUMPY_DTYPES
 from ...arrays.mapped import file_of
@@ -35,23 +36,28 @@ class Base:
     array  a tensor or an array that says how items lie in memory; of a list of arrays that differ in length, None
     """
 
-    def __init__(self, place: Expression, value: Any, path: tuple[Any, ...] = ()) -> None:
-        """`path` are keys that lead from items of a list to what is taken."""
+    def __init__(
+        self, place: Expression, value: Any, path: tuple[Any, ...] = (), numbers: dict[str, int] | None = None
+    ) -> None:
+        """`path` are keys that lead from items of a list to what is taken; `numbers` those of a text's characters."""
         self.is_list = type(value) in (list, tuple)
         self._place = place
         self._kept: Indices | None = None
         # Of a list the items that are read, of an array those that others are taken by: what has to stay as it is.
         self._read: list[Integers] = []
-        self.piece: Tensor | NumpyArray | Numbers | Sequences
+        self.piece: Tensor | NumpyArray | Numbers | Characters | Sequences
         try:
             listed = Listed(value, path) if self.is_list else None
             self.first = listed.elements[0] if listed is not None and listed.elements else None
-            self.piece = _piece(value) if listed is None else _piece_of(listed)
+            if numbers is not None:
+                self.piece = Characters(value, numbers)
+            else:
+                self.piece = _piece(value) if listed is None else _piece_of(listed)
         except RefusalError as error:
             why = error.refusal.why
             raise UnreadableError(f"takes items of {place}, which is {why}", place) from None
         self.array: Any = value
-        if isinstance(self.piece, Numbers):
+        if isinstance(self.piece, Numbers | Characters):
             self.array = self.piece.items
         elif isinstance(self.piece, Sequences):
             self.array = self.piece.alike()
@@ -191,6 +197,45 @@ class Numbers:
             return now is not None
         kept = self._rows if rows is None else [self._rows[i] for i in rows]
         return all(len(one) == len(other) and all(map(is_, one, other)) for one, other in zip(now, kept, strict=True))
+
+
+class Characters:
+    """A text, of whose characters each has a number, as an array of our own."""
+
+    def __init__(self, text: Any, numbers: dict[str, int]) -> None:
+        if type(text) is not str or not text:
+            raise SourceRefusal("", f"a {name_of(text)}, not a text", "CODE_UNREAD")
+        self.given = text
+        used = set(text)
+        if left := sorted(used - numbers.keys()):
+            raise SourceRefusal("", f"a text with {left[0]!r}, which has no number", "CODE_UNREAD")
+        each = [numbers[character] for character in used]
+        dtype = next(
+            (kind for kind in _INTEGERS if min(each) >= np.iinfo(kind).min and max(each) <= np.iinfo(kind).max), None
+        )
+        if dtype is None:
+            raise SourceRefusal("", "a text whose characters have numbers that do not fit an int64", "CODE_UNREAD")
+        table = np.zeros(ord(max(used)) + 1, dtype)
+        table[list(map(ord, used))] = each
+        parts = (text[at : at + _CHARACTERS] for at in range(0, len(text), _CHARACTERS))
+        self.items = np.concatenate([table[_code_points(part)] for part in parts])
+        self.array = Array.of(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def unchanged(self, text: Any) -> bool:
+        return text is self.given
+
+
+# So many are looked up at a time.
+_CHARACTERS = 1 << 20
+# What their numbers are kept as.
+_INTEGERS = (np.uint8, np.int16, np.int32, np.int64)
+
+
+def _code_points(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 
 # Numbers in lists are held once more as objects, and once as an array.

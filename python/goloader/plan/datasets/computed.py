@@ -25,8 +25,10 @@ from ..bytecode import (
     Index,
     Item,
     Mapping,
+    Member,
     Name,
     Part,
+    Spread,
     Unary,
     UnreadableError,
     parts_of,
@@ -44,8 +46,9 @@ from .sequences import Sequences
 from .tensors import NAMES
 from .tree import NOWHERE, Column, Indices, Node
 
-# An array that is the same for all samples is compared with what it was, before each batch.
+# An array, or a dict, that is the same for all samples is compared with what it was, before each batch.
 _KEPT_BYTES_MAX = 1 << 20
+_KEPT_NAMES_MAX = 1 << 12
 
 
 class Computed(Node):
@@ -155,6 +158,22 @@ class Computed(Node):
             self._bases[place, path] = Base(place, self._own.value(place), path)
         return self._bases[place, path]
 
+    def text(self, place: Expression, table: Expression, other: int | None) -> Base:
+        """A text, of whose characters a dict has the numbers, which is to be the same from now on.
+
+        other  that of a character which is not in it; None: there may be none
+        """
+        path = (table, other)
+        if (place, path) not in self._bases:
+            numbers = self._own.value(table)
+            if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
+                raise UnreadableError(f"looks up in {table}, which is no dict of a text's characters", table)
+            text = self._own.value(place)
+            known = numbers if other is None or type(text) is not str else dict.fromkeys(text, other) | numbers
+            self._bases[place, path] = Base(place, text, numbers=known)
+            self._kept.append((table, dict(numbers)))
+        return self._bases[place, path]
+
     def record(self, place: Expression) -> Any:
         """The first item of a list of lists, tuples or dicts; None of anything else."""
         value = self._own.value(place)
@@ -194,7 +213,14 @@ def _same(value: Any, kept: Any) -> bool:
             and value.shape == kept.shape
             and value.tobytes() == kept.tobytes()
         )
+    if isinstance(kept, dict):
+        return _numbers_characters(value) and bool(value == kept)
     return len(value) == len(kept) and list(map(type, value)) == list(map(type, kept)) and bool(value == kept)
+
+
+def _numbers_characters(value: Any) -> bool:
+    """Whether it is a dict from texts to integers."""
+    return type(value) is dict and set(map(type, value)) == {str} and set(map(type, value.values())) == {int}
 
 
 def _bytes(tensor: Any) -> bytes:
@@ -330,6 +356,8 @@ class _Leaf:
         match expression:
             case Index():
                 return self._number(INDEX)
+            case Display(kind=kind, items=(Spread(item=item, owner=Item(owner=text, key=key)),)) if kind is list:
+                return self._tokens(item, text, key)
             case Display(kind=kind, items=items):
                 if kind is slice:
                     raise UnreadableError("takes items by a slice that is kept")
@@ -500,6 +528,11 @@ class _Leaf:
         value = self.value(owner)
         if isinstance(value, _Record):
             return self._member(value, self._key(key))
+        if isinstance(value, _Numbers):
+            at = self._key(key)
+            if type(at) is not slice:
+                raise UnreadableError("takes a number of a list that was made")
+            return self._listing(self._arithmetic.viewed(lambda whole: whole[at], value.array, (), {}))
         constants = [self._key(each) for each in keys]
         if isinstance(value, list) or type(value.sample) in (tuple, list, torch.Size):
             if len(constants) != 1 or type(constants[0]) is not int:
@@ -544,6 +577,11 @@ class _Leaf:
 
     def _member(self, record: _Record, key: Any) -> Any:
         """Raises UnreadableError where there is none."""
+        if type(key) is slice:
+            if type(record.sample) is dict or set(map(type, record.sample)) not in ({int}, {float}, {bool}):
+                raise UnreadableError("takes a slice of more than numbers")
+            array = Value(np.array(record.sample), make=lambda: record.items)
+            return self._listing(self._arithmetic.viewed(lambda whole: whole[key], array, (), {}))
         try:
             first = record.sample[key]
         except (LookupError, TypeError):
@@ -639,6 +677,28 @@ class _Leaf:
 
         return Value(_AnyLength(base.first), make=make)
 
+    def _tokens(self, item: Expression, text: Expression, key: Expression) -> Value:
+        """[item for each in text[key]]: the number of each character."""
+        member = Member(Item(text, key))
+        match item:
+            case Item(owner=table, key=each) if each == member:
+                base = self._node.text(text, table, None)
+            case Call(
+                function=Attribute(owner=table, name="get"), arguments=(each, Constant(value=other, kind=kind))
+            ) if each == member and kind is int:
+                base = self._node.text(text, table, other)
+            case _:
+                raise UnreadableError(f"goes over {short(Item(text, key))}")
+        return self._listing(self._row(base, [key]))
+
+    def _listing(self, array: Value) -> Value:
+        """The list of Python's numbers that an array has."""
+        sample = array.sample.tolist()
+        if not sample:
+            raise UnreadableError("makes an empty list")
+        dtype = {int: "int64", float: "float64", bool: "bool"}[type(sample[0])]
+        return _Numbers(sample, make=lambda: self._arithmetic.items(array, dtype), array=array)
+
     def _end(self, key: Expression) -> Integers | None:
         value = self.value(key)
         if isinstance(value, Value) and value.constant and value.sample is None:
@@ -663,6 +723,13 @@ class _Record(Value):
         if type(self.sample) is dict:
             return Mapping(tuple(self.sample), tuple(Item(given, Constant(name, type(name))) for name in self.sample))
         return Display(tuple, tuple(Item(given, Constant(n, int)) for n in range(len(self.sample))))
+
+
+@dataclasses.dataclass(eq=False)
+class _Numbers(Value):
+    """A list of numbers, as many for every index, which `array` has."""
+
+    array: Value = dataclasses.field(kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True)
