@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
 import os
 import re
 import signal
@@ -97,6 +99,26 @@ def test_after_a_death_the_loader_goes_on_with_its_slots(tmp_path: Path) -> None
     dataset.deadly = -1
     batches = list(loader)
     assert torch.equal(torch.cat(batches), torch.stack([image(index) for index in range(8)]))
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("pinned", [False, True])
+def test_workers_of_an_iterator_in_a_cycle_end_at_once(monkeypatch: pytest.MonkeyPatch, pinned: bool) -> None:
+    """torch waits for each of them, which its queues, collected first, can tell nothing any more."""
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 1000.0)
+    gc.collect()
+    before = set(multiprocessing.active_children())
+    iterator = iter(goloader.DataLoader(Deadly("none", -1), batch_size=2, num_workers=2, pin_memory=pinned))
+    next(iterator)
+    workers = set(multiprocessing.active_children()) - before
+    assert len(workers) == 2
+    cycle: list[Any] = [iterator]
+    cycle.append(cycle)
+    del iterator, cycle
+    gc.collect()
+    for worker in workers:
+        worker.join()
+    assert {worker.exitcode for worker in workers} <= {0, -signal.SIGTERM}
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])

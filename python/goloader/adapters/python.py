@@ -47,6 +47,11 @@ class ForkLock:
             self._lock.release()
 
 
+def is_collected(queue: Any) -> bool:
+    """Whether the thread that writes a multiprocessing.Queue's items was told to end, as the queue is unreachable."""
+    return queue._close is not None and not queue._close.still_active()
+
+
 @contextmanager
 def fork_unwarned(always: bool = False) -> Iterator[None]:
     """No warning that a fork in here is one of a process with threads.

@@ -13,7 +13,7 @@ import torch
 
 from ... import _native
 from ..._beside import Beside
-from ...adapters.python import fork_unwarned
+from ...adapters.python import fork_unwarned, is_collected
 from ...adapters.torch import POLL_S, PROFILED_WORKERS, StreamEnd, WorkersIterator
 from .. import allowed
 from . import budget
@@ -156,10 +156,27 @@ class WorkerIterator(WorkersIterator):
         # A process that was forked has the iterator, but its workers are not its children.
         if getattr(self, "_pid", None) != self._getpid():
             return
+        if not getattr(self, "_shutdown", True):
+            self._end_unreachable()
         super()._shutdown_workers()
         # Not at interpreter exit, when torch leaves its workers to the system, and we our memory.
         if getattr(self, "_shutdown", False) and not any(worker.is_alive() for worker in self._workers):
             self._slots.reclaim(self._owner)
+
+    def _end_unreachable(self) -> None:
+        """Ends workers whose queues were collected before this iterator, as happens in a cycle of references (an error
+        that a batch raised makes one): they cannot be told to end, and torch waits 5 seconds for each of them."""
+        left = {number for number, tasks in enumerate(self._index_queues) if is_collected(tasks)}
+        if left:
+            self._workers_done_event.set()  # they begin with no other batch
+        deadline = time.monotonic() + POLL_S
+        while left and time.monotonic() < deadline:
+            idle = {number for number in left if self._board.read(number).batch is None}
+            for number in idle:
+                self._workers[number].terminate()
+            left -= idle
+            if left:
+                time.sleep(0.005)
 
 
 def _ending(code: int) -> str:
