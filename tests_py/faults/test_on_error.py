@@ -244,6 +244,7 @@ def test_epochs_broken_off_and_workers_that_are_seeded(
         assert same(broken_off(loader), want)
 
 
+@pytest.mark.slow
 @ACTIONS
 def test_what_is_started_afresh_knows_too(action: Any) -> None:
     dataset = Drawing(9, {2, 8})
