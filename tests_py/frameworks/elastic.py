@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,31 @@ def save(way: str, place: Path, loader: DataLoader[Any], seen: Counted) -> None:
     distributed.barrier()
 
 
+class Failing(DataLoader[Any]):
+    def state_dict(self) -> dict[str, Any]:
+        raise OSError("no state today")
+
+
+def told_of(way: str) -> str:
+    """The error that gather_state raises where rank 1 has no state, or does not answer."""
+    rank, late = distributed.get_rank(), way == "late"
+    loader = (Failing if rank == 1 and not late else DataLoader)(range(9))  # type: ignore[arg-type]
+    try:
+        if rank == 1 and late:
+            time.sleep(4)
+        else:
+            gather_state(loader, timeout=timedelta(seconds=1 if late else 60))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
 def main(way: str, place: Path, epoch: int, batch_size: int, workers: int, drop_last: bool, kill_at: int) -> None:
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
+    if way in ("fails", "late"):
+        (place / f"result-{rank}.json").write_text(json.dumps(told_of(way)))
+        os._exit(0)  # the group is of no use any more
     dataset = TensorDataset(torch.arange(SAMPLES))
     sampler: Any = DistributedSampler(dataset, seed=epoch, drop_last=drop_last)
     loader = DataLoader(dataset, batch_size, sampler=sampler, num_workers=workers)

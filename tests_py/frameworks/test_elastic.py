@@ -20,6 +20,10 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.timeout(280)
 
 
+def told(place: Path, ranks: int) -> list[Any]:
+    return [json.loads((place / f"result-{rank}.json").read_text()) for rank in range(ranks)]
+
+
 def torchrun(ranks: int, *arguments: Any) -> int:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -44,7 +48,7 @@ def test_ranks_are_killed_and_others_go_on(way: str, drop_last: bool, tmp_path: 
             saved = json.loads((tmp_path / "last").read_text())["seen"]
             assert len(set(saved)) == len(saved)
     left = SAMPLES - len(saved)
-    results = [json.loads((tmp_path / f"result-{rank}.json").read_text()) for rank in range(5)]
+    results = told(tmp_path, 5)
     seen = Counter(results[0]["seen"])
     if drop_last:
         assert set(seen.values()) == {1} and SAMPLES - seen.total() == left % 5
@@ -54,3 +58,12 @@ def test_ranks_are_killed_and_others_go_on(way: str, drop_last: bool, tmp_path: 
         sampler: Any = DistributedSampler(range(SAMPLES), 5, rank, seed=epoch, drop_last=drop_last)  # type: ignore[arg-type]
         sampler.set_epoch(epoch + 1)
         assert result["later"] == list(sampler)
+
+
+@pytest.mark.slow
+def test_ranks_that_fail_or_do_not_answer_are_named(tmp_path: Path) -> None:
+    torchrun(3, "fails", tmp_path, 0, 1, 0, 0, 0)
+    assert told(tmp_path, 3) == ["StateError: no state of the job:\nprocess 1: OSError: no state today"] * 3
+    torchrun(3, "late", tmp_path, 0, 1, 0, 0, 0)
+    first, _, other = told(tmp_path, 3)
+    assert "Ranks 1 failed" in first and other.startswith("RuntimeError")

@@ -335,6 +335,23 @@ def test_the_same_shape_goes_on_as_each_rank_alone(dataset: ImageFolder) -> None
         make(2, 0).load_state_dict(state)
 
 
+def test_accelerate_s_sampler_goes_on_in_as_many_processes_only() -> None:
+    accelerate = pytest.importorskip("accelerate.data_loader", reason="accelerate is not installed")
+
+    def make(processes: int, process: int) -> DataLoader[Any]:
+        batches = data.BatchSampler(range(SAMPLES), 3, False)
+        return DataLoader(Numbers(), batch_sampler=accelerate.BatchSamplerShard(batches, processes, process))
+
+    loader = make(3, 1)
+    iterator = iter(loader)
+    next(iterator)
+    state, resumed = by_json(loader.state_dict()), make(3, 1)
+    resumed.load_state_dict(state)
+    assert take(resumed, 1)[0] == [twins.bits(batch) for batch in iterator]
+    with pytest.raises(StateError, match="3 ranks with a BatchSamplerShard"):
+        make(2, 1).load_state_dict(state)
+
+
 class Mine(DistributedSampler[Any]):
     pass
 
