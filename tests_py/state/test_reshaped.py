@@ -206,6 +206,28 @@ def test_a_state_of_one_rank_is_enough_where_all_stand_at_one_step() -> None:
     assert epoch_of(one, 2) == epoch_of(other, 2)
 
 
+def test_a_thousand_ranks_become_six_hundred() -> None:
+    many = rows(60_013)
+
+    def make(ranks: int, rank: int) -> DataLoader[Any]:
+        return DataLoader(many, 9, sampler=DistributedSampler(many, ranks, rank, seed=2))
+
+    whole = numbers_of(DistributedSampler(many, 1, 0, seed=2), 4)
+    steps = {rank: 2 + (rank == 7) for rank in range(0, 1000, 7)}
+    ranks: dict[int, Any] = {}
+    for rank, count in steps.items():
+        job = Job(lambda *_, rank=rank: make(1000, rank), 1)  # type: ignore[misc]
+        ranks[rank] = stepped(job, 4, count).state()["ranks"][0]
+    state = by_json({"ranks": [ranks.get(rank, ranks[0]) for rank in range(1000)]})
+    seen = set(whole[: 1000 * 18]) | set(whole[18_007:27_000:1000])
+    left = [number for number in whole if number not in seen]
+    assert len(left) == len(whole) - 18_009
+    for rank in (0, 1, 298, 599):
+        job = Job(lambda *_, rank=rank: make(600, rank), 1)  # type: ignore[misc]
+        job.go_on(state)
+        assert epoch_of(job, 4) == [(left + left)[rank : len(left) + -len(left) % 600 : 600]]
+
+
 @pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("kind", [DataLoader, StatefulDataLoader])
 def test_a_shuffled_loader_goes_on_in_several_ranks_and_ranks_in_one(kind: Any, given: bool) -> None:
@@ -390,12 +412,21 @@ def stepped_plainly(job: Job) -> Job:
     return job
 
 
+def over(epochs: int) -> list[DataLoader[Any]]:
+    """A loader behind so many epochs."""
+    job = Job(by_ranks(sampler=SAMPLERS["shuffled"]), 1)
+    for epoch in range(epochs):
+        epoch_of(job, epoch)
+    return job.loaders
+
+
 def test_states_that_do_not_belong_together_are_refused() -> None:
     ahead, behind = (stepped(Job(by_ranks(), 3), epoch, 2).state() for epoch in (1, 0))
     other = stepped(Job(by_ranks(sampler=SAMPLERS["shuffled"]), 3), 1, 2).state()
     for mixed in (
         {"ranks": [*ahead["ranks"][:2], behind["ranks"][2] | {"epoch": 7}]},
         {"ranks": [*ahead["ranks"][:2], other["ranks"][2]]},
+        {"ranks": [loader.state_dict() for loader in (*over(1), *over(2))]},
         {"ranks": ahead["ranks"][:2]},
         {"ranks": [*ahead["ranks"], ahead["ranks"][0]]},
         {"ranks": [{"goloader": 2}] * 3},

@@ -19,6 +19,8 @@ from .order import batch_size_of, between, name_of, ranks_of, sampler_of, set_ep
 if TYPE_CHECKING:
     from .._loader import DataLoader
 
+_APART = "ranks stand in different epochs, or their samplers have different seeds"
+
 # Of a state of a whole job: the states of its ranks.
 RANKS = "ranks"
 
@@ -48,7 +50,11 @@ def fitted(loader: DataLoader[Any], state: Mapping[str, Any]) -> Mapping[str, An
             return _for_workers(loader, records[rank % len(records)])
         if len(states) == 1:
             records *= orders[0]["ranks"]
-        return _dealt_again(loader, records, rank) if orders else _begins(loader, records[0], records[0].epoch + 1)
+        if orders:
+            return _dealt_again(loader, records, rank)
+        if len({record.epoch for record in records}) > 1:
+            raise StateError(_APART)
+        return _begins(loader, records[0], records[0].epoch + 1)
     except (KeyError, TypeError, AttributeError) as error:
         raise StateError(f"not a state of a loader: {type(error).__name__}: {error}") from None
 
@@ -140,7 +146,7 @@ def _taken(record: Record, base: Record, each: int) -> int:
         return each if record.epoch == base.epoch else 0
     alike = record.order is not None and base.order is not None and record.epoch == base.epoch
     if not alike or (_batches(record) and _source(record.order or {}) != _source(base.order or {})):
-        raise StateError("ranks stand in different epochs, or their samplers have different seeds")
+        raise StateError(_APART)
     return min(int((record.order or {})["taken"]), each)
 
 
