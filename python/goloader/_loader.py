@@ -184,9 +184,11 @@ class DataLoader(data.DataLoader[T_co]):
         """Drops the current iterator; the next iter() goes on from a state that state_dict() gave, here or elsewhere.
 
         No batch that was yielded is made again, unless an IterableDataset has no state of its own. The loader has to
-        be made as the one that gave the state; num_workers may differ only if no random numbers are drawn in workers,
-        or with rng="sample". A state of a finished epoch begins the next one; {} starts all over. Raises StateError, a
-        ValueError, for what does not fit: here, or in the next iter().
+        be made as the one that gave the state, but for its batch_size, for num_workers if no random numbers are drawn
+        in workers, or with rng="sample", and for the number of ranks, if docs/distributed.md has a rule for that: then
+        the state is of all ranks (goloader.distributed.gather_state), or all stand where this one stood. A state of a
+        finished epoch begins the next one; {} starts all over. Raises StateError, a ValueError, for what does not fit:
+        here, or in the next iter().
         """
         book.load_state_dict(self, state_dict)
 

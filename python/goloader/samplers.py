@@ -98,6 +98,19 @@ class NumberedSampler(Sampler[int]):
         """Counts indices as taken."""
         self._taken += count
 
+    def at(self, seed: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The draws of these numbers, of all that the ranks share in an epoch of this seed: [n] for [n] numbers."""
+        alone = object.__new__(type(self))
+        vars(alone).update(vars(self), num_replicas=1, rank=0)
+        order = np.argsort(numbers, kind="stable")
+        ascending, found = numbers[order], np.empty_like(numbers)
+        at = int(ascending[0]) if len(numbers) else len(alone)
+        for array in alone._draws(seed, at, _CHUNK):
+            begin, end = np.searchsorted(ascending, (at, at + len(array)))
+            found[order[begin:end]] = array[ascending[begin:end] - at]
+            at += len(array)
+        return found
+
     def _next_seed(self) -> int:
         if self.seed is None:
             return int(torch.empty((), dtype=torch.int64).random_(generator=self.generator).item())

@@ -66,7 +66,7 @@ def test_a_checkpoint_in_the_middle_of_an_epoch_is_gone_on_from(tmp_path: Path, 
             if trainer.global_step == 8:
                 trainer.save_checkpoint(file)
 
-    def fit(**more: Any) -> list[Any]:
+    def fit(batch_size: int = 4, **more: Any) -> list[Any]:
         class Net(lightning.LightningModule):  # type: ignore[misc, name-defined]
             def __init__(self) -> None:
                 super().__init__()
@@ -80,7 +80,7 @@ def test_a_checkpoint_in_the_middle_of_an_epoch_is_gone_on_from(tmp_path: Path, 
                 return torch.optim.SGD(self.parameters(), 1e-6)
 
         generator = torch.Generator().manual_seed(3)
-        loader = goloader.DataLoader(range(24), 4, True, num_workers=num_workers, generator=generator)  # type: ignore[arg-type]
+        loader = goloader.DataLoader(range(24), batch_size, True, num_workers=num_workers, generator=generator)  # type: ignore[arg-type]
         net, silent = Net(), {"enable_progress_bar": False, "enable_model_summary": False, "logger": False}
         trainer = lightning.Trainer(max_epochs=3, accelerator="cpu", enable_checkpointing=False, **silent, **more)
         trainer.fit(net, loader, ckpt_path=None if more else file)
@@ -88,6 +88,12 @@ def test_a_checkpoint_in_the_middle_of_an_epoch_is_gone_on_from(tmp_path: Path, 
 
     whole = fit(callbacks=[Save()])
     assert fit() == whole[8:]
+    # Then Lightning counts steps of both sizes, and draws for the next epoch where it would not.
+    assert flat(fit(batch_size=2))[:16] == flat(whole[8:12])
+
+
+def flat(seen: list[Any]) -> list[Any]:
+    return [(epoch, number) for epoch, _, batch in seen for number in batch]
 
 
 def test_fabric_sets_loaders_up(root: Path) -> None:

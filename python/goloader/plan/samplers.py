@@ -70,17 +70,18 @@ def index_batches(loader: Any) -> Iterator[Indices | Foreign]:
     return known_batches(loader)[0]
 
 
-def known_batches(loader: Any, *, seed: int | None = None) -> tuple[Iterator[Indices | Foreign], Callable[[int], None]]:
-    """index_batches of `known` samplers, and a function that leaves batches out, for no more than the draws.
+def known_batches(
+    loader: Any, *, seed: int | None = None, share: Indices | None = None
+) -> tuple[Iterator[Indices | Foreign], Callable[[int], None]]:
+    """index_batches of `known` samplers, and a function that leaves indices out, for no more than the draws.
 
-    seed  what a RandomSampler without a generator drew in an epoch before, in place of a new draw
+    seed   what a RandomSampler without a generator drew in an epoch before, in place of a new draw
+    share  the indices of the epoch, in place of what the sampler gives
     """
     sampler = loader._index_sampler
-    if not loader._auto_collation:
-        taker = _Taker(_stream_of(sampler, seed))
-        return _singles(taker), taker.skip
-    taker = _Taker(_stream_of(sampler.sampler, seed))
-    return _cut(sampler, taker), lambda batches: taker.skip(batches * sampler.batch_size)
+    single = sampler.sampler if loader._auto_collation else sampler
+    taker = _Taker(_stream_of(single, seed) if share is None else _Stream(iter((share,))))
+    return _cut(sampler, taker) if loader._auto_collation else _singles(taker), taker.skip
 
 
 def known(loader: Any) -> Any | None:

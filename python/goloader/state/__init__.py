@@ -3,6 +3,8 @@
     protocol.py    Stateful: objects of the user that have a state of their own
     generators.py  states of random generators as text
     order.py       the index batches of one epoch, counted, and the way back to any of them
+    deal.py        the rule by which ranks share an order, and what is left of one
+    reshape.py     a state for another number of ranks or workers
     ledger.py      what a resume needs to know of one epoch; the record that state_dict() gives
     book.py        what is known of a loader across its iterators: epochs, states to be loaded, the latest ledger
     iterator.py    what all iterators of this package have in common

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils.data import DistributedSampler
 
 from .. import _native, _told
 from .._beside import Beside
@@ -15,10 +14,10 @@ from .._errors import StateError
 from ..doors import allowed
 from ..doors.worker.iterator import Seen, without_slots
 from ..on_error import Losses, OnError
-from ..samplers import NumberedSampler
 from ..stats import Clock
 from .ledger import Ledger, Record, read, unbegun
-from .order import between, go_between
+from .order import between, go_between, sampler_of, set_epoch
+from .reshape import fitted
 
 if TYPE_CHECKING:
     from .._loader import DataLoader
@@ -114,7 +113,8 @@ def state_dict(loader: DataLoader[Any]) -> dict[str, Any]:
 
 def load_state_dict(loader: DataLoader[Any], state: dict[str, Any]) -> None:
     """DataLoader.load_state_dict."""
-    record = None if state == {} else read(state)
+    own = fitted(loader, state)
+    record = None if own == {} else read(own)
     if record is not None and loader.rng == "sample" and record.rng is None and record.base_seed is not None:
         raise StateError('the state is of a loader without rng="sample"')
     loader.__dict__.pop("_book", None)
@@ -129,9 +129,7 @@ def load_state_dict(loader: DataLoader[Any], state: dict[str, Any]) -> None:
     if record.between is not None:
         go_between(loader, record.between)
     elif record.order is not None and "epoch" in record.order:
-        sampler = getattr(loader.batch_sampler, "sampler", loader.sampler)
-        if isinstance(sampler, DistributedSampler | NumberedSampler):
-            sampler.set_epoch(record.order["epoch"])
+        set_epoch(sampler_of(loader), record.order["epoch"])
 
 
 def resumed(loader: DataLoader[Any]) -> BaseIterator | None:

@@ -15,6 +15,7 @@ from ..adapters.torch import PROFILED_INLINE, DatasetKind, InlineIterator
 from .iterator import ResumableIterator
 from .ledger import Ledger, Record
 from .protocol import REPLAYED, has_state, restore, saved
+from .reshape import same_batches
 from .seeded import SeededFetcher
 
 _log = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ class FetchingIterator(InlineIterator, ResumableIterator):
             restore(fetcher.dataset_iter, state.get("dataset_iter_state"))
             fetcher.ended = state.get("fetcher_ended", False)
         elif record.yielded and not record.finished:
+            same_batches(record, loader)
             _log.warning(REPLAYED, record.yielded)
             index = next(iter(loader._index_sampler))
             for _ in range(record.yielded):

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from .._errors import StateError
 from .order import Mark, Order
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass

@@ -12,7 +12,7 @@ import collections
 import inspect
 import itertools
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -35,7 +35,7 @@ from ..plan import samplers
 from ..plan.look import attribute, in_class, is_a
 from ..plan.originals import is_original
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
-from . import generators
+from . import deal, generators
 from .protocol import has_state, restore, saved
 from .samplers import Batches
 from .samplers import BatchSampler as StatefulBatchSampler
@@ -64,9 +64,15 @@ _SHUFFLES = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler, Distribu
 
 @dataclass(frozen=True)
 class Mark:
-    """A place in an order: after `batches` of them. `own` are the states of samplers that have one."""
+    """A place in an order.
+
+    batches  so many are before it
+    taken    indices in them; as many as batches, if they are made by a batch sampler of another kind than torch's
+    own      the states of samplers that have one
+    """
 
     batches: int
+    taken: int = 0
     own: dict[str, Any] | None = None
 
 
@@ -96,10 +102,8 @@ class Order(Iterator[Any]):
     ) -> None:
         self._arrays, self._batched, self._bad = arrays, loader._auto_collation, bad
         self._index_sampler = loader._index_sampler
-        inner = self._index_sampler
-        if type(inner) in (BatchSampler, StatefulBatchSampler):  # a subclass may draw anything, from anywhere
-            inner = inner.sampler
-        self._sampler: Any = inner
+        inner: Any = sampler_of(loader)
+        self._sampler, self._cut = inner, inner is not self._index_sampler
         self._known = samplers.known(loader) is not None
         # Its draws go on from any of them: no other generator and nothing that was left out matters.
         self._numbered = self._known and is_a(inner, NumberedSampler)
@@ -107,7 +111,9 @@ class Order(Iterator[Any]):
         if type(inner) in _DRAWS and getattr(inner, "generator", None) is not None:
             self._names = ()
         self.generators = own_generators(loader)
-        self._batches = 0
+        self._batches = self._taken = 0
+        self._rest: Mapping[str, Any] | None = None
+        self._epoch: int | None = None
         self._held: list[Any] = []
         self._made: dict[str, Any] = {}
         self._begun: dict[str, Any] | None = None
@@ -124,9 +130,7 @@ class Order(Iterator[Any]):
     def __next__(self) -> Any:
         if self._begun is None:
             return self._first()
-        batch = self._held.pop() if self._held else next(self._iterator)
-        self._batches += 1
-        return batch if self._bad is None else self._spared(batch)
+        return self._counted(self._held.pop() if self._held else next(self._iterator))
 
     def _first(self) -> Any:
         own, before = self._own_states(), generators.capture(self._names)
@@ -134,7 +138,12 @@ class Order(Iterator[Any]):
             batch = next(self._iterator)
         finally:
             self._begun = own | self._moved(before)
+            self._epoch = attribute(self._sampler, "epoch")
+        return self._counted(batch)
+
+    def _counted(self, batch: Any) -> Any:
         self._batches += 1
+        self._taken += len(batch.value if isinstance(batch, samplers.Foreign) else batch) if self._cut else 1
         return batch if self._bad is None else self._spared(batch)
 
     def _spared(self, batch: Any) -> Any:
@@ -161,21 +170,33 @@ class Order(Iterator[Any]):
     def mark(self) -> Mark:
         """This place."""
         if self._held or not self.stateful or (self._numbered and self._begun is None):
-            return Mark(self._batches)
+            return Mark(self._batches, self._taken)
         own = {
             "over": isinstance(self._source, Batches) and self._source.over,
             "index_sampler": saved(self._index_sampler),
             "iterator": saved(self._sampler if self._numbered else self._source),
         }
-        return Mark(self._batches, own | {"generators": _texts(self._own_states())})
+        return Mark(self._batches, self._taken, own | {"generators": _texts(self._own_states())})
 
     def state(self, mark: Mark) -> dict[str, Any]:
-        """What Order(state=...) takes to go on from a mark: JSON, if the states of the samplers are."""
-        state: dict[str, Any] = {"sampler": _name(self._sampler), "batches": mark.batches}
+        """What Order(state=...) takes to go on from a mark: JSON, if the states of the samplers are.
+
+        sampler, batch_size, ranks, samples, epoch  what made it
+        batches, taken  how far it is (Mark)
+        deal            what order it shares out (deal.whole), and if that is the rest of one, which part
+        made, begun, started, seed  states of generators at iter() and before the first batch, and if that has come
+        over, index_sampler, iterator, generators  in their place, of samplers that have a state
+        """
+        state: dict[str, Any] = {"sampler": name_of(self._sampler), "batches": mark.batches, "taken": mark.taken}
+        state["batch_size"], state["ranks"] = batch_size_of(self._index_sampler), ranks_of(self._sampler)
         if type(self._sampler) in _SHUFFLES:
             state["samples"] = len(self._sampler)
         if is_a(self._sampler, *_OF_EPOCHS):
-            state["epoch"] = self._sampler.epoch
+            state["epoch"] = self._sampler.epoch if self._begun is None else self._epoch
+        if self._rest is not None:
+            return state | {"deal": self._rest}
+        if self._known:
+            state["deal"] = deal.whole(self._sampler, state.get("epoch"))
         if mark.own is not None:
             return state | mark.own
         begun = self._own_states() if self._begun is None else dict(self._begun)
@@ -201,7 +222,8 @@ class Order(Iterator[Any]):
         if self._known and self._arrays:
             self._source = samplers.index_batches(loader)
             return self._source
-        if type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch") and not self._known:
+        looked_up = not self._known or type(self._sampler) is SubsetRandomSampler
+        if type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch") and looked_up:
             self._source = Batches(sampler.sampler, sampler.batch_size, sampler.drop_last)
         else:
             self._source = iter(sampler)
@@ -210,17 +232,38 @@ class Order(Iterator[Any]):
         return samplers.as_arrays(self._source, batched=self._batched)
 
     def _return(self, loader: Sampling, state: Mapping[str, Any]) -> None:
-        batches = self._batches = int(state["batches"])
-        if state["sampler"] != _name(self._sampler):
-            raise StateError(f"the state is of a loader with a {state['sampler']}, not a {_name(self._sampler)}")
+        self._batches, self._taken = int(state["batches"]), int(state["taken"])
+        if state["sampler"] != name_of(self._sampler):
+            raise StateError(f"the state is of a loader with a {state['sampler']}, not a {name_of(self._sampler)}")
         if "samples" in state and state["samples"] != len(self._sampler):
             raise StateError(
                 f"the state is of {state['samples']} shuffled samples, this loader has {len(self._sampler)}"
             )
-        if "iterator" in state:
+        if state["batch_size"] != batch_size_of(self._index_sampler) and self._batched and not self._cut:
+            raise StateError(
+                f"the state is of batches of {state['batch_size']}, this loader's {state['sampler']} makes others"
+            )
+        if "begin" in (state.get("deal") or {}):
+            self._return_dealt(loader, state["deal"], state["ranks"])
+        elif "iterator" in state:
             self._return_by_state(loader, state)
         else:
-            self._return_by_draws(loader, state, batches)
+            self._return_by_draws(loader, state)
+        self._epoch = attribute(self._sampler, "epoch")
+
+    def _return_dealt(self, loader: Sampling, dealt: Mapping[str, Any], ranks: int) -> None:
+        """Goes on in what was left for another number of ranks. Nothing is drawn, the sampler is not asked."""
+        places = deal.Rest.of(dealt).share(getattr(self._sampler, "rank", 0), ranks, dealt["drop_last"])
+        share = deal.indices(self._sampler, dealt, places)
+        self._use_known(loader, share=share)(self._taken)
+        self._numbered, self._begun, self._rest = False, {}, dealt
+
+    def _use_known(self, loader: Sampling, **known: Any) -> Callable[[int], None]:
+        """Takes the batches from samplers.known_batches; gives what leaves indices out."""
+        self._source, skip = samplers.known_batches(loader, **known)
+        # What a user's dataset gets are Python's ints, as from torch's samplers.
+        self._iterator = self._source if self._arrays else map(operator.methodcaller("tolist"), self._source)
+        return skip
 
     def _return_by_state(self, loader: Sampling, state: Mapping[str, Any]) -> None:
         restore(self._index_sampler, state["index_sampler"])
@@ -236,38 +279,39 @@ class Order(Iterator[Any]):
         if not self.stateful:
             raise StateError(f"the state is of a {state['sampler']} that has a state_dict(), which this one has not")
 
-    def _return_by_draws(self, loader: Sampling, state: Mapping[str, Any], batches: int) -> None:
+    def _return_by_draws(self, loader: Sampling, state: Mapping[str, Any]) -> None:
         made, begun = _states(state["made"]), _states(state["begun"])
         if self.generators.keys() != begun.keys() - set(generators.PROCESS):
             raise StateError(
                 f"the state has generators of {_listed(begun)}, the loader has generators of {_listed(self.generators)}"
             )
-        if is_a(self._sampler, _InfiniteConstantSampler):
-            batches = 0
+        begins = is_a(self._sampler, _InfiniteConstantSampler) or self._batches == 0
         with generators.untouched(self._names):
             # Samplers draw when iter() is called, or when the first batch is wanted.
             self._put(made or begun)
             if state["started"] and self._known and (self._arrays or type(self._sampler) is not SubsetRandomSampler):
-                self._source, skip = samplers.known_batches(loader, seed=state.get("seed"))
-                # What a user's dataset gets are Python's ints, as from torch's samplers.
-                self._iterator = self._source if self._arrays else map(operator.methodcaller("tolist"), self._source)
+                skip = self._use_known(loader, seed=state.get("seed"))
             else:
                 self._iterator, skip = self._iterate(loader), self._pull
             self._made, self._seed = made, state.get("seed")
             if made:
                 self._put(begun)
-            skip(batches)
+            if not begins:
+                skip(self._taken)
             if state["started"]:
                 self._begun = begun
-                if batches == 0:
+                if begins:
                     # The first batch is drawn here, from the generators of that time.
                     self._held = list(itertools.islice(self._iterator, 1))
-        if batches and self.stateful and not self._numbered:
+        if not begins and self.stateful and not self._numbered:
             raise StateError(f"the state is of a {state['sampler']} without a state_dict(), but this one has one")
 
-    def _pull(self, batches: int) -> None:
-        """Leaves batches out by pulling them."""
-        collections.deque(itertools.islice(self._source, batches), maxlen=0)
+    def _pull(self, taken: int) -> None:
+        """Leaves out what was taken by pulling it."""
+        if isinstance(self._source, Batches):
+            self._source.skip(taken)
+        else:
+            collections.deque(itertools.islice(self._source, self._batches if self._batched else taken), maxlen=0)
 
     def _own_states(self) -> dict[str, Any]:
         return {name: generator.get_state() for name, generator in self.generators.items()}
@@ -286,6 +330,31 @@ class Order(Iterator[Any]):
         generators.put({name: state for name, state in states.items() if name in generators.PROCESS})
 
 
+def sampler_of(loader: Any) -> Any:
+    """A loader's sampler of single indices, or its batch sampler where that has none that is known."""
+    index_sampler = loader._index_sampler
+    # A subclass may draw anything, from anywhere.
+    return index_sampler.sampler if type(index_sampler) in (BatchSampler, StatefulBatchSampler) else index_sampler
+
+
+def set_epoch(sampler: Any, epoch: int) -> None:
+    """Says to a sampler that is told so by whoever makes the epochs which one is next."""
+    if is_a(sampler, *_OF_EPOCHS):
+        sampler.set_epoch(epoch)
+
+
+def ranks_of(sampler: Any) -> int:
+    """How many ranks share a sampler's order, as far as it says: as torch's, or as accelerate's."""
+    told = (attribute(sampler, "num_replicas"), attribute(sampler, "num_processes"))
+    return next((ranks for ranks in told if type(ranks) is int), 1)
+
+
+def batch_size_of(index_sampler: Any) -> int | None:
+    """How many indices a batch has, as far as an index sampler says."""
+    size: int | None = attribute(index_sampler, "batch_size")
+    return size
+
+
 def _is_generator(kind: type) -> bool:
     """Whether objects of a class have their __iter__ written with yield: none of it runs before the first next()."""
     function = in_class(kind, "__iter__")
@@ -295,9 +364,9 @@ def _is_generator(kind: type) -> bool:
 def own_generators(loader: Any) -> dict[str, torch.Generator]:
     """The generators that a loader and its samplers were given."""
     index_sampler = loader._index_sampler
-    holders = {"loader": loader, "batch_sampler": index_sampler, "sampler": attribute(index_sampler, "sampler")}
-    if not is_a(index_sampler, BatchSampler):
-        holders["sampler"] = index_sampler
+    holders = {"loader": loader, "sampler": index_sampler}
+    if is_a(index_sampler, BatchSampler):
+        holders |= {"batch_sampler": index_sampler, "sampler": attribute(index_sampler, "sampler")}
     found: dict[str, torch.Generator] = {}
     for name, holder in holders.items():
         generator = attribute(holder, "generator")
@@ -342,7 +411,8 @@ def go_between(loader: Any, state: Mapping[str, Any]) -> None:
     _restore_between(attribute(loader._index_sampler, "sampler"), state["sampler"])
 
 
-def _name(sampler: Any) -> str:
+def name_of(sampler: Any) -> str:
+    """A sampler's class, as states name it."""
     # torch has one of this name too, which draws otherwise.
     return "goloader.RandomSampler" if type(sampler) is StatefulRandomSampler else type(sampler).__name__
 

@@ -103,6 +103,11 @@ class Batches(Iterator[list[Any]]):
             raise StopIteration
         return batch
 
+    def skip(self, samples: int) -> None:
+        """Leaves the next samples out."""
+        self._samples += samples
+        next(itertools.islice(self.begin(), samples, samples), None)
+
     @property
     def stateful(self) -> bool:
         """Whether the sampler, or its iterator if there is one, has a state of its own."""
@@ -117,12 +122,14 @@ class Batches(Iterator[list[Any]]):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._samples = state_dict["samples_yielded"]
+        self._samples = 0
         restore(self._sampler, state_dict.get("sampler_state"))
         self._indices = None
         restore(self.begin(), state_dict.get("sampler_iter_state"))
-        if not self.stateful:
-            next(itertools.islice(self.begin(), self._samples, self._samples), None)
+        if self.stateful:
+            self._samples = state_dict["samples_yielded"]
+        else:
+            self.skip(state_dict["samples_yielded"])
 
 
 class StatefulDistributedSampler(DistributedSampler[Any]):

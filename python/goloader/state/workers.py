@@ -23,6 +23,7 @@ from .ledger import Ledger, Record
 from .order import Mark, Order
 from .protocol import REPLAYED, has_state
 from .reports import Keyed, Ready, Report, ReportingWorker, Said, replayed
+from .reshape import same_batches
 
 _log = logging.getLogger(__name__)
 
@@ -344,6 +345,8 @@ class _Back:
     def _of(cls, record: Record, snapshot: Mapping[str, Any], loader: Any) -> _Back:
         snapshots, main = snapshot["_worker_snapshots"], snapshot["_main_snapshot"]
         told = [snapshots[f"worker_{number}"] for number in range(main["_num_workers"])]
+        if main["ahead"] or record.own["_steps_since_snapshot"]:
+            same_batches(record, loader)
         same = len(told) == loader.num_workers
         if not same and (loader.rng != "sample" or any(_has_state(state) for state in told)):
             raise StateError(
