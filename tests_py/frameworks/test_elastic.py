@@ -33,8 +33,7 @@ def torchrun(ranks: int, *arguments: Any) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["json", "dcp"])
-@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize(("way", "drop_last"), [("json", False), ("dcp", True)])
 def test_ranks_are_killed_and_others_go_on(way: str, drop_last: bool, tmp_path: Path) -> None:
     choose = random.Random(f"{way} {drop_last}")
     epoch, parts = choose.randint(0, 5), (3, 2, 5)
