@@ -33,6 +33,7 @@ import (
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/source/remote"
+	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
 
@@ -481,17 +482,32 @@ func go_doubts(h C.gl_handle, images *C.int64_t, n C.int32_t, count *C.int32_t, 
 	})
 }
 
-//export go_waits_for
-func go_waits_for(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+//export go_doing
+func go_doing(h C.gl_handle, text *C.char, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	return withRun(h, errOut, func(run *pipeline.Run) error {
 		if n == 0 {
 			return fmt.Errorf("no room: %w", errArgument)
 		}
-		fill(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(n)), run.WaitsFor())
+		fill(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(n)), run.Doing())
 		return nil
 	})
 }
+
+//export go_events
+func go_events(from C.int64_t, events *C.gl_event, n C.int32_t, count *C.int32_t, next, lost *C.int64_t,
+	errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	if n < 0 {
+		return report(fmt.Errorf("room for %d events: %w", n, errArgument), errOut)
+	}
+	copied, after, gone := stats.Recorded.Read(int64(from), unsafe.Slice((*stats.Event)(unsafe.Pointer(events)), int(n)))
+	*count, *next, *lost = C.int32_t(copied), C.int64_t(after), C.int64_t(gone)
+	return C.GL_OK
+}
+
+// A stats.Event lies as a gl_event does.
+var _ = [1]struct{}{}[unsafe.Sizeof(stats.Event{})-unsafe.Sizeof(C.gl_event{})]
 
 //export go_settle
 func go_settle(timeoutMs C.int32_t, errOut *C.gl_error) (status C.gl_status) {

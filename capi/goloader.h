@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x000B0000u
+#define GL_ABI_VERSION 0x000C0000u
 
 typedef int32_t gl_status;
 enum {
@@ -334,9 +334,34 @@ void gl_release(void *lease);
  *   count   on GL_OK how many were written */
 gl_status gl_doubts(gl_handle run, int64_t *images, int32_t n, int32_t *count, gl_error *err);
 
-/* gl_waits_for writes which file the next batch of a run waits for, and for how long already, for messages; an empty text if
- * it waits for none. */
-gl_status gl_waits_for(gl_handle run, char *text, size_t bytes, gl_error *err);
+/* gl_doing writes, for messages, a line about the batch that a run's taker waits for, and one about each goroutine: what it
+ * does, of which file and for how long already, or what it did last; an empty text if no batch is outstanding.  Any thread may
+ * call. */
+gl_status gl_doing(gl_handle run, char *text, size_t bytes, gl_error *err);
+
+/* Something that was done. */
+typedef struct gl_event {
+    int64_t begin_ns; /* CLOCK_MONOTONIC */
+    int64_t took_ns;
+    int64_t batch;  /* gl_batch.sequence */
+    int64_t sample; /* the first of `count`, as gl_ask.index has it; -1: the whole batch */
+    int32_t loader; /* "number" in gl_stats */
+    int32_t run;    /* another one for each gl_start */
+    int32_t role;   /* 0: who submits and takes batches, 1: a worker, 2: who only reads */
+    int32_t worker; /* its number among those of its role */
+    int32_t stage;  /* of gl_stats: 0 read, 1 decode, 2 op, 3 gather, 4 wait, 5 hand_out */
+    int32_t count;  /* samples that were done in one go */
+} gl_event;
+
+/* gl_events copies what all loaders of the library did, as it ended.  The last 16,384 events are kept, but for those that took
+ * less than a microsecond.
+ *   from    the event to begin with; negative: none, but *next is the one that comes next
+ *   events  room for n
+ *   count   how many were copied
+ *   next    what to go on from
+ *   lost    how many behind `from` are gone, others having come since */
+gl_status gl_events(int64_t from, gl_event *events, int32_t n, int32_t *count, int64_t *next, int64_t *lost,
+                    gl_error *err);
 
 /* gl_close closes a run (waits for its workers, milliseconds; GL_OK, or after 50 ms GL_LEFT), a loader, a list of files or a sampler, which no other call
  * may be using.  Of two threads that close one, one gets GL_BAD_HANDLE.  Leased batches stay readable.  A seek index with

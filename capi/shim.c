@@ -187,9 +187,15 @@ gl_status gl_doubts(gl_handle run, int64_t *images, int32_t n, int32_t *count, g
     return go_doubts(run, images, n, count, err);
 }
 
-gl_status gl_waits_for(gl_handle run, char *text, size_t bytes, gl_error *err) {
+gl_status gl_doing(gl_handle run, char *text, size_t bytes, gl_error *err) {
     ENTER(err);
-    return go_waits_for(run, text, bytes, err);
+    return go_doing(run, text, bytes, err);
+}
+
+gl_status gl_events(int64_t from, gl_event *events, int32_t n, int32_t *count, int64_t *next, int64_t *lost,
+                    gl_error *err) {
+    ENTER(err);
+    return go_events(from, events, n, count, next, lost, err);
 }
 
 gl_status gl_settle(int32_t timeout_ms, gl_error *err) {

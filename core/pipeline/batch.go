@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
@@ -122,18 +121,18 @@ type batch struct {
 	fields []Field          // rows only: the slot's
 	bytes  int              // rows only: all of them
 
-	reads   int       // readings in hand
-	running int       // spans that a worker has in hand to make their samples
-	unread  int       // spans of which not everything was given to be read
-	undone  int       // spans not done
-	doubts  bool      // a sample was refused
-	held    bool      // nobody may take anything: draws are being taken back
-	left    bool      // it is given up, but for the memory that readings in hand use
-	stall   Ask       // what stops the draws; Kind 0 for nothing
-	ask     Ask       // the question that Next asked last, until it is answered
-	err     error     // that ends the batch, whatever its samples are
-	lost    bool      // no draws and spans of it are worked on any more
-	ready   time.Time // when its last span was done
+	reads   int   // readings in hand
+	running int   // spans that a worker has in hand to make their samples
+	unread  int   // spans of which not everything was given to be read
+	undone  int   // spans not done
+	doubts  bool  // a sample was refused
+	held    bool  // nobody may take anything: draws are being taken back
+	left    bool  // it is given up, but for the memory that readings in hand use
+	stall   Ask   // what stops the draws; Kind 0 for nothing
+	ask     Ask   // the question that Next asked last, until it is answered
+	err     error // that ends the batch, whatever its samples are
+	lost    bool  // no draws and spans of it are worked on any more
+	ready   int64 // when its last span was done, as stats.Now
 }
 
 // setUp cuts a batch into spans of at most n samples.

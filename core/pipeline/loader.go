@@ -441,15 +441,17 @@ func (l *Loader) returned() {
 	}
 }
 
-// name is a sample's place for messages.
-func (l *Loader) name(b *batch, i int) string {
+// name is a file, for messages: of recipes that of a batch, or some file if that is nil.
+func (l *Loader) name(b *batch, index int64) string {
 	switch {
-	case b.recipes != nil:
-		return b.recipes.origin(&b.samples[i]).Name()
 	case l.files != nil:
-		return l.files.Name(int(b.samples[i].index))
-	default:
+		return l.files.Name(int(index))
+	case l.rows != nil:
 		return "rows"
+	case b != nil && b.recipes != nil:
+		return b.recipes.origin(&b.samples[index]).Name()
+	default:
+		return "a file"
 	}
 }
 

@@ -1,12 +1,12 @@
 package pipeline
 
 import (
-	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
 )
 
 // Workers read the files that they decode: from the page cache that is quick, and the bytes are still near when they are
@@ -52,18 +52,15 @@ type reading struct {
 	lo, hi int
 	buffer *source.Buffer
 	reader bool // in a reader's hands, not in a worker's
-	since  time.Time
-	at     atomic.Int64 // the sample that is being read
 }
 
 // takeReading gives the next samples of a span to be read, at most n.
 func (r *Run) takeReading(b *batch, sp *span, n int) *reading {
-	t := &reading{batch: b, span: sp, lo: sp.next, hi: min(sp.next+n, sp.hi), since: time.Now()}
+	t := &reading{batch: b, span: sp, lo: sp.next, hi: min(sp.next+n, sp.hi)}
 	// Views of one file are read together.
 	for b.recipes != nil && t.hi < sp.hi && b.recipes.shares(t.hi) {
 		t.hi++
 	}
-	t.at.Store(int64(t.lo))
 	sp.next = t.hi
 	sp.reads++
 	b.reads++
@@ -79,11 +76,10 @@ func (r *Run) takeReading(b *batch, sp *span, n int) *reading {
 // them, and whoever reads them is none of the run's any more.
 func (r *Run) read(w *worker, t *reading) (left bool) {
 	ctx, b, sp := r.ctx, t.batch, t.span
-	r.mu.Unlock()
-	t.buffer = r.loader.takeBuffer()
-	err := guard(func() error { return w.read(ctx, t) })
-	took := time.Since(t.since)
-	r.mu.Lock()
+	took, err := r.without(w, b, func() error {
+		t.buffer = r.loader.takeBuffer()
+		return w.read(ctx, t)
+	})
 	if r.comeBack(t) {
 		return true
 	}
@@ -190,6 +186,8 @@ func (r *Run) serveReads() error {
 	w := &worker{run: r}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.enlist(w, stats.Reader)
+	defer r.delist(w)
 	for !r.closed && r.readers.serving <= r.readersWanted() {
 		b, sp := r.pickRead()
 		if sp == nil {
@@ -224,23 +222,6 @@ func (r *Run) pickRead() (*batch, *span) {
 // readAheadBytes is what is read and not decoded, and about what is being read.
 func (r *Run) readAheadBytes() int {
 	return r.readers.held + int(float64(r.readers.inFlight)*r.readers.fileSize)
-}
-
-// WaitsFor says which file the next batch waits for, and since when; "" if it waits for none.
-func (r *Run) WaitsFor() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var oldest *reading
-	for _, t := range r.hands {
-		if len(r.batches) > 0 && t.batch == r.batches[0] && (oldest == nil || t.since.Before(oldest.since)) {
-			oldest = t
-		}
-	}
-	if oldest == nil {
-		return ""
-	}
-	name := r.loader.name(oldest.batch, int(oldest.at.Load()))
-	return fmt.Sprintf("reading %s has taken %.1f s", name, time.Since(oldest.since).Seconds())
 }
 
 // leaveAfter is how long Reset, Close and Reject wait for reads to come back. After it they are left: with their memory, of

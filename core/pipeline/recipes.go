@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"time"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/decode"
@@ -135,9 +134,9 @@ func (w *worker) readSource(ctx context.Context, t *reading, i int) {
 		data = s.data()
 	default:
 		from := t.buffer.Len()
-		start := time.Now()
+		w.track.Begin(stats.Read, b.sequence, s.index)
 		stamp, err := l.store.Read(ctx, origin.Key(), t.buffer)
-		l.Stats.Stages[stats.Read].Observe(time.Since(start), 1)
+		w.track.End(1)
 		if err != nil {
 			s.away(unsized, stats.Unreadable, "%v", err)
 			return
@@ -196,5 +195,5 @@ func (w *worker) carryOutRecipes(b *batch, sp *span) error {
 			return fmt.Errorf("image %d, %s: %w", i, origin.Name(), err)
 		}
 	}
-	return w.finish(func(s *sample) string { return r.origin(s).Name() })
+	return w.finish(b, func(s *sample) string { return r.origin(s).Name() })
 }

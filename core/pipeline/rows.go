@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"time"
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/plan"
@@ -52,7 +51,13 @@ func (r *Run) placeRows(b *batch) error {
 		return nil
 	}
 	b.undone = 0
-	return guard(func() error { return l.copyRows(r.ctx, b, 0, len(b.indices)) })
+	return guard(func() error {
+		e := r.event(stats.Gather, b, stats.Now())
+		err := l.copyRows(r.ctx, b, 0, len(b.indices))
+		e.TookNs, e.Count = stats.Now()-e.BeginNs, int32(len(b.indices))
+		l.Stats.Did(&e)
+		return err
+	})
 }
 
 // expect tells the storage which samples will be read, which may take as long as a read.
@@ -82,13 +87,11 @@ func (r *Run) leaveExpects() int {
 
 // readRows gathers a span of rows that are not in memory, without the lock meanwhile, and reports whether they were left in the
 // meantime, as read does.
-func (r *Run) readRows(b *batch, sp *span) (left bool) {
+func (r *Run) readRows(w *worker, b *batch, sp *span) (left bool) {
 	t := r.takeReading(b, sp, sp.hi-sp.lo)
 	sp.phase = running
 	ctx := r.ctx
-	r.mu.Unlock()
-	err := guard(func() error { return r.loader.copyRows(ctx, b, sp.lo, sp.hi) })
-	r.mu.Lock()
+	_, err := r.without(w, b, func() error { return w.gather(ctx, b, sp.lo, sp.hi) })
 	if r.comeBack(t) {
 		return true
 	}
@@ -130,9 +133,15 @@ func roomy(n int) int {
 	return (n + step - 1) &^ (step - 1)
 }
 
+// gather is copyRows of a worker.
+func (w *worker) gather(ctx context.Context, b *batch, lo, hi int) error {
+	w.track.Begin(stats.Gather, b.sequence, b.indices[lo])
+	defer w.track.End(hi - lo)
+	return w.run.loader.copyRows(ctx, b, lo, hi)
+}
+
 // copyRows gathers some rows of a batch, field by field.
 func (l *Loader) copyRows(ctx context.Context, b *batch, lo, hi int) error {
-	start := time.Now()
 	slot := b.slot.Bytes()
 	var parts [][]byte
 	first := 0
@@ -148,6 +157,5 @@ func (l *Loader) copyRows(ctx context.Context, b *batch, lo, hi int) error {
 		}
 	}
 	l.Stats.Samples.Add(int64(hi - lo))
-	l.Stats.Stages[stats.Gather].Observe(time.Since(start)/time.Duration(hi-lo), hi-lo)
 	return nil
 }

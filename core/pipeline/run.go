@@ -87,7 +87,9 @@ type Run struct {
 	expects  int       // that tell the storage of reads to come
 	alive    int       // all of them, but for those that were left in a read
 	left     int       // reads that Close left
-	waiting  time.Time // since when Next is called for the first batch; zero: it is not
+	waiting  int64     // since when Next is called for the first batch, as stats.Now; 0: it is not
+	number   int32     // tells it from all other runs, by its events
+	serves   []*worker // the tools of all goroutines, of those left in a read too
 	closed   bool
 	broken   error // workers could not be started: every batch fails with this
 	// What is under way ends soon after these: ctx for reads, cancel for C workers, who look at it between images.
@@ -95,6 +97,8 @@ type Run struct {
 	stop   context.CancelFunc
 	cancel int32
 }
+
+var runs atomic.Int32
 
 // Start makes a run; its goroutines start with the first batch that needs them.
 func (l *Loader) Start(o Options) (*Run, error) {
@@ -114,7 +118,7 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	r := &Run{loader: l, options: o, events: events}
+	r := &Run{loader: l, options: o, events: events, number: runs.Add(1)}
 	if o.HoldDirectory {
 		r.directory = local.HoldDirectory()
 	}
@@ -288,8 +292,8 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if r.closed {
 		return Empty, Lease{}, Ask{}, ErrClosed
 	}
-	if r.waiting.IsZero() {
-		r.waiting = time.Now()
+	if r.waiting == 0 {
+		r.waiting = stats.Now()
 	}
 	for i := range r.streams {
 		if st := &r.streams[i]; st.needsExp {
@@ -297,7 +301,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		}
 	}
 	if len(r.batches) == 0 {
-		r.waiting = time.Time{}
+		r.waiting = 0
 		return Idle, Lease{}, Ask{}, nil
 	}
 	b := r.batches[0]
@@ -345,13 +349,24 @@ func (r *Run) lease(b *batch) Lease {
 
 // tookBatch counts how long the taker of a batch has waited for it, and how long it has waited for its taker.
 func (r *Run) tookBatch(b *batch) {
-	stages, now := &r.loader.Stats.Stages, time.Now()
+	waited := r.event(stats.Wait, b, r.waiting)
+	waited.TookNs = stats.Now() - r.waiting
+	r.loader.Stats.Did(&waited)
 	ready := b.ready
-	if ready.IsZero() { // there was nothing to do for it
+	if ready == 0 { // there was nothing to do for it
 		ready = r.waiting
 	}
-	stages[stats.Wait].Observe(max(0, now.Sub(r.waiting)), 1)
-	stages[stats.HandOut].Observe(max(0, r.waiting.Sub(ready)), 1)
+	lay := r.event(stats.HandOut, b, ready)
+	lay.TookNs = max(0, r.waiting-ready)
+	r.loader.Stats.Did(&lay)
+}
+
+// event is something that the run's caller does for a batch.
+func (r *Run) event(stage stats.Stage, b *batch, begin int64) stats.Event {
+	return stats.Event{
+		BeginNs: begin, Batch: b.sequence, Sample: -1, Count: 1, Stage: stage, Role: stats.Caller,
+		Loader: r.loader.Stats.Number(), Run: r.number,
+	}
 }
 
 // pop removes the first batch. Nothing of it may be in hand, unless it was left.
@@ -361,7 +376,7 @@ func (r *Run) pop() {
 		b.stream.yielded = b.after
 	}
 	r.batches = append(r.batches[:0], r.batches[1:]...)
-	r.waiting = time.Time{}
+	r.waiting = 0
 	r.discard(b)
 	r.announce()
 }
@@ -381,7 +396,7 @@ func (r *Run) Reset() (left int, err error) {
 	for i := range r.streams {
 		r.streams[i].needsExp = false
 	}
-	r.sequence, r.waiting = 0, time.Time{}
+	r.sequence, r.waiting = 0, 0
 	return left, nil
 }
 
@@ -478,6 +493,8 @@ func (r *Run) serve() error {
 	defer w.close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.enlist(w, stats.Worker)
+	defer r.delist(w)
 	for !r.closed {
 		b, sp, read := r.pick()
 		left := false
@@ -487,7 +504,7 @@ func (r *Run) serve() error {
 		case read:
 			left = r.read(w, r.takeReading(b, sp, sp.hi-sp.lo))
 		case r.loader.rows != nil && !r.loader.rows.InMemory():
-			left = r.readRows(b, sp)
+			left = r.readRows(w, b, sp)
 		default:
 			r.runSpan(w, b, sp)
 		}
@@ -499,6 +516,34 @@ func (r *Run) serve() error {
 	return nil
 }
 
+// enlist gives a goroutine the lowest number that no other of its role has.
+func (r *Run) enlist(w *worker, role stats.Role) {
+	taken := func(number int32) bool {
+		return slices.ContainsFunc(r.serves, func(o *worker) bool { return o.track.Role == role && o.track.Number == number })
+	}
+	w.track.Of, w.track.Run, w.track.Role = &r.loader.Stats, r.number, role
+	for taken(w.track.Number) {
+		w.track.Number++
+	}
+	r.serves = append(r.serves, w)
+}
+
+func (r *Run) delist(w *worker) {
+	r.serves = slices.DeleteFunc(r.serves, func(o *worker) bool { return o == w })
+}
+
+// without does something for a batch without the lock, and says how long it took.
+func (r *Run) without(w *worker, b *batch, task func() error) (time.Duration, error) {
+	w.batch = b
+	r.mu.Unlock()
+	start := time.Now()
+	err := guard(task)
+	took := time.Since(start)
+	r.mu.Lock()
+	w.batch = nil
+	return took, err
+}
+
 // runSpan makes a span's samples, without the lock meanwhile.
 func (r *Run) runSpan(w *worker, b *batch, sp *span) {
 	hi := sp.hi
@@ -508,11 +553,7 @@ func (r *Run) runSpan(w *worker, b *batch, sp *span) {
 	b.running++
 	sp.phase = running
 	steps := b.steps
-	r.mu.Unlock()
-	start := time.Now()
-	err := guard(func() error { return w.carryOut(b, sp, hi, steps) })
-	took := time.Since(start)
-	r.mu.Lock()
+	took, err := r.without(w, b, func() error { return w.carryOut(b, sp, hi, steps) })
 	b.running--
 	r.tookRun(hi-sp.lo, took)
 	r.finishRun(b, sp, hi, err)
@@ -577,7 +618,7 @@ func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
 		sp.dropBuffers(r.loader)
 		if b.undone > 0 {
 			b.undone--
-			b.ready = time.Now()
+			b.ready = stats.Now()
 		}
 	} else {
 		sp.phase, sp.upTo = ready, sp.lo

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"time"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/decode"
@@ -16,11 +15,14 @@ import (
 
 // worker is one goroutine's tools, lent by the loader.
 type worker struct {
-	run  *Run
-	op   *op.Worker // nil for rows
-	jobs *op.Jobs
-	fuse []op.Pass
-	todo []*sample // the samples that jobs are for
+	run   *Run
+	track stats.Track
+	// batch is the one in hand, if there is one. The run's lock guards it.
+	batch *batch
+	op    *op.Worker // nil for rows
+	jobs  *op.Jobs
+	fuse  []op.Pass
+	todo  []*sample // the samples that jobs are for
 	// aside takes samples that have no place in their batch.
 	aside source.Buffer
 	// seeks has room for a seek index a job; it is not valid if none are kept.
@@ -62,12 +64,10 @@ func (w *worker) close() {
 
 // read reads files and their headers. What cannot be read or has no header that we know is left to Pillow.
 func (w *worker) read(ctx context.Context, t *reading) error {
-	defer stats.Since(&w.run.loader.Stats.ReadNs, t.since)
 	for i := t.lo; i < t.hi; i++ {
 		if ctx.Err() != nil {
 			return ErrClosed
 		}
-		t.at.Store(int64(i))
 		switch {
 		case t.batch.samples[i].pixels.Valid():
 		case t.batch.recipes != nil:
@@ -82,9 +82,9 @@ func (w *worker) read(ctx context.Context, t *reading) error {
 func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
 	l := w.run.loader
 	from := t.buffer.Len()
-	start := time.Now()
+	w.track.Begin(stats.Read, t.batch.sequence, s.index)
 	stamp, err := l.files.Read(ctx, int(s.index), t.buffer)
-	l.Stats.Stages[stats.Read].Observe(time.Since(start), 1)
+	w.track.End(1)
 	if err != nil {
 		s.away(unsized, stats.Unreadable, "%v", err)
 		return
@@ -112,9 +112,8 @@ func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
 // slot.
 func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error {
 	l := w.run.loader
-	defer stats.Since(&l.Stats.RunNs, time.Now())
 	if l.rows != nil {
-		return l.copyRows(w.run.ctx, b, sp.lo, hi)
+		return w.gather(w.run.ctx, b, sp.lo, hi)
 	}
 	if b.recipes != nil {
 		return w.carryOutRecipes(b, sp)
@@ -147,18 +146,18 @@ func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error
 			return fmt.Errorf("sample %d: %w", s.index, err)
 		}
 	}
-	return w.finish(func(s *sample) string { return l.files.Name(int(s.index)) })
+	return w.finish(b, func(s *sample) string { return l.files.Name(int(s.index)) })
 }
 
-// finish runs the jobs of a span.
-func (w *worker) finish(name func(*sample) string) error {
-	l := w.run.loader
-	start := time.Now()
-	passes := w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
-	if n := len(w.todo); n > 0 {
-		l.Stats.Stages[stats.Op].Observe(passes/time.Duration(n), n)
-		l.Stats.Stages[stats.Decode].Observe((time.Since(start)-passes)/time.Duration(n), n)
+// finish runs the jobs of a span, if there are any.
+func (w *worker) finish(b *batch, name func(*sample) string) error {
+	if len(w.todo) == 0 {
+		return nil
 	}
+	l := w.run.loader
+	w.track.Begin(stats.Decode, b.sequence, w.todo[0].index)
+	passes := w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
+	w.track.EndTwo(len(w.todo), stats.Op, passes)
 	for k, s := range w.todo {
 		switch status := w.jobs.Status(k); status {
 		case op.Decoded:

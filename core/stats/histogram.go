@@ -67,7 +67,7 @@ func (h *Histogram) Distribution() Distribution {
 }
 
 // Stage is something that takes time.
-type Stage int
+type Stage int32
 
 // The stages of a batch.
 const (
@@ -81,6 +81,8 @@ const (
 )
 
 var stageNames = [stageCount]string{"read", "decode", "op", "gather", "wait", "hand_out"}
+
+func (s Stage) String() string { return stageNames[s] }
 
 // Stages has a Histogram for each Stage.
 type Stages [stageCount]Histogram

@@ -16,8 +16,6 @@ type Loader struct {
 	Rewinds atomic.Int64 // draws taken back since a sample turned out otherwise than its header said
 
 	BytesRead atomic.Int64
-	ReadNs    atomic.Int64 // reading files and their headers, all workers together
-	RunNs     atomic.Int64 // decoding and ops, all workers together
 
 	Retries   atomic.Int64 // reads that failed for a reason that can pass, and were tried again
 	ReadAhead atomic.Int64 // files read by goroutines that only read, since their storage is slow
@@ -26,18 +24,40 @@ type Loader struct {
 
 	Stages  Stages  // how long each took
 	Detours Detours // images that Python was asked for
+
+	number atomic.Int32
+}
+
+// What is over sooner than this is counted, but no event: nobody would see it.
+const eventMin = 1000
+
+var loaders atomic.Int32
+
+// Number tells a loader from all others of the process, by its events.
+func (l *Loader) Number() int32 {
+	if l.number.Load() == 0 {
+		l.number.CompareAndSwap(0, loaders.Add(1))
+	}
+	return l.number.Load()
+}
+
+// Did counts what was done, and keeps it as an event.
+func (l *Loader) Did(e *Event) {
+	l.Stages[e.Stage].Observe(time.Duration(e.TookNs)/time.Duration(e.Count), int(e.Count))
+	if e.TookNs >= eventMin {
+		Recorded.Add(e)
+	}
 }
 
 // Snapshot is a Loader's counters at one moment, by the names that reach Python.
 type Snapshot struct {
+	Number    int32 `json:"number"`
 	Batches   int64 `json:"batches"`
 	Samples   int64 `json:"samples"`
 	Pillow    int64 `json:"pillow_samples"`
 	Failed    int64 `json:"failed_batches"`
 	Rewinds   int64 `json:"rewinds"`
 	BytesRead int64 `json:"bytes_read"`
-	ReadNs    int64 `json:"read_ns"`
-	RunNs     int64 `json:"run_ns"`
 
 	Retries   int64 `json:"read_retries"`
 	ReadAhead int64 `json:"read_ahead"`
@@ -53,12 +73,9 @@ type Snapshot struct {
 // Snapshot reads the counters, each for itself.
 func (l *Loader) Snapshot() Snapshot {
 	return Snapshot{
-		Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
-		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(), ReadNs: l.ReadNs.Load(), RunNs: l.RunNs.Load(),
+		Number: l.Number(), Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
+		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(),
 		Retries: l.Retries.Load(), ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
 		Stages: &l.Stages, Detours: &l.Detours,
 	}
 }
-
-// Since adds the time from start to a counter.
-func Since(counter *atomic.Int64, start time.Time) { counter.Add(time.Since(start).Nanoseconds()) }

@@ -128,7 +128,7 @@ class Core:
         return Run(self, self._lib, self._handle, options)
 
     def stats(self) -> dict[str, Any]:
-        """Counters since the plan was opened: batches, samples, pillow_samples, bytes_read, read_ns, run_ns, ...
+        """Counters since the plan was opened: batches, samples, pillow_samples, bytes_read, ...
 
         With a cache also `cache`: what that did for all datasets of this process that share it.
         """
@@ -272,11 +272,12 @@ class Run:
         found: list[int] = rows[: count.value].tolist()
         return found
 
-    def waits_for(self) -> str:
-        """Which file the next batch waits for, and how long already; "" if it waits for none."""
+    def doing(self) -> str:
+        """Which batch is waited for, and what each worker does or did last, a line each; "" if none is outstanding."""
         text = ctypes.create_string_buffer(4096)
-        self._call(self._lib.gl_waits_for, text, len(text))
-        return text.value.decode(errors="replace")
+        # Asked for beside an error, which no other is to replace: a run that is closed, or of a forked child's parent.
+        status = self._lib.gl_doing(self._handle, text, len(text), None)
+        return text.value.decode(errors="replace") if status == _native.OK else ""
 
     def _keep(self, status: int) -> None:
         if status == _native.LEFT:

@@ -32,7 +32,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 11
+ABI_MAJOR = 12
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
@@ -161,6 +161,21 @@ class RunOptions(Structure):
     ]
 
 
+class Event(Structure):
+    _fields_ = [
+        ("begin_ns", c_int64),
+        ("took_ns", c_int64),
+        ("batch", c_int64),
+        ("sample", c_int64),
+        ("loader", c_int32),
+        ("run", c_int32),
+        ("role", c_int32),
+        ("worker", c_int32),
+        ("stage", c_int32),
+        ("count", c_int32),
+    ]
+
+
 class Drawn(Structure):
     _fields_ = [
         ("width", c_int32),
@@ -229,7 +244,11 @@ _SHORT = {
     "gl_position": (c_int32, [c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_release": (None, [c_void_p]),
     "gl_doubts": (c_int32, [c_int64, c_void_p, c_int32, POINTER(c_int32), POINTER(Error)]),
-    "gl_waits_for": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
+    "gl_doing": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
+    "gl_events": (
+        c_int32,
+        [c_int64, c_void_p, c_int32, POINTER(c_int32), POINTER(c_int64), POINTER(c_int64), POINTER(Error)],
+    ),
     "gl_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_live": (c_int32, [POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_augmentation_draw": (c_int32, [c_int64, c_void_p, POINTER(Drawn), POINTER(Error)]),

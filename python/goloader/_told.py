@@ -1,12 +1,14 @@
 """What users are told while loaders run: warnings at their own lines, a log, and errors where they asked for them.
 
 Each reason is told once in a process. `logging.getLogger("goloader")` has what is decided (INFO) and every warning
-(WARNING).
+(WARNING). GOLOADER_LOG=off, error, warning, info or debug in the environment sets its level, and has it print on stderr
+where the program has no handler of its own.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -22,6 +24,33 @@ if TYPE_CHECKING:
 Policy = Literal["python", "warn", "error"]
 
 log = logging.getLogger("goloader")
+
+_LEVELS = {"off": logging.CRITICAL + 1, "error": 40, "warning": 30, "info": 20, "debug": 10}
+
+
+class _Printing(logging.StreamHandler):  # type: ignore[type-arg] # it takes none before Python 3.11
+    """Prints what no handler of the program's own has, which may come later than this one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        own = [each for each in log.handlers if each is not self]
+        if not own and not (log.propagate and logging.getLogger().handlers):
+            super().emit(record)
+
+
+def configure(chosen: str) -> None:
+    """Sets up the log as GOLOADER_LOG says; "" leaves it to the program."""
+    level = _LEVELS.get(chosen.strip().lower())
+    if level is not None:
+        log.setLevel(level)
+        handler = _Printing()
+        handler.setFormatter(logging.Formatter("%(levelname)s:%(name)s:%(message)s"))
+        log.addHandler(handler)
+    elif chosen.strip():
+        text = f"GOLOADER_LOG is {chosen!r}, not one of {', '.join(_LEVELS)}: it is ignored"
+        warnings.warn(text, GoloaderWarning, stacklevel=2)
+
+
+configure(os.environ.get("GOLOADER_LOG", ""))
 
 # What loaders do that were not told.
 _default: Policy = "python"
@@ -102,6 +131,20 @@ def warn(text: str) -> None:
         names.get("__name__", "<unknown>"),
         names.setdefault("__warningregistry__", {}),
     )
+
+
+def note(error: BaseException, text: str) -> None:
+    """Adds a note to an error that is the user's, if there is text. Before Python 3.11 errors have none: the log does.
+
+    text  its first line begins with "goloader: " in the note; the others are indented
+    """
+    if not text:
+        return
+    text = "goloader: " + text.replace("\n", "\n  ")
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(text)
+    elif log.hasHandlers():
+        log.warning("%s: %s", type(error).__name__, text)
 
 
 def _said(reason: Refusal) -> str:

@@ -285,7 +285,7 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 	lines := play(t, "stale", folderPlan(1), a)
 	forRun := []string{
 		"gl_submit", "gl_submit_seeded", "gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp",
-		"gl_rng_set", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_waits_for",
+		"gl_rng_set", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_doing",
 	}
 	forLoader := []string{"gl_start", "gl_stats"}
 	requireAll := func(what string, names ...string) {
@@ -321,7 +321,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_remote_use",
 		"gl_cache_open", "gl_cache_stats", "gl_cache_look", "gl_fetch", "gl_fetch_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_position", "gl_resume",
-		"gl_reset", "gl_doubts", "gl_waits_for", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_reset", "gl_doubts", "gl_doing", "gl_events", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
 	} {
 		line := take(&lines)
@@ -498,8 +498,8 @@ func TestPositionsCrossTheBoundary(t *testing.T) {
 	require.Equal(t, "gl_position(run, drawn, 2, &error): 0", take(&lines))
 	require.Equal(t, "drawn: 0 0", take(&lines), "the plan draws nothing")
 	require.Contains(t, take(&lines), "-3 no room: not a valid argument")
-	require.Equal(t, "gl_waits_for(run, waits_for, sizeof waits_for, &error): 0", take(&lines))
-	require.Equal(t, `waits for: ""`, take(&lines))
+	require.Equal(t, "gl_doing(run, doing, sizeof doing, &error): 0", take(&lines))
+	require.Equal(t, `doing: ""`, take(&lines))
 	require.Contains(t, take(&lines), "-3 1 batches were submitted before: not now")
 	require.Contains(t, take(&lines), "batch -1")
 	require.Contains(t, take(&lines), "positions of 1 streams, there are 2")

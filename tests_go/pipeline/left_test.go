@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/source/local"
+	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 	"github.com/goloader/goloader/tests_go/source/faulty"
@@ -120,11 +123,59 @@ func TestAnErrorDoesNotWaitForAReadThatHangs(t *testing.T) {
 func TestWhatIsWaitedForIsNamed(t *testing.T) {
 	leakcheck.Check(t)
 	_, r, gate := hung(t, pipeline.Options{Workers: 2, Streams: 1})
-	require.Regexp(t, "^reading .*/"+r.photos[0].name+" has taken [0-9.]+ s$", r.run.WaitsFor())
+	const took = `[0-9.e+]+ m?s`
+	lines := strings.Split(r.run.Doing(), "\n")
+	require.Regexp(t, "^batch 0 is next: 0 of its [0-9]+ parts are done$", lines[0])
+	require.Regexp(t, "^worker [01] has been reading .*/"+r.photos[0].name+" for "+took+` \(batch 0\)$`, lines[1])
+	_, _, _, err := r.run.Next()
+	require.NoError(t, err)
+	require.Regexp(t, "^batch 0 has been waited for "+took+": 0 of", r.run.Doing())
+	eventually(t, func() bool {
+		idle := "^worker [01] has been idle for " + took + "; before, it (read|decoded) .* in " + took
+		return regexp.MustCompile(idle).MatchString(strings.Join(strings.Split(r.run.Doing(), "\n")[2:], "\n"))
+	})
 	gate.Open()
 	r.result(nil)
 	r.result(nil)
-	require.Empty(t, r.run.WaitsFor())
+	require.Empty(t, r.run.Doing())
+}
+
+// Events are those of the stages, and add up to what these count.
+func TestEventsAreWhatTheStagesCount(t *testing.T) {
+	leakcheck.Check(t)
+	_, from, _ := stats.Recorded.Read(-1, nil)
+	photos, p := makePhotos(12, 1, good...), training(12)
+	l := openLoader(t, p, store(t, photos))
+	r := start(t, l, p, photos, pipeline.Options{Workers: 2, Streams: 1})
+	for range 3 {
+		r.submit(0, 1, 2, 3)
+		r.submit(4, 5, 6)
+	}
+	for range 6 {
+		r.result(nil)
+	}
+	number := l.Stats.Number()
+	events := make([]stats.Event, stats.EventsMax)
+	n, _, lost := stats.Recorded.Read(from, events)
+	require.Zero(t, lost)
+	var took, count [stats.HandOut + 1]int64
+	for _, e := range events[:n] {
+		if e.Loader != number {
+			continue
+		}
+		took[e.Stage] += e.TookNs
+		count[e.Stage] += int64(e.Count)
+		require.LessOrEqual(t, e.BeginNs+e.TookNs, stats.Now())
+		require.GreaterOrEqual(t, e.BeginNs, int64(0))
+		require.Contains(t, []int64{0, 1, 2, 3, 4, 5}, e.Batch)
+		caller := e.Stage == stats.Wait || e.Stage == stats.HandOut
+		require.Equal(t, caller, e.Role == stats.Caller)
+	}
+	for _, stage := range []stats.Stage{stats.Read, stats.Decode, stats.Op} {
+		d := l.Stats.Stages[stage].Distribution()
+		require.Equal(t, int64(21), count[stage], stage)
+		require.InDelta(t, d.SumNs, took[stage], float64(d.SumNs)/50+21*16, stage)
+	}
 }
 
 // slowRows is a container whose reads wait for a signal.

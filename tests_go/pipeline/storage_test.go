@@ -53,7 +53,7 @@ func TestAFileSystemThatHangsDelaysNobody(t *testing.T) {
 			r.submit(0, 1, 2, 3)
 			r.submit(4, 5)
 			<-f.Arrived()
-			eventually(t, func() bool { return strings.Contains(r.run.WaitsFor(), photos[2].name) })
+			eventually(t, func() bool { return strings.Contains(r.run.Doing(), photos[2].name) })
 			requireSoon(t, func() {
 				left, err := r.run.Reset()
 				require.NoError(t, err)

@@ -35,6 +35,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_batch": _native.Batch,
     "gl_ask": _native.Ask,
     "gl_run_options": _native.RunOptions,
+    "gl_event": _native.Event,
     "gl_drawn": _native.Drawn,
     "gl_slot": _native.Slot,
     "gl_slots_usage": _native.SlotsUsage,

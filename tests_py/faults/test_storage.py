@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -93,7 +94,11 @@ def test_a_timeout_names_the_file(hanging: Hanging) -> None:
     with pytest.raises(RuntimeError, match=r"^DataLoader timed out after 2 seconds") as raised:
         next(iterator)
     if hasattr(raised.value, "__notes__"):  # Python 3.11
-        assert str(hanging.path) in raised.value.__notes__[0]
+        (note,) = raised.value.__notes__
+        lines = note.splitlines()
+        assert re.match(r"goloader: batch 2 has been waited for \d\.\d s: 0 of its \d parts are done", lines[0])
+        assert re.match(rf"  (worker|reader) \d+ has been reading {hanging.path} for \d\.\d s \(batch 2\)", lines[1])
+        assert 2 <= len(lines) <= 12
     begin = time.monotonic()
     del raised, iterator
     gc.collect()

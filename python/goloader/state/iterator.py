@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from .. import _told
 from ..adapters.torch import BaseIterator
 from ..on_error import Losses
 from . import book, generators
@@ -128,9 +129,16 @@ class ResumableIterator(BaseIterator):
         except StopIteration:
             self._finish()
             raise
+        except BaseException as error:
+            _told.note(error, self._doing())
+            raise
         self._ledger.yielded += 1
         self._clock.took(begun)
         return batch
+
+    def _doing(self) -> str:
+        """What goes on in the core, for the note of an error; "" if nothing does."""
+        return ""
 
     def _finish(self) -> None:
         self._ledger.finished = True

@@ -280,7 +280,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
         printf("gl_resume: %d\n", gl_resume(handle, 0, &drawn, 1, &error));
         printf("gl_reset: %d\n", gl_reset(handle, &error));
         printf("gl_doubts: %d\n", gl_doubts(handle, &drawn, 1, &fd, &error));
-        printf("gl_waits_for: %d\n", gl_waits_for(handle, json, sizeof json, &error));
+        printf("gl_doing: %d\n", gl_doing(handle, json, sizeof json, &error));
     }
     if (as & LIST) {
         printf("gl_files_wait: %d\n", gl_files_wait(handle, 0, &list, &error));
@@ -353,7 +353,10 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_resume(run, 0, numbers, 1, &error));
     SAY(gl_reset(run, &error));
     SAY(gl_doubts(run, numbers, 1, &fd, &error));
-    SAY(gl_waits_for(run, json, sizeof json, &error));
+    SAY(gl_doing(run, json, sizeof json, &error));
+    gl_event event;
+    int64_t next, lost;
+    SAY(gl_events(0, &event, 1, &fd, &next, &lost, &error));
     SAY(gl_close(run, &error));
     SAY(gl_close(loader, &error));
     SAY(gl_settle(0, &error));
@@ -571,10 +574,10 @@ static void positions(void) {
     SAY(gl_position(run, drawn, 1, &error));
     SAY(gl_position(run, drawn, 2, &error));
     printf("drawn: %lld %lld\n", (long long)drawn[0], (long long)drawn[1]);
-    char waits_for[64];
-    SAY(gl_waits_for(run, waits_for, 0, &error));
-    SAY(gl_waits_for(run, waits_for, sizeof waits_for, &error));
-    printf("waits for: \"%s\"\n", waits_for);
+    char doing[64];
+    SAY(gl_doing(run, doing, 0, &error));
+    SAY(gl_doing(run, doing, sizeof doing, &error));
+    printf("doing: \"%s\"\n", doing);
     SAY(gl_resume(run, 1, drawn, 2, &error));
     MUST(gl_close(run, &error));
     run = started(loader, 2);

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils, default_collate
 
-from ... import _native
+from ... import _native, _told
 from ..._core import Core, Rejected, Run
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
 from ...on_error import LEFT_OUT, Failure, counts
@@ -124,6 +124,7 @@ class _NativeIterator(ResumableIterator):
     _arrays = True
     # Where relative paths begin while Python loads something; where the process is.
     _directory: AbstractContextManager[None] = contextlib.nullcontext()
+    _run: Run | None = None
     # What a collate_fn of the user's own finds.
     _defaults: AbstractContextManager[None] = contextlib.nullcontext()
 
@@ -154,10 +155,16 @@ class _NativeIterator(ResumableIterator):
         except StopIteration:
             self._finish()
             raise
+        except BaseException as error:
+            _told.note(error, self._doing())
+            raise
         self._num_yielded += 1
         self._ledger.yielded += 1
         self._clock.took(begun)
         return batch
+
+    def _doing(self) -> str:
+        return "" if self._run is None else self._run.doing()
 
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
@@ -225,8 +232,7 @@ class _NativeIterator(ResumableIterator):
         except Rejected as rejected:
             assert isinstance(self._samples, Images)
             name = self._samples.name(rejected.row)
-            if hasattr(rejected.error, "add_note"):  # Python 3.11
-                rejected.error.add_note(f"goloader: sample {task.at(rejected.position)}, {name}")
+            _told.note(rejected.error, f"sample {task.at(rejected.position)}, {name}")
             raise _Lost(rejected.error, rejected.position, name) from None
         except StackError as error:
             raise _Lost(RuntimeError(*error.args).with_traceback(error.__traceback__)) from None
@@ -323,7 +329,7 @@ class InlineIterator(_NativeIterator):
         self._adapted = 0
         if self._losses is not None:
             self._fetcher = self._losses.tolerant(self._fetcher, self._fetcher)
-        self._run: Run | None = self._start(core)
+        self._run = self._start(core)
 
     def _start(self, core: Core) -> Run:
         self._core = core
@@ -407,7 +413,8 @@ class InlineIterator(_NativeIterator):
             return self._receive(run, task), None
         except _Lost as lost:
             return None, lost
-        except BaseException:
+        except BaseException as error:
+            _told.note(error, run.doing())
             run.reset()  # an interrupted wait leaves its batch behind
             raise
 
@@ -458,7 +465,7 @@ class PrefetchingIterator(_NativeIterator):
             self._defaults = _Defaults()
         self._stream_seeds = None if seeded is None else seeded.seeds
         self._core = core
-        self._run: Run | None = self._start()
+        self._run = self._start()
         if seeded is not None:
             self._run.resume(0, seeded.drawn)
         self._tasks: deque[_Task] = deque()
@@ -576,11 +583,7 @@ class PrefetchingIterator(_NativeIterator):
             where = f"in DataLoader worker process {worker}"
             ExceptionWrapper((type(error), error, error.__traceback__), where).reraise()
         if batch is None:
-            late = RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-            waits_for = self._run.waits_for()
-            if waits_for and hasattr(late, "add_note"):  # Python 3.11
-                late.add_note(f"goloader: {waits_for}")
-            raise late
+            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         self._advance()
         return batch
 

@@ -140,6 +140,9 @@ class TracingIterator(ReportedIterator):
         self._record.know(arrival.letter)
         return super()._accept(Delivered(arrival.batch, data.extra), worker)
 
+    def _doing(self) -> str:
+        return "" if self._native is None else self._native.doing()
+
     def _take_arrived(self) -> None:
         """Has the core begin with whatever has arrived."""
         while self._tasks_outstanding > 0 and not self._data_queue.empty():

@@ -85,6 +85,10 @@ class CoreNative(Native):
         self._asked.popleft()
         return lent.tensors(arrays, asked.dtypes, asked.memory)
 
+    def doing(self) -> str:
+        """As Run.doing."""
+        return self._run.doing()
+
     def stats(self) -> dict[str, int]:
         """Counters of the core."""
         return self._core.stats()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ... import _native
+from ... import _native, _told
 from ..._beside import Beside
 from ...adapters.python import fork_unwarned, is_collected
 from ...adapters.torch import POLL_S, PROFILED_WORKERS, StreamEnd, WorkersIterator
@@ -138,10 +138,9 @@ class WorkerIterator(WorkersIterator):
         try:
             return super()._get_data()  # type: ignore[no-untyped-call]
         except RuntimeError as error:
-            if self._timeout > 0 and hasattr(error, "add_note"):  # Python 3.11
-                for number, worker in enumerate(self._workers):
-                    if worker.is_alive():
-                        error.add_note(f"goloader: worker {number} (pid {worker.pid}) {self._board.read(number)}")
+            alive = [(number, worker.pid) for number, worker in enumerate(self._workers) if worker.is_alive()]
+            for number, pid in alive if self._timeout > 0 else ():
+                _told.note(error, f"worker {number} (pid {pid}) {self._board.read(number)}")
             raise
 
     def _deaths(self) -> list[str]:

@@ -1,0 +1,126 @@
+"""What goes on in the core is in the notes of an error that ends a wait, and events of it can be copied out."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import Compose, Resize, ToTensor
+
+import goloader
+from goloader import _native
+
+pytestmark = pytest.mark.timeout(120)
+
+needs_notes = pytest.mark.skipif(not hasattr(BaseException, "add_note"), reason="notes came with Python 3.11")
+
+
+class Stuck:
+    """Images of which one, the sixth, is a named pipe that nobody writes into."""
+
+    def __init__(self, root: Path) -> None:
+        (root / "a").mkdir()
+        for number in range(12):
+            pixels = np.random.default_rng(number).integers(0, 256, (40, 50, 3), np.uint8)
+            Image.fromarray(pixels).save(root / "a" / f"{number:02d}.jpg")
+        self.root, self.path = root, root / "a" / "05.jpg"
+        self.path.unlink()
+        os.mkfifo(self.path)
+
+    def loader(self, **options: Any) -> Any:
+        dataset = ImageFolder(str(self.root), Compose([Resize((8, 8)), ToTensor()]))
+        return goloader.DataLoader(dataset, batch_size=2, **options)
+
+
+@needs_notes
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ctrl_c_in_a_stall_names_the_file(tmp_path: Path, workers: int) -> None:
+    stuck = Stuck(tmp_path)
+    iterator = iter(stuck.loader(num_workers=workers))
+    next(iterator)
+    next(iterator)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(KeyboardInterrupt) as raised:
+            next(iterator)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert raised.value.args == ()
+    assert len(raised.value.__notes__) == 1
+    first, *others = raised.value.__notes__[0].splitlines()
+    assert re.fullmatch(rf"goloader: batch 2 has been waited for \d+ ms: Python is asked for {stuck.path}", first)
+    assert all("has been idle for" in line for line in others)
+    assert 1 <= len(others) <= 11
+    del raised, iterator
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_events_are_what_the_stages_count(tmp_path: Path, workers: int) -> None:
+    made = Stuck(tmp_path)
+    made.path.unlink()
+    loader = made.loader(num_workers=workers)
+    lib, room = _native.library(), (_native.Event * 16384)()
+    count, following, lost = ctypes.c_int32(), ctypes.c_int64(), ctypes.c_int64()
+
+    def copy(begin: int) -> None:
+        lib.call(lib.gl_events, begin, room, len(room), count, following, lost)
+
+    copy(-1)
+    begun = time.perf_counter_ns()
+    for _ in range(2):
+        assert len(list(loader)) == 6
+    ended = time.perf_counter_ns()
+    copy(following.value)
+    events = np.frombuffer(room, np.dtype(_native.Event))[: count.value]
+    assert lost.value == 0
+    assert (events["begin_ns"] > begun - 1e6).all()
+    assert (events["begin_ns"] + events["took_ns"] < ended + 1e6).all()
+    for number, name in enumerate(("read", "decode", "op")):
+        of_stage, stage = events[events["stage"] == number], loader.stats().stages[name]
+        assert of_stage["count"].sum() == stage.count == 22
+        assert of_stage["took_ns"].sum() * 1e-9 == pytest.approx(stage.total_s, rel=0.02)
+        assert len(set(of_stage["run"])) == 2
+        assert set(of_stage["batch"]) == set(range(6))
+
+
+SAYS = (
+    "import goloader, logging, sys; {}; from goloader._told import log; log.debug('D'); log.info('I'); log.error('E')"
+)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "before", "want"),
+    [
+        ("", "", ["E"]),
+        ("off", "", []),
+        ("error", "", ["ERROR:goloader:E"]),
+        ("info", "", ["INFO:goloader:I", "ERROR:goloader:E"]),
+        ("Debug", "", ["DEBUG:goloader:D", "INFO:goloader:I", "ERROR:goloader:E"]),
+        ("info", "import goloader._told; logging.basicConfig(format='own %(message)s')", ["own I", "own E"]),
+        ("info", "logging.getLogger('goloader').addHandler(logging.NullHandler())", []),
+    ],
+)
+def test_the_environment_sets_up_the_log(chosen: str, before: str, want: list[str]) -> None:
+    environment = os.environ | {"GOLOADER_LOG": chosen}
+    command = [sys.executable, "-c", SAYS.format(before or "pass")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == want
+
+
+def test_a_level_that_there_is_not_is_told() -> None:
+    environment = os.environ | {"GOLOADER_LOG": "loud"}
+    command = [sys.executable, "-c", "import goloader._told"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "GoloaderWarning: GOLOADER_LOG is 'loud', not one of off, error, warning, info, debug" in done.stderr
