@@ -95,7 +95,7 @@ def _forbid_skip(config: pytest.Config, report: pytest.TestReport | pytest.Colle
 def live() -> dict[str, int]:
     """What is alive: worker processes, and what the core counts of its own once the library is loaded."""
     processes = {"processes": len(multiprocessing.active_children())}
-    if not _native._load.cache_info().currsize:
+    if not _native.is_loaded():
         return processes
     _core.let_go()  # a busy machine may take its time with a read that is under way when a loader is closed
     return processes | _native.live()

@@ -335,6 +335,17 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
     return made
 
 
+def events(begin: int) -> tuple[NDArray[Any], int, int]:
+    """What all loaders did in the core, from event `begin` on (negative: none), as _native.Event has it; the number to
+    go on from, and how many in between are gone. Nothing while the library is not loaded."""
+    room = np.empty(1 << 14 if begin >= 0 else 0, np.dtype(_native.Event))
+    count, following, lost = c_int32(), c_int64(), c_int64()
+    if _native.is_loaded():
+        lib = _native.library()
+        lib.call(lib.gl_events, begin, room.ctypes.data, len(room), byref(count), byref(following), byref(lost))
+    return room[: count.value], following.value, lost.value
+
+
 def let_go() -> None:
     """Lets go of what was kept for reads that had not come back, if all have."""
     if _left and _native.available() and not _native.live()["reads_left"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -23,6 +24,7 @@ from .doors.recipe import door
 from .doors.worker.iterator import without_slots
 from .on_error import Action, OnError
 from .plan import Explanation, Plan, Refusal
+from .profile import Profile
 from .seek_index import SeekIndex
 from .state import book
 from .state.inline import FetchingIterator
@@ -167,6 +169,13 @@ class DataLoader(data.DataLoader[T_co]):
         """
         losses = book.losses(self)
         return replace(book.of(self).clock.stats(), bad_samples={} if losses is None else dict(losses.kinds))
+
+    def profile(self, path: str | os.PathLike[str]) -> Profile:
+        """A context manager that writes a timeline of what happens in it to a file, as a Chrome trace. See Profile.
+
+        Raises OSError where the file cannot be written, as the context is entered.
+        """
+        return Profile(book.of(self).clock, path)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first

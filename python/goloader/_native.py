@@ -338,6 +338,11 @@ def missing() -> str | None:
     return None
 
 
+def is_loaded() -> bool:
+    """Whether the library is loaded."""
+    return bool(_load.cache_info().currsize)
+
+
 def library() -> Library:
     """The library, loaded at the first call. Raises LibraryError; ForkedError in a child of the process that did."""
     loaded = _load()
@@ -377,12 +382,12 @@ def slots_library() -> Library:
 
 def available() -> bool:
     """False in a forked child, where the core cannot run."""
-    return not _load.cache_info().currsize or _load().pid == os.getpid()
+    return not is_loaded() or _load().pid == os.getpid()
 
 
 def fetches() -> bool:
     """True if Python reads by the library of this process, or of the one that it was forked from."""
-    return bool(_load.cache_info().currsize) and _load().fetches
+    return is_loaded() and _load().fetches
 
 
 def live() -> dict[str, int]:

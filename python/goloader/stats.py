@@ -230,7 +230,10 @@ _lock = ForkLock()
 
 
 class Clock:
-    """Measures a program at its loader's iter() and next(), over all epochs. It does not hold the loader."""
+    """Measures a program at its loader's iter() and next(), over all epochs. It does not hold the loader.
+
+    watched  for a profile, "iter" or "next", and when each was called and came back, by perf_counter; else None
+    """
 
     def __init__(self) -> None:
         self.num_workers = 0
@@ -242,6 +245,12 @@ class Clock:
         self._left = _NEVER
         self._iter, self._next, self._away = Stage(), Stage(), 0.0
         self._before: Stats | None = None
+        self.watched: list[tuple[str, float, float]] | None = None
+
+    def number(self) -> int | None:
+        """The core's number for the loader in what it tells of its events; None if Go makes no batches of it."""
+        core = None if self._core is None else self._core()
+        return None if core is None else core.stats().get("number")
 
     def use(self, core: Counting) -> None:
         """Whose counters belong to what is measured."""
@@ -255,11 +264,17 @@ class Clock:
 
     def began(self, asked: float) -> None:
         """iter() is done, which was called at this time of perf_counter."""
-        self._begun.append(time.perf_counter() - asked)
+        now = time.perf_counter()
+        self._begun.append(now - asked)
+        if self.watched is not None:
+            self.watched.append(("iter", asked, now))
 
     def took(self, asked: float) -> None:
         """next() gives a batch that it was asked for at this time of perf_counter."""
-        self._keep((asked, time.perf_counter()))
+        now = time.perf_counter()
+        self._keep((asked, now))
+        if self.watched is not None:
+            self.watched.append(("next", asked, now))
 
     def end(self, epoch: int) -> None:
         """An epoch is at its end."""

@@ -173,8 +173,9 @@ func TestEventsAreWhatTheStagesCount(t *testing.T) {
 	}
 	for _, stage := range []stats.Stage{stats.Read, stats.Decode, stats.Op} {
 		d := l.Stats.Stages[stage].Distribution()
-		require.Equal(t, int64(21), count[stage], stage)
-		require.InDelta(t, d.SumNs, took[stage], float64(d.SumNs)/50+21*16, stage)
+		require.LessOrEqual(t, count[stage], int64(21), stage)
+		brief := 21 - count[stage] // each took less than a microsecond
+		require.InDelta(t, d.SumNs, took[stage], float64(d.SumNs)/50+21*16+float64(brief)*1000, stage)
 	}
 }
 

@@ -89,7 +89,7 @@ def test_events_are_what_the_stages_count(tmp_path: Path, workers: int) -> None:
     assert (events["begin_ns"] + events["took_ns"] < ended + 1e6).all()
     for number, name in enumerate(("read", "decode", "op")):
         of_stage, stage = events[events["stage"] == number], loader.stats().stages[name]
-        assert of_stage["count"].sum() == stage.count == 22
+        assert 20 <= of_stage["count"].sum() <= stage.count == 22  # but for what took less than a microsecond
         assert of_stage["took_ns"].sum() * 1e-9 == pytest.approx(stage.total_s, rel=0.02)
         assert len(set(of_stage["run"])) == 2
         assert set(of_stage["batch"]) == set(range(6))

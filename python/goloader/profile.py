@@ -1,0 +1,117 @@
+"""A timeline of a loader and the program around it: DataLoader.profile()."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from . import _core
+from .stats import Clock
+
+__all__ = ["Profile"]
+
+# Much less than it takes to fill the core's ring of events.
+_COPIED_EVERY_S = 0.02
+_STAGES = ("read", "decode", "op", "gather", "wait")  # what lies ready before it is taken is no work
+_ROLES = ("batches", "worker", "reader")
+
+
+class Profile:
+    """A context manager that writes what happens in it as a Chrome trace, which ui.perfetto.dev shows.
+
+        with loader.profile("trace.json") as profile:
+            for batch in loader:
+                train(batch)
+
+    It has a track for the program (each iter(), next() and step of training) and one for each worker of Go's: what it
+    reads, decodes, transforms and gathers, for which batch and sample. Worker processes have none. Times are in
+    microseconds from the beginning on.
+
+    events  how many are in the file, once it is written
+    lost    how many of Go's were too many to be copied in time, and are not
+    """
+
+    def __init__(self, clock: Clock, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.events = self.lost = 0
+        self._clock = clock
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._copy, name="goloader-profile", daemon=True)
+        self._copied: list[Any] = []
+        self._numbers: set[int] = set()
+        self._at, self._begin = 0, 0.0
+
+    def __enter__(self) -> Profile:
+        self.path.write_text("")  # raises now what would else be raised at the end
+        self._at = _core.events(-1)[1]
+        self._clock.watched = []
+        self._begin = time.perf_counter()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+        watched, self._clock.watched = self._clock.watched or [], None
+        events = [*_program(watched), *self._of_go()]
+        self.events = len(events)
+        tracks = sorted({(event["tid"], event.pop("track")) for event in events})
+        named = [_named(number, name) for number, name in tracks]
+        for event in events:
+            event["ts"] -= self._begin * 1e6
+        self.path.write_text(json.dumps({"traceEvents": named + events, "displayTimeUnit": "ms"}))
+
+    def _copy(self) -> None:
+        done = False
+        while not done:
+            done = self._done.wait(_COPIED_EVERY_S)
+            number = self._clock.number()
+            if number is not None:
+                self._numbers.add(number)
+            copied, self._at, lost = _core.events(self._at)
+            self.lost += lost
+            self._copied.append(copied)
+
+    def _of_go(self) -> list[dict[str, Any]]:
+        found = []
+        for each in (event for part in self._copied for event in part):
+            if each["loader"] in self._numbers and each["stage"] < len(_STAGES):
+                role, worker = _ROLES[each["role"]], int(each["worker"])
+                names = ("batch", "sample", "count")[: 1 if each["sample"] < 0 else 3]
+                found.append(
+                    _event(
+                        _STAGES[each["stage"]], each["begin_ns"] * 1e-3, each["took_ns"] * 1e-3,
+                        1 + int(each["role"]) * 1000 + worker, f"{role} {worker}" if each["role"] else role,
+                        {name: int(each[name]) for name in names},
+                    )
+                )  # fmt: skip
+        return found
+
+
+def _program(watched: list[tuple[str, float, float]]) -> list[dict[str, Any]]:
+    """iter() and next() as they were called, and steps in between."""
+    found, before = [], None
+    for name, asked, given in sorted(watched, key=lambda each: each[1]):
+        if name == "next" and before is not None and asked > before:
+            found.append(_event("step", before * 1e6, (asked - before) * 1e6, 0, "program"))
+        found.append(_event(f"{name}()", asked * 1e6, (given - asked) * 1e6, 0, "program"))
+        before = given if name == "next" else None  # nothing is between two epochs
+    return found
+
+
+def _event(
+    name: str, begin_us: float, took_us: float, number: int, track: str, more: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    what: dict[str, Any] = {"name": name, "ph": "X", "pid": os.getpid(), "tid": number, "track": track}
+    return what | {"ts": begin_us, "dur": took_us, "args": more or {}}
+
+
+def _named(number: int, name: str) -> dict[str, Any]:
+    return {"name": "thread_name", "ph": "M", "pid": os.getpid(), "tid": number, "args": {"name": name}}
