@@ -379,6 +379,8 @@ class Reckoning(data.Dataset[Any]):
         self.series, self.table = np.arange(40, dtype=np.uint16), np.ones((30, 3))
         self.labels = torch.arange(30) % 4
         self.mean = np.zeros(3)
+        self.text = "characters of a text, and more of them"
+        self.stoi = {each: number for number, each in enumerate(sorted(set(self.text)))}
 
     def __len__(self) -> int:
         return 30
@@ -392,6 +394,7 @@ class Reckoning(data.Dataset[Any]):
             "label": torch.nn.functional.one_hot(self.labels[i], 4),
             "large": torch.where(row > 0.1, row, -row),
             "both": torch.stack([row, row * 2]),
+            "tokens": torch.tensor([self.stoi[c] for c in self.text[i : i + 8]]),
             "index": i,
         }
 
@@ -573,8 +576,9 @@ DATASETS: Table = [
         "arithmetic of your own",
         "a class that makes its samples of rows and windows of tensors, numpy arrays, memory maps and lists of "
         "numbers, and of the index: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
-        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`. Batches for whose numbers numpy or torch "
-        "warn or fail, and windows beyond the end, are left to the class itself",
+        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; of a text's characters, "
+        "`[self.stoi[c] for c in self.text[i : i + n]]`. Batches for whose numbers numpy or torch warn or fail, and "
+        "windows beyond the end, are left to the class itself",
         arithmetic_of_your_own,
     ),
     (
