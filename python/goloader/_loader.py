@@ -240,7 +240,6 @@ class DataLoader(data.DataLoader[T_co]):
             check_workers(self)
             return choice.working(self, resumed)
         core = choice.core(self, decision)
-        known.clock.use(core)
         if self.num_workers == 0:
             return InlineIterator(self, core)
         check_workers(self)

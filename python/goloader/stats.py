@@ -238,6 +238,7 @@ class Clock:
     def __init__(self) -> None:
         self.num_workers = 0
         self._core: weakref.ref[Counting] | None = None
+        self._past = Stats()  # what cores before this one did
         # When next() was called and when it came back; of iter() its seconds, as there is no batch before. They are
         # counted when somebody looks, or when they are many: an epoch may be short. Several threads may take batches.
         self._moments: list[tuple[float, float]] = []
@@ -253,8 +254,10 @@ class Clock:
         return None if core is None else core.stats().get("number")
 
     def use(self, core: Counting) -> None:
-        """Whose counters belong to what is measured."""
-        self._core = weakref.ref(core)
+        """Whose counters belong to what is measured, from now on: a dataset that is changed has another core."""
+        before = None if self._core is None else self._core()
+        if before is not core:
+            self._past, self._core = self._of_cores(), weakref.ref(core)
 
     def begin(self, num_workers: int) -> None:
         """An epoch begins."""
@@ -303,24 +306,33 @@ class Clock:
     def stats(self) -> Stats:
         """All that was measured so far."""
         self._count()
-        core = None if self._core is None else self._core()
-        counted = {} if core is None else core.stats()
-        stages = {"iter": self._iter, "next": self._next}
-        for name, each in counted.get("stages", {}).items():
-            pairs = tuple((end * 1e-9, count) for end, count in each["buckets"])
-            stages[name] = Stage(each["count"], each["sum_ns"] * 1e-9, each["max_ns"] * 1e-9, pairs)
-        return Stats(
+        of_cores = self._of_cores()
+        return replace(
+            of_cores,
             batches=self._next.count,
             waited_s=self._iter.total_s + self._next.total_s,
             away_s=self._away,
             num_workers=self.num_workers,
             cores=_cores.share(),
+            stages={"iter": self._iter, "next": self._next, **of_cores.stages},
+        )
+
+    def _of_cores(self) -> Stats:
+        """What all cores did."""
+        core = None if self._core is None else self._core()
+        counted = {} if core is None else core.stats()
+        past, stages = self._past, dict(self._past.stages)
+        for name, each in counted.get("stages", {}).items():
+            pairs = tuple((end * 1e-9, count) for end, count in each["buckets"])
+            stage = Stage(each["count"], each["sum_ns"] * 1e-9, each["max_ns"] * 1e-9, pairs)
+            stages[name] = stages.get(name, Stage()).plus(stage)
+        return Stats(
             stages=stages,
-            samples=counted.get("samples", 0),
-            bytes_read=counted.get("bytes_read", 0),
-            pillow=counted.get("pillow_samples", 0),
-            detours={name: count for name, count in counted.get("detours", {}).items() if count},
-            retries=counted.get("read_retries", 0),
-            seek_hits=counted.get("seek_hits", 0),
-            cache=counted.get("cache", {}),
+            samples=past.samples + counted.get("samples", 0),
+            bytes_read=past.bytes_read + counted.get("bytes_read", 0),
+            pillow=past.pillow + counted.get("pillow_samples", 0),
+            detours=dict(+(Counter(past.detours) + Counter(counted.get("detours", {})))),
+            retries=past.retries + counted.get("read_retries", 0),
+            seek_hits=past.seek_hits + counted.get("seek_hits", 0),
+            cache=counted.get("cache", past.cache),
         )

@@ -220,3 +220,17 @@ def test_tables_show_every_stage(folder: Path) -> None:
     assert {"iter", "next", "read", "decode", "op", "wait"} <= shown
     assert stats._repr_html_().count("<tr>") == len(lines) - 1
     assert str(Stats()).splitlines()[0] == "no batch yet"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_dataset_that_is_changed_goes_on_counting(folder: Path, workers: int) -> None:
+    dataset = datasets.ImageFolder(str(folder), T.Compose([T.Resize((16, 16)), T.ToTensor()]))
+    loader = goloader.DataLoader(dataset, batch_size=5, num_workers=workers)
+    for epoch in range(3):
+        for number, _ in enumerate(loader):
+            if number == 1:
+                dataset.transform = T.Compose([T.Resize((16, 17 + epoch)), T.ToTensor()])
+    stats = loader.stats()
+    assert loader.explain().native
+    assert (stats.samples, stats.batches) == (120, 24)
+    assert stats.stages["decode"].count == 120

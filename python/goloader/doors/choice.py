@@ -163,10 +163,13 @@ def fell_back(loader: DataLoader[Any], reasons: Sequence[Refusal]) -> None:
 
 def core(loader: DataLoader[Any], decision: Plan) -> Core:
     """The plan opened in the core, from the last epoch if it still fits."""
-    opened = _cores.get(loader)
-    if opened is None or not opened.fits(decision):
+    before = _cores.get(loader)
+    if before is not None and before.fits(decision):
+        opened = before
+    else:
         opened = _cores[loader] = Core(decision)
         trial.begin(loader, decision)
+    book.of(loader).clock.use(opened)  # which asks the one before what it counted
     return opened
 
 
