@@ -72,6 +72,7 @@ def timed(loader: Any, pause: float = 0.0) -> tuple[int, float, float]:
         away += time.perf_counter() - begun
 
 
+@pytest.mark.alone  # it compares how long things take with what is seen from outside
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("which", ["images", "rows", "python"])
 def test_what_is_counted_is_what_happened(which: str, workers: int, folder: Path) -> None:
