@@ -1,7 +1,8 @@
-"""A timeline of a loader and the program around it: DataLoader.profile()."""
+"""A timeline of loaders and the program around them: DataLoader.profile(), and python -m goloader run --profile."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import threading
@@ -36,7 +37,8 @@ class Profile:
     lost    how many of Go's were too many to be copied in time, and are not
     """
 
-    def __init__(self, clock: Clock, path: str | os.PathLike[str]) -> None:
+    def __init__(self, clock: Clock | None, path: str | os.PathLike[str]) -> None:
+        """`clock` is the loader's; None: those of all loaders of this process."""
         self.path = Path(path)
         self.events = self.lost = 0
         self._clock = clock
@@ -48,20 +50,31 @@ class Profile:
 
     def __enter__(self) -> Profile:
         self.path.write_text("")  # raises now what would else be raised at the end
-        self._at = _core.events(-1)[1]
-        self._clock.watched = []
-        self._begin = time.perf_counter()
-        self._thread.start()
+        self.begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.end()
+
+    def begin(self) -> None:
+        """What happens from now on is in the timeline."""
+        self._at = _core.events(-1)[1]
+        (self._clock or Clock).watched = []
+        self._begin = time.perf_counter()
+        self._thread.start()
+
+    def end(self) -> None:
+        """Writes the file, but none of all loaders if there was no batch."""
         self._done.set()
         self._thread.join()
-        watched, self._clock.watched = self._clock.watched or [], None
+        watched = (self._clock or Clock).watched or []
+        (self._clock or Clock).watched = None
         events = [*_program(watched), *self._of_go()]
         self.events = len(events)
+        if not events and self._clock is None:
+            return
         tracks = sorted({(event["tid"], event.pop("track")) for event in events})
         named = [_named(number, name) for number, name in tracks]
         for event in events:
@@ -72,7 +85,7 @@ class Profile:
         done = False
         while not done:
             done = self._done.wait(_COPIED_EVERY_S)
-            number = self._clock.number()
+            number = None if self._clock is None else self._clock.number()
             if number is not None:
                 self._numbers.add(number)
             copied, self._at, lost = _core.events(self._at)
@@ -82,9 +95,10 @@ class Profile:
     def _of_go(self) -> list[dict[str, Any]]:
         found = []
         for each in (event for part in self._copied for event in part):
-            if each["loader"] in self._numbers and each["stage"] < len(_STAGES):
+            ours = self._clock is None or each["loader"] in self._numbers
+            if ours and each["stage"] < len(_STAGES):
                 role, worker = _ROLES[each["role"]], int(each["worker"])
-                names = ("batch", "sample", "count")[: 1 if each["sample"] < 0 else 3]
+                names = ("batch", "count", "sample")[: 2 if each["sample"] < 0 else 3]
                 found.append(
                     _event(
                         _STAGES[each["stage"]], each["begin_ns"] * 1e-3, each["took_ns"] * 1e-3,
@@ -93,6 +107,19 @@ class Profile:
                     )
                 )  # fmt: skip
         return found
+
+
+def until_exit(folder: str) -> None:
+    """Has this process write, as it ends, what its loaders did from now on: to rank-N.json, or else PID.json."""
+    rank, own = os.environ.get("RANK"), os.getpid()
+    profile = Profile(None, Path(folder, f"{own}.json" if rank is None else f"rank-{rank}.json"))
+
+    def end() -> None:
+        if os.getpid() == own:  # not in a child that was forked
+            profile.end()
+
+    profile.begin()
+    atexit.register(end)
 
 
 def _program(watched: list[tuple[str, float, float]]) -> list[dict[str, Any]]:

@@ -232,8 +232,10 @@ _lock = ForkLock()
 class Clock:
     """Measures a program at its loader's iter() and next(), over all epochs. It does not hold the loader.
 
-    watched  for a profile, "iter" or "next", and when each was called and came back, by perf_counter; else None
+    watched  for a profile, of one or of all: "iter" or "next", and when each was called and came back, by perf_counter
     """
+
+    watched: list[tuple[str, float, float]] | None = None
 
     def __init__(self) -> None:
         self.num_workers = 0
@@ -246,7 +248,6 @@ class Clock:
         self._left = _NEVER
         self._iter, self._next, self._away = Stage(), Stage(), 0.0
         self._before: Stats | None = None
-        self.watched: list[tuple[str, float, float]] | None = None
 
     def number(self) -> int | None:
         """The core's number for the loader in what it tells of its events; None if Go makes no batches of it."""

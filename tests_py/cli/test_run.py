@@ -3,6 +3,7 @@ sub-processes too."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -169,3 +170,31 @@ def test_where_goloader_cannot_be_imported_a_program_goes_on(tmp_path: Path) -> 
     assert errors.startswith(
         "goloader: this program goes on with torch's own DataLoader: ModuleNotFoundError: No module"
     )
+
+
+LOADERS = """
+import os, sys, torch
+from torch.utils.data import DataLoader, TensorDataset
+loaders = [DataLoader(TensorDataset(torch.zeros(20000, 64)), 1000, num_workers=workers) for workers in (0, 2)]
+assert sum(1 for loader in loaders for _ in loader) == 40
+if not os.fork():
+    sys.exit()
+os.wait()
+"""
+
+
+def test_a_profile_is_written_by_each_process_that_takes_batches(tmp_path: Path) -> None:
+    (tmp_path / "loaders.py").write_text(LOADERS)
+    (tmp_path / "none.py").write_text("import torch, torch.utils.data")
+    ours = [*OURS, "--profile", str(tmp_path / "traces")]
+    assert execute([*ours, "none.py"], tmp_path) == (0, "", "")
+    assert os.listdir(tmp_path / "traces") == []
+    assert execute([*ours, "loaders.py"], tmp_path) == (0, "", "")
+    assert execute([*ours, "loaders.py"], tmp_path, env=os.environ | {"RANK": "3"}) == (0, "", "")
+    names = sorted(os.listdir(tmp_path / "traces"))
+    assert len(names) == 2
+    assert (names[0].removesuffix(".json").isdecimal(), names[1]) == (True, "rank-3.json")
+    for name in names:
+        events = json.loads((tmp_path / "traces" / name).read_text())["traceEvents"]
+        assert [event["name"] for event in events].count("next()") == 40
+        assert sum(event["args"]["count"] for event in events if event["name"] == "gather") == 40000

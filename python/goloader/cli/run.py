@@ -6,6 +6,8 @@ the script starts inherits them:
 
     PYTHONPATH     starts with startup/, whose sitecustomize.py Python imports when it starts
     GOLOADER_RUN   "install", or "explain" for --explain; without it startup/ does nothing
+
+and for --profile a third one, GOLOADER_PROFILE, its folder.
 """
 
 from __future__ import annotations
@@ -28,13 +30,19 @@ def add(commands: Any) -> None:
             "Runs a Python script as `python SCRIPT ...` would, but every torch.utils.data.DataLoader made by it, by a "
             "framework inside it, or by a process that it starts (torchrun's ranks, spawned workers), is goloader's."
         ),
-        usage="%(prog)s [-h] [--explain] [-m] SCRIPT [ARGUMENT ...]",
+        usage="%(prog)s [-h] [--explain] [--profile FOLDER] [-m] SCRIPT [ARGUMENT ...]",
         allow_abbrev=False,
     )
     parser.add_argument(
         "--explain",
         action="store_true",
         help="print on stderr, when a loader's first epoch begins, what of it runs in Go, what in Python, and why",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="FOLDER",
+        help="have each process that takes batches write a timeline there as it ends, a Chrome trace: PID.json, or "
+        "rank-N.json of torchrun's ranks",
     )
     parser.add_argument(
         "-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as of python -m"
@@ -49,6 +57,9 @@ def _run(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> NoRetur
         parser.error("python's options -E, -I and -S keep what starts with it from being goloader's")
     if not sys.executable:
         parser.error("sys.executable is empty: there is no Python to run the script with")
+    if parsed.profile is not None:
+        os.environ["GOLOADER_PROFILE"] = folder = os.path.abspath(parsed.profile)
+        os.makedirs(folder, exist_ok=True)
     os.environ["GOLOADER_RUN"] = "explain" if parsed.explain else "install"
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.fspath(_STARTUP) + (os.pathsep + before if before else "")

@@ -49,6 +49,10 @@ class _Installing:
         sys.meta_path.remove(self._watch)
         try:
             _goloader().install(explain=os.environ.get("GOLOADER_RUN") == "explain")
+            if os.environ.get("GOLOADER_PROFILE"):
+                from goloader.profile import until_exit
+
+                until_exit(os.environ["GOLOADER_PROFILE"])
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             sys.stderr.write(f"goloader: this program goes on with torch's own DataLoader: {why}\n")
