@@ -191,6 +191,19 @@ class Stats:
         stages = {name: stage.to_dict() for name, stage in self.stages.items()}
         return plain | {"stages": stages, "waited": self.waited, "verdict": self.verdict}
 
+    def scalars(self, prefix: str = "loader/") -> dict[str, float]:
+        """Numbers by name, as TensorBoard, Weights & Biases, Lightning's log_dict and tqdm's set_postfix take them.
+
+        waited (share), samples_per_s (batches_per_s where Go makes none), and of each stage its mean and p95 in ms.
+        """
+        whole = self.waited_s + self.away_s
+        made, what = (self.samples, "samples_per_s") if self.samples else (self.batches, "batches_per_s")
+        found = {"waited": self.waited, what: made / whole if whole else 0.0}
+        for name, stage in self.stages.items():
+            if stage.count:
+                found |= {f"{name}_ms": stage.mean_s * 1e3, f"{name}_p95_ms": stage.quantile(0.95) * 1e3}
+        return {prefix + name: number for name, number in found.items()}
+
     def _cells(self) -> list[tuple[str, ...]]:
         cells: list[tuple[str, ...]] = [("stage", "count", "total", "mean", "p50", "p95", "p99", "max", "what")]
         for name, stage in self.stages.items():

@@ -235,3 +235,19 @@ def test_a_dataset_that_is_changed_goes_on_counting(folder: Path, workers: int) 
     assert loader.explain().native
     assert (stats.samples, stats.batches) == (120, 24)
     assert stats.stages["decode"].count == 120
+
+
+def test_scalars_are_the_numbers_of_the_table(folder: Path) -> None:
+    loader = goloader.DataLoader(datasets.ImageFolder(str(folder), T.Compose([T.Resize((16, 16)), T.ToTensor()])), 8)
+    assert goloader.DataLoader(Rows()).stats().scalars("") == {"waited": 0.0, "batches_per_s": 0.0}
+    timed(loader, 0.002)
+    stats = loader.stats()
+    found, decode = stats.scalars(), stats.stages["decode"]
+    assert (found["loader/decode_ms"], found["loader/decode_p95_ms"]) == (
+        decode.mean_s * 1e3,
+        decode.quantile(0.95) * 1e3,
+    )
+    assert found["loader/waited"] == stats.waited
+    assert found["loader/samples_per_s"] == 40 / (stats.waited_s + stats.away_s)
+    assert set(map(type, found.values())) == {float}
+    assert not any(name.startswith("loader/gather") for name in found)
