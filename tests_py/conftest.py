@@ -48,19 +48,35 @@ _passed = pytest.StashKey[bool]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--forbid-skips", action="store_true", help="fail where a test is skipped that could run")
+    parser.addoption(
+        "--share",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of a test's slow variants run every N-th, always the same ones",
+    )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow all but a few variants of a test: always the same ones, from all over its list."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks as slow all but a few variants of a test: always the same ones, from all over its list.
+
+    Leaves out those that are not in the share that was asked for.
+    """
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
+    left_out: set[pytest.Item] = set()
+    share = config.getoption("--share")
     for item in items:
         if item.path.parent.name in _SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
         variants[item.nodeid.partition("[")[0]].append(item)
     for same in variants.values():
         quick = _QUICK_VARIANTS + len(same) // _VARIANTS_A_QUICK_ONE
-        for item in sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))[quick:]:
+        ordered = sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))
+        for item in ordered[quick:]:
             item.add_marker(pytest.mark.slow)
+        left_out |= {item for place, item in enumerate(ordered) if place >= quick and (place - quick) % share}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
 
 
 @pytest.hookimpl(wrapper=True)

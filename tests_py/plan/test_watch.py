@@ -138,7 +138,7 @@ def test_what_was_found_is_found_again_without_a_check_until_something_changes(a
     assert found() is checks[4]
 
 
-@pytest.mark.parametrize("held", [torch.zeros(3), [bytearray(b"ab")], {"a": np.zeros(2)}, (1, [object()])])
+@pytest.mark.parametrize("held", [torch.zeros(3000), [bytearray(b"ab")], {"a": np.zeros(2)}, (1, [object()])])
 def test_what_may_change_unseen_is_checked_each_time(held: Any) -> None:
     transform, checks = T.RandomCrop(3), []
     transform.extra = held

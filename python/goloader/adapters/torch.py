@@ -91,6 +91,12 @@ class WorkersIterator(_MultiProcessingDataLoaderIter):
     """torch's iterator over worker processes; a subclass gets each batch, before it is returned, in `_accept`."""
 
     _in_order = True  # torch 2.5 and older set none of their own
+    # As an interpreter ends, iterators may go when this module's names are gone already.
+    _utils = _utils
+
+    def _exiting(self) -> bool:
+        """Whether the interpreter ends: torch leaves its workers to the system then."""
+        return self._utils.python_exit_status is not False
 
     def _accept(self, data: Any, worker: int) -> Any:
         """What `next()` gives for what a worker sent for the batch `self._rcvd_idx - 1` (any, if not in order).

@@ -155,7 +155,7 @@ class WorkerIterator(WorkersIterator):
         # A process that was forked has the iterator, but its workers are not its children.
         if getattr(self, "_pid", None) != self._getpid():
             return
-        if not getattr(self, "_shutdown", True):
+        if not getattr(self, "_shutdown", True) and not self._exiting():
             self._end_unreachable()
         super()._shutdown_workers()
         # Not at interpreter exit, when torch leaves its workers to the system, and we our memory.
