@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _cores, _table, _told
+from ._errors import ForkedError
 from .adapters.python import ForkLock
 
 __all__ = ["Clock", "Stage", "Stats"]
@@ -334,7 +335,10 @@ class Clock:
     def _of_cores(self) -> Stats:
         """What all cores did."""
         core = None if self._core is None else self._core()
-        counted = {} if core is None else core.stats()
+        try:
+            counted = {} if core is None else core.stats()
+        except ForkedError:  # it is that of the process that forked this one
+            counted = {}
         past, stages = self._past, dict(self._past.stages)
         for name, each in counted.get("stages", {}).items():
             pairs = tuple((end * 1e-9, count) for end, count in each["buckets"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
 import time
 from pathlib import Path
@@ -235,6 +236,20 @@ def test_a_dataset_that_is_changed_goes_on_counting(folder: Path, workers: int) 
     assert loader.explain().native
     assert (stats.samples, stats.batches) == (120, 24)
     assert stats.stages["decode"].count == 120
+
+
+def test_a_forked_child_counts_its_own(folder: Path) -> None:
+    loader = goloader.DataLoader(datasets.ImageFolder(str(folder), T.Compose([T.Resize((16, 16)), T.ToTensor()])), 8)
+    list(loader)
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            list(loader)
+            status = 0 if loader.stats().batches == 10 else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def test_scalars_are_the_numbers_of_the_table(folder: Path) -> None:
