@@ -343,7 +343,7 @@ def events(begin: int) -> tuple[NDArray[Any], int, int]:
     if _native.is_loaded():
         lib = _native.library()
         lib.call(lib.gl_events, begin, room.ctypes.data, len(room), byref(count), byref(following), byref(lost))
-    return room[: count.value], following.value, lost.value
+    return room[: count.value].copy(), following.value, lost.value  # a view would keep all of the room
 
 
 def let_go() -> None:
