@@ -21,6 +21,7 @@ from ....adapters.python import ForkLock
 from ....plan.calls import Calls, calls_of_all
 from ....plan.refusal import Refusal
 from .. import switch
+from ..opens import OPENERS
 from .front import Front, Fronts
 from .swap import Hook, LeftAloneError, Swap
 
@@ -35,15 +36,6 @@ _LIBRARIES = {
     "albucore": "albucore",
     "albumentations": "albumentations",
     "webdataset.tariterators": "webdataset",
-}
-# What opens images for datasets.
-_OPENERS = {
-    "PIL.Image.open",
-    "PIL.Image.fromarray",
-    "cv2.imread",
-    "cv2.imdecode",
-    "torchvision.io.image.read_image",
-    "torchvision.io.image.decode_image",
 }
 
 
@@ -134,14 +126,14 @@ def refusal() -> Refusal | None:
     with _lock:
         if not _holders:
             _hooks.look(again=True)
-        if _OPENERS.isdisjoint({*_hooks.swaps, *_hooks.fronts}):
+        if OPENERS.isdisjoint({*_hooks.swaps, *_hooks.fronts}):
             name, why = next(iter(_left_openers().items()), ("images", "nothing has imported what opens them"))
             return Refusal("trace", name, why, "FUNCTION_REPLACED")
     return None
 
 
 def _left_openers() -> dict[str, str]:
-    return {name: why for name, why in _hooks.left_alone.items() if name in _OPENERS or name in _LIBRARIES}
+    return {name: why for name, why in _hooks.left_alone.items() if name in OPENERS or name in _LIBRARIES}
 
 
 def left_alone() -> dict[str, str]:
