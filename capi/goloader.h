@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x000C0000u
+#define GL_ABI_VERSION 0x000D0000u
 
 typedef int32_t gl_status;
 enum {
@@ -213,7 +213,9 @@ typedef struct gl_remote {
     const char *access_key; /* NULL: requests are not signed */
     const char *secret_key;
     const char *token;
-    int32_t timeout_ms; /* the longest that a server may take for a byte; 0: 10 s */
+    const char *hub_endpoint; /* of the Hugging Face Hub; NULL: its own */
+    const char *hub_token;    /* NULL: requests name nobody */
+    int32_t timeout_ms;       /* the longest that a server may take for a byte; 0: 10 s */
 } gl_remote;
 
 /* gl_remote_use tells how remote stores are reached from now on, by loaders and lists that are open, too; copied. */

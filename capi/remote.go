@@ -15,6 +15,7 @@ import (
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/cache"
+	"github.com/goloader/goloader/core/source/hub"
 	"github.com/goloader/goloader/core/source/remote"
 	"github.com/goloader/goloader/core/source/s3"
 )
@@ -27,6 +28,7 @@ func go_remote_use(c *C.gl_remote, errOut *C.gl_error) (status C.gl_status) {
 			Endpoint: optional(c.endpoint), Region: optional(c.region),
 			AccessKey: optional(c.access_key), SecretKey: optional(c.secret_key), Token: optional(c.token),
 		},
+		Hub:   hub.Config{Endpoint: optional(c.hub_endpoint), Token: optional(c.hub_token)},
 		Stall: time.Duration(c.timeout_ms) * time.Millisecond,
 	})
 	return C.GL_OK

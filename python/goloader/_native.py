@@ -32,7 +32,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 12
+ABI_MAJOR = 13
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
@@ -116,6 +116,8 @@ class Remote(Structure):
         ("access_key", c_char_p),
         ("secret_key", c_char_p),
         ("token", c_char_p),
+        ("hub_endpoint", c_char_p),
+        ("hub_token", c_char_p),
         ("timeout_ms", c_int32),
     ]
 

@@ -1,4 +1,4 @@
-"""Bytes of remote stores, read by the core: s3://, http:// and https://; and what the environment says of them.
+"""Bytes of remote stores, read by the core: s3://, hf://, http:// and https://; and what the environment says of them.
 
 Credentials go from the environment to the core and nowhere else: no dataset, no pickle and no message holds them.
 """
@@ -33,8 +33,9 @@ def fetch(name: str, offset: int = 0, length: int = -1, cache: Cache | None = No
     try:
         return fetched(lib, lib.gl_fetch, os.fsencode(name), offset, length, kept)
     except PermissionError as error:
-        if name.startswith("s3://") and not _config(_key())["access_key"]:
-            raise PermissionError(f"{error} (no credentials were found, so the request was not signed)") from None
+        who = {"s3://": "access_key", "hf://": "hub_token"}.get(name[:5])
+        if who is not None and not _config(_key())[who]:
+            raise PermissionError(f"{error} (no credentials were found, so none were sent)") from None
         raise
 
 
@@ -72,7 +73,7 @@ def prepare() -> None:
         _native.own_library()
 
 
-_NAMES = ("endpoint", "region", "access_key", "secret_key", "token")
+_NAMES = ("endpoint", "region", "access_key", "secret_key", "token", "hub_endpoint", "hub_token")
 
 # As botocore has them: each setting's variables, of which the first that is set counts, and its name in a profile.
 _SETTINGS = {
@@ -82,6 +83,9 @@ _SETTINGS = {
     "secret_key": (("AWS_SECRET_ACCESS_KEY",), "aws_secret_access_key"),
     "token": (("AWS_SESSION_TOKEN",), "aws_session_token"),
     "profile": (("AWS_PROFILE", "AWS_DEFAULT_PROFILE"), ""),
+    # As huggingface_hub has them.
+    "hub_endpoint": (("HF_ENDPOINT",), ""),
+    "hub_token": (("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"), ""),
     "timeout": (("GOLOADER_REMOTE_TIMEOUT",), ""),
 }
 _CREDENTIALS = ("access_key", "secret_key", "token")
@@ -95,24 +99,30 @@ def _key() -> _Key:
         next(filter(None, map(os.environ.get, names)), "")  # one that is empty is none, as for botocore
         for names, _ in _SETTINGS.values()
     )
+    caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    hub = os.path.join(os.environ.get("HF_HOME", os.path.join(caches, "huggingface")), "token")
     files = []
-    for variable, path in (("AWS_CONFIG_FILE", "~/.aws/config"), ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")):
+    for variable, path in (
+        ("AWS_CONFIG_FILE", "~/.aws/config"),
+        ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
+        ("HF_TOKEN_PATH", hub),
+    ):
         path = os.path.expanduser(os.environ.get(variable, path))
         try:
             files.append((path, os.stat(path).st_mtime_ns))
         except OSError:  # there is none
-            continue
+            files.append(("", 0))
     return variables, tuple(files)
 
 
 @lru_cache(maxsize=1)
 def _config(key: _Key) -> dict[str, str]:
-    variables, files = key
+    variables, ((config, _), (credentials, _), (token, _)) = key
     found = dict(zip(_SETTINGS, variables, strict=True))
     profile: dict[str, str] = {}
-    for path, _ in files:
+    for path in (config, credentials):
         parser = configparser.RawConfigParser()
-        parser.read(path)
+        parser.read(path or ())
         for section in (found["profile"] or "default", f"profile {found['profile']}"):
             profile |= parser[section] if parser.has_section(section) else {}
     # A key, its secret and its token are of one place.
@@ -122,4 +132,7 @@ def _config(key: _Key) -> dict[str, str]:
             found[name] = found[name] or profile.get(setting, "")
     if bool(found["access_key"]) != bool(found["secret_key"]):
         raise ValueError("of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set")
+    if token and not found["hub_token"]:
+        with open(token) as file:  # of `hf auth login`
+            found["hub_token"] = file.read().strip()
     return found

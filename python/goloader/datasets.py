@@ -35,8 +35,9 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
     `targets` is a read-only int64 array [files]. They take 16 bytes a file beside the bytes of the paths, where lists
     take about 200, and worker processes share them.
 
-    root      also a folder of a bucket, "s3://bucket/train" (docs/remote.md): its samples are those of a copy of it,
-              and each path is a str whose read() gives the bytes. It has no index
+    root      also a folder of a bucket, "s3://bucket/train", or of the Hugging Face Hub, "hf://datasets/owner/name/train"
+              (docs/remote.md): its samples are those of a copy of it, and each path is a str whose read() gives the
+              bytes. It has no index
     index     keeps the list in a file, so that the next start need not walk the folder: its path, or True for
               root/.goloader. The list counts as long as no directory below root has changed; a folder whose images are
               links to other places is noticed to change only in the links
@@ -131,7 +132,7 @@ class TarImages(MemberImages):
     samplers, Subset, exact shuffles over all archives and resume work as on a folder. Nothing is unpacked.
 
     shards   paths of tar archives, not compressed: one or several, with braces ("train-{0000..0146}.tar") or wildcards;
-             or URLs (s3://, http://, https://; docs/remote.md), with braces
+             or URLs (s3://, hf://, http://, https://; docs/remote.md), with braces
     loader   makes an image of a Member; open_member by default: mode RGB, as ImageFolder's
     image    suffixes of an image's name, the first that a sample has counts
     target   suffix of the file with the class number

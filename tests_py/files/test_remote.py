@@ -274,7 +274,7 @@ def test_credentials_stay_where_they_are(server: Server, monkeypatch: pytest.Mon
         folder[0]
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     folder[0]  # nobody in particular may read this bucket
-    with pytest.raises(PermissionError, match="not signed"):
+    with pytest.raises(PermissionError, match="no credentials"):
         Object(url("denied/a.jpg")).read()
 
 
@@ -286,7 +286,7 @@ def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
 
     def found() -> tuple[str, ...]:
-        return tuple(_remote._config(_remote._key())[name] for name in _remote._NAMES)
+        return tuple(_remote._config(_remote._key())[name] for name in _remote._NAMES[:5])
 
     assert found() == (server.url, "here", KEY, SECRET, "")
     monkeypatch.setenv("AWS_PROFILE", "work")

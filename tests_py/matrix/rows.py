@@ -48,6 +48,10 @@ ROWS = (
         opencv="==4.8.*", albumentations="==1.4.*",
     ),
     Row(
+        "torch-2.5", "3.12", torch="==2.5.1", torchvision="==0.20.1", pillow="==10.4.0", numpy="==2.0.*",
+        opencv="==4.10.*",
+    ),
+    Row(
         "torch-2.6", "3.11", torch="==2.6.0", torchvision="==0.21.0", pillow="==11.1.0", numpy="==2.1.*",
         opencv="==4.10.*",
     ),
@@ -61,6 +65,7 @@ ROWS = (
     Row(
         "torch-2.9", "3.12", torch="==2.9.1", torchvision="==0.24.1", pillow="==12.0.0", numpy="==2.3.*",
     ),
+    Row("torch-2.12", "3.12", torch="==2.12.*", pillow="==12.3.0", numpy="==2.4.*"),
     Row("newest", "3.13"),
     Row("pillow-12.2", "3.11", pillow="==12.2.0"),
     Row("pillow-simd", "3.11", image="pillow-simd", doors=(3,)),

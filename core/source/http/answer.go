@@ -36,7 +36,8 @@ type answer struct {
 //	at       the first byte that is wanted, for messages
 //	add      adds to the request's header; may be nil
 func (s *Store) ask(ctx context.Context, name string, request func(context.Context) (*http.Request, error), at int64, add func(http.Header)) (*answer, error) {
-	if request == nil {
+	container := request == nil
+	if container {
 		request = func(ctx context.Context) (*http.Request, error) { return s.request(ctx, name) }
 	}
 	for again := false; ; again = true {
@@ -58,6 +59,9 @@ func (s *Store) ask(ctx context.Context, name string, request func(context.Conte
 			a.alarm.Stop()
 			a.stop(nil)
 			return nil, s.broken(ctx, name, at, err)
+		}
+		if s.Answered != nil && container {
+			s.Answered(name, a.Response)
 		}
 		if again || s.moved == nil || a.StatusCode < 300 || !s.moved(name, a.Response) {
 			return a, nil

@@ -46,6 +46,9 @@ type Store struct {
 	request func(ctx context.Context, name string) (*http.Request, error)
 	// moved says that the same request is to be made again, since what stood in its way is known now.
 	moved func(name string, refused *http.Response) bool
+	// Answered, if there is one, is shown the head of each answer, and may put another ETag into it. Versions are compared with
+	// answers' alone then, never demanded: who is asked may know them by other names.
+	Answered func(name string, answer *http.Response)
 }
 
 var _ source.Remote = (*Store)(nil)
@@ -78,14 +81,14 @@ func (s *Store) SetStall(longest time.Duration) { s.stall.Store(int64(longest)) 
 // CloseIdle closes the connections that nobody uses.
 func (s *Store) CloseIdle() { s.transport.CloseIdleConnections() }
 
-// Get gives the body of a request, whole, that request makes; for what is no container.
-func (s *Store) Get(ctx context.Context, name string, request func(context.Context) (*http.Request, error)) ([]byte, error) {
-	var body []byte
-	err := source.Again(ctx, source.RemotePauses, s.get(ctx, name, request, &body), func() error { return s.get(ctx, name, request, &body) })
-	return body, err
+// Get gives the body of a request, whole, that request makes, and the head of its answer; for what is no container.
+func (s *Store) Get(ctx context.Context, name string, request func(context.Context) (*http.Request, error)) (body []byte, header http.Header, err error) {
+	get := func() error { return s.get(ctx, name, request, &body, &header) }
+	err = source.Again(ctx, source.RemotePauses, get(), get)
+	return body, header, err
 }
 
-func (s *Store) get(ctx context.Context, name string, request func(context.Context) (*http.Request, error), body *[]byte) error {
+func (s *Store) get(ctx context.Context, name string, request func(context.Context) (*http.Request, error), body *[]byte, header *http.Header) error {
 	a, err := s.ask(ctx, name, request, 0, nil)
 	if err != nil {
 		return err
@@ -94,6 +97,7 @@ func (s *Store) get(ctx context.Context, name string, request func(context.Conte
 	if a.StatusCode != http.StatusOK {
 		return a.refusal()
 	}
+	*header = a.Header
 	if *body, err = io.ReadAll(a); err != nil {
 		return s.broken(ctx, name, 0, err)
 	}
@@ -130,7 +134,9 @@ func (s *Store) whole(ctx context.Context, name string, buf *source.Buffer) (sta
 		a, err := s.ask(ctx, name, nil, int64(had), func(h http.Header) {
 			if had > 0 {
 				h.Set("Range", fmt.Sprintf("bytes=%d-", had))
-				h.Set("If-Range", version)
+				if s.Answered == nil {
+					h.Set("If-Range", version)
+				}
 			}
 		})
 		if err != nil {
@@ -283,7 +289,7 @@ func (s *Store) part(ctx context.Context, name, version string, at int64, into [
 	}
 	a, err := s.ask(ctx, name, nil, at, func(h http.Header) {
 		h.Set("Range", fmt.Sprintf("bytes=%d-%d", at, at+int64(len(into))-1))
-		if strings.HasPrefix(version, `"`) { // a time is compared below: servers have fractions of a second, which it has not
+		if strings.HasPrefix(version, `"`) && s.Answered == nil { // a time is compared below: servers have fractions of a second, which it has not
 			h.Set("If-Match", version)
 		}
 	})

@@ -9,12 +9,14 @@ import (
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/http"
+	"github.com/goloader/goloader/core/source/hub"
 	"github.com/goloader/goloader/core/source/s3"
 )
 
 // Config is what a process knows of remote stores.
 type Config struct {
 	S3    s3.Config
+	Hub   hub.Config
 	Stall time.Duration // the longest that a server may take for a byte; 0: http.Stall
 }
 
@@ -22,16 +24,17 @@ type Config struct {
 type Store struct {
 	web     *http.Store
 	buckets *s3.Store
+	hub     *hub.Store
 }
 
 var _ source.Remote = (*Store)(nil)
 
 // New gives a store.
-func New() *Store { return &Store{http.New(nil, nil), s3.New(s3.Config{})} }
+func New() *Store { return &Store{http.New(nil, nil), s3.New(s3.Config{}), hub.New(hub.Config{})} }
 
 // Is says that a name is a URL of a scheme that there is a store for.
 func Is(name string) bool {
-	for _, scheme := range []string{s3.Scheme, "http://", "https://"} {
+	for _, scheme := range []string{s3.Scheme, hub.Scheme, "http://", "https://"} {
 		if strings.HasPrefix(name, scheme) {
 			return true
 		}
@@ -46,6 +49,8 @@ func (s *Store) Use(config Config) {
 	}
 	s.buckets.Use(config.S3)
 	s.buckets.SetStall(config.Stall)
+	s.hub.Use(config.Hub)
+	s.hub.SetStall(config.Stall)
 	s.web.SetStall(config.Stall)
 }
 
@@ -53,11 +58,15 @@ func (s *Store) Use(config Config) {
 func (s *Store) CloseIdle() {
 	s.web.CloseIdle()
 	s.buckets.CloseIdle()
+	s.hub.CloseIdle()
 }
 
 func (s *Store) of(name string) source.Remote {
-	if strings.HasPrefix(name, s3.Scheme) {
+	switch {
+	case strings.HasPrefix(name, s3.Scheme):
 		return s.buckets
+	case strings.HasPrefix(name, hub.Scheme):
+		return s.hub
 	}
 	return s.web
 }

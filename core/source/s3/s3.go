@@ -174,7 +174,7 @@ func (s *Store) pages(ctx context.Context, folder, delimiter string, each func(p
 		query.Set("delimiter", delimiter)
 	}
 	for {
-		body, err := s.Get(ctx, folder, func(ctx context.Context) (*http.Request, error) { return s.signed(ctx, bucket, "", query) })
+		body, _, err := s.Get(ctx, folder, func(ctx context.Context) (*http.Request, error) { return s.signed(ctx, bucket, "", query) })
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ _EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "ti
 
 def is_url(path: object) -> bool:
     """True for what the core reads from a remote store: core/source/remote, Is."""
-    return isinstance(path, str) and path.startswith(("s3://", "http://", "https://"))
+    return isinstance(path, str) and path.startswith(("s3://", "hf://", "http://", "https://"))
 
 
 class Object(str):
