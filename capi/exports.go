@@ -32,6 +32,7 @@ import (
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/pixels"
+	"github.com/goloader/goloader/core/source/places"
 	"github.com/goloader/goloader/core/source/remote"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
@@ -114,6 +115,9 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 			return nil, fmt.Errorf("the list of files is not made yet: %w", errArgument)
 		}
 		return pipeline.Open(p, list.Files().Share())
+	}
+	if p.Source.Kind == plan.Places {
+		return pipeline.Open(p, places.New(unsafe.Slice((*places.Place)(unsafe.Pointer(from.places)), n)))
 	}
 	if p.Source.Kind.InMemory() {
 		images, err := pixels.New(images(p.Parts, from), unsafe.Slice((*int64)(from.labels), n), p.Source.Kind.Views())

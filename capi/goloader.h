@@ -82,6 +82,15 @@ typedef struct gl_rows {
     const int64_t *index; /* sample -> row, gl_source.count of them; NULL: sample i is row i.  Kept as the arrays are */
 } gl_rows;
 
+/* Where a sample is in memory: an encoded file, or an image of uint8 whose pixels follow each other. */
+typedef struct gl_place {
+    const void *data;
+    int64_t bytes;
+    int64_t label;
+    int64_t height; /* of an image that is not encoded */
+    int64_t width;
+} gl_place;
+
 /* Where samples live.  Which members count is the plan's matter (source.kind). */
 typedef struct gl_source {
     int64_t count; /* samples */
@@ -100,6 +109,9 @@ typedef struct gl_source {
     /* "array": one a field, or one for each input of a field with a program.  "pixels" and "pixel_views": one a part, each
      * of one array of images (uint8) and no index; and labels, which are then kept as the arrays are. */
     const gl_rows *rows;
+    /* "places": of each sample where it is.  Not copied: to be kept until the loader is closed, and written only while no
+     * batch is outstanding.  What is read of it are the samples of a batch. */
+    const gl_place *places;
 } gl_source;
 
 typedef struct gl_field {

@@ -506,6 +506,17 @@ func (l *Loader) image(s *sample) *plan.Image {
 	return l.parts[s.part].image
 }
 
+// sizeOf is how large an image is that is not encoded.
+func (l *Loader) sizeOf(image *plan.Image, i int) recipe.Size {
+	if each, ok := l.files.(interface {
+		Size(i int) (height, width int64)
+	}); ok {
+		height, width := each.Size(i)
+		return recipe.Size{Width: int32(width), Height: int32(height)}
+	}
+	return recipe.Size{Width: image.Size.Width, Height: image.Size.Height}
+}
+
 func (l *Loader) takeWorker() (*op.Worker, error) {
 	l.mu.Lock()
 	if n := len(l.workers); n > 0 {

@@ -93,7 +93,7 @@ func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
 	s.file, s.indexed = int(s.index), l.seek != nil
 	l.Stats.BytesRead.Add(int64(s.to - s.from))
 	if image := l.image(s); image != nil {
-		s.state, s.size = sized, recipe.Size{Width: image.Size.Width, Height: image.Size.Height}
+		s.state, s.size = sized, l.sizeOf(image, int(s.index))
 		return
 	}
 	header, err := decode.Probe(s.data())

@@ -108,7 +108,7 @@ func (n node) null(kind SourceKind) {
 
 func source(n node) Source {
 	f := n.object()
-	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Array, Recipe)}
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Places, Array, Recipe)}
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
@@ -302,6 +302,9 @@ func part(n node, plan *Plan) Part {
 	if plan.Source.Kind.InMemory() {
 		p.Image = image(f.get("image"))
 	}
+	if _, ok := f.members["image"]; ok && plan.Source.Kind == Places {
+		p.Image = unsized(f.get("image"))
+	}
 	if plan.Source.Kind.Views() == 2 {
 		p.Target = target(f.get("target"), plan.Target)
 	}
@@ -382,9 +385,11 @@ func tablesOf(transforms []Transform) int {
 }
 
 // images reports whether samples have images, which are to be decoded and transformed.
-func (k SourceKind) images() bool { return k == Folder || k == Pairs || k.InMemory() }
+func (k SourceKind) images() bool {
+	return k == Folder || k == Pairs || k == Places || k.InMemory()
+}
 
-// InMemory reports whether samples are images in memory.
+// InMemory reports whether samples are rows of arrays of images.
 func (k SourceKind) InMemory() bool { return k == Pixels || k == PixelViews }
 
 // Views is how many images a sample has.
@@ -398,6 +403,14 @@ func (k SourceKind) Views() int {
 func image(n node) *Image {
 	f := n.object()
 	i := &Image{Layout: oneOf(f.get("layout"), Interleaved, Planar, Flat), Size: heightWidth(f.get("size"))}
+	f.done()
+	return i
+}
+
+// unsized is an image whose size the source says.
+func unsized(n node) *Image {
+	f := n.object()
+	i := &Image{Layout: oneOf(f.get("layout"), Interleaved, Planar, Flat)}
 	f.done()
 	return i
 }

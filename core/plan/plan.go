@@ -40,6 +40,9 @@ const (
 	Array  SourceKind = "array"  // rows of arrays, handed over as they are
 	Recipe SourceKind = "recipe" // none: every batch brings its recipes along
 
+	// Places are images anywhere in memory, encoded or not, which are others for every batch.
+	Places SourceKind = "places"
+
 	// PixelViews are images in memory of which each is transformed twice: the second is called its target.
 	PixelViews SourceKind = "pixel_views"
 )
@@ -143,7 +146,7 @@ type Part struct {
 	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian; then the
 	// same for each RandomErasing. Empty for an array source.
 	Table  []byte
-	Image  *Image  // Pixels, PixelViews: what its images are
+	Image  *Image  // Pixels, PixelViews: what its images are; Places: the same, or nil for encoded ones
 	Target *Target // Pairs, PixelViews: what becomes of targets
 }
 
@@ -208,7 +211,7 @@ const (
 // Image says what the images of a part in memory are.
 type Image struct {
 	Layout Layout
-	Size   HeightWidth
+	Size   HeightWidth // zero of Places: the source says each one's
 }
 
 // Channels is 1 for grey images, else 3.

@@ -80,7 +80,7 @@ class Core:
         if plan.rules is not None:  # images
             self._lib.find_libwebp()
         self._reach()
-        source = _native.Source(plan.count, *_listed(plan, self._lib), _rows(plan))
+        source = _native.Source(plan.count, *_listed(plan, self._lib), _rows(plan), _address(plan.places))
         handle, error = c_int64(), _native.Error()
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value

@@ -62,6 +62,16 @@ class Rows(Structure):
     _fields_ = [("arrays", POINTER(Array)), ("narrays", c_int64), ("index", c_void_p)]
 
 
+class Place(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("bytes", c_int64),
+        ("label", c_int64),
+        ("height", c_int64),
+        ("width", c_int64),
+    ]
+
+
 class Source(Structure):
     _fields_ = [
         ("count", c_int64),
@@ -72,6 +82,7 @@ class Source(Structure):
         ("files", c_int64),
         ("cache", c_int64),
         ("rows", POINTER(Rows)),
+        ("places", c_void_p),
     ]
 
 

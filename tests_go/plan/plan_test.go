@@ -178,6 +178,24 @@ func TestAPlanOfImagesInMemoryIsReadWhole(t *testing.T) {
 	}
 }
 
+func TestAPlanOfPlacesHasEncodedImagesOrALayout(t *testing.T) {
+	text := fmt.Sprintf(`{"version": 1, "source": {"kind": "places"},
+ "output": {"dtype": "uint8", "channels": 3}, "rng": {"fma": true, "correctly_rounded_exp": false},
+ "pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": null,
+ "parts": [{"count": 2, "transforms": [], "table": %q}]}`, base64.StdEncoding.EncodeToString(make([]byte, 3*256)))
+	p, err := plan.Parse([]byte(text))
+	require.NoError(t, err)
+	require.Nil(t, p.Parts[0].Image)
+	raw := strings.Replace(text, `"count": 2`, `"count": 2, "image": {"layout": "interleaved"}`, 1)
+	p, err = plan.Parse([]byte(raw))
+	require.NoError(t, err)
+	require.Equal(t, &plan.Image{Layout: plan.Interleaved}, p.Parts[0].Image)
+	refuse(t, raw, []spoiled{
+		{`"interleaved"`, `"interleaved", "size": [4, 5]`, "parts[0].image.size: unknown field"},
+		{`"interleaved"`, `"flat"`, "parts[0].transforms: images end with 1 channels, but output.channels is 3"},
+	})
+}
+
 func TestAnArrayPlanIsReadWhole(t *testing.T) {
 	eos := int64(7)
 	p, err := plan.Parse([]byte(arrays))
@@ -219,7 +237,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"version": 1,`, ``, "version: missing"},
 		{`"version": 1,`, `"version": 1, "more": 3,`, "more: unknown field"},
 		{`"version": 1,`, `"version": 1, "version": 1,`, "version: given twice"},
-		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pairs" or "pixels" or "pixel_views" or "array" or "recipe", got "folders"`},
+		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pairs" or "pixels" or "pixel_views" or "places" or "array" or "recipe", got "folders"`},
 		{`"kind": "folder"`, `"kind": "folder", "fields": []`, "source.fields: unknown field"},
 		{`"count": 10`, `"count": -1`, "parts[0].count: want an integer from 0 to 9223372036854775807, got -1"},
 		{`"count": 10`, `"count": 1.0`, "parts[0].count: want an integer from 0 to 9223372036854775807, got 1.0"},

@@ -25,6 +25,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_error": _native.Error,
     "gl_array": _native.Array,
     "gl_rows": _native.Rows,
+    "gl_place": _native.Place,
     "gl_source": _native.Source,
     "gl_tree": _native.Tree,
     "gl_shards": _native.Shards,

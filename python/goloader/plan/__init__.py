@@ -52,6 +52,7 @@ __all__ = [
     "make",
     "make_arrays",
     "make_folder",
+    "make_places",
     "make_recipes",
 ]
 
@@ -61,13 +62,15 @@ class Plan:
     """A run as data.
 
     kind      where samples live: "folder" (image files), "pairs" (image files whose targets are image files), "pixels"
-              (images in memory), "pixel_views" (each of them twice), "array" (rows of arrays), or "recipe" (batches
-              bring theirs)
+              (images in memory), "pixel_views" (each of them twice), "places" (images anywhere in memory, others for
+              each batch), "array" (rows of arrays), or "recipe" (batches bring theirs)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
     pixels    of each part, if they are in memory
     labels    of them, [images] int64
+    places    where images are: [count] of _native.Place, and
+    layout    how they lie there if they are not encoded
     fields    of an array source
     put       makes a batch of its columns, one for each field; an image is field 0, its target field 1
     dtype     of an image, torch's name; "" for arrays
@@ -81,7 +84,7 @@ class Plan:
     named_files  about how many files batches of recipes will name
     """
 
-    kind: Literal["folder", "pairs", "pixels", "pixel_views", "array", "recipe"]
+    kind: Literal["folder", "pairs", "pixels", "pixel_views", "places", "array", "recipe"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     rules: Rules | None
@@ -89,6 +92,8 @@ class Plan:
     files: Files | None = None
     pixels: tuple[Pixels, ...] = ()
     labels: NDArray[np.int64] | None = None
+    places: NDArray[Any] | None = None
+    layout: str | None = None
     fields: tuple[Field, ...] = ()
     put: Callable[[Sequence[Any]], Any] = list
     dtype: str = ""
@@ -175,6 +180,8 @@ class Plan:
         ]
         for part, pixels in zip(parts, self.pixels, strict=False):
             part["image"] = pixels.to_plan()
+        if self.layout is not None:
+            parts[0]["image"] = {"layout": self.layout}
         plan = {
             "version": VERSION,
             "source": source,
@@ -496,6 +503,30 @@ def make_arrays(arrays: Mapping[str, NDArray[Any] | FileArray] | Sequence[NDArra
             Field(dtypes[name], array.shape[1:], (Array.of(array),), views=(View((number,)),))
             for number, (name, array) in enumerate(rows.items())
         ),
+    )
+
+
+def make_places(lowered: Lowered, places: NDArray[Any], layout: str | None) -> Plan | Refusal:
+    """The plan of images that the caller puts into `places`, or the reason why the core cannot make them here.
+
+    places  [n] of _native.Place, to be written while no batch is outstanding
+    layout  of images that are not encoded: "interleaved" [height, width, 3] or "flat" [height, width]
+    """
+    try:
+        found = _rules([lowered], in_files=layout is None)
+    except RefusalError as refused:
+        return refused.refusal
+    return check_pillow_plugins() or Plan(
+        kind="places",
+        length=len(places),
+        parts=((len(places), lowered),),
+        rules=found,
+        rows=tuple(_transform_rows([lowered])),
+        places=places,
+        layout=layout,
+        dtype=lowered.dtype,
+        channels=lowered.channels,
+        size=lowered.size,
     )
 
 

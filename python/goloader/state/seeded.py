@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import operator
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,16 +39,24 @@ def key(seed: int, epoch: int, index: Any) -> int:
 
     Raises TypeError for an index whose repr is not the same in every process.
     """
+    return int(keys(seed, epoch, numbers([index]))[0])
+
+
+def numbers(indices: Iterable[Any]) -> NDArray[np.int64]:
+    """What keys() takes in the place of indices of any kind, as key() has it: [n] int64. Raises TypeError."""
+    words = [_number(index) & 0xFFFF_FFFF_FFFF_FFFF for index in indices]
+    return np.array(words, np.uint64).view(np.int64)
+
+
+def _number(index: Any) -> int:
     try:
-        number = operator.index(index)
+        return operator.index(index)
     except TypeError:
         if not _plain(index):
             raise TypeError(
                 f'rng="sample" needs indices that are integers, strings, or tuples or lists of them, not {type(index)}'
             ) from None
-        number = int.from_bytes(hashlib.blake2b(repr(index).encode(), digest_size=8).digest(), "little")
-    word = np.array([number & 0xFFFF_FFFF_FFFF_FFFF], np.uint64)
-    return int(keys(seed, epoch, word.view(np.int64))[0])
+    return int.from_bytes(hashlib.blake2b(repr(index).encode(), digest_size=8).digest(), "little")
 
 
 def seed_all(key: int) -> None:

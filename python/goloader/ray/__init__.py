@@ -1,0 +1,16 @@
+"""Images of Ray Data's blocks, made by the core where Ray put them: docs/ray.md.
+
+    import goloader.ray
+
+    files = ray.data.read_binary_files("photos", include_paths=True)
+    made = files.map_batches(goloader.ray.Transform, fn_constructor_args=(transform,), batch_format="pyarrow", concurrency=8)
+
+columns.py  where the images of a column lie
+engine.py   the core at work on them, for one transform
+"""
+
+from __future__ import annotations
+
+from .transform import Transform
+
+__all__ = ["Transform"]
