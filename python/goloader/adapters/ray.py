@@ -6,8 +6,9 @@ import sys
 
 
 def execution() -> int:
-    """How often this dataset was executed before, 0 outside of Ray Data. All tasks of an execution are told the same, also
-    one that is tried again.
+    """How often datasets that come of the same reading were executed before, 0 outside of Ray Data.
+
+    All tasks of an execution are told the same, also one that is tried again.
 
     Raises RuntimeError if this version of Ray does not say.
     """

@@ -3,10 +3,10 @@
     import goloader.ray
 
     files = ray.data.read_binary_files("photos", include_paths=True)
-    made = files.map_batches(goloader.ray.Transform, fn_constructor_args=(transform,), batch_format="pyarrow", concurrency=8)
+    made = files.map_batches(goloader.ray.Transform(transform), batch_format="pyarrow")
 
 columns.py  where the images of a column lie
-engine.py   the core at work on them, for one transform
+engine.py   the core at work on them
 """
 
 from __future__ import annotations

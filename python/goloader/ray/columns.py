@@ -44,7 +44,7 @@ class Images:
     def bytes(self, row: int) -> NDArray[np.uint8]:
         """An image's bytes, where they are."""
         data, size = (int(self.places[name][row]) for name in ("data", "bytes"))
-        return np.ndarray(size, np.uint8, (ctypes.c_uint8 * size).from_address(data))
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(data))
 
     def open(self, row: int) -> Any:
         """The PIL image: RGB, or of "flat" ones in mode L. Raises what Pillow raises."""
@@ -52,13 +52,13 @@ class Images:
 
         content = self.bytes(row)
         if self.layout is None:
-            return Image.open(io.BytesIO(content)).convert("RGB")
+            return Image.open(io.BytesIO(content.data)).convert("RGB")
         shape = [int(self.places[name][row]) for name in ("height", "width")] + [3] * (self.layout != "flat")
         return Image.fromarray(content.reshape(shape))
 
     def number(self, row: int) -> int:
         """A hash of an image's length, its first and its last 4,096 bytes."""
-        content = self.bytes(row)
+        content = self.bytes(row).data
         told = hashlib.blake2b(len(content).to_bytes(8, "little"), digest_size=8)
         told.update(content[:_TOLD_BYTES])
         told.update(content[-_TOLD_BYTES:])
@@ -76,8 +76,9 @@ class RowError(Exception):
 def images_of(column: Any) -> Images:
     """The images of a column: a numpy array, a list, or an array of Arrow's.
 
-    Its items are encoded images (bytes), paths of files (str), which are read, or arrays of uint8, [height, width, 3] or
-    all [height, width]. Raises TypeError for others, and RowError for one that is missing, or a file that cannot be read.
+    Its items are encoded images (bytes), paths of files (str), which are read, or arrays of uint8, all of them
+    [height, width, 3] or all [height, width]. Raises TypeError for others, and RowError for one that is missing or
+    cannot be read.
     """
     arrow = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(column, arrow.Array | arrow.ChunkedArray):

@@ -29,19 +29,20 @@ class Transform:
                  mode L for uint8 [height, width]
     column       with encoded images (bytes), paths of files (str), or arrays of uint8
     output       column of what is made, which takes the place of `column`; None: under the same name
-    seed, epoch  of random numbers; epoch=None: how often Ray executed the dataset before, and 0 without Ray
+    seed, epoch  of random numbers; epoch=None: how often Ray executed what comes of the same reading before, and 0
+                 without Ray
     key          column that tells a row from others, of integers or strings; None: a hash of the image's length and its
                  first and last 4,096 bytes does
     num_workers  goroutines; as many as the `num_cpus` that Ray is told
 
-    Random numbers of a row follow from (seed, epoch, key) alone: as with DataLoader(rng="sample"), before the transform
-    is called it is as if torch, random and numpy had been seeded with state.seeded.key(seed, epoch, key). A block that is
-    made again is the same, wherever its rows are.
+    Random numbers of a row follow from (seed, epoch, key) alone, as those of DataLoader(rng="sample"): before the
+    transform is called it is as if torch, random and numpy had been seeded with state.seeded.key(seed, epoch, key).
+    So a block that is made again is the same, wherever its rows are.
 
-    Called with a batch, a dict of columns or a pyarrow.Table, it gives one of the same kind with all other columns. What
-    is made is [n, ...], stacked as torch.stack does it. Raises KeyError for a column that is not there, TypeError for one
-    that holds no images, RuntimeError for a row in error, whose number, path and key the text has, and for rows that
-    differ in shape.
+    Called with a batch, a dict of columns or a pyarrow.Table, it gives one of the same kind with all other columns.
+    What is made is [n, ...], as torch.stack puts samples together. Raises KeyError for a column that is not there,
+    TypeError for one that holds no images, and RuntimeError for a row in error, whose number, path and key the text
+    has, or for rows that differ in shape.
     """
 
     def __init__(
@@ -68,7 +69,9 @@ class Transform:
     def __call__(self, batch: Any) -> Any:
         columns = list(batch) if isinstance(batch, Mapping) else getattr(batch, "column_names", None)
         if columns is None:
-            raise TypeError(f'a batch is a dict of columns or a pyarrow.Table, not {type(batch)}: use batch_format="numpy"')
+            raise TypeError(
+                f'a batch is a dict of columns or a pyarrow.Table, not {type(batch)}: use batch_format="numpy"'
+            )
         for name in filter(None, (self.column, self.key)):
             if name not in columns:
                 raise KeyError(f"the batch has no column {name!r}; it has {', '.join(map(repr, columns))}")
