@@ -32,7 +32,7 @@ from torchvision.models import get_weight
 from torchvision.transforms import v2
 
 import goloader
-from bench import against_table, against_torch, harness, many_files
+from bench import against_table, against_torch, harness, many_files, ray_data
 from bench.programs import table as programs_table
 from bench.programs import turns
 from goloader import ArrayDataset, DataLoader, Explanation, FileArray, TokenDataset
@@ -822,6 +822,12 @@ def test_the_memory_of_many_files_is_that_of_the_kept_result() -> None:
     found = json.loads((harness.RESULTS / "many_files.json").read_text())["contenders"]
     assert list(found) == list(many_files.CONTENDERS)
     require_part("docs/datasets.md", "many_files", f"```text\n{many_files.table(found)}\n```\n")
+
+
+def test_the_speed_in_ray_is_that_of_the_kept_result() -> None:
+    found = json.loads((harness.RESULTS / "ray_data.json").read_text())["contenders"]
+    assert list(found) == list(ray_data.CONTENDERS)
+    require_part("docs/ray.md", "bench", f"```text\n{ray_data.table(found)}\n```\n")
 
 
 def test_the_example_that_resumes_runs(root: Path) -> None:
