@@ -112,6 +112,11 @@ bench-storage: build .venv/bench.stamp ## Time an image folder on a storage that
 bench-remote: build .venv/bench.stamp ## Time an image folder in a bucket that takes 20 ms for each answer, beside torch with urllib.
 	$(PYTHON) -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory --output bench/results/remote.json --rounds $(ROUNDS)
 
+.PHONY: bench-ranks
+bench-ranks: build .venv/bench.stamp ## Time 1, 2 and 4 ranks on this machine's cores, with their memory, beside torch's.
+	$(PYTHON) -m bench.ranks --rounds $(ROUNDS)
+	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k of_ranks
+
 .PHONY: bench-ray
 bench-ray: build .venv/bench.stamp ## Time Ray Data's own way from files to tensors, and ours.
 	$(PYTHON) -m bench.ray_data --rounds $(ROUNDS)

@@ -80,7 +80,7 @@ def by_actors(root: str) -> Any:
         fn_constructor_args=(transform(),),
         batch_size=BATCH,
         batch_format="pyarrow",
-        concurrency=1,
+        compute=ray.data.ActorPoolStrategy(size=1),
     )
 
 

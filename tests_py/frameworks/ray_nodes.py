@@ -45,7 +45,7 @@ def main(root: str, example: str, results: str) -> None:
         return files.map_batches(batch_size=8, **how)
 
     files = ray.data.read_binary_files(root, include_paths=True, override_num_blocks=15)
-    actors = made(files, batch_format="pyarrow", concurrency=2)
+    actors = made(files, batch_format="pyarrow", compute=ray.data.ActorPoolStrategy(size=2))
     told["actors"] = {name: each for batch in actors.iter_batches(batch_size=7) for name, each in sums(batch).items()}
 
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -64,7 +64,7 @@ def main(root: str, example: str, results: str) -> None:
 
     damaged = ray.data.from_items([{"bytes": b"no image", "path": "some.jpg"}])
     try:
-        made(damaged, concurrency=1).materialize()
+        made(damaged, compute=ray.data.ActorPoolStrategy(size=1)).materialize()
     except Exception as error:
         told["error"] = str(error)
     ray.shutdown()

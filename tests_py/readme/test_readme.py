@@ -32,7 +32,7 @@ from torchvision.models import get_weight
 from torchvision.transforms import v2
 
 import goloader
-from bench import against_table, against_torch, harness, many_files, ray_data
+from bench import against_table, against_torch, harness, many_files, ranks, ray_data
 from bench.programs import table as programs_table
 from bench.programs import turns
 from goloader import ArrayDataset, DataLoader, Explanation, FileArray, TokenDataset
@@ -822,6 +822,11 @@ def test_the_memory_of_many_files_is_that_of_the_kept_result() -> None:
     found = json.loads((harness.RESULTS / "many_files.json").read_text())["contenders"]
     assert list(found) == list(many_files.CONTENDERS)
     require_part("docs/datasets.md", "many_files", f"```text\n{many_files.table(found)}\n```\n")
+
+
+def test_the_speed_and_memory_of_ranks_are_those_of_the_kept_result() -> None:
+    found = json.loads((harness.RESULTS / "ranks.json").read_text())["ranks"]
+    require_part("docs/distributed.md", "bench", f"```text\n{ranks.table(found)}\n```\n")
 
 
 def test_the_speed_in_ray_is_that_of_the_kept_result() -> None:
