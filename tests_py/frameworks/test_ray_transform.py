@@ -6,6 +6,7 @@ import io
 import pickle
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -229,8 +230,33 @@ def test_rows_that_differ_in_shape_are_an_error() -> None:
 
 
 def test_an_empty_batch_is_empty() -> None:
-    made = Transform(T.Compose([T.CenterCrop(7), T.ToTensor()]))({"bytes": np.empty(0, object)})["image"]
+    ours = Transform(T.Compose([T.CenterCrop(7), T.ToTensor()]))
+    made = ours({"bytes": np.empty(0, object)})["image"]
     assert made.shape == (0, 3, 7, 7) and made.dtype == np.float32
+    of_arrow = ours(pa.table({"bytes": pa.array([], pa.binary())}))["image"]
+    assert len(of_arrow) == 0 and of_arrow.type == pa.fixed_shape_tensor(pa.float32(), (3, 7, 7))
+
+
+@pytest.mark.parametrize("make", ["numbers", "channels last", "flags"])
+def test_whatever_a_transform_makes_is_a_column_of_arrow_too(make: str) -> None:
+    chains: dict[str, Callable[[Image.Image], Any]] = {
+        "numbers": lambda image: float(np.mean(image)),
+        "channels last": lambda image: torch.from_numpy(np.array(image.resize((5, 4)))).permute(2, 0, 1),
+        "flags": lambda image: np.asarray(image.resize((5, 4))) > 100,
+    }
+    ours = Transform(chains[make])
+    want = ours({"bytes": FILES})["image"]
+    column = ours(pa.table({"bytes": FILES}))["image"].combine_chunks()
+    assert np.array_equal(np.array(getattr(column, "storage", column).to_pylist()).reshape(want.shape), want)
+    assert len(column.type.shape if want.ndim > 1 else ()) == want.ndim - 1
+
+
+def test_threads_may_share_one() -> None:
+    ours = Transform(CHAINS["train"]())
+    want = ours({"bytes": FILES})["image"]
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: ours({"bytes": FILES})["image"], range(12)))
+    assert all(np.array_equal(each, want) for each in made)
 
 
 def test_bad_arguments_are_refused_at_once() -> None:

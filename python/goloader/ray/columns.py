@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import io
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,6 +90,17 @@ def images_of(column: Any) -> Images:
         # Of numpy's bytes zeros at the end would be gone.
         raise TypeError(f"a column of {column.dtype}{list(column.shape[1:])} has no images")
     return _of_items(list(column))
+
+
+def to_arrow(rows: NDArray[Any]) -> Any:
+    """Rows as Arrow has them, in their memory if they lie in order: numbers, or tensors of one shape."""
+    import pyarrow
+
+    flat = pyarrow.array(rows.reshape(-1))
+    if rows.ndim == 1:
+        return flat
+    lists = pyarrow.FixedSizeListArray.from_arrays(flat, math.prod(rows.shape[1:]))
+    return pyarrow.ExtensionArray.from_storage(pyarrow.fixed_shape_tensor(flat.type, rows.shape[1:]), lists)
 
 
 def _of_arrow(arrow: Any, column: Any) -> Images:

@@ -15,7 +15,7 @@ from ..adapters.ray import execution
 from ..plan import Explanation, Plan, Refusal, Row, make_places
 from ..plan.transforms import lower
 from ..state import generators, seeded
-from .columns import PLACE, Images, RowError, images_of
+from .columns import PLACE, Images, RowError, images_of, to_arrow
 from .engine import ROWS_MAX, Engine
 
 
@@ -82,10 +82,7 @@ class Transform:
             raise RuntimeError(f"{self._name(batch, columns, error.row)}: {error.why}") from error.__cause__
         if isinstance(batch, Mapping):
             return {self.output if name == self.column else name: batch[name] for name in columns} | {self.output: made}
-        from pyarrow import FixedShapeTensorArray
-
-        tensors = FixedShapeTensorArray.from_numpy_ndarray(made)
-        return batch.set_column(columns.index(self.column), self.output, tensors)
+        return batch.set_column(columns.index(self.column), self.output, to_arrow(made))
 
     def explain(self, channels: int = 3) -> Explanation:
         """Says, a line a stage, what runs where, and why. Arrays [height, width] have 1 channel."""
