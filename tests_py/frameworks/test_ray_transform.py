@@ -22,6 +22,7 @@ from torchvision.transforms import v2
 from goloader import DataLoader
 from goloader.datasets import ImageFolder
 from goloader.ray import Transform
+from goloader.ray.columns import images_of
 from goloader.state import seeded
 
 FILES = list((photos.native() | photos.foreign()).values())
@@ -126,6 +127,15 @@ def test_arrays_are_what_pillow_makes_images_of(chain: str, kind: str) -> None:
 
 def _first(image: Image.Image) -> Image.Image:
     return image
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_arrow_s_images_are_read_where_they_are(kind: Any) -> None:
+    column = pa.array(FILES, kind).slice(2)
+    images = images_of(column)
+    begin, size = column.buffers()[2].address, column.buffers()[2].size
+    assert all(begin <= data < begin + size for data in images.places["data"].tolist())
+    assert [images.bytes(row).tobytes() for row in range(len(images))] == FILES[2:]
 
 
 def test_paths_are_read(root: Path) -> None:
@@ -267,6 +277,8 @@ def test_bad_arguments_are_refused_at_once() -> None:
     ours = Transform(T.ToTensor(), key="id")
     with pytest.raises(KeyError, match="no column 'id'; it has 'bytes'"):
         ours({"bytes": FILES})
+    with pytest.raises(ValueError, match="has a column 'image' already"):
+        Transform(T.ToTensor())({"bytes": FILES, "image": FILES})
     with pytest.raises(TypeError, match="batch_format"):
         ours([FILES])
     with pytest.raises(TypeError, match="cannot be the key"):

@@ -23,7 +23,7 @@ class Transform:
     """Makes tensors of the images of a block, as torchvision's transform makes them, in Go.
 
         ds.map_batches(Transform(transform), batch_format="pyarrow")
-        ds.map_batches(Transform, fn_constructor_args=(transform,), batch_format="pyarrow", concurrency=8)
+        ds.map_batches(Transform, fn_constructor_args=(transform,), batch_format="pyarrow", compute=actors)
 
     transform    called with PIL images: RGB for files, as ImageFolder has them, and for uint8 [height, width, 3];
                  mode L for uint8 [height, width]
@@ -41,8 +41,8 @@ class Transform:
 
     Called with a batch, a dict of columns or a pyarrow.Table, it gives one of the same kind with all other columns.
     What is made is [n, ...], as torch.stack puts samples together. Raises KeyError for a column that is not there,
-    TypeError for one that holds no images, and RuntimeError for a row in error, whose number, path and key the text
-    has, or for rows that differ in shape.
+    ValueError for an output that is there already, TypeError for a column that holds no images, and RuntimeError for a
+    row in error, whose number, path and key the text has, or for rows that differ in shape.
     """
 
     def __init__(
@@ -75,6 +75,8 @@ class Transform:
         for name in filter(None, (self.column, self.key)):
             if name not in columns:
                 raise KeyError(f"the batch has no column {name!r}; it has {', '.join(map(repr, columns))}")
+        if self.output != self.column and self.output in columns:
+            raise ValueError(f"the batch has a column {self.output!r} already: give output= another name")
         try:
             images = images_of(batch[self.column])
             made = self._make(images, batch)
@@ -106,12 +108,13 @@ class Transform:
         if plan.dtype == "bfloat16":
             raise TypeError("numpy and Arrow have no bfloat16: leave that cast to the training loop")
         if not len(images):
-            return np.empty((0, plan.channels, *(plan.size or (0, 0))), plan.dtype)
-        if self._engine is None or not self._engine.fits(plan):
-            self._engine = Engine(plan, self.num_workers)
+            return np.empty((0, plan.channels, *(plan.size or (1, 1))), plan.dtype)
+        engine = self._engine
+        if engine is None or not engine.fits(plan):
+            engine = self._engine = Engine(plan, self.num_workers)
         seeds = self._seeds(images, batch) if plan.random else None
         try:
-            return self._engine.make(images, seeds, _Helper(self.transform, images, seeds))
+            return engine.make(images, seeds, _Helper(self.transform, images, seeds))
         except Rejected as rejected:
             raise RowError(rejected.row, rejected.error) from rejected.error
 
