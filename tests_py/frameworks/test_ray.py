@@ -33,7 +33,7 @@ def test_three_nodes_make_what_one_process_makes_though_one_of_them_is_killed(tm
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "RAY_USAGE_STATS_ENABLED": "0"}
     done = subprocess.run(
         [sys.executable, str(HERE / "ray_nodes.py"), str(folder), example, str(tmp_path / "results.json")],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240,
+        env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=280,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5000:]
     told = json.loads((tmp_path / "results.json").read_text())
