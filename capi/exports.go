@@ -77,6 +77,7 @@ func go_open(text *C.char, n C.size_t, source *C.gl_source, out *C.gl_handle, er
 		return report(err, errOut)
 	}
 	*out = C.gl_handle(handles.put(loader))
+	observe()
 	warn(loader.Warnings(), errOut)
 	return C.GL_OK
 }
@@ -464,6 +465,9 @@ func go_close(h C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	}
 	if told, ok := closer.(interface{ Warnings() error }); ok { // a run or a loader
 		warn(told.Warnings(), errOut)
+	}
+	if _, ok := closer.(*pipeline.Loader); ok {
+		observe()
 	}
 	if handles.count() == 0 {
 		remotes.CloseIdle()

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x000D0000u
+#define GL_ABI_VERSION 0x000D0001u
 
 typedef int32_t gl_status;
 enum {
@@ -387,6 +387,12 @@ gl_status gl_close(gl_handle handle, gl_error *err);
 /* gl_settle waits until no seek index is being written, at most so long: for who is about to exit.
  *   err     on GL_OK a warning of what could not be written, or not in that time, or an empty text */
 gl_status gl_settle(int32_t timeout_ms, gl_error *err);
+
+/* gl_observe says whether people may look at this process; not if it was not called. While loaders are open they can connect to
+ * a socket in Linux's abstract namespace, "goloader-PID-" and a random number, and are sent one line of JSON, if they are of the
+ * same user or root: {"loaders": [what gl_stats says, and "runs": [{"number", "doing": [{"who", "what"}, ...]}, ...]}, ...]}.
+ * Go answers, whatever the program does. */
+gl_status gl_observe(int32_t allowed, gl_error *err);
 
 /* gl_stats writes a loader's counters as JSON, NUL-terminated; GL_BAD_ARGUMENT if bytes are too few (32 KiB are enough).
  * "stages" has a histogram of nanoseconds for each of read, decode, op, gather, wait and hand_out, whose buckets are pairs

@@ -14,8 +14,18 @@
 
 static volatile int forked;
 
+/* A socket (top.go) that the child would keep open behind its parent. */
+static volatile int observer = -1;
+
+__attribute__((visibility("hidden"))) void keep_from_children(int fd) {
+    observer = fd;
+}
+
 static void after_fork_in_child(void) {
     forked = 1;
+    if (observer >= 0)
+        close(observer);
+    observer = -1;
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
@@ -201,6 +211,11 @@ gl_status gl_events(int64_t from, gl_event *events, int32_t n, int32_t *count, i
 gl_status gl_settle(int32_t timeout_ms, gl_error *err) {
     ENTER(err);
     return go_settle(timeout_ms, err);
+}
+
+gl_status gl_observe(int32_t allowed, gl_error *err) {
+    ENTER(err);
+    return go_observe(allowed, err);
 }
 
 gl_status gl_stats(gl_handle loader, char *json, size_t bytes, gl_error *err) {

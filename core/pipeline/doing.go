@@ -22,16 +22,47 @@ var doings = map[stats.Stage][2]string{
 	stats.Gather: {"gathering", "gathered"},
 }
 
-// Doing says, a line each, which batch is waited for, and what each worker does, beginning with those who have been at it longest,
-// or did last. It is "" if no batch is outstanding. It waits for no read and for no image.
+// Number tells the run from all others of the process.
+func (r *Run) Number() int32 { return r.number }
+
+// Loader is whose run it is.
+func (r *Run) Loader() *Loader { return r.loader }
+
+// Statement says what somebody does.
+type Statement struct {
+	Who  string `json:"who"` // "worker 1", or "batch 41", which is waited for
+	What string `json:"what"`
+}
+
+// Doing is the first Statements, a line each. It is "" if no batch is outstanding.
 func (r *Run) Doing() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.batches) == 0 {
+	all := r.Statements()
+	if all[0] == noBatch {
 		return ""
 	}
+	var lines []string
+	for i, each := range all {
+		if i > doingMax {
+			lines = append(lines, fmt.Sprintf("and %d more", len(all)-i))
+			break
+		}
+		lines = append(lines, each.Who+" "+each.What)
+	}
+	return strings.Join(lines, "\n")
+}
+
+var noBatch = Statement{"program", "has asked for no more batches"}
+
+// Statements say which batch is waited for, and what each worker does, beginning with those who have been at it longest, or did
+// last. It waits for no read and for no image.
+func (r *Run) Statements() []Statement {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := stats.Now()
-	lines := []string{r.awaited(now)}
+	found := []Statement{noBatch}
+	if len(r.batches) > 0 {
+		found[0] = r.awaited(now)
+	}
 	at := map[*worker]stats.Event{}
 	var all []*worker
 	for _, w := range r.serves {
@@ -44,38 +75,35 @@ func (r *Run) Doing() string {
 		x, y := at[a], at[b]
 		return cmp.Or(cmp.Compare(min(x.TookNs, 0), min(y.TookNs, 0)), cmp.Compare(x.BeginNs, y.BeginNs))
 	})
-	for i, w := range all {
-		if i == doingMax {
-			lines = append(lines, fmt.Sprintf("and %d more", len(all)-i))
-			break
-		}
-		lines = append(lines, r.said(w, at[w], now))
+	for _, w := range all {
+		found = append(found, r.said(w, at[w], now))
 	}
-	return strings.Join(lines, "\n")
+	return found
 }
 
-// awaited is the line about the first batch.
-func (r *Run) awaited(now int64) string {
+// awaited is about the first batch.
+func (r *Run) awaited(now int64) Statement {
 	b := r.batches[0]
 	parts := fmt.Sprintf("%d of its %d parts are done", len(b.spans)-b.undone, len(b.spans))
 	if asked := b.ask; asked.Kind != 0 {
 		parts = "Python is asked for " + r.loader.name(b, b.samples[asked.Position].index)
 	}
+	who := fmt.Sprintf("batch %d", b.sequence)
 	if r.waiting == 0 {
-		return fmt.Sprintf("batch %d is next: %s", b.sequence, parts)
+		return Statement{who, "is next: " + parts}
 	}
-	return fmt.Sprintf("batch %d has been waited for %s: %s", b.sequence, seconds(now-r.waiting), parts)
+	return Statement{who, fmt.Sprintf("has been waited for %s: %s", seconds(now-r.waiting), parts)}
 }
 
-// said is a worker's line.
-func (r *Run) said(w *worker, e stats.Event, now int64) string {
+// said is about a worker.
+func (r *Run) said(w *worker, e stats.Event, now int64) Statement {
 	who, what := fmt.Sprintf("%s %d", roles[e.Role], e.Worker), doings[e.Stage]
 	to := r.loader.name(w.batch, e.Sample)
 	if e.TookNs < 0 {
-		return fmt.Sprintf("%s has been %s %s for %s (batch %d)", who, what[0], to, seconds(now-e.BeginNs), e.Batch)
+		return Statement{who, fmt.Sprintf("has been %s %s for %s (batch %d)", what[0], to, seconds(now-e.BeginNs), e.Batch)}
 	}
-	return fmt.Sprintf("%s has been idle for %s; before, it %s %s in %s (batch %d)", who,
-		seconds(now-e.BeginNs-e.TookNs), what[1], to, seconds(e.TookNs), e.Batch)
+	return Statement{who, fmt.Sprintf("has been idle for %s; before, it %s %s in %s (batch %d)",
+		seconds(now-e.BeginNs-e.TookNs), what[1], to, seconds(e.TookNs), e.Batch)}
 }
 
 func seconds(ns int64) string {

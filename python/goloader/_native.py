@@ -225,6 +225,7 @@ _LONG = {
     "gl_reset": (c_int32, [c_int64, POINTER(Error)]),
     "gl_resume": (c_int32, [c_int64, c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_close": (c_int32, [c_int64, POINTER(Error)]),
+    "gl_observe": (c_int32, [c_int32, POINTER(Error)]),
     "gl_settle": (c_int32, [c_int32, POINTER(Error)]),
     "gl_seeds": (c_int32, [c_uint64, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_weighted_open": (c_int32, [c_void_p, c_int32, c_int64, POINTER(c_int64), POINTER(Error)]),
@@ -295,6 +296,7 @@ class Library:
                 f"{path} has ABI {version >> 16}.{version & 0xFFFF}, but this package needs {ABI_MAJOR}.x: "
                 "build both from one commit"
             )
+        self.gl_observe(os.environ.get("GOLOADER_TOP", "1") != "0", None)
         self.pid = os.getpid()
         self._told_of_libwebp = False
         self.told_of_remotes: object = None

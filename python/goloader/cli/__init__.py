@@ -4,6 +4,7 @@ run.py      an unmodified script, with every DataLoader in it ours
 startup/    goes on PYTHONPATH for that: what Python runs when it starts
 bench.py    a loader of the user's, with torch's loader and with ours
 explain.py  what of a loader or dataset runs in Go, beside its source
+top.py      what the loaders of a running process do now
 doctor.py   the machine, the versions, and what keeps a loader from Go
 inspect.py  what files of another library's hold
 cache.py    what a dataset's cache keeps on a disk
@@ -18,7 +19,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import bench, cache, doctor, explain, inspect, pack, run
+from . import bench, cache, doctor, explain, inspect, pack, run, top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     explain.add(commands)
     doctor.add(commands)
     bench.add(commands)
+    top.add(commands)
     inspect.add(commands)
     pack.add(commands)
     cache.add(commands)

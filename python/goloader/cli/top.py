@@ -1,0 +1,152 @@
+"""python -m goloader top: what the loaders of a running process do now, whatever that process is stuck in."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from .. import _table
+
+_ANSWER_S = 2.0
+_COMMAND_MAX = 60  # characters
+_HEAD = ("process", "who", "what")
+_STATES = {"R": "running", "D": "waits for a disk", "T": "stopped", "t": "stopped", "Z": "has ended"}
+
+Cells = list[tuple[str, ...]]
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "top",
+        help="show what the loaders of a running process do now",
+        description=(
+            "Shows, until Ctrl-C, what each goroutine of the loaders of a process of yours does, of which file and for "
+            "how long, and its worker processes. Go answers: the process may hang. GOLOADER_TOP=0 in the environment "
+            "of that process keeps everybody from looking."
+        ),
+        allow_abbrev=False,
+    )
+    parser.add_argument("pid", type=int, metavar="PID", help="the process that takes batches")
+    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="seconds between two looks (1)")
+    parser.add_argument("--once", action="store_true", help="look once, as where the output is no terminal")
+    parser.set_defaults(command=lambda parsed: _top(parser, parsed))
+
+
+def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    if not _alive(parsed.pid) or parsed.every <= 0:
+        parser.error(f"there is no process {parsed.pid}" if parsed.every > 0 else "--every is more than 0")
+    look = Look(parsed.pid)
+    if parsed.once or not sys.stdout.isatty():
+        print(_table.text(look.cells()))
+        return 0
+    with suppress(KeyboardInterrupt), _screen() as show:
+        while _alive(parsed.pid):
+            show(look.cells())
+            time.sleep(parsed.every)
+    return 0
+
+
+@contextmanager
+def _screen() -> Iterator[Callable[[Cells], None]]:
+    """Shows a table in place of the last one."""
+    try:
+        from rich.live import Live
+        from rich.markup import escape
+        from rich.table import Table
+    except ModuleNotFoundError:
+        yield lambda cells: print("\033[H\033[2J" + _table.text(cells), flush=True)
+        return
+    with Live(auto_refresh=False) as live:
+
+        def show(cells: Cells) -> None:
+            table = Table(*cells[0], box=None)
+            for row in cells[1:]:
+                table.add_row(*map(escape, row))
+            live.update(table, refresh=True)
+
+        yield show
+
+
+class Look:
+    """Looks at a process and at those that it has started."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._samples: dict[tuple[int, int], tuple[float, int]] = {}  # when they were counted, by process and loader
+
+    def cells(self) -> Cells:
+        """A table of what goes on."""
+        found: Cells = [_HEAD]
+        for pid in _tree(self._pid):
+            with suppress(OSError, IndexError):  # it has just ended
+                answer = _answer(pid)
+                if pid != self._pid or answer is not None:
+                    found.append((str(pid), "process", _process(pid)))
+                else:
+                    found.append((str(pid), "process", f"{_process(pid)}; no loader is open in Go"))
+                for loader in (answer or {}).get("loaders", []):
+                    found.append(("", f"loader {loader['number']}", self._loader(pid, loader)))
+                    for run in loader["runs"]:
+                        found += [("", f"  {each['who']}", each["what"]) for each in run["doing"]]
+        return found
+
+    def _loader(self, pid: int, loader: dict[str, Any]) -> str:
+        now, samples = time.monotonic(), loader["samples"]
+        then, before = self._samples.get((pid, loader["number"]), (now, samples))
+        self._samples[pid, loader["number"]] = now, samples
+        rate = f", {(samples - before) / (now - then):.0f} samples/s" if now > then else ""
+        return f"{loader['batches']} batches, {samples} samples{rate}, {loader['bytes_read'] / 1e6:.1f} MB read"
+
+
+def _answer(pid: int) -> dict[str, Any] | None:
+    """What the core in a process says; None if no loader is open there. Raises OSError if it does not say it."""
+    # A process in a container is named by its number there.
+    (numbers,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("NSpid:"))
+    begin = f"@goloader-{numbers.split()[-1]}-"
+    for line in Path("/proc/net/unix").read_text().splitlines():
+        name = line.rpartition(" ")[2]
+        if name.startswith(begin):
+            with socket.socket(socket.AF_UNIX) as asked:
+                asked.settimeout(_ANSWER_S)
+                with suppress(ConnectionError, json.JSONDecodeError):  # closed since, or another user's
+                    asked.connect("\0" + name[1:])
+                    peer = asked.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+                    if struct.unpack("3i", peer)[0] == pid:  # and nobody else, who has taken the name
+                        with asked.makefile("rb") as file:
+                            found: dict[str, Any] = json.loads(file.readline())
+                            return found
+    return None
+
+
+def _tree(pid: int) -> list[int]:
+    """A process and all that it has started, those first that came first."""
+    found = [pid]
+    for each in found:
+        for task in Path(f"/proc/{each}/task").glob("*/children"):
+            with suppress(OSError):
+                found += map(int, task.read_text().split())
+    return found
+
+
+def _process(pid: int) -> str:
+    """The command of a process, its state, and the CPU seconds that it has had. Raises OSError once it is gone."""
+    command = " ".join(Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ").split())
+    # Behind the name, which may have anything in it (proc(5)).
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    cut = command if len(command) <= _COMMAND_MAX else f"{command[:_COMMAND_MAX]}..."
+    return f"{cut}: {_STATES.get(fields[0], 'sleeping')}, {cpu_s:.1f} s of CPU"
+
+
+def _alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
