@@ -3,6 +3,8 @@
 run.py      an unmodified script, with every DataLoader in it ours
 startup/    goes on PYTHONPATH for that: what Python runs when it starts
 bench.py    a loader of the user's, with torch's loader and with ours
+tune.py     num_workers, prefetch_factor and batch_size of a loader of the user's, measured
+turns.py    how bench and tune measure, each time in a process of its own
 explain.py  what of a loader or dataset runs in Go, beside its source
 top.py      what the loaders of a running process do now
 doctor.py   the machine, the versions, and what keeps a loader from Go
@@ -19,7 +21,7 @@ import platform
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import bench, cache, doctor, explain, inspect, pack, run, top
+from . import bench, cache, doctor, explain, inspect, pack, run, top, tune
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     explain.add(commands)
     doctor.add(commands)
     bench.add(commands)
+    tune.add(commands)
     top.add(commands)
     inspect.add(commands)
     pack.add(commands)

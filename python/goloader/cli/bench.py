@@ -6,18 +6,14 @@ import argparse
 import hashlib
 import itertools
 import json
-import os
 import random
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from .. import _table
-from . import objects
+from . import objects, turns
 
 _LOADERS = ("torch", "goloader")
 _EPOCHS = 2
@@ -85,37 +81,17 @@ def _rows(timed: dict[str, list[dict[str, Any]]]) -> list[tuple[str, ...]]:
 
 
 def _apart(parsed: argparse.Namespace, loader: str, what: str) -> dict[str, Any]:
-    """A turn in a process of its own. Raises SystemExit where that fails; it has said why."""
-    with tempfile.NamedTemporaryFile("r", suffix=".json") as outcome:
-        options = ["--batches", str(parsed.batches), "--turn", loader, what, outcome.name]
-        environment = os.environ | ({"GOLOADER": "off"} if loader == "torch" else {})
-        command = [sys.executable, "-m", "goloader", "bench", parsed.target, *options]
-        status = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False).returncode
-        if status:
-            raise SystemExit(f"python -m goloader bench: with {loader}'s loader it ended with exit code {status}")
-        found: dict[str, Any] = json.loads(outcome.read())
-        return found
+    arguments = [parsed.target, "--batches", str(parsed.batches), "--turn", loader, what]
+    return turns.apart("bench", arguments, f"{loader}'s loader", {"GOLOADER": "off"} if loader == "torch" else None)
 
 
 def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, loader: str, compared: bool) -> dict[str, Any]:
     import numpy as np
     import torch
 
-    import goloader
-
     from .._measure import add, cpu_s
 
-    goloader.install()
-
-    def seed() -> None:
-        for each in (random.seed, np.random.seed, torch.manual_seed):
-            each(0)
-
-    seed()
-    made = objects.loader(objects.find(parser, parsed.target))
-    if made is None:
-        parser.error(f"{parsed.target} is neither a DataLoader nor a dataset")
-    seed()
+    made = turns.seeded(parser, parsed.target)
     seconds, digests, batches, begun = [], [], 0, cpu_s()
     for _ in range(_EPOCHS):
         seen, batches, start = hashlib.sha256(), 0, time.perf_counter()

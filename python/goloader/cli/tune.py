@@ -1,0 +1,221 @@
+"""python -m goloader tune: num_workers, prefetch_factor and batch_size of a loader of the user's, measured in turn."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import _cores, _table
+from . import objects, turns
+
+_PREFETCH_FACTORS = (1, 2, 4, 8)
+# The least that gives so much of the most is enough: what is between them is noise, or costs more than it brings.
+_ENOUGH = 0.95
+# Of a turn's seconds, what passes before it is measured.
+_EARLY = 0.25
+
+
+class Setting(NamedTuple):
+    """Arguments of a loader; None for what it has no use for."""
+
+    num_workers: int
+    prefetch_factor: int | None
+    batch_size: int | None
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self._asdict().items() if value is not None)
+
+
+class Measured(NamedTuple):
+    """What a program that does nothing with the batches gets.
+
+    rate     samples a second
+    first_s  from iter() to the first batch
+    cpu_s    of all processes, for 1,000 samples, but for what it takes to import and make everything
+    """
+
+    rate: float
+    first_s: float
+    cpu_s: float
+
+
+Results = dict[Setting, Measured]
+
+_HEAD = (*Setting._fields, "samples/s", "first batch s", "CPU s/1k")
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the command line."""
+    parser = commands.add_parser(
+        "tune",
+        help="measure num_workers, prefetch_factor and batch_size of a loader of yours, in turn",
+        description=(
+            "Makes batches of a loader with one number of workers after another, then with other prefetch factors and "
+            "batch sizes, each time in a process of its own. Prints samples a second and the arguments to paste."
+        ),
+        allow_abbrev=False,
+    )
+    parser.add_argument("target", metavar="MODULE:OBJECT", help=f"a DataLoader or a dataset: {objects.HELP}")
+    parser.add_argument(
+        "--workers", type=int, default=_cores.allowed(), metavar="N", help="measure 0 to N (the cores that there are)"
+    )
+    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="that a turn takes batches (3)")
+    parser.add_argument("--rounds", type=int, default=2, metavar="N", help="turns of each setting; the best counts (2)")
+    parser.add_argument("--chart", metavar="FILE", help="draw it with matplotlib: .png, .svg, .pdf")
+    parser.add_argument("--turn", nargs=2, help=argparse.SUPPRESS)  # a setting, as JSON, and the file of the outcome
+    parser.set_defaults(command=lambda parsed: _tune(parser, parsed))
+
+
+def _tune(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    if parsed.turn is not None:
+        setting, path = parsed.turn
+        Path(path).write_text(json.dumps(_turn(parser, parsed, setting)))
+        return 0
+    if parsed.workers < 0 or parsed.seconds <= 0 or parsed.rounds < 1:
+        parser.error("--workers is at least 0, --seconds more than 0, --rounds at least 1")
+    if parsed.chart is not None:
+        _figure()  # raises now what would else be raised at the end
+    first = _apart(parsed, None)  # and files are in memory from now on
+    own, results = Setting(*first["setting"]), Results()
+    counts = [_with(own, count) for count in _counts(parsed.workers)]
+    _measure(parsed, [*counts, own], results)
+    chosen = _least(counts, results)
+    if chosen.num_workers:
+        factors = [chosen._replace(prefetch_factor=factor) for factor in _PREFETCH_FACTORS]
+        _measure(parsed, factors, results)
+        chosen = _least(factors, results)
+    if own.batch_size is not None:  # which of them trains best is no question of speed: it is not chosen
+        sizes = own.batch_size // 2 or 1, own.batch_size * 2
+        _measure(parsed, [chosen._replace(batch_size=size) for size in sizes], results)
+    gained = results[chosen].rate / results[own].rate
+    print(f"{parsed.target}: the best of {parsed.rounds} turns of {parsed.seconds:g} s")
+    print(_table.text(list(_rows(results)), right=range(len(_HEAD))))
+    print(f"\n{chosen}: {gained:.2f} times the samples/s of {own}, as it is now. To paste:\n")
+    print(f"DataLoader(dataset, ..., {chosen}{', persistent_workers=True' if chosen.num_workers else ''})")
+    if parsed.chart is not None:
+        _draw(parsed.chart, parsed.target, results, chosen)
+    return 0
+
+
+def _counts(most: int) -> list[int]:
+    """Numbers of workers: each up to 4, and then twice as many."""
+    return sorted({*range(min(most, 4) + 1), *(1 << power for power in range(most.bit_length())), most})
+
+
+def _with(setting: Setting, num_workers: int) -> Setting:
+    factor = (setting.prefetch_factor or 2) if num_workers else None
+    return setting._replace(num_workers=num_workers, prefetch_factor=factor)
+
+
+def _least(settings: list[Setting], results: Results) -> Setting:
+    """The first that is as good as the best."""
+    most = max(results[setting].rate for setting in settings)
+    return next(setting for setting in settings if results[setting].rate >= _ENOUGH * most)
+
+
+def _measure(parsed: argparse.Namespace, settings: list[Setting], results: Results) -> None:
+    """Adds what is not known yet, to results."""
+    wanted = [setting for setting in dict.fromkeys(settings) if setting not in results]
+    for number in range(parsed.rounds):
+        for setting in wanted[:: -1 if number % 2 else 1]:
+            found = Measured(*_apart(parsed, setting)["measured"])
+            results[setting] = max(found, results.get(setting, found))
+
+
+def _rows(results: Results) -> Iterator[tuple[str, ...]]:
+    yield _HEAD
+    for setting, found in results.items():
+        arguments = ("-" if value is None else str(value) for value in setting)
+        yield *arguments, f"{found.rate:.0f}", f"{found.first_s:.3f}", f"{found.cpu_s:.3f}"
+
+
+def _apart(parsed: argparse.Namespace, setting: Setting | None) -> dict[str, Any]:
+    arguments = [parsed.target, "--seconds", str(parsed.seconds), "--turn", json.dumps(setting)]
+    return turns.apart("tune", arguments, str(setting or "the arguments that it has"))
+
+
+def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, text: str) -> dict[str, Any]:
+    from .._measure import cpu_s
+
+    loader = turns.seeded(parser, parsed.target)
+    own = Setting(loader.num_workers, loader.prefetch_factor, loader.batch_size)
+    setting = Setting(*(json.loads(text) or own))
+    loader = _made_anew(loader, setting)
+    begun, start = cpu_s(), time.perf_counter()
+    batches = _batches(loader)
+    early, first = _samples(next(batches)), time.perf_counter()
+    # What was made ahead while the first batch was waited for is taken before the clock starts.
+    early += sum(_samples(batch) for batch in _until(batches, first + parsed.seconds * _EARLY))
+    late = time.perf_counter()
+    samples = sum(_samples(batch) for batch in _until(batches, late + parsed.seconds))
+    rate = samples / (time.perf_counter() - late)
+    batches.close()
+    del loader, batches  # and workers that persist
+    return {"setting": own, "measured": Measured(rate, first - start, (cpu_s() - begun) * 1000 / (early + samples))}
+
+
+def _batches(loader: Any) -> Generator[Any, None, None]:
+    """Of one epoch after another. Raises SystemExit if there are none in one."""
+    while True:
+        batch = None
+        for batch in loader:
+            yield batch
+        if batch is None:
+            raise SystemExit("python -m goloader tune: the loader has no batches")
+
+
+def _until(batches: Iterator[Any], end: float) -> Iterator[Any]:
+    """At least one batch, and those that come until then."""
+    yield next(batches)
+    while time.perf_counter() < end:
+        yield next(batches)
+
+
+def _made_anew(loader: Any, setting: Setting) -> Any:
+    """The same loader with other arguments."""
+    import goloader
+
+    kept = ("collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "seek_index", "trace", "rng")
+    arguments: dict[str, Any] = {name: getattr(loader, name) for name in (*kept, "on_error")}
+    if loader.batch_sampler is not None and loader.batch_size is None:  # one of the user's own
+        arguments["batch_sampler"] = loader.batch_sampler
+    else:
+        arguments |= {"batch_size": setting.batch_size, "drop_last": loader.drop_last}
+        arguments |= {} if isinstance(loader.dataset, goloader.IterableDataset) else {"sampler": loader.sampler}
+    if setting.num_workers:
+        arguments |= {"prefetch_factor": setting.prefetch_factor, "persistent_workers": True}
+        arguments["multiprocessing_context"] = loader.multiprocessing_context
+    return goloader.DataLoader(loader.dataset, num_workers=setting.num_workers, **arguments)
+
+
+def _samples(batch: Any) -> int:
+    """How many samples a batch has: those of its first tensor, or of its first list."""
+    from ..adapters.torch import pytree
+
+    leaves = pytree.tree_leaves(batch)
+    return next((len(leaf) for leaf in leaves if getattr(leaf, "ndim", 0)), len(leaves) or 1)
+
+
+def _figure() -> Any:
+    """Raises SystemExit where there is no matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise SystemExit("python -m goloader tune: --chart needs matplotlib: pip install matplotlib") from None
+    return Figure(figsize=(8, 4), layout="constrained")
+
+
+def _draw(path: str, target: str, results: Results, chosen: Setting) -> None:
+    figure = _figure()
+    axes = figure.add_subplot(title=target, xlabel="samples/s")
+    names = [", ".join("-" if value is None else str(value) for value in setting) for setting in results]
+    colours = ["tab:orange" if setting == chosen else "tab:blue" for setting in results]
+    bars = axes.barh(names, [found.rate for found in results.values()], color=colours)
+    axes.bar_label(bars, fmt="%.0f", padding=3)
+    axes.invert_yaxis()
+    axes.set_ylabel(", ".join(Setting._fields))
+    figure.savefig(path)

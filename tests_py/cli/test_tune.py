@@ -1,0 +1,149 @@
+"""python -m goloader tune: what it measures and says of a dataset that is slow on purpose."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from torch.utils import data
+
+import goloader
+from goloader.cli import main, tune
+
+_MODULE = """
+import time, torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+class Slow(Dataset):
+    def __len__(self):
+        return 40
+    def __getitem__(self, index):
+        time.sleep(0.005)
+        return torch.tensor(index)
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        print("not for the outcome")
+        while True:
+            yield {"name": "a", "draw": torch.rand(2)}
+
+def slow():
+    return DataLoader(Slow(), batch_size=4, shuffle=True)
+
+def none():
+    return DataLoader(Slow(), batch_size=64, drop_last=True)
+"""
+
+
+def _tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "mine.py").write_text(_MODULE)
+    command = [sys.executable, "-m", "goloader", "tune", *arguments, "--seconds", "0.3", "--rounds", "1"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=250)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_workers_help_a_dataset_that_waits(tmp_path: Path) -> None:
+    done = _tune(tmp_path, "mine:slow", "--workers", "2", "--chart", "chart.png")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = re.findall(r"^ +(\d+) +(\d+|-) +(\d+) +(\d+) +[\d.]+ +[\d.]+$", done.stdout, re.MULTILINE)
+    settings = [tuple(row[:3]) for row in rows]
+    assert settings[:3] == [("0", "-", "4"), ("1", "2", "4"), ("2", "2", "4")]
+    assert settings[3:6] == [("2", factor, "4") for factor in ("1", "4", "8")]
+    assert [row[2] for row in settings[6:]] == ["2", "8"]
+    rates = {setting: int(row[3]) for setting, row in zip(settings, rows, strict=True)}
+    assert 100 < rates["0", "-", "4"] < 205
+    assert rates["2", "2", "4"] < 410
+    pasted = done.stdout.rstrip().rpartition("\n")[2]
+    assert re.fullmatch(
+        r"DataLoader\(dataset, \.\.\., num_workers=2, prefetch_factor=\d, batch_size=4, persistent_workers=True\)",
+        pasted,
+    )
+    with Image.open(tmp_path / "chart.png") as image:
+        assert image.size == (800, 400)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("target", "status", "said"),
+    [
+        ("mine:Endless", 0, "batch_size=8"),
+        ("mine:none", 1, "the loader has no batches"),
+        ("mine:nothing", 1, "nothing"),
+    ],
+)
+def test_other_targets(tmp_path: Path, target: str, status: int, said: str) -> None:
+    done = _tune(tmp_path, target, "--workers", "0")
+    assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done.stderr
+
+
+@pytest.mark.parametrize("wrong", [["--workers", "-1"], ["--seconds", "0"], ["--rounds", "0"]])
+def test_arguments_that_make_no_sense(wrong: list[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["tune", "mine:slow", *wrong])
+    assert left.value.code == 2
+
+
+def test_a_chart_without_matplotlib_is_told_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(SystemExit, match="pip install matplotlib"):
+        main(["tune", "mine:slow", "--chart", "chart.png"])
+
+
+def test_the_least_that_is_enough_is_chosen() -> None:
+    def least(*rates: float) -> int:
+        settings = [tune.Setting(count, None, 1) for count in range(len(rates))]
+        results = {each: tune.Measured(rate, 0, 0) for each, rate in zip(settings, rates, strict=True)}
+        return tune._least(settings, results).num_workers
+
+    assert [least(100, 200, 204), least(100, 200, 220), least(5), least(200, 100)] == [1, 2, 0, 0]
+    assert [tune._counts(most) for most in (0, 2, 6, 16)] == [
+        [0],
+        [0, 1, 2],
+        [0, 1, 2, 3, 4, 6],
+        [0, 1, 2, 3, 4, 8, 16],
+    ]
+
+
+class Own(data.Sampler[list[int]]):
+    def __iter__(self) -> Any:
+        yield from ([0, 1, 2], [3])
+
+    def __len__(self) -> int:
+        return 2
+
+
+class Counted(data.IterableDataset[int]):
+    def __iter__(self) -> Any:
+        return iter(range(5))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"batch_size": 3, "shuffle": True, "drop_last": True},
+        {"batch_size": None},
+        {"batch_sampler": Own()},
+        {"batch_size": 2, "sampler": [3, 1, 2], "collate_fn": list},
+    ],
+)
+def test_a_loader_made_anew_gives_the_same_batches(arguments: dict[str, Any]) -> None:
+    for dataset in (data.TensorDataset(torch.arange(10)), Counted()):
+        if isinstance(dataset, Counted) and arguments.keys() & {"sampler", "batch_sampler", "shuffle"}:
+            continue
+        loader = goloader.DataLoader(dataset, **arguments)
+        anew = tune._made_anew(loader, tune.Setting(0, None, loader.batch_size))
+        made = []
+        for each in (loader, anew):
+            torch.manual_seed(0)
+            made.append(str(list(each)))
+        assert made[0] == made[1]
+    working = tune._made_anew(loader, tune.Setting(2, 3, loader.batch_size))
+    assert (working.num_workers, working.prefetch_factor, working.persistent_workers) == (2, 3, True)
