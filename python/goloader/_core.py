@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from ctypes import byref, c_int32, c_int64
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -126,6 +126,12 @@ class Core:
             hold_directory=hold_directory,
         )
         return Run(self, self._lib, self._handle, options)
+
+    @cached_property
+    def number(self) -> int:
+        """What tells it from other cores of the process, in what `events` copies."""
+        number: int = self._lib.json(self._lib.gl_stats, self._handle)["number"]
+        return number
 
     def stats(self) -> dict[str, Any]:
         """Counters since the plan was opened: batches, samples, pillow_samples, bytes_read, ...

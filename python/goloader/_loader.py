@@ -170,12 +170,13 @@ class DataLoader(data.DataLoader[T_co]):
         losses = book.losses(self)
         return replace(book.of(self).clock.stats(), bad_samples={} if losses is None else dict(losses.kinds))
 
-    def profile(self, path: str | os.PathLike[str]) -> Profile:
-        """A context manager that writes a timeline of what happens in it to a file, as a Chrome trace. See Profile.
+    def profile(self, path: str | os.PathLike[str], chart: str | os.PathLike[str] | None = None) -> Profile:
+        """A context manager that writes a timeline of what happens in it to a file, as a Chrome trace, and draws it to
+        another one by matplotlib, if there is a `chart`. See Profile.
 
-        Raises OSError where the file cannot be written, as the context is entered.
+        Raises OSError where the file cannot be written, as the context is entered, and ModuleNotFoundError.
         """
-        return Profile(book.of(self).clock, path)
+        return Profile(book.of(self).clock, path, chart)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from . import _core
+from . import _chart, _core
 from .stats import Clock
 
 __all__ = ["Profile"]
@@ -19,6 +19,7 @@ __all__ = ["Profile"]
 # Much less than it takes to fill the core's ring of events.
 _COPIED_EVERY_S = 0.02
 _STAGES = ("read", "decode", "op", "gather", "wait")  # what lies ready before it is taken is no work
+_WORK = _STAGES[:4]
 _ROLES = ("batches", "worker", "reader")
 
 
@@ -31,15 +32,18 @@ class Profile:
 
     It has a track for the program (each iter(), next() and step of training) and one for each worker of Go's: what it
     reads, decodes, transforms and gathers, for which batch and sample. Worker processes have none. Times are in
-    microseconds from the beginning on.
+    microseconds from the beginning on. With `chart` it is drawn as well, to a .png, .svg or .pdf file: batch times with
+    spikes marked, waits, stages and throughput.
 
     events  how many are in the file, once it is written
     lost    how many of Go's were too many to be copied in time, and are not
     """
 
-    def __init__(self, clock: Clock | None, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, clock: Clock | None, path: str | os.PathLike[str], chart: str | os.PathLike[str] | None = None
+    ) -> None:
         """`clock` is the loader's; None: those of all loaders of this process."""
-        self.path = Path(path)
+        self.path, self.chart = Path(path), None if chart is None else Path(chart)
         self.events = self.lost = 0
         self._clock = clock
         self._done = threading.Event()
@@ -59,7 +63,9 @@ class Profile:
         self.end()
 
     def begin(self) -> None:
-        """What happens from now on is in the timeline."""
+        """What happens from now on is in the timeline. Raises ModuleNotFoundError if it cannot be drawn."""
+        if self.chart is not None:
+            _chart.figure()  # which imports what an interpreter that ends may not import any more
         self._at = _core.events(-1)[1]
         (self._clock or Clock).watched = []
         self._begin = time.perf_counter()
@@ -75,10 +81,12 @@ class Profile:
         self.events = len(events)
         if not events and self._clock is None:
             return
-        tracks = sorted({(event["tid"], event.pop("track")) for event in events})
-        named = [_named(number, name) for number, name in tracks]
         for event in events:
             event["ts"] -= self._begin * 1e6
+        if self.chart is not None:
+            _chart.draw(self.chart, events, _WORK)
+        tracks = sorted({(event["tid"], event.pop("track")) for event in events})
+        named = [_named(number, name) for number, name in tracks]
         self.path.write_text(json.dumps({"traceEvents": named + events, "displayTimeUnit": "ms"}))
 
     def _copy(self) -> None:
@@ -109,10 +117,12 @@ class Profile:
         return found
 
 
-def until_exit(folder: str) -> None:
-    """Has this process write, as it ends, what its loaders did from now on: to rank-N.json, or else PID.json."""
+def until_exit(folder: str, *, chart: bool) -> None:
+    """Has this process write, as it ends, what its loaders did from now on: to rank-N.json, or else PID.json; and draw
+    it to a .png of that name."""
     rank, own = os.environ.get("RANK"), os.getpid()
-    profile = Profile(None, Path(folder, f"{own}.json" if rank is None else f"rank-{rank}.json"))
+    path = Path(folder, f"{own}.json" if rank is None else f"rank-{rank}.json")
+    profile = Profile(None, path, path.with_suffix(".png") if chart else None)
 
     def end() -> None:
         if os.getpid() == own:  # not in a child that was forked

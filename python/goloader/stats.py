@@ -231,7 +231,13 @@ def _seconds(seconds: float) -> str:
 
 
 class Counting(Protocol):
-    """What has counters of the core's."""
+    """What has counters of the core's.
+
+    number  the core's in what it tells of its events; None if there is no core
+    """
+
+    @property
+    def number(self) -> int | None: ...
 
     def stats(self) -> dict[str, Any]:
         """gl_stats's; {} if there are none."""
@@ -264,9 +270,9 @@ class Clock:
         self._before: Stats | None = None
 
     def number(self) -> int | None:
-        """The core's number for the loader in what it tells of its events; None if Go makes no batches of it."""
+        """The core's number, as Counting has it; None if Go makes no batches."""
         core = None if self._core is None else self._core()
-        return None if core is None else core.stats().get("number")
+        return None if core is None else core.number
 
     def use(self, core: Counting) -> None:
         """Whose counters belong to what is measured, from now on: a dataset that is changed has another core."""

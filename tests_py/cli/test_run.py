@@ -186,15 +186,17 @@ os.wait()
 def test_a_profile_is_written_by_each_process_that_takes_batches(tmp_path: Path) -> None:
     (tmp_path / "loaders.py").write_text(LOADERS)
     (tmp_path / "none.py").write_text("import torch, torch.utils.data")
-    ours = [*OURS, "--profile", str(tmp_path / "traces")]
+    ours = [*OURS, "--profile", str(tmp_path / "traces"), "--chart"]
     assert execute([*ours, "none.py"], tmp_path) == (0, "", "")
     assert os.listdir(tmp_path / "traces") == []
     assert execute([*ours, "loaders.py"], tmp_path) == (0, "", "")
     assert execute([*ours, "loaders.py"], tmp_path, env=os.environ | {"RANK": "3"}) == (0, "", "")
     names = sorted(os.listdir(tmp_path / "traces"))
-    assert len(names) == 2
-    assert (names[0].removesuffix(".json").isdecimal(), names[1]) == (True, "rank-3.json")
-    for name in names:
+    assert (len(names), names[2:]) == (4, ["rank-3.json", "rank-3.png"])
+    assert names[1] == names[0].removesuffix(".json") + ".png"
+    assert names[0].removesuffix(".json").isdecimal()
+    for name in names[::2]:
+        assert (tmp_path / "traces" / name).with_suffix(".png").read_bytes().startswith(b"\x89PNG")
         events = json.loads((tmp_path / "traces" / name).read_text())["traceEvents"]
         assert [event["name"] for event in events].count("next()") == 40
         assert sum(event["args"]["count"] for event in events if event["name"] == "gather") == 40000

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -17,6 +20,7 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms import Compose, Resize, ToTensor
 
 import goloader
+from goloader import _chart
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -101,6 +105,45 @@ def test_python_s_batches_have_the_program_s_track(workers: int, tmp_path: Path)
     assert set(names.values()) == {"program"}
     assert [span["name"] for span in spans].count("next()") == 4
     assert seconds(spans, "iter()") + seconds(spans, "next()") > 0.19
+
+
+class Spiky(Slow):
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.3 if index == 7 else 0.01)
+        return torch.tensor(index)
+
+
+def test_spikes_are_marked_in_the_chart(tmp_path: Path) -> None:
+    loader, svg = goloader.DataLoader(Spiky()), tmp_path / "chart.svg"
+    list(loader)  # of a first epoch some batches wait until it is known how they are made
+    with matplotlib.rc_context({"svg.fonttype": "none"}), loader.profile(tmp_path / "trace.json", svg):
+        for _ in loader:
+            time.sleep(0.01)
+    assert re.findall(r"batch \d+", svg.read_text().replace("12 batches", "")) == ["batch 7"]
+    _, spans = written(tmp_path / "trace.json")
+    at, waits, steps = _chart.batches(spans)
+    assert (len(at), waits.argmax(), steps[0]) == (12, 7, 0)
+    assert waits.sum() == pytest.approx(seconds(spans, "next()"))
+    assert steps[1:].min() > 0.009
+
+
+def test_what_is_busy_is_what_spans_add_up_to() -> None:
+    generator = np.random.default_rng(0)
+    begins = generator.uniform(0, 9, 200)
+    ends = begins + generator.uniform(0, 1, 200)
+    edges = np.linspace(0, 10, 41)
+    each = [np.clip(ends, low, high) - np.clip(begins, low, high) for low, high in itertools.pairwise(edges)]
+    np.testing.assert_allclose(_chart.busy(begins, ends, edges), np.sum(each, axis=1) / 0.25, atol=1e-9)
+
+
+def test_a_chart_without_matplotlib_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    profile = goloader.DataLoader(Slow()).profile(tmp_path / "trace.json", tmp_path / "chart.png")
+    with pytest.raises(ModuleNotFoundError, match="pip install matplotlib"), profile:
+        raise AssertionError
 
 
 def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ the script starts inherits them:
     PYTHONPATH     starts with startup/, whose sitecustomize.py Python imports when it starts
     GOLOADER_RUN   "install", or "explain" for --explain; without it startup/ does nothing
 
-and for --profile a third one, GOLOADER_PROFILE, its folder.
+and for --profile a third one, GOLOADER_PROFILE, its folder; with --chart also GOLOADER_PROFILE_CHART, which is "1".
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def add(commands: Any) -> None:
             "Runs a Python script as `python SCRIPT ...` would, but every torch.utils.data.DataLoader made by it, by a "
             "framework inside it, or by a process that it starts (torchrun's ranks, spawned workers), is goloader's."
         ),
-        usage="%(prog)s [-h] [--explain] [--profile FOLDER] [-m] SCRIPT [ARGUMENT ...]",
+        usage="%(prog)s [-h] [--explain] [--profile FOLDER [--chart]] [-m] SCRIPT [ARGUMENT ...]",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -44,6 +45,7 @@ def add(commands: Any) -> None:
         help="have each process that takes batches write a timeline there as it ends, a Chrome trace: PID.json, or "
         "rank-N.json of torchrun's ranks",
     )
+    parser.add_argument("--chart", action="store_true", help="and draw it, with matplotlib: PID.png, or rank-N.png")
     parser.add_argument(
         "-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as of python -m"
     )
@@ -57,7 +59,10 @@ def _run(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> NoRetur
         parser.error("python's options -E, -I and -S keep what starts with it from being goloader's")
     if not sys.executable:
         parser.error("sys.executable is empty: there is no Python to run the script with")
+    if parsed.chart and (parsed.profile is None or importlib.util.find_spec("matplotlib") is None):
+        parser.error("--chart goes with --profile, and needs matplotlib: pip install matplotlib")
     if parsed.profile is not None:
+        os.environ["GOLOADER_PROFILE_CHART"] = "1" if parsed.chart else ""
         os.environ["GOLOADER_PROFILE"] = folder = os.path.abspath(parsed.profile)
         os.makedirs(folder, exist_ok=True)
     os.environ["GOLOADER_RUN"] = "explain" if parsed.explain else "install"

@@ -52,7 +52,7 @@ class _Installing:
             if os.environ.get("GOLOADER_PROFILE"):
                 from goloader.profile import until_exit
 
-                until_exit(os.environ["GOLOADER_PROFILE"])
+                until_exit(os.environ["GOLOADER_PROFILE"], chart=bool(os.environ.get("GOLOADER_PROFILE_CHART")))
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             sys.stderr.write(f"goloader: this program goes on with torch's own DataLoader: {why}\n")

@@ -38,6 +38,11 @@ class Workshop:
         except Exception:  # a dataset needs no length; a sampler may know it
             return 0
 
+    @property
+    def number(self) -> int | None:
+        """The core's."""
+        return None if self._core is None else self._core.number
+
     def stats(self) -> dict[str, int]:
         """Counters of the core; none if it was not needed."""
         return {} if self._core is None else self._core.stats()
