@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import platform
+import re
+import shlex
 import subprocess
 import sys
 from importlib import metadata
 
 import pytest
 
-from goloader.cli import main
+from goloader.cli import main, parser
+from tests_py.pages import REPOSITORY
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"]])
@@ -41,6 +44,16 @@ def test_arguments_that_make_no_sense_are_exit_code_2(arguments: list[str], caps
     out, errors = capsys.readouterr()
     assert out == ""
     assert errors.startswith("usage: python -m goloader")
+
+
+def test_the_commands_of_the_documentation_are_there() -> None:
+    for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
+        for command in re.findall(r"python -m goloader ([a-z]+ (?:[^`\n#| ]| (?! ))*)", page.read_text()):
+            line = command.replace("PID", "1")
+            try:
+                parser().parse_args(shlex.split(line))
+            except SystemExit as left:
+                raise AssertionError(f"{page.name}: python -m goloader {line}") from left
 
 
 def test_the_package_is_a_program() -> None:

@@ -18,6 +18,7 @@ from torch.utils import data
 
 import goloader
 from goloader import metrics
+from tests_py.pages import part
 
 pytestmark = [
     pytest.mark.timeout(120),
@@ -157,6 +158,18 @@ def test_a_bar_says_how_long_the_program_waits() -> None:
     ).groups()  # type: ignore[union-attr]
     assert int(waited) < 60
     assert 0 < int(rate) < 400
+
+
+def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard import SummaryWriter
+
+    (example,) = re.findall(r"```python\n(.*?)```", part("docs/slow.md", "metrics"), re.DOTALL)
+    with SummaryWriter(str(tmp_path)) as writer:
+        names = {"loader": loader_of(208), "SummaryWriter": lambda: writer, "train": lambda *_: None}
+        exec(compile(example, "docs/slow.md", "exec"), names)
+    written = EventAccumulator(str(tmp_path)).Reload()
+    assert [event.step for event in written.Scalars("loader/waited")] == [0, 50]
 
 
 class Net:

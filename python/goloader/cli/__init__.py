@@ -29,11 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises SystemExit as argparse does: 0 after --help and --version, 2 for arguments that make no sense.
     """
-    parser = argparse.ArgumentParser(
+    parsed = parser().parse_args(arguments)
+    status: int = parsed.command(parsed)
+    return status
+
+
+def parser() -> argparse.ArgumentParser:
+    """Of all commands."""
+    made = argparse.ArgumentParser(
         prog="python -m goloader", description="torch's DataLoader, with the work done in Go", allow_abbrev=False
     )
-    parser.add_argument("--version", action="version", version=_versions())
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    made.add_argument("--version", action="version", version=_versions())
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run.add(commands)
     explain.add(commands)
     doctor.add(commands)
@@ -43,9 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     inspect.add(commands)
     pack.add(commands)
     cache.add(commands)
-    parsed = parser.parse_args(arguments)
-    status: int = parsed.command(parsed)
-    return status
+    return made
 
 
 def _versions() -> str:
