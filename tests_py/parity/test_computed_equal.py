@@ -11,7 +11,7 @@ import pytest
 import torch
 from test_gathers_equal import Called, Fixed, Inner, Itself, Pair, Several, Shifted
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset
-from twins import Program, bits, check, loader_of
+from twins import Program, bits, check, errors, loader_of
 
 import goloader
 from goloader import _told
@@ -133,11 +133,82 @@ def test_what_is_changed_in_an_epoch_is_seen_without_workers() -> None:
     assert made[0] == made[1]
 
 
+@pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")
+def test_another_default_device_is_seen_in_an_epoch() -> None:
+    devices = []
+    for kind in (goloader.DataLoader, DataLoader):
+        iterator = iter(kind(function_dataset("(self.x[i], i)")(x=torch.rand(6, 2), length=6), batch_size=2))
+        batches = [next(iterator)]
+        with torch.device("meta"):
+            batches += iterator
+        devices.append([part.device.type for batch in batches for part in batch])
+    assert devices[0] == devices[1]
+    assert "meta" in devices[0]
+
+
 @WORKERS
 def test_numbers_that_libraries_refuse_are_theirs_to_refuse(num_workers: int) -> None:
     classes = torch.tensor([0, 3, 1, 2, 4, 0, 1])
     check(Program(loader_of(Hot(y=classes, length=7), batch_size=2, num_workers=num_workers)))
     check(Program(loader_of(Looked(x=np.ones((4, 2)), order=[0, 3, 4, -1], length=4), num_workers=num_workers)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "self.x[i] * 3", "self.x[i] + self.x[i]", "-self.x[i] - 2**62", "self.x[i] - 1 + i * 2**60",
+        "self.x[i] * self.x[i] // 2**90", "self.order[self.x[i] * 4]", "(self.x[i] - 2**62) * 2**40 // 2**39",
+    ],
+)  # fmt: skip
+def test_integers_are_pythons_of_any_size(source: str) -> None:
+    dataset = function_dataset(source)(x=[2**62 + k for k in range(9)], order=np.arange(90), length=9)
+    native = goloader.DataLoader(dataset).explain().native
+    check(Program(loader_of(dataset, batch_size=2), epochs=1), native=native)
+
+
+@pytest.mark.parametrize("source", ["self.x[i][::-1]", "self.x[i].astype('>i4')", "self.w[i : i + 3][::-1]"])
+def test_arrays_that_torch_does_not_take_are_its_to_refuse(source: str) -> None:
+    dataset = function_dataset(source)(x=np.arange(18).reshape(9, 2), w=np.arange(20), length=9)
+    assert errors(check(Program(loader_of(dataset, batch_size=2), epochs=1), native=False))
+
+
+def function_dataset(source: str) -> type[Over]:
+    """A class whose samples are an expression of `self` and `i`."""
+    return type("Made", (Over,), {"__getitem__": eval(f"lambda self, i: {source}", globals())})
+
+
+@WORKERS
+@pytest.mark.parametrize("source", ["(self.y[i], 7 // self.y[i])", "self.w[i - 2 : i + 1]"])
+def test_an_error_of_the_class_has_no_other_behind_it(source: str, num_workers: int) -> None:
+    dataset = function_dataset(source)(y=torch.tensor([3, 1, 0, 2]), w=np.arange(20), length=4)
+    raised = []
+    for kind in (goloader.DataLoader, DataLoader):
+        with pytest.raises(RuntimeError) as failed:
+            next(iter(kind(dataset, batch_size=4, num_workers=num_workers)))
+        raised.append((str(failed.value).splitlines()[-1], failed.value.__cause__, failed.value.__context__))
+    assert raised[0] == raised[1]
+    assert goloader.DataLoader(dataset, num_workers=num_workers).explain().native
+
+
+class Unused(Over):
+    x: Any
+    y: Any
+
+    def __getitem__(self, i: int) -> Any:
+        ratio = 10 // self.y[i]  # noqa: F841
+        return self.x[i]
+
+
+@WORKERS
+def test_what_is_worked_out_and_left_out_fails_all_the_same(num_workers: int) -> None:
+    def first(batch: list[Any]) -> Any:
+        return torch.stack([x for x, _ in batch])
+
+    values = {"x": torch.rand(9, 30), "y": [3, 1, 0, 2, 5, 1, 0, 4, 6], "length": 9}
+    given = function_dataset("(self.x[i], 10 // self.y[i])")(**values)
+    for dataset, how in (Unused(**values), {}), (given, {"collate_fn": lambda: first}):
+        arguments = loader_of(dataset, batch_size=3, num_workers=num_workers, **how)
+        assert len(errors(check(Program(arguments, epochs=1), native=False))) == 2
 
 
 def test_warnings_are_numpys() -> None:

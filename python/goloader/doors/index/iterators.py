@@ -237,7 +237,7 @@ class _NativeIterator(ResumableIterator):
         except StackError as error:
             raise _Lost(RuntimeError(*error.args).with_traceback(error.__traceback__)) from None
         except UnmadeError:
-            return self._fetch(task)
+            fields = []
         except OSError as error:  # a file of arrays
             raise _Lost(error) from None
         if fields is None:
@@ -350,8 +350,10 @@ class InlineIterator(_NativeIterator):
         try:
             state = self._ask(self._run, task)
         except IndexError:
-            return self._as_torch(task.asked)
-        return self._make(self._run, task, state)
+            pass  # the dataset has an error of its own to raise, and no other belongs to it
+        else:
+            return self._make(self._run, task, state)
+        return self._as_torch(task.asked)
 
     def batch(self, indices: NDArray[np.int64]) -> Any:
         """The core's batch of some indices, beside the order."""

@@ -151,6 +151,8 @@ class Computed(Node):
         value = leaf.value(loose)
         if not isinstance(value, _Record | list):
             leaf.give(loose, value)
+            if leaf.writer.reckons:
+                raise UnreadableError(f"works {short(loose)} out for nothing, where it may fail or warn", loose)
 
     def base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
         """What items are taken of."""
@@ -325,6 +327,8 @@ class _Leaf:
         kind = kind_of(value.sample)
         if why := why_not_collated(value.sample):
             raise UnreadableError(f"gives {given}, which is {why}", given)
+        if kind == "array" and not (value.sample.dtype.isnative and min(value.sample.strides, default=0) >= 0):
+            raise UnreadableError(f"gives {given}, an array that torch does not take", given)
         if value.constant:
             array = value.sample.numpy() if kind == "tensor" else np.asarray(value.sample)
             self.items = self.writer.constant(array)

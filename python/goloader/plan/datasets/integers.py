@@ -16,6 +16,8 @@ from .tree import Indices
 _TABLE_MAX = 1 << 26
 # Steps and starts beyond are nobody's; below, nothing overflows.
 _SIZE_MAX = 1 << 40
+# Well within an int64, as a sum or a product is known to be from its double.
+_NUMBER_MAX = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +29,12 @@ class Integers:
     table: Callable[[Indices], Indices] | None = None
 
     def at(self, indices: Indices) -> Indices:
-        even = self.scale * indices + self.shift
-        return even if self.table is None else even + self.table(indices)
+        if self.table is None:
+            return self.scale * indices + self.shift
+        found = self.table(indices)
+        if self.scale == self.shift == 0:
+            return found
+        return _without_wrapping(np.add, self.scale * indices + self.shift, found)
 
     @property
     def is_index(self) -> bool:
@@ -55,7 +61,16 @@ class Integers:
         if operator not in _FUNCTIONS or (operator in ("//", "%") and not theirs):
             return None
         function, left, right = _FUNCTIONS[operator], self, other
-        return Integers(0, 0, lambda indices: function(left.at(indices), right.at(indices)))
+        return Integers(0, 0, lambda indices: _without_wrapping(function, left.at(indices), right.at(indices)))
+
+
+def _without_wrapping(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Indices:
+    """What a function of numpy's makes of integers. Raises UnreadableError where Python's would outgrow an int64."""
+    about = function(np.asarray(left, np.float64), np.asarray(right, np.float64))
+    if np.abs(about).max(initial=0) > _NUMBER_MAX:
+        raise UnreadableError("works with numbers that are too large")
+    made: Indices = function(left, right)
+    return made
 
 
 _FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -67,10 +82,8 @@ _FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _small(integers: Integers) -> Integers:
-    if max(abs(integers.scale), abs(integers.shift)) > _SIZE_MAX:
-        raise UnreadableError("works with indices that are too large")
-    return integers
+def _small(integers: Integers) -> Integers | None:
+    return integers if max(abs(integers.scale), abs(integers.shift)) <= _SIZE_MAX else None
 
 
 INDEX = Integers(1, 0)

@@ -74,6 +74,11 @@ class Writer:
     _values: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     _steps: list[_Step] = field(default_factory=list)
 
+    @property
+    def reckons(self) -> bool:
+        """True if steps make other numbers, which may fail."""
+        return any(step.op != "copy" for step in self._steps)
+
     def input(self, dtype: str, shape: tuple[int, ...]) -> Items:
         """Rows of an array, of any type: steps take those of DTYPES."""
         self.inputs.append((dtype, shape))
