@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch.utils import data
+from torch.utils.data._utils import collate
 
 import goloader
 from goloader.doors.same import difference
@@ -65,6 +66,10 @@ def _new_code(dataset: Any, kind: Any) -> None:
     kind.__getitem__.__code__ = _negative.__code__
 
 
+def _new_collation(dataset: Any, kind: Any) -> None:
+    collate.default_collate_fn_map[torch.Tensor] = lambda batch, *, collate_fn_map=None: len(batch)
+
+
 def _set_flag_and_global(dataset: Any, kind: Any) -> None:
     dataset.flag = False
     globals()["SCALED"] = True
@@ -86,6 +91,7 @@ CHANGES: dict[str, Callable[[Any, Any], Any]] = {
     "method of the object": lambda dataset, kind: setattr(dataset, "row", lambda index: dataset.other[index]),
     "method of the base": lambda dataset, kind: setattr(Base, "row", lambda self, index: self.other[index]),
     "property": lambda dataset, kind: setattr(kind, "x", property(lambda self: self.other)),
+    "default_collate": _new_collation,
     "__getattribute__": lambda dataset, kind: setattr(
         kind, "__getattribute__", lambda self, name: object.__getattribute__(self, {"x": "other"}.get(name, name))
     ),
@@ -108,6 +114,7 @@ def test_a_change_in_an_epoch_is_seen_at_once(change: str, batches: int, monkeyp
         with monkeypatch.context() as patch:
             patch.setattr(Base, "row", Base.row)
             patch.setitem(globals(), "SCALED", False)
+            patch.setitem(collate.default_collate_fn_map, torch.Tensor, collate.collate_tensor_fn)
             dataset, kind = make()
             iterator = iter(loader(dataset, batch_size=5))
             seen = [next(iterator) for _ in range(batches)]

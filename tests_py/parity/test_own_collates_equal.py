@@ -408,10 +408,14 @@ class Batch(list[Any]):
     pass
 
 
+def nothing(batch: Any) -> Any:
+    return None
+
+
 OTHERS = [
     draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
     again_in_a_loop,
-    uninitialized, one, carried, sums_floats, a_class, list, partial(stacked), lambda batch: batch,
+    uninitialized, one, carried, sums_floats, a_class, nothing, list, partial(stacked), lambda batch: batch,
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +37,14 @@ class Collation:
     name    for explain()
     pad     Pad's settings: batch_first, padding_value, pad_to_multiple_of, lengths
     fields  of a sample that are sequences; None: all
+    around  what torch's default_collate goes by, as it was
     """
 
     name: str
     kind: type[Sequences] | None = None
     pad: tuple[Any, ...] = ()
     fields: tuple[str | int, ...] | None = None
+    around: tuple[Any, ...] = field(default_factory=lambda: surroundings())
 
     own = False
     note = ""
@@ -52,8 +54,8 @@ class Collation:
         return self.kind is None
 
     def unchanged(self) -> bool:
-        """True: it is ours, or torch's."""
-        return True
+        """True if samples are put together as they were; who does it is ours, or torch's."""
+        return surroundings() == self.around
 
     def lay(
         self, fields: Sequence[Field], structure: Structure, sample: Any = None, size: int | None = None
@@ -105,6 +107,11 @@ class Collation:
         batch_first, value, multiple, lengths = self.pad
         item = padding(self.name, value, field.torch or field.dtype, multiple)
         return PadRows(bool(batch_first), item, multiple or 1, bool(lengths))
+
+
+def surroundings() -> tuple[Any, ...]:
+    """What else default_collate goes by: its functions by type, and where it makes tensors of numbers."""
+    return collate.default_collate_fn_map.copy(), torch.get_default_device()
 
 
 # The collate functions of users' own, as they were read.

@@ -37,7 +37,7 @@ from .bytecode import (
     parts_of,
     short,
 )
-from .collate import padding, stacked
+from .collate import padding, stacked, surroundings
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
 from .originals import is_original
@@ -98,13 +98,14 @@ class OwnCollate:
         self.given = given
         self.code = _Code(given)
         self.name = name_of(given)
+        self._around = surroundings()
 
     def __str__(self) -> str:
         return str(self.code.reading.result)
 
     def unchanged(self) -> bool:
-        """True if what the code meant is meant still."""
-        return self.code.unchanged(self.code.dataset)
+        """True if what the code meant is meant still, by torch's default_collate too."""
+        return self.code.unchanged(self.code.dataset) and surroundings() == self._around
 
     def lay(
         self, fields: Sequence[Field], structure: Structure, sample: Any, size: int | None = None
@@ -131,7 +132,10 @@ class OwnCollate:
                 raise RefusalError("collate", self.name, why, "SMALL_BATCHES")
             self.code.values(())
             if fields:
-                return compiler.laid(fields), lambda columns: make(_Columns(columns))
+                laid = compiler.laid(fields)
+                if not laid:
+                    raise UnreadableError("makes nothing of the samples")
+                return laid, lambda columns: make(_Columns(columns))
             numbers = compiler.numbers()
             return (), lambda columns: make(_Columns([columns[number] for number in numbers]))
         except UnreadableError as error:
@@ -273,8 +277,11 @@ class _Compiler:
         return [leaf.number for leaf, _ in self._layouts]
 
     def laid(self, fields: Sequence[Field]) -> tuple[Field, ...]:
-        """The fields that are used, with their layouts."""
-        return tuple(made for each in fields if (made := self._laid(each)) is not None)
+        """The fields that are used, with their layouts. Raises UnreadableError if one is not that may fail."""
+        laid = [(each, self._laid(each)) for each in fields]
+        if any(made is None and each.program is not None for each, made in laid):
+            raise UnreadableError("leaves out what was worked out, and may have failed")
+        return tuple(made for _, made in laid if made is not None)
 
     def _laid(self, of: Field) -> Field | None:
         wanted = [
