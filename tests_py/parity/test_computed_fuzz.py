@@ -1,7 +1,8 @@
 """Random expressions over arrays, tensors, lists and the index, in classes of one's own: our batches are torch's.
 
-A grammar makes the source of a `__getitem__`. What fails, and what is not compiled, is left out field by field; of the
-rest whole classes are made, and both kinds of loader go over them: bits, dtypes, shapes, containers and warnings.
+A grammar makes the source of a `__getitem__`. What is not compiled is left out field by field, and what fails is
+compared by itself; of the rest whole classes are made, and both kinds of loader go over them: bits, dtypes, shapes,
+containers, errors and warnings.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Dataset
+from twins import Program, check, loader_of
 
 import goloader
 from goloader import plan
@@ -31,6 +33,8 @@ NUMBERS = (
     "i", "i * 2 + 1", "self.ints[i]", "self.floats[i]", "int(self.n_int64_s[i])", "float(self.n_float32_s[i])",
     "self.t_int64_s[i].item()", "-i", "self.ints[i] * 3 - i", "self.floats[i] / 3", "i / 7", "abs(self.ints[i])",
     "len(self.n_uint8_m[i])", "self.ints[i] // 4", "self.ints[i] % 5", "int(self.floats[i])",
+    "self.large[i]", "self.large[i] * 3", "-self.large[i] - self.large[i]", "self.large[i] * self.large[i] // 2**90",
+    "self.large[i] - 2**62 + i", "i * 2**40 * self.ints[i]",
 )  # fmt: skip
 TENSORS = (
     "torch.tensor({})", "torch.from_numpy({})", "torch.as_tensor({})", "torch.tensor({}, dtype=torch.float32)",
@@ -53,7 +57,7 @@ LISTED = (
 VIEWS = (
     "({})[None]", "({})[1:]", "({})[..., ::2]", "({}).reshape(-1)", "({}).flatten()", "({}).T", "({})[:, 1]",
     "({})[-1]", "({}).unsqueeze(0)", "({}).transpose(1, 0)", "({}).transpose(0, 1)", "({}).permute(1, 0)",
-    "({}).view(-1)", "({}).squeeze()", "np.expand_dims({}, 0)",
+    "({}).view(-1)", "({}).squeeze()", "np.expand_dims({}, 0)", "({})[::-1]", "({})[:, ::-2]", "({})[::-1].copy()",
 )  # fmt: skip
 UNARY = (
     "abs({})", "-({})", "np.sqrt({})", "torch.sqrt({})", "np.clip({}, 0, 1)", "({}).clamp(-1, 1)", "~({})",
@@ -90,6 +94,7 @@ class Data(Dataset[Any]):
         self.ints, self.floats = [3 * i - 40 for i in range(ROWS)], [i / 7 for i in range(ROWS)]
         self.rows = [[3 * i - k for k in range(4)] for i in range(ROWS)]
         self.halves = [(i / 3, i / 7, -float(i)) for i in range(ROWS)]
+        self.large = [2**62 + i * 2**40 for i in range(ROWS)]
         self.pairs = [(noise.normal(size=3), i * i) for i in range(ROWS)]
         self.records = [{"x": torch.from_numpy(noise.normal(size=(2, 3))), "y": [i, i + 1]} for i in range(ROWS)]
         self.columns = [self.floats, self.ints, self.n_float32_s]
@@ -231,6 +236,12 @@ def test_random_expressions_make_torchs_batches(part: int, data: Data) -> None:
             working += 1
             if is_compiled(data, source):
                 compiled.append(source)
+        elif is_compiled(data, source):
+            refused = loader_of(dataset_of(data, [source]), batch_size=5, shuffle=True)
+            try:
+                check(Program(refused, epochs=1))
+            except AssertionError as error:
+                raise AssertionError(source) from error
     assert len(compiled) > working / 3, "most of what works is compiled"
     for at in range(0, len(compiled), 12):
         sources = compiled[at : at + 12]
