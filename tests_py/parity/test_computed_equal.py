@@ -177,6 +177,11 @@ def function_dataset(source: str) -> type[Over]:
     return type("Made", (Over,), {"__getitem__": eval(f"lambda self, i: {source}", globals())})
 
 
+def test_a_tensor_of_tensors_of_one_item_and_of_none() -> None:
+    dataset = function_dataset("torch.tensor([self.x[i], self.y[i]])")(x=torch.rand(6, 1), y=torch.rand(6), length=6)
+    check(Program(loader_of(dataset, batch_size=2), epochs=1), native=False)
+
+
 @WORKERS
 @pytest.mark.parametrize("source", ["(self.y[i], 7 // self.y[i])", "self.w[i - 2 : i + 1]"])
 def test_an_error_of_the_class_has_no_other_behind_it(source: str, num_workers: int) -> None:

@@ -362,6 +362,8 @@ class Arithmetic:
             items = self.items(part, dtype, watch=numbers or not isinstance(sample, torch.Tensor), through=numbers)
             if stacked:
                 items = Items(items.room, items.number, dtype, (1, *items.shape), items.offset, (0, *items.strides))
+            if items.shape[1:] != shape[1:]:
+                raise UnreadableError("joins values that differ in shape")
             places.append((items, (slice(at, at + items.shape[0]), *(slice(0, extent) for extent in shape[1:]))))
             at += items.shape[0]
         return self.value(sample, lambda: self.writer.joined(places, dtype, shape))
