@@ -336,6 +336,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_files_wait(loader, 0, &list, &error));
     void *data;
     SAY(gl_remote_use(&(gl_remote){0}, &error));
+    SAY(gl_observe(1, &error));
     SAY(gl_cache_open(&(gl_cache){.ram_bytes_max = 1}, &none, &error));
     SAY(gl_cache_stats(loader, json, sizeof json, &error));
     SAY(gl_cache_look("/", 0, &none, &error));
