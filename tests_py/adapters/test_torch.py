@@ -131,6 +131,7 @@ print(DataLoader(torch.utils.data.TensorDataset(torch.arange(9.0).to(torch.float
     assert run(program) == "True"
 
 
+@pytest.mark.slow
 def test_in_order_false_is_refused_in_torch_s_words_where_torch_has_no_such_argument() -> None:
     program = """
 torch_2_5()

@@ -75,6 +75,7 @@ def test_a_library_that_behaves_otherwise_is_named(
     assert re.search(r"behaviours are known; not its .*resize", _found(capsys.readouterr().out)["self-check"]["Pillow"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "more", "status"),
     [

@@ -74,6 +74,7 @@ def _note(out: str, source: str) -> str:
     return line.partition(source)[2].strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["mine:Windows", "mine.py:Windows", "mine:loader", "mine:made"])
 def test_each_line_of_a_compiled_class_says_what_it_was_read_as(tmp_path: Path, target: str) -> None:
     done = _explain(tmp_path, target)

@@ -155,6 +155,7 @@ def test_what_cannot_be_written_is_named(
     assert not list((tmp_path / "out").glob("*.tar"))
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was_killed(tmp_path: Path, module: Path) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     command = [sys.executable, "-m", "goloader", "pack", f"{module}:Mixed", str(out), "--samples", "4"]

@@ -183,6 +183,7 @@ os.wait()
 """
 
 
+@pytest.mark.slow
 def test_a_profile_is_written_by_each_process_that_takes_batches(tmp_path: Path) -> None:
     (tmp_path / "loaders.py").write_text(LOADERS)
     (tmp_path / "none.py").write_text("import torch, torch.utils.data")

@@ -100,6 +100,7 @@ def test_a_process_that_hangs_with_the_gil_is_seen_into(tmp_path: Path, capsys: 
             assert str(Look(child).cells()).endswith("no loader is open in Go')]")
 
 
+@pytest.mark.slow
 def test_others_are_told_nothing(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("root alone can become another user")
@@ -114,6 +115,7 @@ def test_others_are_told_nothing(tmp_path: Path) -> None:
         assert told[1] == "\n"
 
 
+@pytest.mark.slow
 def test_the_environment_keeps_the_socket_from_being_made(tmp_path: Path) -> None:
     with hanging(tmp_path, GOLOADER_TOP="0") as program:
         assert sockets(program.pid) == []

@@ -397,6 +397,7 @@ def test_a_function_gives_the_sample(folder: ImageFolder, num_workers: int) -> N
         list(goloader.DataLoader(folder, 13, num_workers=num_workers, on_error=instead))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("num_workers", "error"),
     [

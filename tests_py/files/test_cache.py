@@ -171,6 +171,7 @@ def test_loaders_share_it_and_explain_tells(server: Server, local: Path, tmp_pat
     assert f"{n} from the storage" in text
 
 
+@pytest.mark.slow
 def test_datasets_with_other_caches_are_joined_in_python(server: Server, local: Path) -> None:  # noqa: F811
     parts = [ImageFolder(url("train"), TRANSFORM, cache=cache) for cache in ("ram:1MB", "ram:2MB")]
     both: Any = data.ConcatDataset(parts)

@@ -60,6 +60,7 @@ class Watching(transformers.TrainerCallback):
         self.seen.loaders.append(eval_dataloader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_training_and_evaluation_are_the_same(root: Path, tmp_path: Path, num_workers: int) -> None:
     def train() -> training.Seen:

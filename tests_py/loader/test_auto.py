@@ -126,6 +126,7 @@ def test_a_trial_leaves_no_trace(cores: int) -> None:
     assert "_goloader_asked" not in vars(_auto.worker)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [fails, dies])
 def test_a_dataset_that_fails_leaves_it_to_the_cores_and_fails_where_it_is_used(
     make: Callable[[int], Any], cores: int

@@ -160,6 +160,7 @@ class Drawing(data.Sampler[int]):
         return 20
 
 
+@pytest.mark.slow
 def test_a_sampler_that_draws_ahead_of_the_base_seed(dataset: ImageFolder) -> None:
     for batch_size in 5, None:
         same_as_torch_s(dataset, manual_seed, batch_size=batch_size, sampler=Drawing)

@@ -53,6 +53,7 @@ def test_the_version_is_that_of_the_package() -> None:
     assert run(code) == "0+unknown"
 
 
+@pytest.mark.slow
 def test_an_import_that_fails_says_why() -> None:
     code = """if True:
         import torch

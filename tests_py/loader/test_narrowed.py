@@ -168,6 +168,7 @@ def test_doors_that_are_named_are_open_and_no_others(run: Run) -> None:
     assert run(text, *NARROWED).splitlines() == [line for lines in NARROWED.values() for line in lines]
 
 
+@pytest.mark.slow
 def test_other_values_are_one_clear_error(run: Run) -> None:
     text = """
         import os

@@ -58,6 +58,7 @@ def test_what_records_is_imported_after_the_first_batch_of_each_process(workers:
     assert printed(tmp_path, workers, epochs=1, samples=32) == "True"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_epochs_of_one_batch_for_each_process_are_recorded_too(workers: int, tmp_path: Path) -> None:
     assert printed(tmp_path, workers, epochs=4, samples=4 * max(workers, 1)) == "True"

@@ -346,6 +346,7 @@ def test_an_opencv_that_rounds_otherwise_keeps_its_affine_transforms(
     assert difference(want, got) is None and (made, reasons) == (0, ["cv2.warpAffine"])
 
 
+@pytest.mark.slow
 def test_a_program_without_pillow_is_recorded(tmp_path: Path) -> None:
     for i in range(4):
         photo(40, 30, i).save(tmp_path / f"{i}.jpg")

@@ -440,6 +440,7 @@ class SlowAtFirst(Slow):
         return super().__getitem__(i)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Slow, SlowAtFirst])
 def test_stand_ins_that_save_no_time_are_given_up(kind: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_LONGER_MAX", 3.0)

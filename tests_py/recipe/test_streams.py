@@ -345,6 +345,7 @@ def test_hugging_face_s_transforms_that_are_set_give_torch_s_batches(workers: in
     assert in_go(loader) > 0, loader.explain()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_web_loader_of_an_installed_goloader_gives_torch_s_batches(workers: int, urls: list[str]) -> None:
     def epochs() -> Any:
@@ -466,6 +467,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wds.handlers.time, "sleep", lambda seconds: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("handler", HANDLERS)
@@ -478,6 +480,7 @@ def test_damaged_members_are_dropped_or_raised_as_with_torch(
     assert in_go(loader) > 0 or (name in ("arrays", "torchrgb") and handler is not wds.reraise_exception)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_readers_with_a_try_of_their_own_leave_out_what_they_leave_out_with_torch(
     workers: int, damaged: list[str]

@@ -171,6 +171,7 @@ def stepped(job: Job, epoch: int, steps: int) -> Job:
     return job
 
 
+@pytest.mark.slow
 def test_ranks_that_stand_at_different_steps_and_ends() -> None:
     """In step or not, and one rank may have asked for a batch too many."""
 

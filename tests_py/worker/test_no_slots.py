@@ -69,6 +69,7 @@ def test_a_limit_that_leaves_room_for_some_slots(script: Script) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 def test_a_system_without_anonymous_files(script: Script, method: str) -> None:
     number = {"x86_64": 319, "aarch64": 279}[platform.machine()]
@@ -78,11 +79,13 @@ def test_a_system_without_anonymous_files(script: Script, method: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_slots_that_are_turned_off(script: Script) -> None:
     said = script(f"{EPOCH}\n    epoch('fork')", GOLOADER_SLOTS_BYTES_MAX="0")
     assert said == "[True] they come torch's way: GOLOADER_SLOTS_BYTES_MAX is 0\n"
 
 
+@pytest.mark.slow
 def test_kept_batches_beyond_the_limit_go_torch_s_way_and_slots_come_back(script: Script) -> None:
     said = script(f"{EPOCH}\n    kept = epoch('fork', 200); del kept; epoch('fork')", GOLOADER_SLOTS_BYTES_MAX="500K")
     assert said.splitlines() == [
