@@ -12,10 +12,14 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from PIL.Image import open as open_image
+from torch.utils import data
 from torchvision.io import decode_image, read_file
+from torchvision.transforms.functional import to_tensor
 
+import goloader
 from goloader.doors import sandbox
 from goloader.doors.recipe.opens import opens
 
@@ -76,6 +80,43 @@ def test_what_opens_an_image_is_seen(name: str, file: Path) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_opens_none_is_known_by_it(name: str, file: Path) -> None:
     assert not asked(lambda: OTHERS[name](file))
+
+
+class Spectra(data.Dataset[Any]):
+    def __len__(self) -> int:
+        return 64
+
+    def __getitem__(self, index: int) -> Any:
+        wave = torch.arange(32.0) * index
+        return torch.fft.rfft(wave).abs(), {"text": str(index)}
+
+
+class Careful(data.Dataset[Any]):
+    """Goes on after whatever its samples raise."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __len__(self) -> int:
+        return 64
+
+    def __getitem__(self, index: int) -> Any:
+        try:
+            return to_tensor(Image.open(self.file).convert("RGB")), index
+        except Exception:
+            return torch.zeros(3, 16, 16), -1
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_is_told_so(workers: int, file: Path) -> None:
+    for dataset, code in (Spectra(), "NO_GAIN"), (Careful(file), None):
+        loader: Any = goloader.DataLoader(dataset, batch_size=4, num_workers=workers)
+        for _ in range(2):
+            batches = list(loader)
+        assert len(batches) == 16
+        told = loader.explain()
+        assert "RECORDING_ENDED" not in told.codes, told
+        assert ("NO_GAIN" in told.codes) == (code is not None), told
 
 
 def test_the_code_is_not_run_on_from_there(file: Path) -> None:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from .. import sandbox
+from ..worker import collate
 
 __all__ = ["OPENERS", "opens"]
 
@@ -58,6 +59,7 @@ def _watched(run: Callable[[], Any]) -> bool:
             opened = True
             raise _OpenedError
 
+    collate.apart = True
     with sandbox.restrict():
         threading.setprofile(look)
         sys.setprofile(look)
