@@ -121,6 +121,21 @@ def test_workers_of_an_iterator_in_a_cycle_end_at_once(monkeypatch: pytest.Monke
     assert {worker.exitcode for worker in workers} <= {0, -signal.SIGTERM}
 
 
+def test_workers_that_such_a_signal_kills_are_no_error() -> None:
+    """As those that have hardly begun: torch raises one for a worker that dies, whatever the program does then."""
+    loader = goloader.DataLoader(Deadly("none", -1), batch_size=2, num_workers=2, worker_init_fn=dies_of_sigterm)
+    iterator = iter(loader)
+    next(iterator)
+    cycle: list[Any] = [iterator]
+    cycle.append(cycle)
+    del iterator, cycle
+    gc.collect()
+
+
+def dies_of_sigterm(worker: int) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 @pytest.mark.parametrize("whom", ["parent", "workers", "all"])
 def test_nothing_is_left_after_a_kill(script: Script, method: str, whom: str) -> None:

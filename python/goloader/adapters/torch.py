@@ -98,6 +98,12 @@ class WorkersIterator(_MultiProcessingDataLoaderIter):
         """Whether the interpreter ends: torch leaves its workers to the system then."""
         return self._utils.python_exit_status is not False
 
+    def _expect_deaths(self) -> None:
+        """Workers may be ended by a signal from now on: torch raises an error in the main thread for those that are."""
+        if self._worker_pids_set:
+            self._utils.signal_handling._remove_worker_pids(id(self))  # type: ignore[attr-defined]
+            self._worker_pids_set = False
+
     def _accept(self, data: Any, worker: int) -> Any:
         """What `next()` gives for what a worker sent for the batch `self._rcvd_idx - 1` (any, if not in order).
 

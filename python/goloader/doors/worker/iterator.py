@@ -168,6 +168,7 @@ class WorkerIterator(WorkersIterator):
         left = {number for number, tasks in enumerate(self._index_queues) if is_collected(tasks)}
         if left:
             self._workers_done_event.set()  # they begin with no other batch
+            self._expect_deaths()
         deadline = time.monotonic() + POLL_S
         while left and time.monotonic() < deadline:
             idle = {number for number in left if self._board.read(number).batch is None}
