@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -120,7 +121,16 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	if p.Source.Kind == plan.Places {
 		return pipeline.Open(p, places.New(unsafe.Slice((*places.Place)(unsafe.Pointer(from.places)), n)))
 	}
-	if p.Source.Kind.InMemory() {
+	if p.Source.Kind == plan.Scripted {
+		n = 0
+		for _, files := range p.Parts[0].Script.Files {
+			if files > math.MaxInt32 || n > math.MaxInt32 {
+				return nil, fmt.Errorf("lists of %d files and more: %w", files, errArgument)
+			}
+			n += int(files)
+		}
+	}
+	if p.Source.Kind.InMemory() || p.Source.Kind == plan.Scripted && p.Parts[0].Image != nil {
 		images, err := pixels.New(images(p.Parts, from), unsafe.Slice((*int64)(from.labels), n), p.Source.Kind.Views())
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errArgument, err)
@@ -425,25 +435,49 @@ func go_rng_set(h C.gl_handle, state *C.uint8_t, n C.size_t, errOut *C.gl_error)
 	})
 }
 
-//export go_position
-func go_position(h C.gl_handle, drawn *C.int64_t, streams C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+//export go_states_set
+func go_states_set(h C.gl_handle, stream C.int32_t, states *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	return withRun(h, errOut, func(run *pipeline.Run) error {
-		return run.Position(positions(drawn, streams))
+		return run.LoadStates(int(stream), unsafe.Slice((*byte)(unsafe.Pointer(states)), int(n)))
+	})
+}
+
+//export go_asked_states
+func go_asked_states(h C.gl_handle, states *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		return run.AskedStates(unsafe.Slice((*byte)(unsafe.Pointer(states)), int(n)))
+	})
+}
+
+//export go_skip
+func go_skip(h C.gl_handle, states *C.uint8_t, n C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return leaving(h, errOut, func(run *pipeline.Run) (int, error) {
+		return run.Skip(unsafe.Slice((*byte)(unsafe.Pointer(states)), int(n)))
+	})
+}
+
+//export go_position
+func go_position(h C.gl_handle, drawn *C.int64_t, numbers C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	return withRun(h, errOut, func(run *pipeline.Run) error {
+		return run.Position(positions(drawn, numbers))
 	})
 }
 
 //export go_resume
-func go_resume(h C.gl_handle, sequence C.int64_t, drawn *C.int64_t, streams C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+func go_resume(h C.gl_handle, sequence C.int64_t, drawn *C.int64_t, numbers C.int32_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	return withRun(h, errOut, func(run *pipeline.Run) error {
-		return run.Resume(int64(sequence), positions(drawn, streams))
+		return run.Resume(int64(sequence), positions(drawn, numbers))
 	})
 }
 
-// positions are a caller's numbers, one a stream; a negative count is none.
-func positions(drawn *C.int64_t, streams C.int32_t) []int64 {
-	return unsafe.Slice((*int64)(drawn), max(int(streams), 0))
+// positions are a caller's numbers; a negative count is none.
+func positions(drawn *C.int64_t, numbers C.int32_t) []int64 {
+	return unsafe.Slice((*int64)(drawn), max(int(numbers), 0))
 }
 
 //export go_reset

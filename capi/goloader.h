@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x000D0001u
+#define GL_ABI_VERSION 0x000E0000u
 
 typedef int32_t gl_status;
 enum {
@@ -135,7 +135,8 @@ typedef struct gl_batch {
 enum {
     GL_ASK_PIXELS = 1, /* decode sample `index` with Pillow: gl_answer_pixels, or gl_reject if that raises */
     GL_ASK_SAMPLE = 2, /* transforms refuse sample `index`: raise what the dataset raises for it, after gl_reject */
-    GL_ASK_EXP = 3     /* what is torch.exp(x) of a float32?  gl_answer_exp */
+    GL_ASK_EXP = 3,    /* what is torch.exp(x) of a float32?  gl_answer_exp */
+    GL_ASK_BATCH = 4   /* a script leaves the batch to the caller's own code: gl_skip */
 };
 
 typedef struct gl_ask {
@@ -325,14 +326,27 @@ gl_status gl_answer_exp(gl_handle run, float x, float y, gl_error *err);
  * draws come from the process's own generator.  No batch may be outstanding. */
 gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error *err);
 
+/* gl_states_set is gl_rng_set for a run of a plan of kind "script", and for any of its streams: three states, of torch's
+ * generator, of Python's random module and of numpy.random, each in the form of torch.s, 5,056 bytes. */
+gl_status gl_states_set(gl_handle run, int32_t stream, const uint8_t *states, size_t bytes, gl_error *err);
+
+/* gl_asked_states writes these three as they were when the batch began that GL_ASK_BATCH, or GL_ASK_PIXELS, asks about. */
+gl_status gl_asked_states(gl_handle run, uint8_t *states, size_t bytes, gl_error *err);
+
+/* gl_skip answers GL_ASK_BATCH, or GL_ASK_PIXELS of a plan of kind "script": the caller's own code has made the batch, or
+ * failed to, and its generators stand in these three states.  GL_OK, or after 50 ms GL_LEFT. */
+gl_status gl_skip(gl_handle run, const uint8_t *states, size_t bytes, gl_error *err);
+
 /* gl_position writes where a run stands: how many 32-bit words each of its streams has drawn for the batches that gl_next
- * has handed out or reported lost, since it was seeded or gl_rng_set; what is under way does not count.
- *   drawn    room for `streams` numbers, as many as the run has */
-gl_status gl_position(gl_handle run, int64_t *drawn, int32_t streams, gl_error *err);
+ * has handed out or reported lost, since it was seeded, gl_rng_set or gl_states_set; what is under way does not count.
+ *   drawn    room for a number a stream; of a plan of kind "script" three, a generator each, which are -1 where only the
+ *            caller's own code can know
+ *   numbers  how many these are */
+gl_status gl_position(gl_handle run, int64_t *drawn, int32_t numbers, gl_error *err);
 
 /* gl_resume puts a run that was just started to where another with its options stood: the next batch is number
- * `sequence`, and stream w has drawn drawn[w] words.  Takes about 1 ns a word. */
-gl_status gl_resume(gl_handle run, int64_t sequence, const int64_t *drawn, int32_t streams, gl_error *err);
+ * `sequence`, and the streams have drawn so many words, as gl_position wrote them.  Takes about 1 ns a word. */
+gl_status gl_resume(gl_handle run, int64_t sequence, const int64_t *drawn, int32_t numbers, gl_error *err);
 
 /* gl_reset forgets outstanding batches and starts counting at 0; random streams stay where they are.  GL_OK, or after 50 ms
  * GL_LEFT. */

@@ -167,14 +167,29 @@ gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error
     return go_rng_set(run, (uint8_t *)state, bytes, err);
 }
 
-gl_status gl_position(gl_handle run, int64_t *drawn, int32_t streams, gl_error *err) {
+gl_status gl_states_set(gl_handle run, int32_t stream, const uint8_t *states, size_t bytes, gl_error *err) {
     ENTER(err);
-    return go_position(run, drawn, streams, err);
+    return go_states_set(run, stream, (uint8_t *)states, bytes, err);
 }
 
-gl_status gl_resume(gl_handle run, int64_t sequence, const int64_t *drawn, int32_t streams, gl_error *err) {
+gl_status gl_asked_states(gl_handle run, uint8_t *states, size_t bytes, gl_error *err) {
     ENTER(err);
-    return go_resume(run, sequence, (int64_t *)drawn, streams, err);
+    return go_asked_states(run, states, bytes, err);
+}
+
+gl_status gl_skip(gl_handle run, const uint8_t *states, size_t bytes, gl_error *err) {
+    ENTER(err);
+    return go_skip(run, (uint8_t *)states, bytes, err);
+}
+
+gl_status gl_position(gl_handle run, int64_t *drawn, int32_t numbers, gl_error *err) {
+    ENTER(err);
+    return go_position(run, drawn, numbers, err);
+}
+
+gl_status gl_resume(gl_handle run, int64_t sequence, const int64_t *drawn, int32_t numbers, gl_error *err) {
+    ENTER(err);
+    return go_resume(run, sequence, (int64_t *)drawn, numbers, err);
 }
 
 gl_status gl_reset(gl_handle run, gl_error *err) {

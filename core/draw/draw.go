@@ -16,6 +16,10 @@ import (
 type Source struct {
 	MT  *rng.MT19937
 	Exp *Answers // what torch.exp gave where it had to be asked; nil knows nothing
+
+	Python, NumPy *rng.MT19937 // nil but for scripts
+
+	frame *Frame // nil but for scripts
 }
 
 // Refused says that torchvision's transform raises an error for this image (or Pillow does on its behalf), and with
@@ -113,6 +117,14 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileRandomRotation(t, r, *channels)
 	case plan.RandomAffine:
 		return compileRandomAffine(t, r, *channels)
+	case plan.CropTo:
+		return compileCropTo(t)
+	case plan.ResizeTo:
+		return compileResizeTo(t)
+	case plan.PadTo:
+		return compilePadTo(t, *channels)
+	case plan.GaussianBlur:
+		return compileGaussianBlur(t)
 	default:
 		return nil, fmt.Errorf("unknown transform %T", t)
 	}

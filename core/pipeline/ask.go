@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
@@ -19,6 +18,7 @@ const (
 	AskPixels AskKind = 1 + iota // decode a sample with Pillow: Supply, or Reject if that raises
 	AskSample                    // the transforms refuse a sample: Reject, and raise what the dataset raises for it
 	AskExp                       // torch.exp of a float32: AnswerExp
+	AskBatch                     // a script leaves a batch to the user's own code: Skip
 )
 
 // Ask is a question to whoever runs Python.
@@ -36,6 +36,10 @@ type Ask struct {
 // batch for all behind it. Where draws are stalled, samples in front of the stall are looked at first, as torch's worker
 // loads them first.
 func (r *Run) question(b *batch) {
+	if b.stall.Kind == AskBatch { // whatever is wrong with other samples shows there
+		b.ask = b.stall
+		return
+	}
 	end := len(b.samples)
 	if b.stall.Kind != 0 {
 		end = b.stall.Position
@@ -70,6 +74,9 @@ func (r *Run) Doubts(images []int64) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, b := range r.batches {
+		if b.unopened {
+			continue
+		}
 		for i := range b.spans {
 			sp := &b.spans[i]
 			if sp.phase == running || sp.reads > 0 { // somebody has its samples in hand
@@ -182,6 +189,9 @@ func (r *Run) Reject() (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b, err := r.asked(AskPixels, AskSample)
+	if err == nil && b.scripted {
+		err = fmt.Errorf("a script's batch is skipped: %w", ErrState)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -190,14 +200,15 @@ func (r *Run) Reject() (left int, err error) {
 	if n, touched := r.drawnBefore(b, b.ask.Position); b.drawn > n {
 		err = r.takeBack(b, n)
 		if s := &b.samples[n]; err == nil && touched && b.seeds == nil {
-			err = r.loader.view(s).program.Touch(s.size, &draw.Source{MT: &b.stream.mt, Exp: &r.loader.exps})
+			from := b.stream.source(&r.loader.exps)
+			err = r.loader.view(s).program.Touch(s.size, &from)
 		}
 	}
 	r.release(held)
 	left = r.settle([]*batch{b})
 	r.loader.Stats.Detours[b.ask.Detour].Add(1)
 	st := b.stream
-	b.after, b.drew = st.mt.Drawn(), true
+	b.after, b.drew = st.drawn(), true
 	r.loader.Stats.Failed.Add(1)
 	r.pop()
 	r.advance(st)

@@ -9,7 +9,6 @@ import (
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/ring"
-	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
@@ -49,6 +48,7 @@ type sample struct {
 	pixels    mem.Block // what Pillow supplied, if it did
 	why       detour    // unsized, refused
 	told      bool      // Doubts has told of it
+	plain     bool      // of a script: the file has to be of mode RGB
 }
 
 // detour is why Python has to make an image, or to say what is wrong with it.
@@ -108,18 +108,23 @@ type batch struct {
 	recipes  *recipes // what the batch brought along, if it did
 	steps    []recipe.Step
 
-	seeds  []uint64       // of the samples' own generators; nil if they draw from the stream
-	began  rng.MT19937    // where its draws began, if they are the stream's
-	drawn  int            // samples whose draws are made
-	after  int64          // words that the stream had drawn when this batch drew last
-	drew   bool           // after is known
-	out    [2]recipe.Size // of every sample of the batch, by view
-	uneven [2]error       // what Next reports if they differ; the first view's comes first, as its field is stacked first
-	slot   ring.Slot
-	lent   ring.Slot        // memory of the caller, used as the slot
-	rows   []*collate.Batch // rows only: of each field of the samples
-	fields []Field          // rows only: the slot's
-	bytes  int              // rows only: all of them
+	seeds []uint64   // of the samples' own generators; nil if they draw from the stream
+	began generators // where its draws began, if they are the stream's; those of a script's First when it was set up
+	drawn int        // images whose draws are made
+	after positions  // words that the stream had drawn when this batch drew last
+	drew  bool       // after is known
+	// numbers are those of a script's samples, one sample's after the other's: what its First left, until it draws.
+	numbers  []uint64
+	first    positions // words that the stream had drawn when the batch's files were known
+	scripted bool
+	unopened bool          // a script cannot say which files there are
+	out      []recipe.Size // of every sample of the batch, by view
+	uneven   []error       // what Next reports if they differ; the first view's comes first, as its field is stacked first
+	slot     ring.Slot
+	lent     ring.Slot        // memory of the caller, used as the slot
+	rows     []*collate.Batch // rows only: of each field of the samples
+	fields   []Field          // rows only: the slot's
+	bytes    int              // rows only: all of them
 
 	reads   int   // readings in hand
 	running int   // spans that a worker has in hand to make their samples
@@ -138,10 +143,16 @@ type batch struct {
 // setUp cuts a batch into spans of at most n samples.
 func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n int) {
 	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
-		indices: b.indices[:0]}
-	if l.rows != nil {
+		indices: b.indices[:0], out: b.out[:0], uneven: b.uneven[:0], numbers: b.numbers[:0]}
+	b.out, b.uneven = append(b.out, make([]recipe.Size, l.views)...), append(b.uneven, make([]error, l.views)...)
+	if l.rows != nil || l.script != nil {
 		b.indices = append(b.indices, indices...)
-	} else {
+	}
+	switch {
+	case l.rows != nil:
+	case l.script != nil: // Run.openFiles says which images there are
+		b.scripted = true
+	default:
 		for _, index := range indices {
 			part := l.part(index)
 			for v, view := range l.parts[part].views {
@@ -202,7 +213,10 @@ func (b *batch) hasPlaceFor(s *sample) bool { return b.slot.Valid() && s.out == 
 
 // failure is what Next reports in place of the batch.
 func (b *batch) failure() error {
-	for _, err := range []error{b.err, b.uneven[0], b.uneven[1]} {
+	if b.err != nil {
+		return b.err
+	}
+	for _, err := range b.uneven {
 		if err != nil {
 			return err
 		}
@@ -238,8 +252,12 @@ func (b *batch) makeAgain(position int) {
 // restart forgets draws and finished samples, so that the batch is done over; what is read and what Pillow supplied stays.
 // No span may be in hand to be made.
 func (b *batch) restart() {
+	if b.unopened {
+		return
+	}
 	b.drawn, b.steps, b.err, b.lost, b.drew = 0, b.steps[:0], nil, false, false
-	b.out, b.uneven = [2]recipe.Size{}, [2]error{}
+	clear(b.out)
+	clear(b.uneven)
 	b.stall, b.ask = Ask{}, Ask{}
 	b.undone, b.unread = len(b.spans), 0
 	b.dropSlot()
@@ -326,15 +344,18 @@ func (l *Loader) imageBytes(s *sample) int {
 }
 
 // layout says where the fields of a batch of n samples with images lie and how many bytes they take.
-func (l *Loader) layout(n int, out [2]recipe.Size) (fields []Field, size int) {
-	var specs [2]tensor.Spec
+func (l *Loader) layout(n int, out []recipe.Size) (fields []Field, size int) {
+	var specs []tensor.Spec
 	for v, o := range l.output {
-		specs[v] = tensor.Spec{DType: o.DType, Shape: tensor.Shape{n, o.Channels, int(out[v].Height), int(out[v].Width)}}
+		specs = append(specs, tensor.Spec{DType: o.DType, Shape: tensor.Shape{n, o.Channels, int(out[v].Height), int(out[v].Width)}})
 	}
-	if l.views == 1 {
-		specs[1] = tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}}
+	if l.labels {
+		specs = append(specs, tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}})
 	}
-	return place(specs[:]...)
+	for _, of := range l.columns() {
+		specs = append(specs, tensor.Spec{DType: of.Spec().DType, Shape: tensor.Shape{n}})
+	}
+	return place(specs...)
 }
 
 // place puts arrays one after the other. More bytes than an int counts are math.MaxInt, which no slot has.

@@ -147,7 +147,10 @@ type Loader struct {
 	parts  []part        // empty but for images of a plan
 	views  int           // images a sample
 	output []plan.Output // of each
+	labels bool          // a sample has a label as well
 	random bool          // any part draws
+	script *draw.Script  // makes samples; nil but for a scripted source, of whose
+	lists  []int64       // files the first of each list
 	exps   draw.Answers
 	seek   *seek.Index  // nil if no seek index is kept
 	store  source.Store // of recipes' files
@@ -173,6 +176,10 @@ func Open(p *plan.Plan, files source.Files) (*Loader, error) {
 	l := &Loader{plan: p, files: files, ring: ring.New(slotsHeld), output: []plan.Output{p.Output}}
 	if l.views = p.Source.Kind.Views(); l.views == 2 {
 		l.output = append(l.output, p.Target)
+	}
+	l.labels = l.views == 1
+	if p.Source.Kind == plan.Scripted {
+		return l.openScripted()
 	}
 	end := int64(0)
 	for i, pp := range p.Parts {
@@ -356,6 +363,8 @@ func (l *Loader) Len() int {
 	switch {
 	case l.rows != nil:
 		return l.rows.Len()
+	case l.script != nil:
+		return int(l.parts[0].end)
 	case l.files != nil:
 		return l.files.Len() / l.views
 	default:

@@ -58,7 +58,7 @@ type reading struct {
 func (r *Run) takeReading(b *batch, sp *span, n int) *reading {
 	t := &reading{batch: b, span: sp, lo: sp.next, hi: min(sp.next+n, sp.hi)}
 	// Views of one file are read together.
-	for b.recipes != nil && t.hi < sp.hi && b.recipes.shares(t.hi) {
+	for t.hi < sp.hi && b.shares(t.hi) {
 		t.hi++
 	}
 	sp.next = t.hi

@@ -14,7 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/stats"
@@ -75,6 +78,9 @@ type Run struct {
 	directory local.Directory
 
 	mu       sync.Mutex
+	before   generators  // before the sample that is being drawn
+	frame    *draw.Frame // of a script, and
+	sizes    []recipe.Size
 	work     sync.Cond // workers wait here for spans
 	quiet    sync.Cond // the caller waits here for what is in hand to come back, and for goroutines to end
 	batches  []*batch  // outstanding, in order of their sequence
@@ -127,6 +133,12 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	r.streams = make([]stream, o.Streams)
 	for w := range r.streams {
 		r.streams[w].mt.Seed(o.seed(w))
+	}
+	if l.script != nil {
+		r.frame, r.sizes = l.script.NewFrame(), make([]recipe.Size, len(l.plan.Parts[0].Script.Opens))
+		for w := range r.streams {
+			r.streams[w].others = new([2]rng.MT19937)
+		}
 	}
 	l.mu.Lock()
 	if l.closed {
@@ -226,6 +238,9 @@ func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer,
 	b := r.take()
 	b.setUp(r.loader, r.sequence, r.streamOf(r.sequence), indices, r.spanLength(len(indices)))
 	b.seeds, b.lent = slices.Clone(seeds), slot
+	if r.loader.script != nil {
+		r.openFiles(b)
+	}
 	r.put(b)
 	return nil
 }
@@ -250,7 +265,7 @@ func (r *Run) put(b *batch) {
 	case err != nil:
 	case b.recipes != nil:
 		err = b.reserve(r.loader, b.bytes)
-	case len(b.indices) > 0:
+	case r.loader.rows != nil && len(b.indices) > 0:
 		err = r.placeRows(b)
 	}
 	if err != nil {
@@ -314,7 +329,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	switch {
 	case b.ask.Kind != 0:
 		ask := b.ask
-		ask.Position /= r.loader.views
+		ask.Position /= max(1, r.loader.views)
 		return Asked, Lease{}, ask, nil
 	case !b.complete():
 		return Empty, Lease{}, Ask{}, nil

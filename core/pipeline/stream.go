@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/goloader/goloader/core/draw"
-	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/stats"
 )
@@ -14,11 +13,48 @@ import (
 // by sample, in torch's order, as soon as the sizes of their images are known; nothing else about a sample has to wait
 // for another.
 type stream struct {
-	mt       rng.MT19937
-	began    rng.MT19937 // before the sample that was drawn last, where its target draws the same numbers
-	yielded  int64       // words drawn by the batches that Next has handed out or reported lost, in mt.Drawn's count
+	generators
+	before   rng.MT19937 // torch's, before the sample that was drawn last, where its target draws the same numbers
+	yielded  positions   // words drawn by the batches that Next has handed out or reported lost
 	needsExp bool        // the next draw cannot go on before torch has said what exp(exp) is
 	exp      float32
+}
+
+// generators are a worker's. Those beside torch's are drawn from by scripts alone.
+type generators struct {
+	mt     rng.MT19937
+	others *[2]rng.MT19937 // Python's and numpy's; nil where nothing draws from them
+}
+
+// save writes the generators' states to another one's place.
+func (g *generators) save(to *generators) {
+	to.mt = g.mt
+	if g.others != nil {
+		if to.others == nil {
+			to.others = new([2]rng.MT19937)
+		}
+		*to.others = *g.others
+	}
+}
+
+// positions is how many words were drawn from each of a worker's generators, in their Drawn's count.
+type positions [3]int64
+
+func (g *generators) drawn() (p positions) {
+	p[0] = g.mt.Drawn()
+	if g.others != nil {
+		p[1], p[2] = g.others[0].Drawn(), g.others[1].Drawn()
+	}
+	return p
+}
+
+// source is where draws come from.
+func (g *generators) source(exps *draw.Answers) draw.Source {
+	from := draw.Source{MT: &g.mt, Exp: exps}
+	if g.others != nil {
+		from.Python, from.NumPy = &g.others[0], &g.others[1]
+	}
+	return from
 }
 
 // advance makes all draws of a stream that can be made, and lets everybody look whether there is something to do.
@@ -40,74 +76,96 @@ func (r *Run) draw(b *batch) bool {
 		return false
 	}
 	if b.drawn == 0 {
-		b.began = b.stream.mt
+		r.beginDraws(b)
+	}
+	each := 1 // images that are drawn for together
+	if r.loader.script != nil {
+		each = r.loader.views
 	}
 	for b.drawn < len(b.samples) {
-		s := &b.samples[b.drawn]
 		if b.spanOf(b.drawn).phase == waiting {
 			return false
 		}
-		if s.state == unsized {
-			b.stall = b.doubt(AskPixels, b.drawn, s.why)
-			return false
+		for place := b.drawn; place < b.drawn+each; place++ {
+			if s := &b.samples[place]; s.state == unsized {
+				kind := AskPixels
+				if s.plain { // pixels do not tell what its mode was
+					kind = AskBatch
+				}
+				b.stall = b.doubt(kind, place, s.why)
+				return false
+			}
 		}
-		if !r.drawSample(b, s) {
+		if !r.drawSample(b, each) {
 			return false
 		}
 		if b.lost {
 			return true
 		}
-		b.drawn++
-		b.after, b.drew = b.stream.mt.Drawn(), true
+		b.drawn += each
+		b.after, b.drew = r.drawnFor(b), true
 	}
 	return true
 }
 
-// drawImage draws for the image at a place, whose batch is drawn up to there. The steps are appended.
-func (l *Loader) drawImage(b *batch, place int, steps []recipe.Step) ([]recipe.Step, recipe.Size, error) {
+// drawImage draws for the image at a place, whose batch is drawn up to there.
+func (l *Loader) drawImage(b *batch, place int) error {
 	st, s := b.stream, &b.samples[place]
 	part := &l.parts[s.part]
-	from := &draw.Source{MT: &st.mt, Exp: &l.exps}
+	from := st.source(&l.exps)
 	switch {
 	case !part.together():
 	case s.view == 0:
-		st.began = st.mt
+		st.before = st.mt
 	default:
-		st.mt = st.began
+		st.mt = st.before
 		if image := b.samples[place-1].size; image != s.size {
-			if err := part.views[0].program.Pairs(image, s.size, from); err != nil {
-				return steps, s.size, err
+			if err := part.views[0].program.Pairs(image, s.size, &from); err != nil {
+				return err
 			}
-			st.mt = st.began
+			st.mt = st.before
 		}
 	}
-	return part.views[s.view].program.Draw(steps, s.size, from)
+	first := len(b.steps)
+	steps, out, err := part.views[s.view].program.Draw(b.steps, s.size, &from)
+	if err != nil {
+		return err
+	}
+	b.steps = steps
+	s.steps, s.out = [2]int32{int32(first), int32(len(steps))}, out
+	return nil
 }
 
-// drawSample writes one sample's recipe.
-func (r *Run) drawSample(b *batch, s *sample) bool {
-	st := b.stream
+// drawSample writes the recipes of so many images, which belong to one sample.
+func (r *Run) drawSample(b *batch, each int) bool {
+	st, s := b.stream, &b.samples[b.drawn]
 	if b.seeds != nil && s.view == 0 && r.loader.parts[s.part].random {
 		st.mt.Seed(b.seeds[b.drawn/r.loader.views])
 	}
-	before := st.mt
-	from := len(b.steps)
-	var steps []recipe.Step
-	var out recipe.Size
-	err := guard(func() (err error) {
-		steps, out, err = r.loader.drawImage(b, b.drawn, b.steps)
-		return err
+	before := &r.before
+	st.save(before)
+	err := guard(func() error {
+		if r.loader.script != nil {
+			return r.drawScript(b)
+		}
+		return r.loader.drawImage(b, b.drawn)
 	})
 	var need *draw.NeedExp
 	var no *draw.Refused
 	switch {
 	case errors.As(err, &need):
-		st.mt, st.needsExp, st.exp = before, true, need.X
+		before.save(&st.generators)
+		st.needsExp, st.exp = true, need.X
 		return false
 	case errors.As(err, &no):
+		if r.loader.script != nil {
+			before.save(&st.generators)
+			b.stall = b.doubt(AskBatch, b.drawn, detour{stats.Untransformed, no.Error()})
+			return false
+		}
 		if !s.pixels.Valid() && r.loader.image(s) == nil {
 			// torchvision only sees an image that could be decoded, and of the size that Pillow gives it.
-			st.mt = before
+			before.save(&st.generators)
 			b.stall = b.doubt(AskPixels, b.drawn, detour{stats.Untransformed, no.Error()})
 			return false
 		}
@@ -118,24 +176,33 @@ func (r *Run) drawSample(b *batch, s *sample) bool {
 		b.lost, b.undone, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)
 		return true
 	}
-	b.steps = steps
-	s.steps, s.out = [2]int32{int32(from), int32(len(steps))}, out
-	views := r.loader.views
-	if b.drawn < views {
-		b.out[s.view] = out
+	for place := b.drawn; place < b.drawn+each && !b.lost; place++ {
+		r.placed(b, place)
+	}
+	if r.loader.script != nil && b.slot.Valid() {
+		r.putNumbers(b)
+	}
+	return true
+}
+
+// placed takes note of the size of a finished image at a place; the first sample's decide on the slot.
+func (r *Run) placed(b *batch, place int) {
+	views, s := r.loader.views, &b.samples[place]
+	if place < views {
+		b.out[s.view] = s.out
 	}
 	switch want := b.out[s.view]; {
-	case b.drawn == views-1:
-		_, size := r.loader.layout(len(b.samples)/views, b.out)
+	case place == views-1:
+		var size int
+		b.fields, size = r.loader.layout(len(b.samples)/views, b.out)
 		if err := b.reserve(r.loader, size); err != nil {
 			b.lost, b.undone, b.err = true, 0, err
 		}
-	case out != want && b.uneven[s.view] == nil:
+	case s.out != want && b.uneven[s.view] == nil:
 		c := r.loader.output[s.view].Channels
 		b.uneven[s.view] = fmt.Errorf("%w, but got [%d, %d, %d] at entry 0 and [%d, %d, %d] at entry %d", ErrShape,
-			c, want.Height, want.Width, c, out.Height, out.Width, b.drawn/views)
+			c, want.Height, want.Width, c, s.out.Height, s.out.Width, place/views)
 	}
-	return true
 }
 
 // takeBack sets a batch's stream to where it stood after the batch's first n samples, and makes the stream's later
@@ -147,11 +214,10 @@ func (r *Run) takeBack(b *batch, n int) error {
 		return nil
 	}
 	r.loader.Stats.Rewinds.Add(1)
-	st.mt = b.began
-	steps := b.steps[:0:0]
+	r.goBack(b)
+	b.steps = b.steps[:0]
 	for i := range n {
-		var err error
-		if steps, _, err = r.loader.drawImage(b, i, steps[:0]); err != nil {
+		if err := r.loader.drawImage(b, i); err != nil {
 			return fmt.Errorf("drawing sample %d again: %w", b.samples[i].index, err)
 		}
 	}
@@ -172,22 +238,34 @@ func (r *Run) behind(b *batch) []*batch {
 	return later
 }
 
+// Positions is how many numbers say where the run stands: one a stream, or one for each generator of each stream.
+func (r *Run) Positions() int { return len(r.streams) * r.generatorsEach() }
+
+func (r *Run) generatorsEach() int {
+	if r.loader.script != nil {
+		return len(positions{})
+	}
+	return 1
+}
+
 // Position writes how many words each stream has drawn for the batches that Next has handed out or reported lost: what is
-// under way beyond them does not count. Resume goes on from there.
+// under way beyond them does not count. Resume goes on from there. Of a script's streams it writes three numbers each, for
+// torch's generator, Python's and numpy's; -1 where only the user's own code knows.
 func (r *Run) Position(drawn []int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(drawn) != len(r.streams) {
-		return fmt.Errorf("room for the positions of %d streams, there are %d", len(drawn), len(r.streams))
+	if len(drawn) != r.Positions() {
+		return fmt.Errorf("room for %d positions of streams, there are %d", len(drawn), r.Positions())
 	}
+	each := r.generatorsEach()
 	for i := range r.streams {
-		drawn[i] = r.streams[i].yielded
+		copy(drawn[i*each:(i+1)*each], r.streams[i].yielded[:])
 	}
 	return nil
 }
 
-// Resume puts a run that was just started to where another one with its options stood: the next batch is number
-// sequence, and stream w has drawn drawn[w] words.
+// Resume puts a run that was just started to where another one with its options stood: the next batch is number sequence,
+// and its streams have drawn so many words, as Position wrote them: since they were seeded, or since LoadStates.
 func (r *Run) Resume(sequence int64, drawn []int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,19 +276,26 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 		return fmt.Errorf("%d batches were submitted before: %w", r.sequence, ErrState)
 	case sequence < 0:
 		return fmt.Errorf("batch %d", sequence)
-	case len(drawn) != len(r.streams):
-		return fmt.Errorf("positions of %d streams, there are %d", len(drawn), len(r.streams))
+	case len(drawn) != r.Positions():
+		return fmt.Errorf("%d positions of streams, there are %d", len(drawn), r.Positions())
 	}
-	for w, n := range drawn {
+	each := r.generatorsEach()
+	for i, n := range drawn {
 		if n < 0 {
-			return fmt.Errorf("%d words drawn from stream %d", n, w)
+			return fmt.Errorf("%d words drawn from stream %d", n, i/each)
 		}
 	}
-	for w, n := range drawn {
+	for w := range r.streams {
 		st := &r.streams[w]
-		st.mt.Seed(r.options.seed(w))
-		st.mt.Discard(n)
-		st.yielded = n
+		if each == 1 {
+			st.mt.Seed(r.options.seed(w))
+			st.mt.Discard(drawn[w])
+		} else {
+			for k, generator := range st.each() {
+				generator.Discard(drawn[w*each+k])
+			}
+		}
+		copy(st.yielded[:], drawn[w*each:(w+1)*each])
 	}
 	r.sequence = sequence
 	return nil
@@ -230,6 +315,6 @@ func (r *Run) LoadRNG(state []byte) error {
 	if err := r.streams[0].mt.LoadTorch(state); err != nil {
 		return err
 	}
-	r.streams[0].yielded = 0
+	r.streams[0].yielded = positions{}
 	return nil
 }

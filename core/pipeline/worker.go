@@ -72,6 +72,8 @@ func (w *worker) read(ctx context.Context, t *reading) error {
 		case t.batch.samples[i].pixels.Valid():
 		case t.batch.recipes != nil:
 			w.readSource(ctx, t, i)
+		case i > t.lo && t.batch.shares(i):
+			w.share(ctx, t, i)
 		default:
 			w.readFile(ctx, t, &t.batch.samples[i])
 		}
@@ -92,6 +94,27 @@ func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
 	s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
 	s.file, s.indexed = int(s.index), l.seek != nil
 	l.Stats.BytesRead.Add(int64(s.to - s.from))
+	w.size(s)
+}
+
+// share takes what was read for the image before, which is of the same file.
+func (w *worker) share(ctx context.Context, t *reading, i int) {
+	s, before := &t.batch.samples[i], &t.batch.samples[i-1]
+	switch {
+	case before.pixels.Valid():
+		w.readFile(ctx, t, s)
+		return
+	case before.state == unsized:
+		s.state, s.why = unsized, before.why
+		return
+	}
+	s.buffer, s.from, s.to, s.stamp, s.file, s.indexed = before.buffer, before.from, before.to, before.stamp, before.file, before.indexed
+	w.size(s)
+}
+
+// size finds out how large an image is that was read.
+func (w *worker) size(s *sample) {
+	l := w.run.loader
 	if image := l.image(s); image != nil {
 		s.state, s.size = sized, l.sizeOf(image, int(s.index))
 		return
@@ -103,6 +126,8 @@ func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
 		s.away(unsized, stats.Unknown, "%s: %v", l.files.Name(int(s.index)), err)
 	case large != "":
 		s.away(unsized, stats.TooLarge, "%s: %s", l.files.Name(int(s.index)), large)
+	case s.plain && !header.RGB:
+		s.away(unsized, stats.Foreign, "%s: its mode is not RGB, or not known", l.files.Name(int(s.index)))
 	default:
 		s.state, s.format, s.size = sized, header.Format, size
 	}
@@ -129,7 +154,7 @@ func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error
 		if s.state != sized {
 			continue // it was made before: in front of a stall, or beside one whose pixels Pillow supplied
 		}
-		if l.views == 1 { // the target is a label
+		if l.labels {
 			*(*int64)(unsafe.Add(b.slot.Data(), fields[1].Offset+8*i)) = l.files.Label(int(s.index))
 		}
 		if !s.pixels.Valid() && l.image(s) == nil && l.decoder(s) == nil {

@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// A plan is a few levels deep; a limit keeps a hostile one from using up the stack.
-const depthMax = 16
+// A plan is a few levels deep, a script as deep as the code that it is made of; a limit keeps a hostile one from using up the
+// stack.
+const depthMax = 128
 
 // Error is what is wrong with a plan, and where.
 type Error struct {

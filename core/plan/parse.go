@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// Longer than any image's edge, and small enough for torchvision's products of a size and an edge to be exact in
-	// float64.
-	sizeMax = 1 << 20
+	// SizeMax is longer than any image's edge, and small enough for torchvision's products of a size and an edge to be exact
+	// in float64.
+	SizeMax = 1 << 20
 	// exp stays a normal float32 between these, as torchvision's aspect ratios need.
 	logRatioMax = 80
 	// float32(a-b) must be finite for torch to draw between them.
@@ -58,11 +58,14 @@ func parse(n node) *Plan {
 	f.version()
 	p := &Plan{Source: source(f.get("source"))}
 	kind := p.Source.Kind
-	if kind.images() {
-		p.Output = output(f.get("output"))
+	if made := f.get("output"); kind.images() {
+		p.Output = output(made)
+	} else {
+		made.null(kind)
+	}
+	if kind.images() || kind == Scripted {
 		p.RNG = randomness(f.get("rng"))
 	} else {
-		f.get("output").null(kind)
 		f.get("rng").null(kind)
 	}
 	if kind.Views() == 2 {
@@ -74,7 +77,7 @@ func parse(n node) *Plan {
 		p.Pillow = pillow(f.get("pillow"))
 	}
 	switch index := f.get("seek_index"); kind {
-	case Folder, Pairs:
+	case Folder, Pairs, Scripted:
 		p.SeekIndex = seekIndex(index)
 	case Recipe:
 		if p.SeekIndex = seekIndex(index); p.SeekIndex != nil && p.SeekIndex.Path != "" {
@@ -96,6 +99,9 @@ func parse(n node) *Plan {
 		p.Parts = append(p.Parts, part)
 	}
 	f.done()
+	if kind == Scripted && len(p.Parts) != 1 {
+		parts.fail("want one, got %d", len(p.Parts))
+	}
 	return p
 }
 
@@ -108,7 +114,7 @@ func (n node) null(kind SourceKind) {
 
 func source(n node) Source {
 	f := n.object()
-	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Places, Array, Recipe)}
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Places, Array, Recipe, Scripted)}
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
@@ -121,7 +127,7 @@ func source(n node) Source {
 	if s.Kind == Recipe {
 		s.Files = int32(f.get("files").int(0, math.MaxInt32))
 	}
-	if _, ok := f.members["remote"]; ok && s.Kind == Folder {
+	if _, ok := f.members["remote"]; ok && (s.Kind == Folder || s.Kind == Scripted) {
 		s.Remote = f.get("remote").bool()
 	}
 	f.done()
@@ -298,7 +304,10 @@ func seekIndex(n node) *SeekIndex {
 func part(n node, plan *Plan) Part {
 	f := n.object()
 	p := Part{Count: f.get("count").int(0, math.MaxInt64)}
-	transforms, table := f.get("transforms"), f.get("table")
+	var transforms, table node
+	if plan.Source.Kind != Scripted {
+		transforms, table = f.get("transforms"), f.get("table")
+	}
 	if plan.Source.Kind.InMemory() {
 		p.Image = image(f.get("image"))
 	}
@@ -307,6 +316,14 @@ func part(n node, plan *Plan) Part {
 	}
 	if plan.Source.Kind.Views() == 2 {
 		p.Target = target(f.get("target"), plan.Target)
+	}
+	if plan.Source.Kind == Scripted {
+		if _, ok := f.members["image"]; ok {
+			p.Image = image(f.get("image"))
+		}
+		p.Script = script(f.get("script"), p)
+		f.done()
+		return p
 	}
 	f.done()
 	if plan.Source.Kind == Array {
@@ -463,14 +480,14 @@ func resize(f *fields) Resize {
 	t := Resize{Filter: filter(f.get("filter"))}
 	if !size.isNull() {
 		for _, n := range size.list() {
-			t.Size = append(t.Size, int32(n.int(1, sizeMax)))
+			t.Size = append(t.Size, int32(n.int(1, SizeMax)))
 		}
 		if len(t.Size) != 1 && len(t.Size) != 2 {
 			size.fail("want null or 1 or 2 items, got %d", len(t.Size))
 		}
 	}
 	if !limit.isNull() {
-		t.MaxSize = int32(limit.int(1, sizeMax))
+		t.MaxSize = int32(limit.int(1, SizeMax))
 	}
 	switch {
 	case size.isNull() && limit.isNull():
@@ -561,7 +578,7 @@ func randomAffine(f *fields, channels int) RandomAffine {
 
 func placed(f *fields, channels int) Placed {
 	return Placed{
-		Center: optional(f.get("center"), func(n node) [2]float64 { return numbers(n, -sizeMax, sizeMax) }),
+		Center: optional(f.get("center"), func(n node) [2]float64 { return numbers(n, -SizeMax, SizeMax) }),
 		Filter: oneOf(f.get("filter"), Nearest, Bilinear, Bicubic),
 		Fill:   fill(f.get("fill"), channels),
 	}
@@ -667,13 +684,13 @@ func (n node) bytesList() [][]byte {
 
 func heightWidth(n node) HeightWidth {
 	v := n.listOf(2)
-	return HeightWidth{int32(v[0].int(1, sizeMax)), int32(v[1].int(1, sizeMax))}
+	return HeightWidth{int32(v[0].int(1, SizeMax)), int32(v[1].int(1, SizeMax))}
 }
 
 func sides(n node) Sides {
 	var v [4]int32
 	for i, side := range n.listOf(4) {
-		v[i] = int32(side.int(0, sizeMax))
+		v[i] = int32(side.int(0, SizeMax))
 	}
 	return Sides{Left: v[0], Top: v[1], Right: v[2], Bottom: v[3]}
 }

@@ -45,6 +45,9 @@ const (
 
 	// PixelViews are images in memory of which each is transformed twice: the second is called its target.
 	PixelViews SourceKind = "pixel_views"
+
+	// Scripted is image files, or images in memory, of which samples are made by a Script.
+	Scripted SourceKind = "script"
 )
 
 // Source says what samples are.
@@ -146,8 +149,9 @@ type Part struct {
 	// Table says what a finished pixel becomes: Output.Channels rows of 256 items of Output.DType, little endian; then the
 	// same for each RandomErasing. Empty for an array source.
 	Table  []byte
-	Image  *Image  // Pixels, PixelViews: what its images are; Places: the same, or nil for encoded ones
+	Image  *Image  // Pixels, PixelViews: what its images are; Places, Scripted: the same, or nil for encoded ones
 	Target *Target // Pairs, PixelViews: what becomes of targets
+	Script *Script // Scripted: in place of Transforms and Table
 }
 
 // Mode is what an image is as its file has it, by Pillow's name of a mode with one 8-bit plane; or what becomes of any file.

@@ -232,7 +232,7 @@ func (b *Batch) check() error {
 		if filled[m.Field]++; m.Place >= b.Fields[m.Field].Count {
 			return fmt.Errorf("%w: field %d has more images than places", ErrWire, m.Field)
 		}
-		if planes := planesAfter(b.Sources[m.Source].Mode.Planes(), b.StepsOf(i)); planes != b.Fields[m.Field].Channels {
+		if planes := PlanesAfter(b.Sources[m.Source].Mode.Planes(), b.StepsOf(i)); planes != b.Fields[m.Field].Channels {
 			return fmt.Errorf("%w: image %d ends with %d channels, field %d has %d",
 				ErrWire, i, planes, m.Field, b.Fields[m.Field].Channels)
 		}

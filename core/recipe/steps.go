@@ -142,8 +142,8 @@ func (s Step) Out(in Size) Size {
 	return in
 }
 
-// planesAfter is how many channels steps leave of an image.
-func planesAfter(planes int, steps []Step) int {
+// PlanesAfter is how many channels steps leave of an image.
+func PlanesAfter(planes int, steps []Step) int {
 	for _, s := range steps {
 		if after := s.Kind.row().planes; after != nil {
 			planes = after(s, planes)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from ctypes import byref, c_int32, c_int64
 from functools import cache, cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,28 @@ _WAIT_MS = 100
 _SETTLE_MS = 5000
 
 
+class States(Protocol):
+    """States of a process's generators (state.generators.Processes)."""
+
+    names: tuple[str, ...]
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+class Skipper(Protocol):
+    """Makes batches by the user's own code."""
+
+    def states(self) -> States:
+        """Room for those of a worker's generators."""
+
+    def batch(self, states: Any) -> tuple[Any, Exception | None]:
+        """A batch, or its error, by generators in these states, which become those that they are left in."""
+
+
 class Helper(Protocol):
     """What the core cannot know and asks for."""
 
@@ -40,6 +62,10 @@ class Helper(Protocol):
         Of a target that is an image the pixels are a byte each. `row` is the source's, a file's where a sample has
         several, or an image's number in its batch of recipes.
         """
+
+    @property
+    def skips(self) -> Skipper | None:
+        """Who makes batches that the core leaves; None where it leaves none."""
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
         """The error that the dataset raises for a sample whose transforms refuse it."""
@@ -54,6 +80,14 @@ class Rejected(Exception):
     def __init__(self, error: Exception, position: int, row: int) -> None:
         super().__init__(error, position, row)
         self.error, self.position, self.row = error, position, row
+
+
+class Skipped(Exception):
+    """A batch was made by the user's own code, or that failed."""
+
+    def __init__(self, batch: Any, error: Exception | None) -> None:
+        super().__init__(error)
+        self.batch, self.error = batch, error
 
 
 class Memory(Protocol):
@@ -237,10 +271,15 @@ class Run:
             try:
                 rgb, width, height = helper.pixels(row)
             except Exception as raised:
+                if helper.skips is not None:
+                    self._skip(helper.skips, ask)
                 error = raised
             else:
                 self._call(self._lib.gl_answer_pixels, rgb, width, height)
                 return
+        elif ask.kind == _native.ASK_BATCH:
+            assert helper.skips is not None  # it is a script's
+            self._skip(helper.skips, ask)
         else:
             error = helper.refused(position, row, ask.reason.decode(errors="replace"))
         self._keep(self._call(self._lib.gl_reject))
@@ -248,13 +287,28 @@ class Run:
         self._batch.sequence = ask.sequence
         raise Rejected(error, position, row)
 
-    def set_rng(self, state: int, size: int) -> None:
-        """Lets stream 0 go on from torch's CPU generator state, and its position count from there. No batch may be
-        outstanding."""
-        self._call(self._lib.gl_rng_set, state, size)
+    def _skip(self, skipper: Skipper, ask: _native.Ask) -> NoReturn:
+        """Has the user's own code make the batch that is asked about. Raises Skipped."""
+        states = skipper.states()
+        self._call(self._lib.gl_asked_states, states.address, states.size)
+        made = skipper.batch(states)
+        self._keep(self._call(self._lib.gl_skip, states.address, states.size))
+        self._lent.popleft()
+        self._batch.sequence = ask.sequence
+        raise Skipped(*made)
+
+    def set_states(self, stream: int, states: States) -> None:
+        """Lets a stream go on from these states, and its position count from there. No batch may be outstanding."""
+        if len(states.names) == 1:
+            self._call(self._lib.gl_rng_set, states.address, states.size)
+        else:
+            self._call(self._lib.gl_states_set, stream, states.address, states.size)
 
     def position(self, drawn: NDArray[np.int64]) -> None:
-        """Writes how many words each stream has drawn for the batches received, lost ones included: [streams] int64."""
+        """Writes how many words each stream has drawn for the batches received, lost ones included: [streams] int64.
+
+        Of a script's streams [streams * 3], for torch's generator, Python's and numpy's; -1 where that is not known.
+        """
         self._call(self._lib.gl_position, drawn.ctypes.data, len(drawn))
 
     def resume(self, sequence: int, drawn: NDArray[np.int64]) -> None:

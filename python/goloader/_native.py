@@ -32,11 +32,11 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 13
+ABI_MAJOR = 14
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
-ASK_PIXELS, ASK_SAMPLE, ASK_EXP = 1, 2, 3
+ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_BATCH = 1, 2, 3, 4
 
 
 class Error(Structure):
@@ -255,6 +255,9 @@ _SHORT = {
     "gl_next": (c_int32, [c_int64, POINTER(Batch), POINTER(Ask), POINTER(Error)]),
     "gl_answer_exp": (c_int32, [c_int64, c_float, c_float, POINTER(Error)]),
     "gl_rng_set": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
+    "gl_states_set": (c_int32, [c_int64, c_int32, c_void_p, c_size_t, POINTER(Error)]),
+    "gl_asked_states": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
+    "gl_skip": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
     "gl_position": (c_int32, [c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_release": (None, [c_void_p]),
     "gl_doubts": (c_int32, [c_int64, c_void_p, c_int32, POINTER(c_int32), POINTER(Error)]),

@@ -160,6 +160,8 @@ class _Helper:
         assert self._files is not None  # nothing is asked about arrays
         return os.fsdecode(self._files.name(row))
 
+    skips = None
+
     def pixels(self, row: int) -> tuple[bytes, int, int]:
         path = self._path(row)
         with open(path, "rb") as file:

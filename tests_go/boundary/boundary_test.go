@@ -185,7 +185,7 @@ func TestTheLibraryExportsWhatTheHeaderDeclares(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range declared {
 		require.Regexp(t, `(?m) T `+name+`$`, string(out))
-		require.Contains(t, string(source), name+"(", "every function is used")
+		require.True(t, bytes.Contains(source, []byte(name+"(")), "%s is used in no scenario", name)
 	}
 }
 
@@ -285,7 +285,8 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 	lines := play(t, "stale", folderPlan(1), a)
 	forRun := []string{
 		"gl_submit", "gl_submit_seeded", "gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp",
-		"gl_rng_set", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_doing",
+		"gl_rng_set", "gl_states_set", "gl_asked_states", "gl_skip", "gl_position", "gl_resume", "gl_reset", "gl_doubts",
+		"gl_doing",
 	}
 	forLoader := []string{"gl_start", "gl_stats"}
 	requireAll := func(what string, names ...string) {
@@ -320,8 +321,8 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	for _, name := range []string{
 		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_remote_use", "gl_observe",
 		"gl_cache_open", "gl_cache_stats", "gl_cache_look", "gl_fetch", "gl_fetch_wait", "gl_submit", "gl_submit_seeded",
-		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_position", "gl_resume",
-		"gl_reset", "gl_doubts", "gl_doing", "gl_events", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set",
+		"gl_states_set", "gl_asked_states", "gl_skip", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_doing", "gl_events", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
 	} {
 		line := take(&lines)
@@ -355,6 +356,52 @@ func TestRowsAndRandomNumbersCrossTheBoundary(t *testing.T) {
 	require.Equal(t, "permutation: "+strings.Trim(fmt.Sprint(order), "[]"), take(&lines))
 	mt = rng.New(42)
 	require.Equal(t, fmt.Sprintf("seeds: %d skipped 1", mt.Random63()), take(&lines))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+// scriptPlan has samples of one image and a number that is drawn; sample 1 is left to the caller.
+func scriptPlan(n int) string {
+	table := make([]byte, 0, 3*256)
+	for range 3 {
+		for v := range 256 {
+			table = append(table, byte(v))
+		}
+	}
+	return fmt.Sprintf(`{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {"files": [%d],
+		"images": 1, "numbers": ["float"], "opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false}], "first": [],
+		"body": [{"do": "let", "number": 0, "value": ["python.random"]}, {"do": "if", "condition": ["==", ["index"], 1],
+		"then": [{"do": "fail"}], "else": []}], "gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3},
+		"table": "%s"}], "columns": [0]}}], "rng": {"fma": true, "correctly_rounded_exp": false}, "pillow": {"pass_order": "shrink_first",
+		"max_pixels": null, "decoders": []}, "seek_index": {"bytes_max": 1000000, "path": null}}`,
+		n, n, base64.StdEncoding.EncodeToString(table))
+}
+
+func TestScriptsCrossTheBoundary(t *testing.T) {
+	a, _ := photo(t, 0, 3, 2)
+	b, _ := photo(t, 1, 3, 2)
+	var python rng.MT19937
+	state := make([]byte, rng.TorchStateBytes)
+	state[8], state[12] = 1, 1
+	for i := range 624 {
+		state[24+8*i] = byte(7*i + 1)
+	}
+	require.NoError(t, python.LoadTorch(state))
+	lines := play(t, "scripts", scriptPlan(2), a, b)
+	require.Contains(t, take(&lines), "-1 15167 bytes of states, want 15168")
+	require.Contains(t, take(&lines), "-1 stream 1 of 1")
+	require.Equal(t, "gl_states_set(run, 0, states, sizeof states, &error): 0", take(&lines))
+	require.Equal(t, fmt.Sprintf("drawn: %.17g", python.Random()), take(&lines))
+	for _, want := range []string{
+		"gl_asked_states(run, asked, sizeof asked, &error): -3", "news: 2", "ask: 4 sequence 1", "reason: ",
+		"gl_reject(run, &error): -3", "-1 room for 15167 bytes", "gl_asked_states(run, asked, sizeof asked, &error): 0",
+		"other generators stand where they were: 1", "-1 1 bytes of states",
+		"gl_skip(run, asked, sizeof asked, &error): 0", "gl_skip(run, asked, sizeof asked, &error): -3",
+	} {
+		require.Contains(t, take(&lines), want)
+	}
+	require.Equal(t, fmt.Sprintf("drawn: %.17g", python.Random()), take(&lines))
+	require.Equal(t, "words: 0 4 0", take(&lines))
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }
@@ -494,7 +541,7 @@ func TestPositionsCrossTheBoundary(t *testing.T) {
 	a, pa := photo(t, 0, 3, 2)
 	b, pb := photo(t, 1, 3, 2)
 	lines := play(t, "positions", folderPlan(2), a, b)
-	require.Contains(t, take(&lines), "room for the positions of 1 streams, there are 2")
+	require.Contains(t, take(&lines), "room for 1 positions of streams, there are 2")
 	require.Equal(t, "gl_position(run, drawn, 2, &error): 0", take(&lines))
 	require.Equal(t, "drawn: 0 0", take(&lines), "the plan draws nothing")
 	require.Contains(t, take(&lines), "-3 no room: not a valid argument")
@@ -502,7 +549,7 @@ func TestPositionsCrossTheBoundary(t *testing.T) {
 	require.Equal(t, `doing: ""`, take(&lines))
 	require.Contains(t, take(&lines), "-3 1 batches were submitted before: not now")
 	require.Contains(t, take(&lines), "batch -1")
-	require.Contains(t, take(&lines), "positions of 1 streams, there are 2")
+	require.Contains(t, take(&lines), "-1 1 positions of streams, there are 2")
 	require.Equal(t, "gl_resume(run, 7, drawn, 2, &error): 0", take(&lines))
 	requireBatch(t, &lines, 7, 3, 2, slices.Concat(pa, pb), 100, 101)
 	requireNothingLives(t, take(&lines))

@@ -237,7 +237,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"version": 1,`, ``, "version: missing"},
 		{`"version": 1,`, `"version": 1, "more": 3,`, "more: unknown field"},
 		{`"version": 1,`, `"version": 1, "version": 1,`, "version: given twice"},
-		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pairs" or "pixels" or "pixel_views" or "places" or "array" or "recipe", got "folders"`},
+		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pairs" or "pixels" or "pixel_views" or "places" or "array" or "recipe" or "script", got "folders"`},
 		{`"kind": "folder"`, `"kind": "folder", "fields": []`, "source.fields: unknown field"},
 		{`"count": 10`, `"count": -1`, "parts[0].count: want an integer from 0 to 9223372036854775807, got -1"},
 		{`"count": 10`, `"count": 1.0`, "parts[0].count: want an integer from 0 to 9223372036854775807, got 1.0"},

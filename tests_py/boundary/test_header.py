@@ -52,6 +52,7 @@ NAMED = {
     "GL_ASK_PIXELS": _native.ASK_PIXELS,
     "GL_ASK_SAMPLE": _native.ASK_SAMPLE,
     "GL_ASK_EXP": _native.ASK_EXP,
+    "GL_ASK_BATCH": _native.ASK_BATCH,
     "GL_ERROR_BYTES": ctypes.sizeof(_native.Error),
     "GL_REASON_BYTES": _native.Ask.reason.size,
     "GL_STEPS_MAX": _native.Drawn.ends.size // ctypes.sizeof(ctypes.c_int32),

@@ -1,12 +1,13 @@
 """One program, run once with torch's DataLoader and once with goloader's, from the same seed: what a user sees of both.
 
 A run is a list of events: each batch with all its bits, each error, each end of an epoch, and, after every step, the
-state of the process's generator and of the loader's own. `check` compares two such lists event by event.
+state of the process's generators and of the loader's own. `check` compares two such lists event by event.
 """
 
 from __future__ import annotations
 
 import itertools
+import random
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ def generator() -> torch.Generator:
 
 def run(kind: type[data.DataLoader[Any]], program: Program) -> list[tuple[str, Any]]:
     """The events of a program with one kind of loader."""
-    torch.manual_seed(program.seed)
+    seed(program.seed)
     arguments = program.arguments()
     loader = kind(**arguments)
     generator = arguments.get("generator")
@@ -93,7 +94,7 @@ def run(kind: type[data.DataLoader[Any]], program: Program) -> list[tuple[str, A
 
 def check(program: Program, *, native: bool = True) -> list[tuple[str, Any]]:
     """Both kinds of loader show the same. `native`: Go makes ours. Returns the events."""
-    torch.manual_seed(program.seed)
+    seed(program.seed)
     loader: goloader.DataLoader[Any] = goloader.DataLoader(**program.arguments())
     explanation = loader.explain()
     assert explanation.native == native, explanation
@@ -158,9 +159,18 @@ def errors(events: list[tuple[str, Any]]) -> list[Any]:
     return [what for kind, what in events if kind == "error"]
 
 
+def seed(number: int) -> None:
+    """Of the generators of this process."""
+    torch.manual_seed(number)
+    random.seed(number)
+    np.random.seed(number % 2**32)
+
+
 def _states(generator: torch.Generator | None) -> tuple[int, ...]:
     states = [torch.get_rng_state()] + ([] if generator is None else [generator.get_state()])
-    return tuple(hash(state.numpy().tobytes()) for state in states)
+    words, *rest = np.random.get_state()[1:]
+    numpy = words.tobytes(), *rest
+    return *(hash(state.numpy().tobytes()) for state in states), hash(random.getstate()), hash(numpy)
 
 
 def _length(loader: Any) -> Any:

@@ -24,7 +24,7 @@ from goloader.doors.recipe.session import Session
 from goloader.doors.recipe.switch import recording
 from goloader.doors.recipe.workshop import Workshop
 from goloader.plan import datasets
-from goloader.plan.datasets.own import OwnCode
+from goloader.plan.datasets.own import OwnCode, refusal
 
 
 @pytest.fixture(autouse=True)
@@ -44,10 +44,11 @@ def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes that would be lowered as they are read are recorded here."""
 
-    def left(own: OwnCode) -> NoReturn:
-        raise own.refusal("it is left to door 2")
+    def left(own: Any) -> NoReturn:
+        raise refusal(own.dataset if isinstance(own, OwnCode) else own, "it is left to door 2")
 
     monkeypatch.setattr(datasets, "OpenedFiles", left)
+    monkeypatch.setattr(datasets, "Scripted", left)
 
 
 @pytest.fixture(scope="session")

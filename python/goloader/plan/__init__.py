@@ -38,7 +38,8 @@ from .structure import collated
 
 if TYPE_CHECKING:
     from .collate import Collation
-    from .datasets import Arrays, Images, Samples
+    from .datasets import Arrays, Images, Samples, Scripts
+    from .datasets.script import ScriptPart
     from .own_collate import OwnCollate
 
 __all__ = [
@@ -63,7 +64,8 @@ class Plan:
 
     kind      where samples live: "folder" (image files), "pairs" (image files whose targets are image files), "pixels"
               (images in memory), "pixel_views" (each of them twice), "places" (images anywhere in memory, others for
-              each batch), "array" (rows of arrays), or "recipe" (batches bring theirs)
+              each batch), "array" (rows of arrays), "recipe" (batches bring theirs), or "script" (samples of several
+              images, files or in memory)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
@@ -82,9 +84,10 @@ class Plan:
     seek_index  how much of a folder's files is remembered; None for nothing
     collation   what the loader does with the samples of a batch; None without a loader
     named_files  about how many files batches of recipes will name
+    script    of kind "script"
     """
 
-    kind: Literal["folder", "pairs", "pixels", "pixel_views", "places", "array", "recipe"]
+    kind: Literal["folder", "pairs", "pixels", "pixel_views", "places", "array", "recipe", "script"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     rules: Rules | None
@@ -105,6 +108,7 @@ class Plan:
     seek_index: SeekIndex | None = None
     collation: Collation | OwnCollate | None = None
     named_files: int = 0
+    script: ScriptPart | None = None
 
     @property
     def count(self) -> int:
@@ -113,12 +117,15 @@ class Plan:
 
     @property
     def random(self) -> bool:
-        """True if a transform draws random numbers."""
-        return any(lowered is not None and lowered.random for _, lowered in self.parts)
+        """True if a transform draws random numbers, or a script, which is not looked at for that."""
+        return self.script is not None or any(lowered is not None and lowered.random for _, lowered in self.parts)
 
     @property
     def dtypes(self) -> tuple[str, ...]:
         """torch's dtype of each tensor of a batch, in the core's order."""
+        if self.script is not None:
+            numbers = ({"int": "int64", "float": "float64"}[kind] for kind in self.script.numbers)
+            return (*(image[0] for image in self.script.images), *numbers)
         target = "int64" if self.target is None else self.target[0]
         return tuple(dtype for field in self.fields for dtype in field.dtypes) or (self.dtype, target)
 
@@ -128,6 +135,10 @@ class Plan:
         if self.fields:
             shapes = [field.shapes for field in self.fields]
             return None if None in shapes else tuple(itertools.chain.from_iterable(filter(None, shapes)))
+        if self.script is not None:
+            known = [(channels, *size) for _, channels, size, _ in self.script.images if size is not None]
+            several = len(known) == len(self.script.images)
+            return (*known, *(() for _ in self.script.numbers)) if several else None
         if self.size is None or (self.target is not None and self.target[2] is None):
             return None
         target = () if self.target is None else (self.target[1], *(self.target[2] or ()))
@@ -165,10 +176,11 @@ class Plan:
         else:
             assert self.rules is not None  # images have some
             pillow = {"pass_order": self.rules.pass_order, "max_pixels": max_pixels(), "decoders": decoders()}
-            if self.kind != "recipe":
+            if self.kind not in ("recipe", "script"):
                 output = {"dtype": self.dtype, "channels": self.channels}
+            if self.kind != "recipe":
                 rng = {"fma": self.rules.fma, "correctly_rounded_exp": self.rules.correctly_rounded_exp}
-            if self.kind in ("folder", "pairs", "recipe") and self.seek_index is not None:
+            if self.kind in ("folder", "pairs", "recipe", "script") and self.seek_index is not None:
                 seek_index = self.seek_index.to_plan()
             if self.kind == "recipe":
                 source["files"] = self.named_files
@@ -178,6 +190,8 @@ class Plan:
             {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
             for count, lowered in self.parts
         ]
+        if self.script is not None:
+            parts = [{"count": self.length, "script": self.script.script}]
         for part, pixels in zip(parts, self.pixels, strict=False):
             part["image"] = pixels.to_plan()
         if self.layout is not None:
@@ -238,6 +252,8 @@ def make(loader: Any) -> Plan | Refusal:
         return samples
     if isinstance(samples, datasets.Arrays):
         return _make_tensors(loader, samples, collation)
+    if isinstance(samples, datasets.Scripts):
+        return _make_scripts(loader, samples, collation)
     if not collation.plain and not collation.own:
         return Refusal("collate", collation.name, "it puts sequences together, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
@@ -334,6 +350,53 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
         samples=samples,
         seek_index=_seek_index(loader),
         collation=collation,
+    )
+
+
+def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnCollate) -> Plan | Refusal:
+    part = samples.part
+    refusal = check_pillow_plugins()
+    if refusal is not None:
+        return refusal
+    if not loader._auto_collation:
+        return Refusal("collate", "batch_size=None", "samples are more than an image and an int", "BATCH_SIZE_NONE")
+    if not collation.plain:
+        return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
+    if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
+        return Refusal("loader", "rng or on_error", "its code draws for itself", "CODE_UNREAD")
+    if part.generators & {"python", "numpy"} and loader.worker_init_fn is not None and loader.num_workers > 0:
+        return Refusal("loader", "worker_init_fn", "the code draws from generators that it may seed", "INIT_FN")
+    if len(part.images) + len(part.numbers) > FIELDS_MAX:
+        return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
+    try:
+        require("source", *(DECODERS if part.pixels is None else ()))
+        require("transform", *part.needs)
+        found = rules(part.needs)
+    except RefusalError as refused:
+        return refused.refusal
+    return Plan(
+        kind="script",
+        length=samples.length,
+        parts=((part.length, None),),
+        pixels=() if part.pixels is None else (part.pixels,),
+        labels=None if part.pixels is None else np.zeros(len(part.pixels.array), np.int64),
+        rules=found,
+        rows=_rows(
+            loader,
+            samples,
+            collation,
+            [
+                _source_row(_source_name(loader, samples), 0.0, samples.notes),
+                *([] if part.pixels is not None else _seek_rows(_seek_index(loader))),
+                *(Row("transform", name, "Go") for name in part.names),
+            ],
+        ),
+        files=part.files,
+        put=partial(collated, samples.structure),
+        samples=samples,
+        seek_index=_seek_index(loader),
+        collation=collation,
+        script=part,
     )
 
 

@@ -16,6 +16,10 @@ code a call, a property or a subscript runs, if that is to be read as well: `cal
 is taken by the index (`self.text[index : index + 8]`) one turn is read, as of the samples below. What an expression
 means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
+Where a `draws` is given, calls of random numbers are told apart (Drawn), and a branch that `decide` cannot tell is
+followed both ways to where they meet (Branch): behind it a value is Either the one or the other. A way that is not
+understood, or raises, is Unknown.
+
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
 
@@ -26,8 +30,10 @@ ran; in any other Python nothing is understood.
 
 from __future__ import annotations
 
+import copy
 import dis
 import inspect
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -177,6 +183,53 @@ class Closed(Expression):
 
 
 @dataclass(frozen=True)
+class Drawn(Expression):
+    """What a call gives that draws random numbers: another one each time.
+
+    number  tells it from all others
+    """
+
+    spelling = "{0.call}"
+    call: Expression
+    number: int
+
+
+@dataclass(frozen=True)
+class Either(Expression):
+    """`then` where a Branch's condition holds, else `otherwise`.
+
+    number  the branch's
+    """
+
+    spelling = "({0.then} if {0.condition} else {0.otherwise})"
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+    number: int
+
+
+@dataclass(frozen=True)
+class Unknown(Expression):
+    """What nobody can say of a way that code may go."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return f"what {self.why}"
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A place where code goes one of two ways, and what it evaluates on each."""
+
+    condition: Expression
+    then: tuple[Expression | Branch, ...]
+    otherwise: tuple[Expression | Branch, ...]
+    number: int
+    place: str
+
+
+@dataclass(frozen=True)
 class _Exit(Expression):
     """What the end of `with manager` calls."""
 
@@ -317,7 +370,9 @@ class Reading:
     """What a function does for an index.
 
     result      what it returns
-    evaluated   whatever it evaluates on the way, in this order; the same objects as in result, loose and conditions
+    evaluated   whatever it evaluates on the way, in this order; the same objects as in result, loose and conditions.
+                With `draws` there are Branches among them, and loose are functions that were read through, and what
+                loops go over
     loose       what it evaluates besides, and never uses
     again       of calls, what is gone through, unpacked or given to others more than once
     conditions  those that decide which way it goes, and how they came out
@@ -326,7 +381,7 @@ class Reading:
     """
 
     result: Expression
-    evaluated: tuple[Expression, ...]
+    evaluated: tuple[Any, ...]
     loose: tuple[Expression, ...]
     again: tuple[Expression, ...]
     conditions: tuple[tuple[Expression, bool], ...]
@@ -365,6 +420,7 @@ def read(
     callee: Callable[[Expression], Callee | None] = lambda expression: None,
     value: Callable[[Expression], Any] | None = None,
     arguments: tuple[Expression, ...] = (Itself(), Index()),
+    draws: Callable[[Expression], bool] | None = None,
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
 
@@ -376,8 +432,10 @@ def read(
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments)
+    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws)
     result = reader.run(Callee(function, Itself(), arguments))
+    if draws is not None:
+        return _reading(reader, result, reader.through)
     wholes = [result, *(condition for condition, _ in reader.conditions)]
     known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
     loose = []
@@ -385,6 +443,10 @@ def read(
         if id(each) not in known and not isinstance(each, Display | Mapping):
             loose.append(each)
             known |= set(map(id, parts_of(each)))
+    return _reading(reader, result, loose)
+
+
+def _reading(reader: _Reader, result: Expression, loose: list[Expression]) -> Reading:
     return Reading(
         result,
         tuple(reader.evaluated),
@@ -409,14 +471,16 @@ class _Reader:
         callee: Callable[[Expression], Callee | None],
         value: Callable[[Expression], Any],
         samples: bool,
+        draws: Callable[[Expression], bool] | None,
     ) -> None:
         """`samples`: loops go through those of a batch."""
-        self.decide, self.callee, self.value = decide, callee, value
+        self.decide, self.callee, self.value, self.draws = decide, callee, value, draws
+        self.numbers = itertools.count()
         self.samples, self.looping = samples, False
         self._used: list[Expression] = []
         self.again: list[Expression] = []
         self._before = 0  # what was evaluated before the loop
-        self.evaluated: list[Expression] = []
+        self.evaluated: list[Any] = []
         self.through: list[Expression] = []  # the functions that were read, as they were called
         self.conditions: list[tuple[Expression, bool]] = []
         self.extents: list[tuple[Expression, Any]] = []
@@ -598,6 +662,49 @@ class _Loop:
     grown: _Lists
 
 
+@lru_cache(maxsize=64)
+def _meets(code: CodeType) -> dict[int, int]:
+    """Where the two ways of each branch meet that come to the function's end: the offset of the instruction, by that of
+    the branch; none for ways that meet nowhere before it."""
+    instructions = _instructions(code)
+    places = {each.offset: place for place, each in enumerate(instructions)}
+    follow: list[list[int]] = []
+    for place, each in enumerate(instructions):
+        ends = each.opname.startswith(("RETURN_VALUE", "RETURN_CONST", "RAISE", "RERAISE"))
+        jumps = "JUMP" in each.opname or each.opname in ("FOR_ITER", "SETUP_WITH", "SETUP_FINALLY")
+        always = jumps and each.opname.startswith("JUMP_") and "_IF_" not in each.opname
+        on = [] if ends or always else [place + 1]
+        follow.append([*on, *([places[each.argval]] if jumps and each.argval in places else [])])
+    last = len(instructions)
+    returns = {place for place, each in enumerate(instructions) if each.opname in ("RETURN_VALUE", "RETURN_CONST")}
+    ending = set(returns)  # those that come to a return
+    while more := {place for place, on in enumerate(follow) if place not in ending and ending & set(on)}:
+        ending |= more
+    # Which instructions all ways from one go through, itself included.
+    through = {place: {last, place} if place in returns else {*ending, last} for place in ending}
+    changed = True
+    while changed:
+        changed = False
+        for place in sorted(ending - returns, reverse=True):
+            found = {place} | set.intersection(*(through[on] for on in follow[place] if on in ending))
+            changed = changed or found != through[place]
+            through[place] = found
+    meets = {}
+    for place in ending:
+        if len(follow[place]) > 1 and (common := through[place] - {place, last}):
+            first = max(common, key=lambda each: len(through[each]))
+            meets[instructions[place].offset] = instructions[first].offset
+    return meets
+
+
+class _Fork(Exception):
+    """A branch that goes one of two ways."""
+
+    def __init__(self, condition: Expression) -> None:
+        super().__init__(condition)
+        self.condition = condition
+
+
 class _Machine:
     """The stack and the local variables of a function, holding what is known of each value."""
 
@@ -617,6 +724,7 @@ class _Machine:
         self._code = _instructions(function.__code__)
         self.samples, self.use = reader.samples, reader.use
         self._at = 0
+        self._outcome: bool | None = None  # of the next branch, if that is known
         self._line: int | None = function.__code__.co_firstlineno
 
     @property
@@ -628,8 +736,17 @@ class _Machine:
         """What is returned."""
         _check(self.function.__code__)
         self.locals = _bound(self._called)
+        result = self._go_on()
+        assert result is not None  # it stops nowhere
+        return result
+
+    def _go_on(self, until: int | None = None) -> Expression | None:
+        """What is returned; None where it comes to an offset before."""
         while self._at < len(self._code):
             instruction = self._code[self._at]
+            if instruction.offset == until:
+                return None
+            before = list(self.stack) if "_IF_" in instruction.opname else []
             self._at += 1
             self._reader.steps += 1
             if self._reader.steps > _STEPS_MAX:
@@ -638,13 +755,67 @@ class _Machine:
             step = _STEPS.get(instruction.opname)
             if step is None:
                 raise UnreadableError(f"does more than can be read ({instruction.opname})")
-            step(self, instruction)
+            try:
+                step(self, instruction)
+            except _Fork as fork:
+                self.stack = before
+                self._at -= 1
+                returned = self._both_ways(fork.condition)
+                if returned is not None:
+                    return returned
+                continue
             if instruction.opname in ("RETURN_VALUE", "RETURN_CONST"):
                 if self.loop is not None:
                     raise UnreadableError("leaves a loop before its end")
                 is_generator = self.function.__code__.co_flags & inspect.CO_GENERATOR
                 return _Iterator(tuple(self.yielded)) if is_generator else self.stack.pop()
         raise UnreadableError("does not return")  # not code of a compiler
+
+    def _both_ways(self, condition: Expression) -> Expression | None:
+        """What is returned by way of a branch that goes one of two ways; None if it goes on where they meet."""
+        if self.loop is not None:
+            raise UnreadableError("has a loop that branches")
+        reader, place, number = self._reader, self.place, next(self._reader.numbers)
+        before, meet = reader.evaluated, _meets(self.function.__code__).get(self._code[self._at].offset)
+        ways: list[tuple[_Machine, Expression | None, tuple[Any, ...]]] = []
+        for outcome in (True, False):
+            machine = copy.copy(self)
+            machine.stack, machine.locals, machine.yielded = list(self.stack), dict(self.locals), list(self.yielded)
+            machine.made, machine._outcome = _Lists(self.made.all), outcome
+            reader.evaluated = []
+            try:
+                result = machine._go_on(meet)
+                went = tuple(reader.evaluated)
+            except UnreadableError as error:
+                error.place = error.place or machine.place
+                result = Unknown(str(error))
+                went = (result,)  # what it has done before is unknown as well
+            ways.append((machine, result, went))
+        reader.evaluated = before
+        (_, then, first), (_, otherwise, second) = ways
+        if isinstance(then, Unknown) and isinstance(otherwise, Unknown):
+            raise UnreadableError(then.why)
+        reader.evaluated.append(Branch(condition, first, second, number, place))
+        if then is None or otherwise is None:
+            self._join(condition, number, *(machine for machine, result, _ in ways if result is None))
+            return None
+        return _joined(condition, then, otherwise, number)
+
+    def _join(self, condition: Expression, number: int, one: _Machine, other: _Machine | None = None) -> None:
+        """Goes on where one or two ways have come to."""
+        other = other or one
+        if len(one.stack) != len(other.stack) or len(one.yielded) != len(other.yielded):
+            raise UnreadableError("has two ways that meet with other values")
+
+        def joined(then: Expression, otherwise: Expression) -> Expression:
+            return then if then is otherwise else _joined(condition, then, otherwise, number)
+
+        self._at = one._at
+        self.stack = list(map(joined, one.stack, other.stack))
+        self.yielded = list(map(joined, one.yielded, other.yielded))
+        names = one.locals.keys() & other.locals.keys()
+        self.locals = {name: joined(one.locals[name], other.locals[name]) for name in one.locals if name in names}
+        self.made = _Lists([*one.made.all, *other.made.all])
 
     def pop(self, count: int) -> list[Expression]:
         if count == 0:
@@ -668,6 +839,8 @@ class _Machine:
             self._reader.through.append(called.called)
             self.stack.append(self._reader.run(called))
             return
+        if self._reader.draws is not None and self._reader.draws(value):
+            value = Drawn(value, next(self._reader.numbers))
         self._reader.evaluated.append(value)
         self._reader.places.setdefault(value, self.place)
         self.stack.append(value)
@@ -852,8 +1025,16 @@ class _Machine:
 
     def holds(self, condition: Expression) -> bool:
         """How a condition comes out."""
+        if self._outcome is not None:
+            outcome, self._outcome = self._outcome, None
+            return outcome
         self._look(condition)
-        outcome = self._reader.decide(condition)
+        try:
+            outcome = self._reader.decide(condition)
+        except UnreadableError:
+            if self._reader.draws is None:
+                raise
+            raise _Fork(condition) from None
         self._reader.conditions.append((condition, outcome))
         return outcome
 
@@ -1124,6 +1305,25 @@ class _Machine:
     def swap(self, instruction: dis.Instruction) -> None:
         stack, depth = self.stack, instruction.argval
         stack[-1], stack[-depth] = stack[-depth], stack[-1]
+
+
+def _joined(condition: Expression, then: Expression, otherwise: Expression, number: int) -> Expression:
+    """What is known of a value that is one of two."""
+    plain = not any(
+        isinstance(part, Call | Drawn | Either) for part in parts_of(then)
+    )  # evaluated anywhere it is alike
+    if then is otherwise or isinstance(otherwise, Unknown) or (plain and then == otherwise):
+        return then
+    if isinstance(then, Unknown):
+        return otherwise
+    match then, otherwise:
+        case Display(kind=kind, items=items), Display(kind=other, items=others) if kind is other and len(items) == len(
+            others
+        ):
+            return Display(kind, tuple(_joined(condition, *pair, number) for pair in zip(items, others, strict=True)))
+        case Mapping(names=names, items=items), Mapping(names=others_names, items=others) if names == others_names:
+            return Mapping(names, tuple(_joined(condition, *pair, number) for pair in zip(items, others, strict=True)))
+    return Either(condition, then, otherwise, number)
 
 
 def _holds(value: Expression, one: Expression) -> bool:

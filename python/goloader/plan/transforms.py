@@ -388,7 +388,33 @@ def _of_tensor(
 
 
 def _is_of_bytes(tail: Sequence[Any]) -> bool:
-    return all(Does.BYTES in _operations()[type(each)].does for each in tail)
+    return all(Does.BYTES in _operations().get(type(each), _UNKNOWN).does for each in tail)
+
+
+def step_of(
+    each: Any, channels: int, size: T.Size | None, tail: Sequence[Any], is_tensor: bool
+) -> tuple[T.Geometry | None, bool]:
+    """What one of torchvision's transforms does to an image of such channels and size, and whether it belongs to its
+    tail (run_tail): it makes a tensor of it, or changes the tensor's numbers. Raises RefusalError.
+
+    tail  what was done behind the PIL image, if it `is_tensor` now
+    """
+    check_defaults()
+    _check_intact(each)
+    _check_calls(each)
+    operation = _operations().get(type(each), _UNKNOWN)
+    does = operation.does
+    if operation.read is not None:
+        require_class(each)
+    if Does.NOTHING in does or (Does.LEAVES in does and not is_tensor):
+        return None, False
+    if is_tensor and Does.MOVES in does:
+        return _tensor_step(operation, each, list(tail), channels), False
+    if does & (Does.CONVERTS if is_tensor else Does.MAKES):
+        return None, True
+    if is_tensor or not does & (Does.MOVES | Does.AUGMENTS):
+        raise TransformRefusal(_name(each), f"{_path(type(each))} is not known", "TRANSFORM_UNKNOWN")
+    return read(operation, each, channels, size), False
 
 
 def _borders_alike(each: Any) -> bool:

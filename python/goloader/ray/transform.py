@@ -164,6 +164,8 @@ class _Helper:
     def __init__(self, transform: Any, images: Images, seeds: NDArray[np.uint64] | None) -> None:
         self._transform, self._images, self._seeds = transform, images, seeds
 
+    skips = None
+
     def pixels(self, row: int) -> tuple[bytes, int, int]:
         image = self._images.open(row)
         return image.tobytes(), image.width, image.height

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.random  # it seeds its generator as it is imported: here, not in a child
 import torch
+from numpy.typing import NDArray
+
+from ..adapters.torch import worker
 
 # The process's own generators: torch's for the CPU, the random module's, and numpy's old one.
 PROCESS = ("torch", "random", "numpy")
@@ -61,22 +64,24 @@ _DRAWN_MAX = 1 << 20
 
 
 class Twin:
-    """Draws words from torch's generator that were worked out beside it.
+    """Draws words from one of the process's generators that were worked out beside it.
 
-    Each time is one draw, which is made before or after those of other threads: with set_state() they would draw some
-    numbers once more.
+    Each time is one draw, which is made before or after those of other threads: where a state is set, they would draw
+    some numbers once more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "torch") -> None:
+        self._name = name
         # Says which numbers follow a state.
         self._generator = torch.Generator()
 
     def take(self, state: torch.Tensor, count: int, words: bytes | None = None) -> torch.Tensor:
         """Draws words; gives the state that they follow: the one given, if no other thread drew since.
 
+        state  in the form of torch's (Processes)
         words  int32 each as random_() gives them, that follow the state, if they are known
         """
-        taken = torch.empty(count, dtype=torch.int32, device="cpu").random_()
+        taken = _DRAW[self._name](count)
         if words is not None and taken.numpy().tobytes() == words:
             return state
         generator = self._generator
@@ -90,7 +95,126 @@ class Twin:
                 generator.set_state(state)
                 taken.new_empty(place).random_(generator=generator)
                 return generator.get_state()
-        return self.take(torch.get_rng_state(), count)
+        return self.take(torch.from_numpy(Processes((self._name,)).data[0]), count)
+
+
+class Twins:
+    """The same of several generators."""
+
+    def __init__(self) -> None:
+        self._twins = {name: Twin(name) for name in PROCESS}
+
+    def take(self, states: Processes, counts: NDArray[np.int64]) -> Processes:
+        """Draws so many words of each; gives the states that they follow: `states`, if no other thread drew since."""
+        follow: Processes | None = None
+        for number, (name, count) in enumerate(zip(states.names, counts.tolist(), strict=True)):
+            if count:
+                state = torch.from_numpy(states.data[number])
+                found = self._twins[name].take(state, count)
+                if found is not state:
+                    follow = follow or states.copied()
+                    follow.data[number] = found.numpy()
+        return follow or states
+
+
+_STATE_BYTES = 5056  # of torch.get_rng_state()
+
+
+class Processes:
+    """States of a process's generators, Mersenne Twisters all of them, each in the form of torch.get_rng_state().
+
+    data    [generators, 5056] uint8
+    gausses what the random module's and numpy's keep beside: a second normal deviate
+    """
+
+    def __init__(self, names: Sequence[str] = PROCESS, data: NDArray[np.uint8] | None = None) -> None:
+        """Those of this process and moment, if no `data` are given."""
+        self.names = tuple(names)
+        self.gausses: tuple[Any, Any] = _NO_GAUSSES
+        self.data = np.empty((len(self.names), _STATE_BYTES), np.uint8) if data is None else data
+        if data is None:
+            self.capture()
+
+    @classmethod
+    def empty(cls) -> Processes:
+        """Room for them."""
+        return cls(data=np.empty((len(PROCESS), _STATE_BYTES), np.uint8))
+
+    @classmethod
+    def of_worker(cls, base_seed: int, number: int, seed: int | None = None) -> Processes:
+        """Those with which torch's worker begins; torch's generator seeded otherwise if `seed` is given."""
+        torch_seed = base_seed + number if seed is None else seed
+        made = cls.empty()
+        made.data[0] = torch.Generator().manual_seed(torch_seed).get_state().numpy()
+        _, python, _ = random.Random(base_seed + number).getstate()
+        made.data[1] = _as_torch(np.array(python[:-1], np.uint32), python[-1])
+        numpy_state: Any = np.random.RandomState(worker._generate_state(base_seed, number)).get_state()
+        made.data[2] = _as_torch(*numpy_state[1:3])
+        return made
+
+    @property
+    def address(self) -> int:
+        return self.data.ctypes.data
+
+    @property
+    def size(self) -> int:
+        return self.data.nbytes
+
+    def copied(self) -> Processes:
+        return Processes(self.names, self.data.copy())
+
+    def capture(self) -> None:
+        """Takes over those of this process."""
+        for number, name in enumerate(self.names):
+            if name == "torch":
+                self.data[number] = torch.get_rng_state().numpy()
+            elif name == "random":
+                _, words, gauss = random.getstate()
+                self.data[number] = _as_torch(np.array(words[:-1], np.uint32), words[-1])
+                self.gausses = gauss, self.gausses[1]
+            else:
+                numpy_state: Any = np.random.get_state()
+                self.data[number] = _as_torch(*numpy_state[1:3])
+                self.gausses = self.gausses[0], numpy_state[3:]
+
+    def put(self) -> None:
+        """Puts this process's generators into them."""
+        for number, name in enumerate(self.names):
+            state = self.data[number]
+            if name == "torch":
+                torch.set_rng_state(torch.from_numpy(state))
+                continue
+            words = state[24 : 24 + 8 * 624].view(np.uint64).astype(np.uint32)
+            at = int(state[16:24].view(np.uint64)[0])
+            if name == "random":
+                random.setstate((3, (*words.tolist(), at), self.gausses[0]))
+            else:
+                np.random.set_state(("MT19937", words, at, *self.gausses[1]))
+
+
+_NO_GAUSSES: tuple[Any, Any] = (None, (0, 0.0))
+
+
+def _as_torch(words: NDArray[np.uint32], at: int) -> NDArray[np.uint8]:
+    """The state of a Mersenne Twister that draws words[at] next, in the form of torch's."""
+    state = np.zeros(_STATE_BYTES, np.uint8)
+    state[8:16].view(np.int32)[:] = len(words) + 1 - at, 1
+    state[16:24].view(np.uint64)[:] = at
+    state[24 : 24 + 8 * len(words)].view(np.uint64)[:] = words
+    return state
+
+
+def _words(content: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(content), dtype=torch.int32)
+
+
+# So many words of 32 bits of each, as an int32 tensor whose items are as random_() gives them: without the sign.
+_DRAW: dict[str, Callable[[int], torch.Tensor]] = {
+    "torch": lambda count: torch.empty(count, dtype=torch.int32, device="cpu").random_(),
+    "random": lambda count: _words(random.getrandbits(32 * count).to_bytes(4 * count, "little")) & _NO_SIGN,
+    "numpy": lambda count: _words(np.random.bytes(4 * count)) & _NO_SIGN,
+}
+_NO_SIGN = 0x7FFFFFFF
 
 
 class Watch:

@@ -276,6 +276,9 @@ static void use_handle(const char *what, gl_handle handle, int as) {
         printf("gl_reject: %d\n", gl_reject(handle, &error));
         printf("gl_answer_exp: %d\n", gl_answer_exp(handle, 1.0f, 2.7182817f, &error));
         printf("gl_rng_set: %d\n", gl_rng_set(handle, state, sizeof state, &error));
+        printf("gl_states_set: %d\n", gl_states_set(handle, 0, state, sizeof state, &error));
+        printf("gl_asked_states: %d\n", gl_asked_states(handle, state, sizeof state, &error));
+        printf("gl_skip: %d\n", gl_skip(handle, state, sizeof state, &error));
         printf("gl_position: %d\n", gl_position(handle, &drawn, 1, &error));
         printf("gl_resume: %d\n", gl_resume(handle, 0, &drawn, 1, &error));
         printf("gl_reset: %d\n", gl_reset(handle, &error));
@@ -350,6 +353,9 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_reject(run, &error));
     SAY(gl_answer_exp(run, 1.0f, 2.7182817f, &error));
     SAY(gl_rng_set(run, state, sizeof state, &error));
+    SAY(gl_states_set(run, 0, state, sizeof state, &error));
+    SAY(gl_asked_states(run, state, sizeof state, &error));
+    SAY(gl_skip(run, state, sizeof state, &error));
     SAY(gl_position(run, numbers, 1, &error));
     SAY(gl_resume(run, 0, numbers, 1, &error));
     SAY(gl_reset(run, &error));
@@ -589,6 +595,47 @@ static void positions(void) {
     MUST(next(run, &batch, &ask));
     print_batch(&batch);
     gl_release(batch.lease);
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+}
+
+/* scripts: sample 0 draws one number of Python's generator; sample 1 is left to the caller. */
+static void scripts(void) {
+    gl_handle loader = opened(&files), run = started(loader, 1);
+    static uint8_t states[3 * STATE_BYTES], asked[3 * STATE_BYTES];
+    for (int k = 0; k < 3; k++) {
+        uint8_t *state = states + k * STATE_BYTES;
+        state[8] = state[12] = 1; /* left, seeded */
+        for (int i = 0; i < 624; i++)
+            state[24 + 8 * i] = (uint8_t)(7 * i + k);
+    }
+    SAY(gl_states_set(run, 0, states, sizeof states - 1, &error));
+    SAY(gl_states_set(run, 1, states, sizeof states, &error));
+    SAY(gl_states_set(run, 0, states, sizeof states, &error));
+    int64_t indices[] = {0, 1, 0}, drawn[3];
+    for (int i = 0; i < 3; i++)
+        MUST(gl_submit(run, &indices[i], 1, NULL, 0, &error));
+    gl_batch batch;
+    gl_ask ask;
+    MUST(next(run, &batch, &ask));
+    printf("drawn: %.17g\n", *(const double *)((const char *)batch.data + batch.field[1].offset));
+    gl_release(batch.lease);
+    SAY(gl_asked_states(run, asked, sizeof asked, &error));
+    printf("news: %d\n", next(run, &batch, &ask));
+    printf("ask: %d sequence %lld\nreason: %s\n", ask.kind, (long long)ask.sequence, ask.reason);
+    SAY(gl_reject(run, &error));
+    SAY(gl_asked_states(run, asked, sizeof asked - 1, &error));
+    SAY(gl_asked_states(run, asked, sizeof asked, &error));
+    printf("other generators stand where they were: %d\n", !memcmp(asked, states, STATE_BYTES));
+    SAY(gl_skip(run, asked, 1, &error));
+    SAY(gl_skip(run, asked, sizeof asked, &error));
+    SAY(gl_skip(run, asked, sizeof asked, &error));
+    MUST(next(run, &batch, &ask));
+    printf("drawn: %.17g\n", *(const double *)((const char *)batch.data + batch.field[1].offset));
+    gl_release(batch.lease);
+    MUST(gl_position(run, drawn, 3, &error));
+    printf("words: %lld %lld %lld\n", (long long)drawn[0], (long long)drawn[1], (long long)drawn[2]);
     MUST(gl_close(run, &error));
     MUST(gl_close(loader, &error));
     print_live();
@@ -847,11 +894,11 @@ static void leaves(void) {
 static const struct {
     const char *name;
     void (*play)(void);
-} scenarios[] = {
-    {"batches", batches}, {"questions", questions}, {"errors", errors},   {"stale", stale},
-    {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
-    {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
-    {"slots", slots},     {"samplers", samplers},   {"fetches", fetches}, {"augmentations", augmentations}};
+} scenarios[] = {{"batches", batches}, {"questions", questions}, {"errors", errors},   {"stale", stale},
+                 {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
+                 {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
+                 {"slots", slots},     {"samplers", samplers},   {"fetches", fetches}, {"augmentations", augmentations},
+                 {"scripts", scripts}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)

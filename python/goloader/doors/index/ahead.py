@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from ..._core import Run
-from ...plan.datasets import Images
+from ...plan.datasets import Images, Scripts
 
 # RGB interleaved, or a byte each of a target; width; height.
 Pixels = tuple[bytes, int, int]
@@ -22,7 +22,7 @@ Pixels = tuple[bytes, int, int]
 _WAITING_MAX = 4
 
 
-def pixels(samples: Images, row: int) -> Pixels:
+def pixels(samples: Images | Scripts, row: int) -> Pixels:
     """What Pillow makes of a file; raises what the dataset raises."""
     image = samples.load(row)
     return image.tobytes(), image.width, image.height

@@ -17,17 +17,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch._utils import ExceptionWrapper
-from torch.utils.data import _utils, default_collate
+from torch.utils.data import _utils
 
 from ... import _native, _told
-from ..._core import Core, Rejected, Run
+from ..._core import Core, Rejected, Run, Skipped
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
 from ...on_error import LEFT_OUT, Failure, counts
 from ...plan import Plan, Refusal
-from ...plan.datasets import Arrays, Images, fails_ahead
+from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
 from ...plan.samplers import Foreign
 from ...state import book
-from ...state.generators import Twin
+from ...state.generators import PROCESS, Processes, Twins, untouched
 from ...state.iterator import ResumableIterator
 from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
@@ -229,6 +229,10 @@ class _NativeIterator(ResumableIterator):
         """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
         try:
             fields = run.receive(_Helper(self, task), self._timeout)
+        except Skipped as skipped:
+            if skipped.error is not None:
+                raise _Lost(skipped.error, asked=True) from None
+            return self._pin(skipped.batch)
         except Rejected as rejected:
             assert isinstance(self._samples, Images)
             name = self._samples.name(rejected.row)
@@ -250,9 +254,7 @@ class _NativeIterator(ResumableIterator):
         if not self._auto_collation:
             images, labels = tensors
             return self._pin([images[0], int(labels[0])])
-        columns: list[Any] = self._plan.columns(tensors)
-        if isinstance(self._samples, Images):
-            columns = [*columns, *map(default_collate, self._samples.beside(task.rows, task.given))]
+        columns = self._samples.put_together(self._plan.columns(tensors), task.rows, task.given)
         try:
             with self._defaults:
                 batch = self._plan.put(columns)
@@ -263,6 +265,17 @@ class _NativeIterator(ResumableIterator):
     def _decoded(self, row: int) -> Pixels | None:
         """What Pillow made of a file already."""
         return None
+
+    def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
+        """What the dataset's own code makes of a batch whose generators stand in these states, or its error; the states
+        become those that it leaves."""
+        try:
+            with self._directory:
+                return self._ask_dataset(task.asked), None
+        except Exception as error:
+            return None, error
+        finally:
+            states.capture()
 
     def _fetch(self, task: _Task) -> Any:
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
@@ -324,8 +337,8 @@ class InlineIterator(_NativeIterator):
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._loader = loader
-        self._twin = Twin()
-        self._words = np.zeros(1, np.int64)
+        self._twins = Twins()
+        self._skipped = False
         self._adapted = 0
         if self._losses is not None:
             self._fetcher = self._losses.tolerant(self._fetcher, self._fetcher)
@@ -334,6 +347,8 @@ class InlineIterator(_NativeIterator):
     def _start(self, core: Core) -> Run:
         self._core = core
         self._draws = core.plan.random and self._rng != "sample"
+        self._names = PROCESS if core.plan.script is not None else PROCESS[:1]
+        self._words = np.zeros(len(self._names), np.int64)
         return core.start(workers=0, streams=1)
 
     def _next_data(self) -> Any:
@@ -361,25 +376,31 @@ class InlineIterator(_NativeIterator):
         task = self._task(indices)
         return self._make(self._run, task, self._ask(self._run, task))
 
-    def _ask(self, run: Run, task: _Task, state: torch.Tensor | None = None) -> torch.Tensor | None:
-        """Asks for a batch; where its draws begin, if there are any: at `state`, or where torch's generator stands.
+    def _ask(self, run: Run, task: _Task, states: Processes | None = None) -> Processes | None:
+        """Asks for a batch; where its draws begin, if there are any: at `states`, or where the process's generators
+        are.
 
         Raises IndexError.
         """
-        if state is None and self._draws:
-            state = torch.get_rng_state()
-        if state is not None:
-            run.set_rng(state.data_ptr(), state.numel())
+        if states is None and self._draws:
+            states = Processes(self._names)
+        if states is not None:
+            run.set_states(0, states)
         self._submit(run, task)
-        return state
+        return states
 
-    def _make(self, run: Run, task: _Task, state: torch.Tensor | None) -> Any:
+    def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
+        self._skipped = True
+        return super()._made_by_code(task, states)  # the process's generators stand where the batch begins
+
+    def _make(self, run: Run, task: _Task, state: Processes | None) -> Any:
         """The batch that was asked for.
 
-        As many words as it drew are then taken from torch's generator. If another thread has drawn since, they are not
-        the same, and the batch is made again with those.
+        As many words as it drew are then taken from the process's generators. If another thread has drawn since, they
+        are not the same, and the batch is made again with those.
         """
-        taken = 0
+        taken = np.zeros_like(self._words)
+        self._skipped = False
         while True:
             made, lost = self._result(run, task)
             spared = None if lost is None else self._spared(task, lost)
@@ -390,16 +411,16 @@ class InlineIterator(_NativeIterator):
                 except IndexError:
                     return self._as_torch(task.asked)
                 continue
-            if state is None:
+            if state is None or self._skipped:
                 break
             run.position(self._words)
-            count = int(self._words[0])
-            if count <= taken:
+            more = self._words > taken
+            if not more.any():
                 break
-            follow = self._twin.take(state, count)
+            follow = self._twins.take(state, np.where(more, self._words, 0))
             if follow is state:
                 break
-            state, taken = follow, count
+            state, taken = follow, np.maximum(taken, self._words)
             self._ask(run, task, state)
         if lost is None:
             return made
@@ -469,25 +490,48 @@ class PrefetchingIterator(_NativeIterator):
         self._core = core
         self._run = self._start()
         if seeded is not None:
-            self._run.resume(0, seeded.drawn)
+            drawn = np.zeros((self._num_workers, self._positions // self._num_workers), np.int64)
+            drawn[:, 0] = seeded.drawn
+            self._run.resume(0, drawn.reshape(-1))
         self._tasks: deque[_Task] = deque()
         # The first task is not the one that was submitted.
         self._behind = False
         self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
         self._received = 0
+        # What each worker's generators keep beside their words.
+        self._gausses: dict[int, tuple[Any, Any]] = {}
         # Who looks for torch's processes here finds that there are none.
         self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
 
     def _start(self) -> Run:
         with self._directory:
-            return self._core.start(
+            run = self._core.start(
                 workers=self._num_workers,
                 streams=self._num_workers,
                 base_seed=int(self._base_seed),
                 seeds=self._stream_seeds,
                 hold_directory=True,
             )
+        if self._plan.script is not None:
+            for number in range(self._num_workers):
+                seed = None if self._stream_seeds is None else int(self._stream_seeds[number])
+                run.set_states(number, Processes.of_worker(int(self._base_seed), number, seed))
+        return run
+
+    @property
+    def _positions(self) -> int:
+        """How many numbers say where the streams stand."""
+        return self._num_workers * (len(PROCESS) if self._plan.script is not None else 1)
+
+    def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
+        number = self._received % self._num_workers
+        states.gausses = self._gausses.get(number, states.gausses)
+        with untouched():
+            states.put()
+            made = super()._made_by_code(task, states)
+        self._gausses[number] = states.gausses
+        return made
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         resumed = self._resumed
@@ -506,12 +550,12 @@ class PrefetchingIterator(_NativeIterator):
         if self._ahead is not None:
             self._ahead.clear()
         if self._plan.random and self._rng != "sample":
-            self._ledger.streams, self._ledger.seeds = np.zeros(self._num_workers, np.int64), self._stream_seeds
+            self._ledger.streams, self._ledger.seeds = np.zeros(self._positions, np.int64), self._stream_seeds
         self._received = 0
         if resumed is not None:
             streams = resumed.streams if self._ledger.streams is not None else None
-            if streams is None or len(streams) != self._num_workers:
-                streams = np.zeros(self._num_workers, np.int64)
+            if streams is None or len(streams) != self._positions:
+                streams = np.zeros(self._positions, np.int64)
             self._received = 0 if resumed.order is None else int(resumed.order["batches"])
             self._run.resume(self._received, streams)
             if resumed.finished:
@@ -544,7 +588,7 @@ class PrefetchingIterator(_NativeIterator):
         self._run.close()
         self._run = run = self._start()
         streams = self._ledger.streams
-        run.resume(self._received, np.zeros(self._num_workers, np.int64) if streams is None else streams)
+        run.resume(self._received, np.zeros(self._positions, np.int64) if streams is None else streams)
         # A read that has not come back may still write into the memory that was lent.
         again = [
             replace(task, lent=None if task.lent is None else self._pinned(len(task.rows))) for task in self._tasks
@@ -637,7 +681,7 @@ class _Helper:
 
     def pixels(self, row: int) -> Pixels:
         samples = self._iterator._samples
-        assert isinstance(samples, Images)
+        assert isinstance(samples, Images | Scripts)
         made = self._iterator._decoded(row)
         if made is not None:
             return made
@@ -645,12 +689,22 @@ class _Helper:
             try:
                 return pixels(samples, row)
             except Exception as error:
-                if not samples.is_own(row):
+                if isinstance(samples, Scripts) or not samples.is_own(row):
                     raise
                 sample = samples.sample(row)
                 # What opens no image draws nothing, if it is the first that a sample opens.
                 drawn = samples.parts[0].views > 1
                 raise self.error_of(self._task.rows.tolist().index(sample), drawn) or error from None
+
+    @property
+    def skips(self) -> _Helper | None:
+        return self if self._iterator._plan.script is not None else None
+
+    def states(self) -> Processes:
+        return Processes.empty()
+
+    def batch(self, states: Processes) -> tuple[Any, Exception | None]:
+        return self._iterator._made_by_code(self._task, states)
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
         return self.error_of(position, drawn=True) or RuntimeError(

@@ -10,18 +10,21 @@ import contextlib
 import hashlib
 import json
 import os
+import random
 import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.utils.data import _utils
 
 from ... import _told
 from ..._core import Core
 from ..._native import own_library
 from ...plan import Plan, Refusal
+from ...state.generators import Processes
 from .. import sandbox
 
 if TYPE_CHECKING:
@@ -121,23 +124,29 @@ def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
     indices = sorted({round(place * (length - 1) / (_SAMPLES - 1)) for place in range(_SAMPLES)})
     try:
         theirs, ours = sandbox.run_apart(lambda: _eager(loader, indices), lambda: _native(loader, plan, indices))
-        found = None if torch.equal(theirs[1], ours[1]) else "torch's generator stands elsewhere"
+        found = None if np.array_equal(theirs[1], ours[1]) else "a random generator stands elsewhere"
         found = found or difference(theirs[0], ours[0])
     except Exception:  # a file that cannot be read, a class that cannot be pickled
         return ""
     return (type(loader.dataset).__qualname__, found) if found else ""
 
 
-def _eager(loader: DataLoader[Any], indices: list[int]) -> tuple[Any, torch.Tensor]:
+def _seed() -> None:
+    torch.manual_seed(_SEED)
+    random.seed(_SEED)
+    np.random.seed(_SEED)
+
+
+def _eager(loader: DataLoader[Any], indices: list[int]) -> tuple[Any, NDArray[np.uint8]]:
     with sandbox.restrict():
-        torch.manual_seed(_SEED)
+        _seed()
         arguments = loader._auto_collation, loader.collate_fn, loader.drop_last
         fetcher = _utils.fetch._MapDatasetFetcher(loader.dataset, *arguments)
         asked = indices if loader._auto_collation else indices[0]
-        return fetcher.fetch(asked), torch.get_rng_state()
+        return fetcher.fetch(asked), Processes().data
 
 
-def _native(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[Any, torch.Tensor]:
+def _native(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[Any, NDArray[np.uint8]]:
     from .iterators import InlineIterator
 
     core = Core(plan, own_library())
@@ -145,6 +154,6 @@ def _native(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[An
     iterator = InlineIterator(loader, core)
     iterator._pin_memory = False
     with sandbox.restrict():
-        torch.manual_seed(_SEED)
+        _seed()
         asked = np.array(indices if loader._auto_collation else indices[0], np.int64)
-        return iterator.batch(asked), torch.get_rng_state()
+        return iterator.batch(asked), Processes().data

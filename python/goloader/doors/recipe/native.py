@@ -145,6 +145,8 @@ class _Helper:
     def __init__(self, message: bytes) -> None:
         self._message = message
 
+    skips = None
+
     def pixels(self, row: int) -> tuple[bytes, int, int]:
         source = source_of(self._message, row)
         if isinstance(source, OpenCVSource):

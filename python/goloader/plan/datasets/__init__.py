@@ -12,6 +12,7 @@
     own.py      a class of the user's own, as read from its bytecode
     computed.py those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
                 program.py, arithmetic.py and integers.py what is made of the items, and which they are
+    script/     those that open several images, draw or branch, as a script of the core
     opened.py   those that open an image file, or take an image out of an array, and transform it; columns.py and
                 frames.py work out its paths and labels, made.py what tensors are made of these, beside.py has them
 
@@ -21,6 +22,7 @@ the user's own, if its bytecode says so.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from torch.utils.data import Subset, TensorDataset
@@ -35,10 +37,11 @@ from .opened import OpenedFiles, opens_images
 from .own import ListItems, OwnCode
 from .pictures import PixelPairPart, PixelPart
 from .samples import Arrays, Images, PairPart, Part, Samples
+from .script import ScriptCode, Scripted, ScriptPart, Scripts
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
 
-__all__ = ["Arrays", "Images", "Part", "PixelPart", "Samples", "fails_ahead", "lower"]
+__all__ = ["Arrays", "Images", "Part", "PixelPart", "Samples", "Scripts", "fails_ahead", "lower"]
 
 # Share of files that only Pillow reads from which torch's worker processes are faster than one Pillow here.
 FOREIGN_SHARE_MAX = 0.05
@@ -51,6 +54,10 @@ def lower(dataset: Any) -> Samples | Refusal:
         root = node(dataset, leaves)
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
+        if any(column.spec is ScriptPart for column in root.columns):
+            if len(root.columns) > 1 or len(root.columns[0].pieces) > 1:
+                return Refusal("source", name_of(dataset), "it puts images beside other fields", "FIELDS")
+            return Scripts(root, made)
         if not any(images):
             return Arrays(root, made)
         if images != [True]:
@@ -93,10 +100,7 @@ def _leaf(dataset: Any) -> Node:
     left = why_not(dataset)
     if left:
         raise SourceRefusal(name_of(dataset), left, "CLASS_LEFT")
-    own = OwnCode(dataset)
-    if opens_images(own):
-        return OpenedFiles(own)
-    return Computed(own)
+    return _of_code(dataset)
 
 
 def _read(dataset: Any, refused: RefusalError) -> Node:
@@ -105,10 +109,34 @@ def _read(dataset: Any, refused: RefusalError) -> Node:
     Raises `refused`, the reason why it is not lowered as what its class is known for, where that says no more.
     """
     try:
-        return OpenedFiles(OwnCode(dataset))
+        return _of_code(dataset)
     except RefusalError as unread:
         own = type(dataset).__module__.partition(".")[0] != "torchvision"
         raise unread if own else refused from None
+
+
+def _of_code(dataset: Any) -> Node:
+    """What the code of a dataset says. Raises RefusalError."""
+    try:
+        own = OwnCode(dataset)
+    except RefusalError as unread:
+        return _scripted(dataset, unread)
+    if not opens_images(own):
+        return Computed(own)
+    try:
+        return OpenedFiles(own)
+    except RefusalError as unread:
+        return _scripted(dataset, unread)
+
+
+def _scripted(dataset: Any, unread: RefusalError) -> Node:
+    """The same as a script. Raises RefusalError: `unread` where there are no images."""
+    if "PIL.Image" not in sys.modules:
+        raise unread
+    own = ScriptCode(dataset)
+    if not own.opens_images:
+        raise unread
+    return Scripted(own)
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

@@ -20,10 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from ...adapters.python import caught_warnings
 from ...transforms import Grayscale
 from ..bytecode import (
     Attribute,
@@ -41,7 +39,6 @@ from ..bytecode import (
 from ..calls import check_calls
 from ..collate import collates_plainly
 from ..lowered import Lowered, Read, Target
-from ..originals import is_original
 from ..paths import Files
 from ..refusal import RefusalError, granted
 from ..structure import Structure, renumbered
@@ -50,6 +47,7 @@ from ..watch import Watch
 from .beside import Beside
 from .columns import PATHS, VALUES, Columns, TensorItem
 from .files import lower_of_mode, open_rgb
+from .images import array_of, function_of, makes_image, opened_path, opens
 from .made import Made, made_of
 from .own import OwnCode
 from .pictures import Block, PixelPairPart, PixelPart
@@ -91,41 +89,8 @@ def opens_images(own: OwnCode) -> bool:
 
 
 def _opens_any(own: OwnCode, given: Expression) -> bool:
-    calls = (_function(own, part.function) for part in parts_of(given) if isinstance(part, Call))
-    return any(_opens(called) or _makes_image(called) for called in calls)
-
-
-def _function(own: OwnCode, expression: Expression) -> Any:
-    """What is called, if that can be said."""
-    try:
-        return own.value(expression)
-    except UnreadableError:
-        return None
-
-
-def _opens(called: Any) -> bool:
-    """True for what opens a file's image: Pillow's function, and torchvision's that call it and convert to RGB."""
-    pillow, folder = sys.modules.get("PIL.Image"), sys.modules.get("torchvision.datasets.folder")
-    if called is None or pillow is None:
-        return False
-    # What a library's file says of its functions takes milliseconds to read, so that is done for those that are called.
-    if called is pillow.open:  # behind a hook of door 2's perhaps
-        return is_original(called, "PIL", "goloader")
-    if folder is None or not any(called is loader for loader in (folder.pil_loader, folder.default_loader)):
-        return False
-    by_pillow = called is folder.pil_loader or sys.modules["torchvision"].get_image_backend() == "PIL"
-    return by_pillow and is_original(called, "torchvision") and is_original(pillow.open, "PIL", "goloader")
-
-
-def _makes_image(called: Any) -> bool:
-    """True for Pillow's function that makes an image of an array, and torchvision's that calls it."""
-    pillow, utils = sys.modules.get("PIL.Image"), sys.modules.get("torchvision.utils")
-    if called is None or pillow is None:
-        return False
-    if called is pillow.fromarray:
-        return is_original(called, "PIL", "goloader")
-    by_torchvision = getattr(utils, "_Image_fromarray", None)
-    return called is by_torchvision and is_original(called, "torchvision")
+    calls = (function_of(own, part.function) for part in parts_of(given) if isinstance(part, Call))
+    return any(opens(called) or makes_image(called) for called in calls)
 
 
 @dataclass(frozen=True)
@@ -274,62 +239,29 @@ class OpenedFiles(Node):
                 if opened is not None and opened.mode == "file" and not opened.transforms and mode in ("RGB", "L"):
                     return replace(opened, mode=mode, done=given)
             case Call(function=function, arguments=(inner,), options=()):
-                called = _function(self._own, function)
-                if _opens(called):
+                called = function_of(self._own, function)
+                if opens(called):
                     self._own.means(function)
                     if called is not sys.modules["PIL.Image"].open:
                         return _Opened(inner, "RGB", given, given)
-                    return _Opened(self._path(inner), "file", given, given)
-                if _makes_image(called):
-                    return self._of_array(given, inner, None)
+                    return _Opened(opened_path(self._own, inner), "file", given, given)
+                if makes_image(called):
+                    return self._of_array(given)
                 opened = self._opened(inner)
                 if opened is not None and called is not None:
                     return replace(opened, transforms=(*opened.transforms, function), calls=(*opened.calls, given))
-            case Call(function=function, arguments=(inner, mode), options=()) if _makes_image(
-                _function(self._own, function)
-            ):
-                return self._of_array(given, inner, mode)
-            case Call(function=function, arguments=(inner,), options=(("mode", mode),)) if _makes_image(
-                _function(self._own, function)
-            ):
-                return self._of_array(given, inner, mode)
+            case Call(function=function) if makes_image(function_of(self._own, function)):
+                return self._of_array(given)
         if _opens_any(self._own, given):
             raise UnreadableError(f"does more than open a file and transform its image: {_last(given)}", given)
         return None
 
-    def _of_array(self, given: Call, row: Expression, mode: Expression | None) -> _Opened:
+    def _of_array(self, given: Call) -> _Opened:
         """The image that is made of a row. Raises UnreadableError."""
-        self._own.means(given.function)
-        place, axes = self._row(row)
-        wanted = None if mode is None else self._own.means(mode)
-        plain = wanted is None or wanted == ("RGB" if "c" in axes else "L")
-        if not plain or (wanted is not None and _warns(self._own.value(given.function), wanted)):
-            raise UnreadableError(f"makes images of mode {wanted}", given)
+        place, axes, _ = array_of(self._own, given)
+        if not isinstance(place.key, Index):
+            raise UnreadableError(f"makes images of {place}", place)
         return _Opened(place, "file", given, given, axes=axes)
-
-    def _row(self, row: Expression) -> tuple[Item, str]:
-        """An item of an array that is taken by the index, and the array's axes, if a value is that. Raises
-        UnreadableError."""
-        match row:
-            case Item(owner=place, key=Index()):
-                array = self._own.value(place)
-                if type(array) in (np.ndarray, torch.Tensor) and array.ndim in (3, 4):
-                    return row, "nyxc"[: array.ndim]
-            case Call(function=Attribute(owner=inner, name="numpy"), arguments=(), options=()):
-                item, axes = self._row(inner)
-                if type(self._own.value(item.owner)) is torch.Tensor:
-                    return item, axes
-            case Call(function=Attribute(owner=inner, name="astype"), arguments=(dtype,), options=()):
-                item, axes = self._row(inner)
-                if type(self._own.value(item.owner)) is np.ndarray and self._own.means(dtype) in (np.uint8, "uint8"):
-                    return item, axes
-            case Call(function=function, arguments=(inner, Display(items=order)), options=()):
-                item, axes = self._row(inner)
-                array, turn = self._own.value(item.owner), [self._own.value(each) for each in order]
-                turned = self._own.means(function) is np.transpose and turn == [1, 2, 0]
-                if turned and axes == "nyxc" and type(array) is np.ndarray:
-                    return item, "ncyx"
-        raise UnreadableError(f"makes images of {row}", row)
 
     def _array(self) -> Block:
         """The images. Raises RefusalError."""
@@ -342,15 +274,6 @@ class OpenedFiles(Node):
         if self._label is None:
             return np.zeros(self.length, np.int64)
         return np.fromiter(values[self._label][0], np.int64, self.length)
-
-    def _path(self, opened: Expression) -> Expression:
-        """The path of what is given to Image.open: itself, or that of a file which is open for reading."""
-        match opened:
-            case Entered(manager=Call(function=function, arguments=(path, mode), options=())):
-                if _function(self._own, function) is open and self._own.value(mode) == "rb":
-                    self._own.means(function)
-                    return path
-        return opened
 
     def _values(self, at: Sequence[int]) -> tuple[Sequence[Any], list[list[Sequence[Any]]]]:
         """Paths, of both images of a sample one after the other, and all other values of these indices.
@@ -369,7 +292,7 @@ class OpenedFiles(Node):
             if each.made is not None:
                 each.made.check(numbers)
             for expression, column in zip(each.values, numbers, strict=True):
-                _check_alike(expression, column)
+                check_alike(expression, column)
         return paths, values
 
     def _files(self, paths: Sequence[Any], values: Sequence[Sequence[Sequence[Any]]]) -> Files:
@@ -445,13 +368,6 @@ def _axes(images: Sequence[_Opened]) -> str:
     return first.axes
 
 
-def _warns(function: Any, mode: str) -> bool:
-    """Whether a mode makes Pillow warn."""
-    with caught_warnings() as caught:
-        function(np.zeros((1, 1) if mode == "L" else (1, 1, 3), np.uint8), mode=mode)
-    return bool(caught)
-
-
 def _lower_of_array(transform: Any, mode: str) -> Lowered:
     """What becomes of an image of an array's axes that is converted to a mode, or not ("file"). Raises RefusalError."""
     axes, wanted = mode.split()
@@ -494,7 +410,7 @@ def _alike(values: Sequence[Any], others: Sequence[Any]) -> bool:
     return all(map(operator.eq, values, others)) and all(map(operator.is_, map(type, values), map(type, others)))
 
 
-def _check_alike(expression: Expression, values: Sequence[Any]) -> None:
+def check_alike(expression: Expression, values: Sequence[Any]) -> None:
     """Raises UnreadableError unless torch puts any of these values together without an error."""
     kinds = set(map(type, values))
     for kind in kinds - {*VALUES}:

@@ -46,6 +46,9 @@ _NO_INDEX = (torch.Tensor, slice, list, tuple)
 # The usual ways to look an attribute up.
 _LOOKUPS = (object.__getattribute__, SimpleNamespace.__getattribute__)
 
+# What looks for attributes that are not in an object or its class.
+_MISSING = (None, in_class(Dataset, "__getattr__"), in_class(torch.nn.Module, "__getattr__"))
+
 # Whose functions are known by what they are, and are not read through; so are those of Python's own library.
 _LIBRARIES = {
     "PIL", "albumentations", "cv2", "goloader", "numpy", "pandas", "skimage", "timm", "torch", "torchvision",
@@ -103,9 +106,12 @@ class OwnCode:
         self._meant: dict[Expression, Any] = {}
         self._standing: Standing | None = None
         try:
-            self.reading = read(self._function, self._decide, self._callee, self.means, self.arguments)
+            self.reading = self._reading()
         except UnreadableError as error:
             raise self.unread(error) from None
+
+    def _reading(self) -> Reading:
+        return read(self._function, self._decide, self._callee, self.means, self.arguments)
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
@@ -215,8 +221,12 @@ class OwnCode:
         function = _function_of(found)
         if isinstance(expression, Attribute) != (type(found) is property) or type(function) is not FunctionType:
             return None
-        self._read.setdefault((called, of_item), _Read(function))
+        self._keep(called, function, of_item)
         return Callee(function, name, (*first, *arguments), options)
+
+    def _keep(self, called: Expression, function: FunctionType, of_item: bool = False) -> None:
+        """Notes that a function was read for what is called."""
+        self._read.setdefault((called, of_item), _Read(function))
 
     def _called(self, called: Expression, of_item: bool) -> Any:
         """The function that is to be read for an expression now."""
@@ -390,7 +400,7 @@ def is_plain(owner: Any) -> bool:
     kind = type(owner)
     return (
         in_class(kind, "__getattribute__") in _LOOKUPS
-        and in_class(kind, "__getattr__") in (None, in_class(Dataset, "__getattr__"))
+        and in_class(kind, "__getattr__") in _MISSING
         and type(in_class(kind, "__dict__")) in (GetSetDescriptorType, MemberDescriptorType)
         and type(vars(owner)) is dict
     )

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch.utils.data import default_collate
 
 from ..lowered import Lowered
 from ..paths import Files
@@ -123,6 +124,13 @@ class Samples:
             return IndexError("list index out of range")
         return IndexError(f"index {next(outside, None)} is out of bounds for dimension 0 with size {self.length}")
 
+    def put_together(self, columns: list[Any], rows: Indices, indices: Sequence[Any]) -> list[Any]:
+        """A batch's fields, of the core's columns and what Python puts together.
+
+        indices  as the loader's sampler gave them
+        """
+        return columns
+
     def hold(self) -> None:
         """Keeps memory from being moved by resize_() while workers read it, as a dataset shared with processes is."""
 
@@ -179,11 +187,11 @@ class Images(Samples):
         """True if all samples are (image, label or target image), and labels of type int."""
         return all(part.pairs for part in self.parts)
 
-    def beside(self, rows: Indices, indices: Sequence[Any]) -> list[Any]:
-        """What some images have beside image and label: what torch puts together for each further field of a sample.
+    def put_together(self, columns: list[Any], rows: Indices, indices: Sequence[Any]) -> list[Any]:
+        """Images and labels, and what torch puts together for each further field of a sample."""
+        return [*columns, *map(default_collate, self._beside(rows, indices))]
 
-        indices  as the loader's sampler gave them
-        """
+    def _beside(self, rows: Indices, indices: Sequence[Any]) -> list[Any]:
         first = self.parts[0]
         if not first.beside:
             return []

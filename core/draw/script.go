@@ -1,0 +1,453 @@
+package draw
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/rng"
+)
+
+// Script draws for samples of several images, in the order of a user's own code. It holds nothing that changes: any number
+// of goroutines may use it, each with a Frame.
+type Script struct {
+	first, body block
+	rows        []number // of the files that a sample opens
+	gives       []give
+	planes      []int   // of each file's image
+	generators  [3]bool // that are drawn from before files are known: torch's, Python's, numpy's
+	images      int
+	numbers     int
+}
+
+type give struct {
+	image, channels, tables int
+}
+
+// Image is one of a frame's: its steps so far, and its size after them.
+type Image struct {
+	Steps []recipe.Step
+	Size  recipe.Size
+	file  int // whose it is
+}
+
+// Frame is one sample's registers. It is used again for the next.
+type Frame struct {
+	Images  []Image
+	Numbers []uint64 // int64, or the bits of a float64
+
+	index  int64
+	source Source
+	failed string
+}
+
+// fail leaves the sample to the user's own code.
+func (f *Frame) fail(why string) {
+	if f.failed == "" {
+		f.failed = why
+	}
+}
+
+// whole is a float without a fraction as an int.
+func (f *Frame) whole(v float64) uint64 {
+	if !(math.Abs(v) < exactMax) {
+		f.fail(fmt.Sprintf("%v is no small integer", v))
+		return 0
+	}
+	return uint64(int64(v))
+}
+
+// exact is a sum of two ints, unless it is too large.
+func (f *Frame) exact(sum, a, b int64) int64 {
+	if sum >= exactMax || sum <= -exactMax {
+		f.fail(fmt.Sprintf("%d and %d make a number that is too large", a, b))
+		return 0
+	}
+	return sum
+}
+
+// block is instructions, one after the other.
+type block []instruction
+
+type instruction func(f *Frame) error
+
+func (b block) run(f *Frame) error {
+	for _, do := range b {
+		if err := do(f); err != nil {
+			return err
+		}
+		if f.failed != "" {
+			return &Refused{"script", f.failed}
+		}
+	}
+	return nil
+}
+
+// CompileScript makes a Script.
+func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, error) {
+	made := &Script{images: s.Images, numbers: len(s.Numbers)}
+	c := scriptCompiler{rng: r}
+	for i, open := range s.Opens {
+		var row number
+		var err error
+		if row, err = compileInt(open.Row); err != nil {
+			return nil, fmt.Errorf("opens[%d]: %w", i, err)
+		}
+		planes := open.Mode.Channels()
+		if image != nil {
+			planes = image.Channels()
+		}
+		made.rows, made.planes = append(made.rows, row), append(made.planes, planes)
+	}
+	var err error
+	if made.first, err = c.block(s.First); err != nil {
+		return nil, fmt.Errorf("first: %w", err)
+	}
+	made.generators, c.drawn = c.drawn, [3]bool{}
+	if made.body, err = c.block(s.Body); err != nil {
+		return nil, fmt.Errorf("body: %w", err)
+	}
+	for k, also := range c.drawn {
+		if also && made.generators[k] {
+			return nil, fmt.Errorf("generator %d is drawn from both before files are known and after", k)
+		}
+	}
+	for _, g := range s.Gives {
+		tables := len(g.Table) / max(1, g.Channels*256*g.DType.Size())
+		made.gives = append(made.gives, give{g.Image, g.Channels, tables})
+	}
+	return made, nil
+}
+
+// NewFrame makes room for a sample.
+func (s *Script) NewFrame() *Frame {
+	return &Frame{Images: make([]Image, s.images), Numbers: make([]uint64, s.numbers)}
+}
+
+// DrawsFirst says which generators First draws from: torch's, Python's and numpy's.
+func (s *Script) DrawsFirst() [3]bool { return s.generators }
+
+// First draws what says which files a sample opens, and writes their rows. It fails with *Refused where the user's own code
+// is to make the sample.
+func (s *Script) First(f *Frame, index int64, from Source, rows []int64) error {
+	f.index, f.source, f.failed = index, from, ""
+	clear(f.Numbers)
+	if err := s.first.run(f); err != nil {
+		return err
+	}
+	for k, row := range s.rows {
+		rows[k] = int64(row(f))
+	}
+	if f.failed != "" {
+		return &Refused{"script", f.failed}
+	}
+	return nil
+}
+
+// Draw draws for a sample whose files' images have these sizes. The numbers are those that First left. Errors are as
+// Program.Draw's.
+func (s *Script) Draw(f *Frame, index int64, numbers []uint64, sizes []recipe.Size, from Source) error {
+	f.index, f.source, f.failed = index, from, ""
+	copy(f.Numbers, numbers)
+	for k := range f.Images {
+		f.Images[k] = Image{Steps: f.Images[k].Steps[:0]}
+	}
+	for k, size := range sizes {
+		f.Images[k].Size, f.Images[k].file = size, k
+	}
+	if err := s.body.run(f); err != nil {
+		return err
+	}
+	for v, g := range s.gives {
+		image := &f.Images[g.image]
+		if image.Size.Width < 1 || image.Size.Height < 1 {
+			return fmt.Errorf("image %d of a sample was not made", v)
+		}
+		steps, patches := recipe.CutPatches(image.Steps)
+		if planes := recipe.PlanesAfter(s.planes[image.file], steps); planes != g.channels {
+			return fmt.Errorf("image %d of a sample ends with %d channels, not %d", v, planes, g.channels)
+		}
+		for _, p := range patches {
+			if int(p.Number) >= g.tables {
+				return fmt.Errorf("image %d of a sample has a patch by table %d of %d", v, p.Number, g.tables)
+			}
+		}
+	}
+	return nil
+}
+
+// Given is image v of a finished sample, and which file it comes of.
+func (s *Script) Given(f *Frame, v int) (image *Image, file int) {
+	image = &f.Images[s.gives[v].image]
+	return image, image.file
+}
+
+type scriptCompiler struct {
+	rng   plan.RNG
+	drawn [3]bool
+}
+
+func (c *scriptCompiler) block(list []plan.Instruction) (block, error) {
+	var made block
+	for i, each := range list {
+		do, err := c.instruction(each)
+		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		made = append(made, do)
+	}
+	return made, nil
+}
+
+func (c *scriptCompiler) instruction(each plan.Instruction) (instruction, error) {
+	switch t := each.(type) {
+	case plan.Let:
+		return c.let(t)
+	case plan.Apply:
+		return c.apply(t)
+	case plan.If:
+		condition, err := compileFloat(t.Condition)
+		if err != nil {
+			return nil, err
+		}
+		then, err := c.block(t.Then)
+		if err != nil {
+			return nil, fmt.Errorf("then%w", err)
+		}
+		otherwise, err := c.block(t.Else)
+		if err != nil {
+			return nil, fmt.Errorf("else%w", err)
+		}
+		return func(f *Frame) error {
+			holds := floatOf(condition(f)) != 0
+			switch {
+			case f.failed != "":
+				return nil
+			case holds:
+				return then.run(f)
+			default:
+				return otherwise.run(f)
+			}
+		}, nil
+	case plan.Fail:
+		return func(f *Frame) error {
+			f.fail("it goes a way that is left to the user's own code")
+			return nil
+		}, nil
+	default:
+		return nil, fmt.Errorf("unknown instruction %T", each)
+	}
+}
+
+func (c *scriptCompiler) let(t plan.Let) (instruction, error) {
+	var value number
+	var err error
+	if drawn, ok := t.Value.(plan.Draw); ok {
+		value, err = c.draw(drawn)
+	} else {
+		value, err = compileNumber(t.Value)
+	}
+	return func(f *Frame) error {
+		f.Numbers[t.Number] = value(f)
+		return nil
+	}, err
+}
+
+func (c *scriptCompiler) apply(t plan.Apply) (instruction, error) {
+	channels := uint8(t.Channels)
+	program, err := compileAll(t.Transforms, channels, c.rng)
+	if err != nil {
+		return nil, err
+	}
+	c.drawn[0] = c.drawn[0] || program.Random()
+	return func(f *Frame) error {
+		from, to := &f.Images[t.From], &f.Images[t.To]
+		if t.From != t.To {
+			to.Steps = append(to.Steps[:0], from.Steps...)
+			to.Size, to.file = from.Size, from.file
+		}
+		f.source.frame = f
+		var err error
+		to.Steps, to.Size, err = program.Draw(to.Steps, to.Size, &f.source)
+		return err
+	}, nil
+}
+
+// below is a draw of 0 ... n-1.
+func below(of func(f *Frame) *rng.MT19937, draw func(m *rng.MT19937, n uint64) uint64, limit number) number {
+	return func(f *Frame) uint64 {
+		n := int64(limit(f))
+		if n < 1 || n >= math.MaxUint32 {
+			f.fail(fmt.Sprintf("a random number below %d", n))
+		}
+		if f.failed != "" {
+			return 0
+		}
+		return draw(of(f), uint64(n))
+	}
+}
+
+func (c *scriptCompiler) draw(d plan.Draw) (number, error) {
+	limit := func(*Frame) uint64 { return 0 }
+	if len(d.Args) == 1 {
+		var err error
+		if limit, err = compileInt(d.Args[0]); err != nil {
+			return nil, err
+		}
+	}
+	torch := func(f *Frame) *rng.MT19937 { return f.source.MT }
+	python := func(f *Frame) *rng.MT19937 { return f.source.Python }
+	numpy := func(f *Frame) *rng.MT19937 { return f.source.NumPy }
+	rows := map[plan.DrawKind]struct {
+		generator int
+		number
+	}{
+		plan.TorchRand:    {0, func(f *Frame) uint64 { return bitsOf(float64(f.source.MT.Rand())) }},
+		plan.TorchBelow:   {0, below(torch, (*rng.MT19937).Randint, limit)},
+		plan.PythonRandom: {1, func(f *Frame) uint64 { return bitsOf(f.source.Python.Random()) }},
+		plan.PythonBelow:  {1, below(python, (*rng.MT19937).PythonBelow, limit)},
+		plan.NumPyRandom:  {2, func(f *Frame) uint64 { return bitsOf(f.source.NumPy.Random()) }},
+		plan.NumPyBelow:   {2, below(numpy, (*rng.MT19937).NumPyBelow, limit)},
+	}
+	row, ok := rows[d.Kind]
+	if !ok {
+		return nil, fmt.Errorf("unknown draw %q", d.Kind)
+	}
+	c.drawn[row.generator] = true
+	return row.number, nil
+}
+
+// Transforms whose numbers are a script's.
+
+type numbered struct {
+	args []number
+	step func(f *Frame, n []int64, in recipe.Size) (recipe.Step, bool)
+}
+
+func compileNumbered(step func(f *Frame, n []int64, in recipe.Size) (recipe.Step, bool), args ...plan.Expr) (transform, error) {
+	t := numbered{step: step}
+	for _, e := range args {
+		n, err := compileInt(e)
+		if err != nil {
+			return nil, err
+		}
+		t.args = append(t.args, n)
+	}
+	return t, nil
+}
+
+func (t numbered) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	if r.frame == nil {
+		return dst, in, fmt.Errorf("numbers of a script where there is none")
+	}
+	var n [4]int64
+	for i, arg := range t.args {
+		n[i] = int64(arg(r.frame))
+	}
+	step, changes := t.step(r.frame, n[:], in)
+	if r.frame.failed != "" || !changes {
+		return dst, in, nil
+	}
+	return append(dst, step), step.Out(in), nil
+}
+
+func (t numbered) random() bool  { return false }
+func (t numbered) stepsMax() int { return 1 }
+
+func compileCropTo(t plan.CropTo) (transform, error) {
+	return compileNumbered(func(f *Frame, n []int64, in recipe.Size) (recipe.Step, bool) {
+		left, top, width, height := n[0], n[1], n[2], n[3]
+		if left < 0 || top < 0 || width < 1 || height < 1 || left > int64(in.Width)-width || top > int64(in.Height)-height {
+			f.fail("a crop leaves the image")
+			return recipe.Step{}, false
+		}
+		whole := left == 0 && top == 0 && width == int64(in.Width) && height == int64(in.Height)
+		return recipe.Step{
+			Kind: recipe.Crop, Left: int32(left), Top: int32(top), Width: int32(width), Height: int32(height),
+		}, !whole
+	}, t.Left, t.Top, t.Width, t.Height)
+}
+
+func compileResizeTo(t plan.ResizeTo) (transform, error) {
+	filter, err := filterOf(t.Filter)
+	if err != nil {
+		return nil, err
+	}
+	return compileNumbered(func(f *Frame, n []int64, in recipe.Size) (recipe.Step, bool) {
+		if n[0] < 1 || n[1] < 1 || n[0] > plan.SizeMax || n[1] > plan.SizeMax {
+			f.fail("an image becomes too small or too large")
+			return recipe.Step{}, false
+		}
+		to := recipe.Size{Width: int32(n[0]), Height: int32(n[1])}
+		return recipe.Step{Kind: recipe.Resize, Filter: filter, Width: to.Width, Height: to.Height}, to != in
+	}, t.Width, t.Height)
+}
+
+func compilePadTo(t plan.PadTo, channels uint8) (transform, error) {
+	p, err := newPadding(t.Fill, t.PaddingMode, channels)
+	if err != nil {
+		return nil, err
+	}
+	return compileNumbered(func(f *Frame, n []int64, in recipe.Size) (recipe.Step, bool) {
+		for _, side := range n {
+			if side < 0 || side > plan.SizeMax {
+				f.fail("a border that is too large, or negative")
+				return recipe.Step{}, false
+			}
+		}
+		return recipe.Step{
+			Kind: recipe.Pad, Mode: p.mode, Fill: p.fill,
+			Left: int32(n[0]), Top: int32(n[1]), Right: int32(n[2]), Bottom: int32(n[3]),
+		}, n[0]+n[1]+n[2]+n[3] > 0
+	}, t.Left, t.Top, t.Right, t.Bottom)
+}
+
+// gaussianBlur is ImageFilter.GaussianBlur: three boxes (src/libImaging/BoxBlur.c in Pillow).
+type gaussianBlur struct{ radius number }
+
+const gaussianBoxes = 3
+
+func compileGaussianBlur(t plan.GaussianBlur) (transform, error) {
+	radius, err := compileFloat(t.Radius)
+	return gaussianBlur{radius}, err
+}
+
+func (t gaussianBlur) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	if r.frame == nil {
+		return dst, in, fmt.Errorf("numbers of a script where there is none")
+	}
+	box, known := boxOf(floatOf(t.radius(r.frame)))
+	switch {
+	case r.frame.failed != "":
+	case !known:
+		r.frame.fail("a blur whose radius is not known")
+	case box > 0:
+		dst = append(dst, recipe.Step{Kind: recipe.BoxBlur, Radius: [2]float32{box, box}, Times: gaussianBoxes})
+	}
+	return dst, in, nil
+}
+
+func (t gaussianBlur) random() bool  { return false }
+func (t gaussianBlur) stepsMax() int { return 1 }
+
+// boxOf is the radius of Pillow's boxes, in its float32; not known where its compiler decides. The conversions keep Go
+// from fusing.
+func boxOf(sigma float64) (radius float32, known bool) {
+	if !(math.Abs(sigma) < recipe.RadiusMax) {
+		return 0, false
+	}
+	s := float32(sigma)
+	variance := float32(s*s) / gaussianBoxes
+	root := float32(math.Sqrt(float64(12*float64(variance)) + 1))
+	whole := float32(math.Floor((float64(root) - 1) / 2))
+	nextSquare := float32((whole + 1) * (whole + 1))
+	rest := float32(whole*(whole+1)) - float32(3*variance)
+	fused := float32(float64(float64(whole)*(float64(whole)+1)) - float64(3*float64(variance)))
+	if rest != fused && runtime.GOARCH != "amd64" {
+		return 0, false
+	}
+	radius = whole + float32(float32(float32(2*whole)+1)*rest)/float32(6*float32(variance-nextSquare))
+	return radius, radius >= 0
+}

@@ -1,0 +1,240 @@
+package plan
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+)
+
+// What a script may have of each.
+const (
+	opensMax     = 64
+	registersMax = 1 << 12
+)
+
+// scriptParser knows what a script's registers are.
+type scriptParser struct{ script *Script }
+
+func script(n node, p Part) *Script {
+	f := n.object()
+	s := &Script{}
+	sp := scriptParser{s}
+	for _, n := range f.get("files").list() {
+		s.Files = append(s.Files, n.int(0, math.MaxInt64))
+	}
+	s.Images = int(f.get("images").int(1, registersMax))
+	for _, n := range f.get("numbers").list() {
+		s.Numbers = append(s.Numbers, map[string]Type{"int": Int, "float": Float}[oneOf(n, "int", "float")])
+	}
+	opens := f.get("opens")
+	for _, n := range opens.list() {
+		s.Opens = append(s.Opens, sp.open(n, p))
+	}
+	if k := len(s.Opens); k < 1 || k > opensMax || k > s.Images {
+		opens.fail("%d files a sample", k)
+	}
+	s.First, s.Body = sp.block(f.get("first")), sp.block(f.get("body"))
+	gives := f.get("gives")
+	for _, n := range gives.list() {
+		s.Gives = append(s.Gives, sp.give(n))
+	}
+	if k := len(s.Gives); k < 1 || k > opensMax {
+		gives.fail("%d images a sample", k)
+	}
+	for _, n := range f.get("columns").list() {
+		s.Columns = append(s.Columns, sp.number(n))
+	}
+	f.done()
+	return s
+}
+
+func (p scriptParser) open(n node, part Part) Open {
+	f := n.object()
+	o := Open{
+		List: int(f.get("list").int(0, int64(len(p.script.Files))-1)), Mode: oneOf(f.get("mode"), Palette, Grey, Colour),
+		Plain: f.get("plain").bool(),
+	}
+	row := f.get("row")
+	if o.Row = p.expr(row); o.Row.Type() != Int {
+		row.fail("want an int")
+	}
+	if part.Image != nil && o.Mode.Channels() != part.Image.Channels() {
+		n.fail("mode %s of images with %d channels", o.Mode, part.Image.Channels())
+	}
+	f.done()
+	return o
+}
+
+func (p scriptParser) give(n node) Give {
+	f := n.object()
+	g := Give{
+		Image: p.image(f.get("image")), File: int(f.get("file").int(0, int64(len(p.script.Opens))-1)), Output: output(f.get("output")),
+	}
+	table := f.get("table")
+	g.Table = table.bytes()
+	if each := g.Channels * 256 * g.DType.Size(); len(g.Table) == 0 || len(g.Table)%each != 0 {
+		table.fail("%d bytes, want %d for each table", len(g.Table), each)
+	}
+	f.done()
+	return g
+}
+
+func (p scriptParser) image(n node) int { return int(n.int(0, int64(p.script.Images)-1)) }
+
+func (p scriptParser) number(n node) int { return int(n.int(0, int64(len(p.script.Numbers))-1)) }
+
+func (p scriptParser) block(n node) []Instruction {
+	var made []Instruction
+	for _, n := range n.list() {
+		made = append(made, p.instruction(n))
+	}
+	return made
+}
+
+func (p scriptParser) instruction(n node) (made Instruction) {
+	f := n.object()
+	switch do := f.get("do"); do.text() {
+	case "let":
+		let := Let{Number: p.number(f.get("number"))}
+		value := f.get("value")
+		if let.Value = p.drawOr(value); let.Value.Type() != p.script.Numbers[let.Number] {
+			value.fail("it is of another type than number %d", let.Number)
+		}
+		made = let
+	case "apply":
+		apply := Apply{From: p.image(f.get("from")), To: p.image(f.get("to")), Channels: channels(f.get("channels"))}
+		left := apply.Channels
+		for _, n := range f.get("transforms").list() {
+			each := p.transform(n, left)
+			if grey, ok := each.(Grayscale); ok {
+				left = grey.Channels
+			}
+			apply.Transforms = append(apply.Transforms, each)
+		}
+		made = apply
+	case "if":
+		made = If{Condition: p.expr(f.get("condition")), Then: p.block(f.get("then")), Else: p.block(f.get("else"))}
+	case "fail":
+		made = Fail{}
+	default:
+		do.fail("unknown instruction %q", do.text())
+	}
+	f.done()
+	return made
+}
+
+// transform is one of those that have a script's numbers, or any other.
+func (p scriptParser) transform(n node, channels int) (t Transform) {
+	f := n.object()
+	switch f.get("op").text() {
+	case CropTo{}.Op():
+		t = CropTo{p.int(f, "left"), p.int(f, "top"), p.int(f, "width"), p.int(f, "height")}
+	case ResizeTo{}.Op():
+		t = ResizeTo{p.int(f, "width"), p.int(f, "height"), filter(f.get("filter"))}
+	case PadTo{}.Op():
+		t = PadTo{p.int(f, "left"), p.int(f, "top"), p.int(f, "right"), p.int(f, "bottom"),
+			fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
+	case GaussianBlur{}.Op():
+		t = GaussianBlur{p.expr(f.get("radius"))}
+	default:
+		return transform(n, channels)
+	}
+	f.done()
+	return t
+}
+
+func (p scriptParser) int(f *fields, name string) Expr {
+	n := f.get(name)
+	e := p.expr(n)
+	if e.Type() != Int {
+		n.fail("want an int")
+	}
+	return e
+}
+
+var drawTypes = map[DrawKind]struct {
+	args int
+	of   Type
+}{
+	PythonRandom: {0, Float}, NumPyRandom: {0, Float}, TorchRand: {0, Float},
+	PythonBelow: {1, Int}, NumPyBelow: {1, Int}, TorchBelow: {1, Int},
+}
+
+// drawOr is a draw, or an expression.
+func (p scriptParser) drawOr(n node) Expr {
+	if items, ok := n.value.([]any); ok && len(items) > 0 {
+		name, _ := items[0].(string)
+		if row, ok := drawTypes[DrawKind(name)]; ok {
+			d := Draw{Kind: DrawKind(name), Of: row.of}
+			for _, n := range n.listOf(1 + row.args)[1:] {
+				e := p.expr(n)
+				if e.Type() != Int {
+					n.fail("want an int")
+				}
+				d.Args = append(d.Args, e)
+			}
+			return d
+		}
+	}
+	return p.expr(n)
+}
+
+// operationTypes says what comes of numbers: nil leaves their own type, which is a float's if one of them is.
+var operationTypes = map[OperationName]struct {
+	args int
+	of   Type
+}{
+	Add: {args: 2}, Subtract: {args: 2}, Multiply: {args: 2}, FloorDivide: {args: 2}, Modulo: {args: 2},
+	Minimum: {args: 2}, Maximum: {args: 2}, Negative: {args: 1}, Abs: {args: 1},
+	Divide: {2, Float}, ToFloat: {1, Float}, ToFloat32: {1, Float},
+	Less: {2, Int}, LessEqual: {2, Int}, Equal: {2, Int}, Not: {1, Int}, ToInt: {1, Int}, Round: {1, Int},
+}
+
+func (p scriptParser) expr(n node) Expr {
+	if number, ok := n.value.(json.Number); ok {
+		if strings.ContainsAny(number.String(), ".eE") {
+			return FloatValue(n.float())
+		}
+		return IntValue(n.int(-1<<53, 1<<53))
+	}
+	items := n.list()
+	if len(items) == 0 {
+		n.fail("an expression of nothing")
+	}
+	name := items[0].text()
+	args := items[1:]
+	switch name {
+	case "index":
+		n.listOf(1)
+		return Index{}
+	case "number":
+		n.listOf(2)
+		register := p.number(args[0])
+		return Number{register, p.script.Numbers[register]}
+	case "width", "height":
+		n.listOf(2)
+		return Extent{p.image(args[0]), name == "height"}
+	}
+	row, ok := operationTypes[OperationName(name)]
+	if !ok {
+		items[0].fail("unknown operation %q", name)
+	}
+	n.listOf(1 + row.args)
+	o := Operation{Name: OperationName(name), Of: row.of}
+	if o.Of == 0 {
+		o.Of = Int
+	}
+	mixed := false
+	for _, n := range args {
+		e := p.expr(n)
+		o.Args = append(o.Args, e)
+		mixed = mixed || e.Type() != o.Args[0].Type()
+		if row.of == 0 && e.Type() == Float {
+			o.Of = Float
+		}
+	}
+	if mixed && (o.Name == Minimum || o.Name == Maximum) { // Python's is of the type of one of them
+		n.fail("want numbers of one type")
+	}
+	return o
+}

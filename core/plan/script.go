@@ -1,0 +1,211 @@
+package plan
+
+import "github.com/goloader/goloader/core/tensor"
+
+// Script makes samples of several images, as a user's own code makes them: which files it opens, what it draws of which
+// generator, and what it does to which image, in its order.
+//
+// Images and numbers are registers. Image k of the first len(Opens) is what Opens[k] reads; others are made of these.
+type Script struct {
+	Files   []int64 // how many files each of the source's lists has, which follow one another
+	Opens   []Open
+	Images  int    // registers
+	Numbers []Type // registers
+	First   []Instruction
+	Body    []Instruction
+	Gives   []Give
+	Columns []int // numbers that each sample has, beside its images: registers
+}
+
+// Open is a file that a sample reads.
+type Open struct {
+	List int  // of Script.Files
+	Row  Expr // of the list; it is known after Script.First
+	Mode Mode
+	// Plain says that code takes the file's image as it is: files of other modes than RGB are left to it.
+	Plain bool
+}
+
+// Give is an image of a finished sample.
+type Give struct {
+	Image int // register
+	File  int // whose image it is
+	Output
+	Table []byte // as a Part's
+}
+
+// Type is a number's.
+type Type uint8
+
+// The types of numbers: Python's.
+const (
+	Int Type = iota + 1
+	Float
+)
+
+// Spec is what a batch has of such a number for each sample.
+func (t Type) Spec() tensor.Spec {
+	if t == Float {
+		return tensor.Spec{DType: tensor.Float64}
+	}
+	return tensor.Spec{DType: tensor.Int64}
+}
+
+// Instruction is one of the types below.
+type Instruction interface{ instruction() }
+
+// Let sets a number.
+type Let struct {
+	Number int
+	Value  Expr
+}
+
+// Apply transforms an image: To becomes what Transforms make of From.
+type Apply struct {
+	From, To   int
+	Channels   int // of From
+	Transforms []Transform
+}
+
+// If goes one of two ways.
+type If struct {
+	Condition  Expr // not 0
+	Then, Else []Instruction
+}
+
+// Fail leaves the sample to the user's own code.
+type Fail struct{}
+
+func (Let) instruction()   {}
+func (Apply) instruction() {}
+func (If) instruction()    {}
+func (Fail) instruction()  {}
+
+// Expr is a number: one of the types below.
+type Expr interface{ Type() Type }
+
+// IntValue is a constant.
+type IntValue int64
+
+// FloatValue is a constant.
+type FloatValue float64
+
+// Number is a register's.
+type Number struct {
+	Register int
+	Of       Type
+}
+
+// Index is the sample's number.
+type Index struct{}
+
+// Extent is an image's width or height.
+type Extent struct {
+	Image  int
+	Height bool
+}
+
+// Draw is a random number. It stands alone in a Let, so that the order of draws is that of instructions.
+type Draw struct {
+	Kind DrawKind
+	Args []Expr
+	Of   Type
+}
+
+// Operation is arithmetic, as Python does it. Whatever Python would raise an error for, or do in more than 64 bits, is
+// left to the user's code (Fail).
+type Operation struct {
+	Name OperationName
+	Args []Expr
+	Of   Type
+}
+
+// Type implements Expr.
+func (IntValue) Type() Type { return Int }
+
+// Type implements Expr.
+func (FloatValue) Type() Type { return Float }
+
+// Type implements Expr.
+func (n Number) Type() Type { return n.Of }
+
+// Type implements Expr.
+func (Index) Type() Type { return Int }
+
+// Type implements Expr.
+func (Extent) Type() Type { return Int }
+
+// Type implements Expr.
+func (d Draw) Type() Type { return d.Of }
+
+// Type implements Expr.
+func (o Operation) Type() Type { return o.Of }
+
+// DrawKind is which generator draws what.
+type DrawKind string
+
+// The draws. Ranges do not contain their upper ends.
+const (
+	PythonRandom DrawKind = "python.random"    // random.random()
+	PythonBelow  DrawKind = "python.randbelow" // of range(n)
+	NumPyRandom  DrawKind = "numpy.random"     // numpy.random.random()
+	NumPyBelow   DrawKind = "numpy.randint"    // of range(n)
+	TorchRand    DrawKind = "torch.rand"       // torch.rand(1).item()
+	TorchBelow   DrawKind = "torch.randint"    // torch.randint(n, (1,)).item()
+)
+
+// OperationName is what an Operation does.
+type OperationName string
+
+// The operations.
+const (
+	Add         OperationName = "+"
+	Subtract    OperationName = "-"
+	Multiply    OperationName = "*"
+	Divide      OperationName = "/"
+	FloorDivide OperationName = "//"
+	Modulo      OperationName = "%"
+	Less        OperationName = "<"
+	LessEqual   OperationName = "<="
+	Equal       OperationName = "=="
+	Negative    OperationName = "neg"
+	Not         OperationName = "not"
+	Abs         OperationName = "abs"
+	Minimum     OperationName = "min"
+	Maximum     OperationName = "max"
+	ToInt       OperationName = "int"
+	ToFloat     OperationName = "float"
+	Round       OperationName = "round"
+	ToFloat32   OperationName = "float32" // the nearest float32, as a float
+)
+
+// CropTo keeps a rectangle that lies inside the image; another is left to the user's code, as with those below.
+type CropTo struct{ Left, Top, Width, Height Expr }
+
+// ResizeTo resamples.
+type ResizeTo struct {
+	Width, Height Expr
+	Filter        Filter
+}
+
+// PadTo adds a border.
+type PadTo struct {
+	Left, Top, Right, Bottom Expr
+	Fill                     []uint8
+	PaddingMode              PadMode
+}
+
+// GaussianBlur is Pillow's ImageFilter.GaussianBlur.
+type GaussianBlur struct{ Radius Expr }
+
+// Op implements Transform.
+func (CropTo) Op() string { return "crop_to" }
+
+// Op implements Transform.
+func (ResizeTo) Op() string { return "resize_to" }
+
+// Op implements Transform.
+func (PadTo) Op() string { return "pad_to" }
+
+// Op implements Transform.
+func (GaussianBlur) Op() string { return "gaussian_blur" }

@@ -1,0 +1,15 @@
+"""A user's own code as a script of the core: samples of several images, drawn for in the code's order.
+
+code.py      what the code does, read from its bytecode, with draws and branches
+numbers.py   its arithmetic of sizes and draws
+images.py    what it does to images, one table
+compiler.py  all of it, in order
+node.py      the dataset, and its batches
+"""
+
+from __future__ import annotations
+
+from .code import ScriptCode
+from .node import Scripted, ScriptPart, Scripts
+
+__all__ = ["ScriptCode", "ScriptPart", "Scripted", "Scripts"]

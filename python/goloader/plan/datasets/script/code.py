@@ -1,0 +1,154 @@
+"""A class of the user's own, read for a script: calls that draw random numbers are told apart, containers of transforms
+are read through, and a branch that depends on what a sample is like is followed both ways."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...bytecode import Attribute, Branch, Call, Callee, Expression, Reading, UnreadableError, read
+from ...look import hiding, in_class, is_a
+from ...originals import is_original
+from ...watch import HOOKED, has_global_hooks
+from ..images import function_of, makes_image, opens
+from ..own import OwnCode
+
+
+class ScriptCode(OwnCode):
+    """What `dataset[index]` does, whatever is drawn for it."""
+
+    def _reading(self) -> Reading:
+        return read(self._function, self._decide, self._callee, self.means, self.arguments, draws=self._draws)
+
+    @property
+    def opens_images(self) -> int:
+        """How many images it opens, or takes out of arrays, at most."""
+        return self._opened(self.reading.evaluated)
+
+    def _opened(self, evaluated: Sequence[Any]) -> int:
+        count = 0
+        for each in evaluated:
+            if isinstance(each, Branch):
+                count += self._opened((*each.then, *each.otherwise))
+            elif isinstance(each, Call):
+                called = function_of(self, each.function)
+                count += opens(called) or makes_image(called)
+        return count
+
+    def value(self, expression: Expression) -> Any:
+        if isinstance(expression, Attribute):
+            owner = super().value(expression.owner)
+            found = in_class(owner, expression.name) if type(owner) is type else None
+            if type(found) is staticmethod:
+                return found.__func__
+        return super().value(expression)
+
+    def _draws(self, expression: Expression) -> bool:
+        if not isinstance(expression, Call):
+            return False
+        try:
+            return drawn_by(self.value(expression.function)) is not None
+        except UnreadableError:
+            return False
+
+    def _callee(self, expression: Expression) -> Callee | None:
+        callee = super()._callee(expression)
+        if callee is None and isinstance(expression, Call):
+            try:
+                found = self._of_library(self.value(expression.function))
+            except UnreadableError:
+                return None
+            if found is not None:
+                function, bound = found
+                self._keep(expression.function, function)
+                first = (expression.function,) if bound else ()
+                return Callee(function, expression.function, (*first, *expression.arguments), expression.options)
+        return callee
+
+    def _called(self, called: Expression, of_item: bool) -> Any:
+        function = super()._called(called, of_item)
+        if type(function) is FunctionType:
+            return function
+        found = self._of_library(self.value(called))
+        return None if found is None else found[0]
+
+    def _of_library(self, called: Any) -> tuple[FunctionType, bool] | None:
+        """The code of a library that is read through, and whether it is a method of what is called."""
+        transforms = sys.modules.get("torchvision.transforms.transforms")
+        if transforms is None:
+            return None
+        if type(called) is FunctionType:
+            known = called is vars(transforms.RandomCrop)["get_params"].__func__
+            return (called, False) if known and is_original(called, "torchvision") else None
+        kind, v2 = type(called), sys.modules.get("torchvision.transforms.v2")
+        method = {
+            transforms.Compose: transforms.Compose.__call__,
+            transforms.Lambda: transforms.Lambda.__call__,
+            transforms.RandomApply: transforms.RandomApply.forward,
+            # Of one image v2's does what v1's does.
+            getattr(v2, "Compose", None): transforms.Compose.__call__,
+        }.get(kind)
+        if method is None:
+            own = in_class(kind, "forward") if is_a(called, torch.nn.Module) else None
+            method = own if type(own) is FunctionType and not _is_known(called) else None
+        if method is None or hiding(called) or not _calls_forward(called):
+            return None
+        if method.__module__.partition(".")[0] == "torchvision" and not is_original(method, "torchvision"):
+            return None
+        return method, True
+
+
+def _is_known(transform: Any) -> bool:
+    """Whether it is one of torch's or torchvision's own."""
+    return str(type(transform).__module__).partition(".")[0] in ("torch", "torchvision")
+
+
+def _calls_forward(called: Any) -> bool:
+    """Whether calling it calls its forward, and nothing else: no hooks."""
+    if not is_a(called, torch.nn.Module):
+        return True
+    return (
+        in_class(type(called), "__call__") is torch.nn.Module.__call__
+        and not any(vars(called).get(f"_{name}_hooks") for name in HOOKED)
+        and not has_global_hooks()
+    )
+
+
+def drawn_by(called: Any) -> str | None:
+    """What draws random numbers: its name, as "random.uniform"; None for all else, and for what the user replaced."""
+    if type(called) is MethodType:
+        function, owner = called.__func__, called.__self__
+        if owner is _python() and is_original(function, "random") and function.__name__ in _PYTHON:
+            return f"random.{function.__name__}"
+        if owner is np.random.mtrand._rand and _numpy_is_its_own():
+            name = next((name for name in _NUMPY if vars(np.random.RandomState)[name] is function), None)
+            return name and f"numpy.{name}"
+    elif type(called) is BuiltinFunctionType:
+        if called.__name__ == "random" and called.__self__ is _python():
+            return "random.random"
+        if called is torch.rand or called is torch.randint:
+            return f"torch.{called.__name__}"
+    return None
+
+
+_PYTHON = {"uniform", "randint", "randrange", "choice"}
+_NUMPY = {"rand", "random", "random_sample", "uniform", "randint", "choice"}
+
+
+def _python() -> Any:
+    """The random module's generator, if it is as Python has it."""
+    instance = getattr(random, "_inst", None)
+    if type(instance) is not random.Random or vars(instance).keys() - {"gauss_next"}:
+        return None
+    methods = (random.Random.randrange, random.Random._randbelow)  # type: ignore[attr-defined]
+    return instance if all(is_original(each, "random") for each in methods) else None
+
+
+def _numpy_is_its_own() -> bool:
+    return type(np.random.get_bit_generator()) is np.random.MT19937  # type: ignore[attr-defined]

@@ -1,0 +1,912 @@
+"""A reading (plan.bytecode) as a script of the core (core/plan/script.go): instructions in the order in which code
+draws.
+
+What a sample gives is its images and, beside them, values that are worked out ahead for each index
+(datasets/columns.py), items of lists at a place that is drawn, and numbers. All that is evaluated has to be one of
+these, or part of it: what is not understood, and might do something, is a refusal; on one way of a branch it is left to
+the user's own code as it comes.
+"""
+
+from __future__ import annotations
+
+import base64
+import operator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from .... import transforms as T
+from ...bytecode import (
+    Attribute,
+    Binary,
+    Branch,
+    Call,
+    Closed,
+    Constant,
+    Display,
+    Drawn,
+    Either,
+    Entered,
+    Expression,
+    Index,
+    Item,
+    Mapping,
+    Name,
+    Part,
+    Unary,
+    Unknown,
+    UnreadableError,
+    parts_of,
+)
+from ...lowered import PASSES_MAX
+from ...refusal import RefusalError
+from ...structure import Structure
+from ...tables import Table, run_tail
+from ..columns import Columns
+from ..images import array_of, makes_image, opened_path, opens
+from ..made import Made, made_of
+from . import numbers
+from .code import ScriptCode, drawn_by
+from .images import METHODS, OF_NUMBERS, Applied, Picture, bind, function_row, known_transform
+from .numbers import INDEX, Number, constant
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that a sample opens, or an image of an array that it takes.
+
+    columns  says the path of each row, or None for an array
+    path     the expression of the path, with the row as its index; of an array the one of the array
+    row      which row it is
+    mode     of the image as code gets it: "RGB" converts whatever the file has, "file" leaves it
+    axes     of the array, "" for files
+    """
+
+    columns: Columns | None
+    path: Expression
+    row: Number
+    mode: str
+    axes: str = ""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value of a sample that is no image.
+
+    batch   what it is in a batch that torch puts together, as Beside has it
+    values  columns that it is made of, each by the row; () for the index itself
+    made    how it is made of them, if it is made
+    row     the row, where it is not the index
+    number  the core's column of numbers that it is, in place of all else
+    """
+
+    batch: type
+    values: tuple[Expression, ...] = ()
+    columns: Columns | None = None
+    made: Made | None = None
+    row: Number | None = None
+    number: int | None = None
+
+
+class Compiler:
+    """Compiles one reading. Raises UnreadableError or RefusalError.
+
+    structure  of a sample: images are fields from 0 on, then what is given
+    """
+
+    def __init__(self, own: ScriptCode) -> None:
+        self.own = own
+        self.opened: list[Opened] = []
+        self.given: list[Given] = []
+        self.pictures: list[Picture] = []
+        self.kinds: list[str] = []
+        self.needs: dict[str, None] = {}
+        self.calls: dict[tuple[Any, str], None] = {}
+        self.transforms: list[Any] = []
+        self.names: list[str] = []
+        # The first registers are those of the files that a sample opens.
+        self._images = own.opens_images
+        self._first: list[Any] = []
+        self._body: list[Any] = []
+        self._into = self._body
+        self._drawn: dict[int, Number | Expression] = {}
+        self._branches: dict[int, tuple[list[Any], list[Any]] | bool] = {}
+        self._either: dict[Any, Number | Picture] = {}
+        # By the id of an expression, which is kept, so that no other has it.
+        self._known: dict[int, tuple[Expression, Picture | None]] = {}
+        # Lists that code goes by, and what they held.
+        self.copies: list[tuple[ScriptCode, Expression, Any]] = []
+        self.lengths: list[tuple[Expression, int]] = []
+        self._understood: set[int] = set()
+        self._columns: list[int] = []
+        self._registers: list[str] = []
+        reading = own.reading
+        for each in reading.loose:
+            self.understand(each)
+        self._walk(reading.evaluated)
+        self.structure = self._structure(reading.result, list)
+        if not self.pictures:
+            raise UnreadableError("gives no images")
+        self.tables = list(map(self._table, self.pictures))
+        self._check_all(reading.evaluated)
+        self._first, self._body = self._split()
+
+    # What is evaluated, in order
+
+    def _walk(self, evaluated: Sequence[Any]) -> None:
+        for each in evaluated:
+            if isinstance(each, Branch):
+                self._branch(each)
+            elif isinstance(each, Unknown):
+                self._into.append({"do": "fail"})
+            elif isinstance(each, Drawn):
+                self._draw(each)
+            else:
+                self.picture(each)
+
+    def _branch(self, branch: Branch) -> None:
+        try:
+            condition = self.number(branch.condition)
+        except UnreadableError:
+            condition = None
+        if condition is None or condition.kind == "tensor":
+            raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
+        self.understand(branch.condition)
+        if condition.is_constant:
+            holds = bool(condition.json)
+            self._branches[branch.number] = holds
+            self._walk(branch.then if holds else branch.otherwise)
+            self._pass_over(branch.otherwise if holds else branch.then)
+            return
+        outer, sides = self._into, ([], [])  # type: tuple[list[Any], tuple[list[Any], list[Any]]]
+        outer.append({"do": "if", "condition": condition.json, "then": sides[0], "else": sides[1]})
+        self._branches[branch.number] = sides
+        for holds, evaluated in ((True, branch.then), (False, branch.otherwise)):
+            self._into = sides[not holds]
+            try:
+                self._walk(evaluated)
+                left = any(isinstance(each, Unknown) for each in evaluated)
+            except (UnreadableError, RefusalError):
+                # Whatever it is, this way is left to the user's own code.
+                self._into.append({"do": "fail"})
+                self._pass_over(evaluated)
+                left = True
+            if left and self._branches[branch.number] is sides:
+                self._branches[branch.number] = not holds
+        self._into = outer
+
+    def _pass_over(self, evaluated: Sequence[Any]) -> None:
+        """What is never evaluated, or left to the user's code."""
+        for each in evaluated:
+            if isinstance(each, Branch):
+                self._branches.setdefault(each.number, True)
+                self._pass_over((*each.then, *each.otherwise))
+            else:
+                self._understood.add(id(each))
+
+    def understand(self, expression: Expression) -> None:
+        """All that it is made of is accounted for."""
+        self._understood |= {id(part) for part in parts_of(expression)}
+
+    def _check_all(self, evaluated: Sequence[Any]) -> None:
+        """Raises UnreadableError for what is evaluated and is not accounted for, unless it does nothing."""
+        for each in evaluated:
+            if isinstance(each, Branch):
+                self._check_all((*each.then, *each.otherwise))
+            elif isinstance(each, Unknown):
+                continue
+            elif id(each) not in self._understood and not self._does_nothing(each):
+                raise UnreadableError(f"evaluates {each}", each)
+
+    def _does_nothing(self, expression: Expression) -> bool:
+        match expression:
+            case Display(items=items) | Mapping(items=items):
+                return all(id(each) in self._understood or self._does_nothing(each) for each in items)
+            case Attribute(owner=owner) if self.picture(owner) is not None:
+                return True
+        for ask in (self.number, self.own.value, self._column):
+            try:
+                ask(expression)
+                return True
+            except (UnreadableError, RefusalError):
+                continue
+        return False
+
+    def looks_up_first(self) -> bool:
+        """Whether an index that is no row's is an error before anything is drawn."""
+        return self._first_look_up(self.own.reading.evaluated) is True
+
+    def _first_look_up(self, evaluated: Sequence[Any]) -> bool | None:
+        """False if a draw comes first; None if there is neither."""
+        for each in evaluated:
+            if isinstance(each, Branch):
+                found = [self._first_look_up(way) for way in (each.then, each.otherwise)]
+                if any(one is not None for one in found):
+                    return False
+            elif isinstance(each, Item) and isinstance(each.key, Index):
+                return True
+            elif isinstance(each, Drawn) or (isinstance(each, Call) and self._transforms(each)):
+                return False
+        return None
+
+    def _transforms(self, call: Call) -> bool:
+        return self.picture(call) is not None and not opens(self.function(call.function))
+
+    # Draws
+
+    def _let(self, value: Any, kind: str) -> Number:
+        register = self._register("float" if kind == "tensor" else kind)
+        self._into.append({"do": "let", "number": register, "value": value})
+        return Number(["number", register], kind)
+
+    def _register(self, kind: str) -> int:
+        self._registers.append(kind)
+        return len(self._registers) - 1
+
+    def _draw(self, drawn: Drawn) -> None:
+        call = drawn.call
+        assert isinstance(call, Call)
+        name = drawn_by(self.own.means(call.function))
+        if name is None:
+            raise UnreadableError(f"draws by {call}", call)
+        library, _, kind = name.partition(".")
+        self.understand(call)
+        self._understood.add(id(drawn))
+        self._drawn[drawn.number] = self._by_kind(call, library, kind)
+
+    def _by_kind(self, call: Call, library: str, kind: str) -> Number | Expression:
+        random, below = {
+            "random": ("python.random", "python.randbelow"),
+            "numpy": ("numpy.random", "numpy.randint"),
+            "torch": ("torch.rand", "torch.randint"),
+        }[library]
+        if kind in ("random", "random_sample", "rand") and library != "torch":
+            if call.arguments or call.options:
+                raise UnreadableError(f"draws several numbers: {call}", call)
+            return self._let([random], "float")
+        if kind == "rand":
+            self._only_one(call, call.arguments, set())
+            return self._let([random], "tensor")
+        if kind == "uniform":
+            bound = bind(call, ("a", "b") if library == "random" else ("low", "high"))
+            ends = list(map(self.number, bound.values()))
+            if len(ends) != 2:
+                raise UnreadableError(f"draws by {call}", call)
+            drawn = self._let([random], "float")
+            width = numbers.binary("-", ends[1], ends[0])
+            return numbers.binary("+", ends[0], numbers.binary("*", width, drawn))
+        if kind == "choice":
+            (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (None,)
+            if of is None:
+                raise UnreadableError(f"draws by {call}", call)
+            place = self._let([below, self._length(of).json], "int")
+            return place if library == "numpy" and self._is_number(of) else Item(of, _Place(place))
+        return self._from_range(call, library, kind, below)
+
+    def _from_range(self, call: Call, library: str, kind: str, below: str) -> Number:
+        ends = call.arguments
+        if library == "torch":
+            *ends_, size = (*call.arguments, *(value for name, value in call.options if name == "size"))
+            self._only_one(call, (size,), {name for name, _ in call.options} - {"size"})
+            ends = tuple(ends_)
+        elif call.options:
+            raise UnreadableError(f"draws by {call}", call)
+        if not 1 <= len(ends) <= 2:
+            raise UnreadableError(f"draws by {call}", call)
+        low, high = (self.number(each) for each in ends) if len(ends) == 2 else (Number(0, "int"), self.number(ends[0]))
+        if kind == "randint" and library == "random":
+            high = numbers.binary("+", high, Number(1, "int"))
+        if {low.kind, high.kind} != {"int"}:
+            raise UnreadableError(f"draws by {call}", call)
+        return numbers.binary("+", low, self._let([below, numbers.binary("-", high, low).json], "int"))
+
+    def _only_one(self, call: Call, sizes: Sequence[Expression], options: set[str]) -> None:
+        """Raises UnreadableError unless a draw of torch's is one number."""
+        shapes = [self.constant(each) for each in sizes]
+        if options or shapes not in ([1], [(1,)], [[1]], [()]):
+            raise UnreadableError(f"draws several numbers: {call}", call)
+
+    def _is_number(self, of: Expression) -> bool:
+        try:
+            return type(self.own.value(of)) is int
+        except UnreadableError:
+            return False
+
+    def _length(self, of: Expression) -> Number:
+        """len(of), or of itself for a number: of what is the same for all samples."""
+        if isinstance(of, Display):
+            return Number(len(of.items), "int")
+        value = self.own.means(of)
+        if type(value) in (list, tuple, range):
+            self.lengths.append((of, len(value)))
+            return Number(len(value), "int")
+        if type(value) is np.ndarray and value.ndim == 1:
+            return Number(len(value), "int")
+        if type(value) is int:
+            return Number(value, "int")
+        raise UnreadableError(f"chooses from {of}", of)
+
+    # Numbers
+
+    def number(self, of: Expression | Number) -> Number:
+        """What an expression is, if it is a number. Raises UnreadableError."""
+        if isinstance(of, Number):
+            return of
+        match of:
+            case Index():
+                return INDEX
+            case _Place(number=found):
+                return found
+            case Drawn(number=drawn):
+                value = self._drawn.get(drawn)
+                return self.number(value) if value is not None else self._no_number(of)
+            case Either():
+                return self._number_of_two(of)
+            case Binary(operator=name, left=left, right=right):
+                return self._compared(of) or numbers.binary(name, self.number(left), self.number(right))
+            case Unary(operator="-", operand=operand):
+                return numbers.unary("neg", self.number(operand))
+            case Attribute(owner=owner, name="width" | "height" as name) if self.picture(owner) is not None:
+                return self._extents(owner)[name == "height"]
+            case Part(owner=owner, number=place):
+                return self.number(self.several(owner)[place])
+            case Item(owner=owner, key=key):
+                try:
+                    at = self.number(key)
+                    items = self.several(owner)
+                except UnreadableError:
+                    return self._plain(of)
+                return self.number(items[at.json]) if at.is_constant else self._chosen(of, items, at)
+            case Call():
+                return self._called(of)
+        return self._plain(of)
+
+    def _plain(self, of: Expression) -> Number:
+        found = constant(self.own.value(of))
+        if found is None:
+            self._no_number(of)
+        self.own.means(of)
+        return found  # type: ignore[return-value]
+
+    def _no_number(self, of: Expression) -> Number:
+        raise UnreadableError(f"reckons with {of}", of)
+
+    def _chosen(self, of: Expression, items: Sequence[Expression | Number], place: Number) -> Number:
+        """An item of a few numbers, at a place that differs from sample to sample."""
+        found = list(map(self.number, items))
+        if place.kind != "int" or not found or len({each.kind for each in found}) != 1:
+            return self._no_number(of)
+        chosen = found[-1]
+        for k in range(len(found) - 2, -1, -1):
+            chosen = self.either(numbers.binary("==", place, Number(k, "int")), found[k], chosen)
+        return chosen
+
+    def _called(self, call: Call) -> Number:
+        match call:
+            case Call(function=Attribute(owner=Drawn() as drawn, name="item"), arguments=(), options=()):
+                found = self.number(drawn)
+                return found._replace(kind="float") if found.kind == "tensor" else found
+            case Call(function=Name() as function, arguments=arguments, options=()):
+                called: Any = self.function(function)
+                if any(called is each for each in (int, float, round, abs)) and len(arguments) == 1:
+                    return numbers.unary(called.__name__, self.number(arguments[0]))
+                if (called is min or called is max) and arguments:
+                    values = self.several(arguments[0]) if len(arguments) == 1 else arguments
+                    return numbers.extreme(called.__name__, list(map(self.number, values)))
+                if called is len and len(arguments) == 1:
+                    try:
+                        return Number(len(self.several(arguments[0])), "int")
+                    except UnreadableError:
+                        return self._length(arguments[0])
+        return self._no_number(call)
+
+    def _compared(self, of: Binary) -> Number | None:
+        """A comparison of an image's mode with a text, or of two sequences; None for others."""
+        if of.operator not in ("==", "!="):
+            return None
+        mode = next((each for each in (of.left, of.right) if isinstance(each, Attribute) and each.name == "mode"), None)
+        if mode is None or (picture := self.picture(mode.owner)) is None or picture.form != "pil":
+            return None
+        other = self.constant(of.right if mode is of.left else of.left)
+        return Number(int((picture.mode == other) is (of.operator == "==")), "int")
+
+    def either(self, condition: Number, then: Number, otherwise: Number) -> Number:
+        """One of two numbers of a type."""
+        if condition.is_constant:
+            return then if condition.json else otherwise
+        if then.kind != otherwise.kind or then.kind == "tensor":
+            raise UnreadableError("has numbers of several types in one place")
+        register = self._register(then.kind)
+        sides = ([{"do": "let", "number": register, "value": each.json}] for each in (then, otherwise))
+        self._into.append({"do": "if", "condition": condition.json, **dict(zip(("then", "else"), sides, strict=True))})
+        return Number(["number", register], then.kind)
+
+    def _number_of_two(self, of: Either) -> Number:
+        sides = self._branches.get(of.number)
+        if sides is None:
+            return self._no_number(of)
+        if isinstance(sides, bool):
+            return self.number(of.then if sides else of.otherwise)
+        if of not in self._either:
+            values = []
+            outer = self._into
+            for self._into, each in zip(sides, (of.then, of.otherwise), strict=True):
+                try:
+                    values.append(self.number(each))
+                finally:
+                    self._into = outer
+            if values[0].kind != values[1].kind or values[0].kind == "tensor":
+                raise UnreadableError(f"has numbers of several types in one place: {of}", of)
+            register = self._register(values[0].kind)
+            for side, value in zip(sides, values, strict=True):
+                side.append({"do": "let", "number": register, "value": value.json})
+            self._either[of] = Number(["number", register], values[0].kind)
+        found = self._either[of]
+        assert isinstance(found, Number)
+        return found
+
+    def several(self, of: Expression, count: int | None = None) -> Sequence[Expression | Number]:
+        """The items of a tuple or list of numbers; one number is a list of itself. Raises UnreadableError."""
+        items = self._items(of)
+        if count is not None and len(items) != count:
+            raise UnreadableError(f"takes {of} for {count} numbers", of)
+        return items
+
+    def _items(self, of: Expression) -> Sequence[Expression | Number]:
+        match of:
+            case Display(kind=kind, items=items) if kind in (list, tuple):
+                return items
+            case Attribute(owner=owner, name="size") if (picture := self.picture(owner)) is not None:
+                if picture.form == "pil":
+                    return self._extents(owner)
+            case Attribute(owner=owner, name="shape") if (picture := self.picture(owner)) is not None:
+                return self._shape(picture)
+            case Call(function=function, arguments=(image,), options=()) if self.picture(image) is not None:
+                functional: Any = sys.modules.get("torchvision.transforms.functional")
+                picture = self.picture(image)
+                called = self.function(function)
+                if functional is not None and picture is not None and picture.form == "pil":
+                    if called is functional.get_dimensions:
+                        width, height = self._extents(image)
+                        return Number(picture.channels, "int"), height, width
+                    if called is functional.get_image_size:
+                        return self._extents(image)
+        try:
+            value = self.own.value(of)
+        except UnreadableError:
+            return [self.number(of)]
+        self.own.means(of)
+        if type(value) in (list, tuple):
+            return [Constant(each, type(each)) for each in self._copied(of, value)]
+        return [self.number(of)]
+
+    def _extents(self, image: Expression) -> tuple[Number, Number]:
+        picture = self.picture(image)
+        assert picture is not None
+        return picture.extents()
+
+    def _shape(self, picture: Picture) -> list[Number]:
+        width, height = picture.extents()
+        made = picture.begin(np.zeros((3, 5, picture.channels), np.uint8))
+        for each in picture.tail:
+            made = each(made)
+        known = {3: height, 5: width}
+        return [known.get(extent, Number(int(extent), "int")) for extent in np.shape(made)]
+
+    # Images
+
+    def picture(self, of: Expression) -> Picture | None:
+        """The image that an expression is; None for what is none. Raises UnreadableError for one that is not known."""
+        if id(of) not in self._known:
+            self._known[id(of)] = of, None
+            found = self._picture(of)
+            self._known[id(of)] = of, found
+            if found is not None:
+                self.understand(of)
+        return self._known[id(of)][1]
+
+    def _picture(self, of: Expression) -> Picture | None:
+        match of:
+            case Closed(value=value):
+                return self.picture(value)
+            case Entered(manager=inner):
+                return self.picture(inner)
+            case Either():
+                return self._picture_of_two(of)
+            case Call():
+                return self._picture_of_call(of)
+            case Binary(operator=name, left=left, right=right):
+                return self._arithmetic(name, left, right)
+        return None
+
+    def _picture_of_call(self, call: Call) -> Picture | None:
+        function, arguments = call.function, call.arguments
+        if isinstance(function, Attribute) and (owner := self.picture(function.owner)) is not None:
+            if owner.form == "pil" and function.name in METHODS:
+                names, row = METHODS[function.name]
+                self.calls[sys.modules["PIL.Image"].Image, function.name] = None
+                self.names.append(function.name)
+                return row(self, owner, bind(call, names))
+            method = OF_NUMBERS.get((owner.form, function.name))
+            if method is not None:
+                return method(self, owner, call)
+            raise UnreadableError(f"calls {function}", call)
+        try:
+            called = self.own.value(function)
+        except UnreadableError:
+            return None
+        if opens(called):
+            self.own.means(function)
+            return self._open(arguments[0], called) if len(arguments) == 1 and not call.options else None
+        if makes_image(called):
+            self.own.means(function)
+            return self._of_array(call)
+        if not arguments:
+            return None
+        image = self.picture(arguments[0])
+        if image is None:
+            return None
+        row_of = function_row(called, image.form)
+        self.own.means(function)
+        if row_of is None:
+            if isinstance(called, FunctionType | BuiltinFunctionType | type):
+                return None
+            if len(arguments) > 1 or call.options:
+                raise UnreadableError(f"calls {function} with an image", call)
+            self.transforms.append(called)
+            self.names.append(type(called).__name__)
+            return known_transform(self, image, called)
+        names, row, place = row_of
+        if place is not None:
+            self.calls[place] = None
+        self.names.append(getattr(called, "__name__", str(called)))
+        return row(self, image, bind(replace(call, arguments=arguments[1:]), names))
+
+    def _arithmetic(self, name: str, left: Expression, right: Expression) -> Picture | None:
+        for image, other, turned in ((left, right, False), (right, left, True)):
+            if (picture := self.picture(image)) is not None and picture.form != "pil" and name in _NUMERIC:
+                return picture.then(Applied(_NUMERIC[name], (self.constant(other),), turned=turned))
+        return None
+
+    def _new(self, file: int, mode: str) -> Picture:
+        self._images += 1
+        return Picture(self._images - 1, file, mode)
+
+    def _open(self, path: Expression, called: Any) -> Picture:
+        by_pillow = called is sys.modules["PIL.Image"].open
+        found, row = self._row_of(opened_path(self.own, path))
+        return self._add(Opened(self._column(found), found, row, "file" if by_pillow else "RGB"))
+
+    def _add(self, opened: Opened) -> Picture:
+        if self._into is not self._body:
+            raise UnreadableError("opens images in a branch")
+        self.opened.append(opened)
+        mode = "RGB" if opened.mode == "file" else opened.mode
+        return Picture(len(self.opened) - 1, len(self.opened) - 1, mode)
+
+    def _of_array(self, call: Call) -> Picture:
+        place, axes, mode = array_of(self.own, call)
+        row = self.number(place.key)
+        if row.kind != "int":
+            raise UnreadableError(f"takes rows by {place.key}", place)
+        self.own.means(place.owner)
+        return self._add(Opened(None, place.owner, row, mode, axes))
+
+    def apply(
+        self, picture: Picture, steps: Sequence[dict[str, Any]], needs: Sequence[str], size: T.Size | None = None,
+        *, channels: int | None = None, passes: int = 1,
+    ) -> Picture:  # fmt: skip
+        """What steps make of an image."""
+        if picture.passes + passes > PASSES_MAX:
+            raise UnreadableError(f"goes over an image more than {PASSES_MAX} times")
+        self.needs.update(dict.fromkeys(needs))
+        self._images += 1
+        made = self._images - 1
+        self._into.append(
+            {
+                "do": "apply",
+                "from": picture.register,
+                "to": made,
+                "channels": picture.channels,
+                "transforms": list(steps),
+            }
+        )
+        mode = picture.mode if channels in (None, picture.channels) else "RGB" if channels == 3 else "L"
+        return replace(picture, register=made, size=size, mode=mode, passes=picture.passes + passes)
+
+    def transform(self, picture: Picture, step: T.Geometry) -> Picture:
+        """What one of goloader's transforms makes of an image."""
+        if picture.mode == "P" and not isinstance(step, _OF_PALETTES):
+            raise UnreadableError(f"transforms palette indices by {type(step).__name__}")
+        needs = step.needs()
+        if step.random:
+            needs = (*needs, "torch.generator", "torch.random")
+        after = step.channels_after(picture.channels)
+        size = step.size_after(picture.size)
+        return self.apply(picture, [step.to_plan()], needs, size, channels=after, passes=step.passes)
+
+    def _picture_of_two(self, of: Either) -> Picture | None:
+        sides = self._branches.get(of.number)
+        if sides is None:
+            return None
+        if isinstance(sides, bool):
+            return self.picture(of.then if sides else of.otherwise)
+        one, other = self.picture(of.then), self.picture(of.otherwise)
+        if one is None or other is None:
+            return None
+        key = (of.number, one, other)
+        if key not in self._either:
+            alike = (one.file, one.mode, one.form, one.tail) == (other.file, other.mode, other.form, other.tail)
+            if not alike:
+                raise UnreadableError(f"has images of several kinds in one place: {of}", of)
+            self._images += 1
+            for side, each in zip(sides, (one, other), strict=True):
+                side.append({"do": "apply", "from": each.register, "to": self._images - 1,
+                             "channels": each.channels, "transforms": []})  # fmt: skip
+            size = one.size if one.size == other.size else None
+            made = replace(one, register=self._images - 1, size=size, passes=max(one.passes, other.passes))
+            self._either[key] = made
+        found = self._either[key]
+        assert isinstance(found, Picture)
+        return found
+
+    # Values
+
+    def function(self, of: Expression) -> Any:
+        """What is called, which has to go on being that; None if it cannot be said."""
+        try:
+            return self.own.means(of)
+        except UnreadableError:
+            return None
+
+    def constant(self, of: Expression) -> Any:
+        """A value that is the same for all samples. Raises UnreadableError."""
+        match of:
+            case Display(kind=kind, items=items) if kind in (list, tuple):
+                return kind(map(self.constant, items))
+            case Unary(operator="-", operand=operand):
+                return -self.constant(operand)
+            case Binary(operator="*", left=left, right=right):  # [0.5] * 3
+                return self.constant(left) * self.constant(right)
+        try:
+            value = self.own.means(of)
+        except UnreadableError:
+            found = self.number(of)
+            if found.is_constant and found.kind != "tensor":
+                return found.json
+            raise
+        return self._copied(of, value)
+
+    def _copied(self, of: Expression, value: Any) -> Any:
+        """A value, of which a list is noted with what it holds."""
+        if type(value) is list:
+            value = list(value)
+            self.copies.append((self.own, of, value))
+        return value
+
+    def _row_of(self, of: Expression) -> tuple[Expression, Number]:
+        """An expression of values that are worked out ahead, with its row as the index, and which row that is."""
+        keys = {id(key): key for key in _keys(of) if self._is_row(key)}
+        if not keys:
+            return of, INDEX
+        first, *others = keys.values()
+        if any(other != first for other in others):
+            raise UnreadableError(f"uses several rows in {of}", of)
+        return _with_index(of, first), self.number(first)
+
+    def _is_row(self, key: Expression) -> bool:
+        if isinstance(key, Index | Constant | Display):
+            return False
+        try:
+            return not self.number(key).is_constant
+        except UnreadableError:
+            return False
+
+    def _column(self, *of: Expression) -> Columns:
+        return Columns(self.own, of)
+
+    def _structure(self, given: Expression, batch: type) -> Structure:
+        if isinstance(given, Display) and given.kind in (list, tuple):
+            return tuple(self._structure(each, tuple) for each in given.items)
+        if isinstance(given, Mapping):
+            return {name: self._structure(each, list) for name, each in zip(given.names, given.items, strict=True)}
+        picture = self.picture(given)
+        if picture is not None:
+            if picture.form != "tensor":
+                raise UnreadableError("gives images that are no tensors", given)
+            self.pictures.append(picture)
+            return _IMAGES + len(self.pictures) - 1
+        self.understand(given)
+        self.given.append(self._give(given, batch))
+        return len(self.given) - 1
+
+    def _give(self, of: Expression, batch: type) -> Given:
+        if isinstance(of, Index):
+            return Given(batch)
+        if isinstance(of, Drawn):
+            value = self._drawn.get(of.number)
+            of = value if isinstance(value, Expression) else of
+        moved, row = self._row_of(of)
+        try:
+            if any(isinstance(part, Drawn | Either) or self.picture(part) is not None for part in parts_of(moved)):
+                raise UnreadableError(f"gives {of}", of)
+            made = made_of(self.own, moved)
+            values = (moved,) if made is None else made.numbers
+            return Given(batch, values, self._column(*values), made, None if row is INDEX else row)
+        except UnreadableError as error:
+            try:
+                number = self.number(of)
+            except UnreadableError:
+                raise error from None
+        if number.kind == "tensor":
+            raise UnreadableError(f"gives {of}", of)
+        register = self._let(number.json, number.kind).json[1]
+        return Given(batch, number=self._column_of(register))
+
+    def _column_of(self, register: int) -> int:
+        self._columns.append(register)
+        return len(self._columns) - 1
+
+    def number_column(self, number: Number) -> int:
+        """The core's column of a number."""
+        if isinstance(number.json, list) and number.json[0] == "number":
+            return self._column_of(number.json[1])
+        self._into = self._body
+        return self._column_of(self._let(number.json, number.kind).json[1])
+
+    def _table(self, picture: Picture) -> Table:
+        names = ", ".join(self.names[-3:])
+        try:
+            return run_tail(picture.tail, picture.channels, names, picture.begin)
+        except RefusalError:
+            planes = lambda made: made.unsqueeze(0) if made.ndim == 2 else made  # noqa: E731 - of one plane
+            return run_tail((*picture.tail, planes), picture.channels, names, picture.begin)
+
+    # The script
+
+    def _split(self) -> tuple[list[Any], list[Any]]:
+        """What is drawn before files are known, and the rest. Raises UnreadableError."""
+        rows = [each.row for each in self.opened]
+        needed = {register for row in rows for register in _registers(row.json)}
+        if not needed:
+            return [], self._body
+        last = 0
+        for place, each in enumerate(self._body):
+            if needed & set(_sets(each)):
+                last = place + 1
+        first, body = self._body[:last], self._body[last:]
+        if any(_looks_at_images(each) for each in first):
+            raise UnreadableError("looks at an image before it knows which others it opens")
+        if _generators(first) & _generators(body):
+            raise UnreadableError("draws from one generator for its files and for its images")
+        return first, body
+
+    def to_plan(self, counts: Sequence[int], lists: Sequence[int]) -> dict[str, Any]:
+        """The script of a part.
+
+        counts  files of each list
+        lists   which list each opened file is of
+        """
+        modes = {"file": "RGB"}
+        return {
+            "files": list(counts),
+            "images": self._images,
+            "numbers": self._registers,
+            "opens": [
+                {
+                    "list": number,
+                    "row": each.row.json,
+                    "mode": modes.get(each.mode, each.mode),
+                    "plain": each.mode == "file",
+                }
+                for number, each in zip(lists, self.opened, strict=True)
+            ],
+            "first": self._first,
+            "body": self._body,
+            "gives": [
+                {
+                    "image": picture.register,
+                    "file": picture.file,
+                    "output": {"dtype": table.dtype, "channels": table.channels},
+                    "table": base64.b64encode(table.data).decode("ascii"),
+                }
+                for picture, table in zip(self.pictures, self.tables, strict=True)
+            ],
+            "columns": self._columns,
+        }
+
+    @property
+    def generators(self) -> set[str]:
+        """Which of a worker's generators are drawn from: "torch", "python", "numpy"."""
+        return _generators([*self._first, *self._body])
+
+    @property
+    def column_kinds(self) -> list[str]:
+        return [self._registers[register] for register in self._columns]
+
+
+# Where the numbers of a sample's images begin while its other values are counted.
+_IMAGES = 1 << 20
+IMAGES = _IMAGES
+
+_OF_PALETTES = (T.CenterCrop, T.RandomCrop, T.RandomHorizontalFlip, T.RandomVerticalFlip, T.Pad)
+
+_NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+@dataclass(frozen=True)
+class _Place(Expression):
+    """A number of the script as an expression."""
+
+    spelling = "a place that is drawn"
+    number: Number
+
+    def __hash__(self) -> int:
+        return hash(repr(self.number))
+
+
+def _keys(of: Expression) -> Iterator[Expression]:
+    return (part.key for part in parts_of(of) if isinstance(part, Item))
+
+
+def _with_index(of: Expression, key: Expression) -> Expression:
+    """An expression with the index in place of a key."""
+    if of == key:
+        return Index()
+    changes: dict[str, Any] = {}
+    for name, value in vars(of).items():
+        if isinstance(value, Expression):
+            changes[name] = _with_index(value, key)
+        elif type(value) is tuple and value and all(isinstance(each, Expression) for each in value):
+            changes[name] = tuple(_with_index(each, key) for each in value)
+        elif type(value) is tuple and value and all(type(each) is tuple and len(each) == 2 for each in value):
+            changes[name] = tuple((first, _with_index(second, key)) for first, second in value)
+    return replace(of, **changes) if changes else of  # type: ignore[type-var]
+
+
+def _flat(json: Any) -> Iterator[Any]:
+    """Lists and dicts in a plan's JSON."""
+    if isinstance(json, (list, dict)):
+        yield json
+        for each in json if isinstance(json, list) else json.values():
+            yield from _flat(each)
+
+
+def _registers(json: Any) -> Iterator[int]:
+    return (each[1] for each in _flat(json) if isinstance(each, list) and each[:1] == ["number"])
+
+
+def _sets(instruction: Any) -> Iterator[int]:
+    return (each["number"] for each in _flat(instruction) if isinstance(each, dict) and each.get("do") == "let")
+
+
+def _looks_at_images(instruction: Any) -> bool:
+    return any(
+        each[:1] in (["width"], ["height"]) if isinstance(each, list) else each.get("do") == "apply"
+        for each in _flat(instruction)
+    )
+
+
+_RANDOM_OPS = {"augment", "auto_augment", "color_jitter", "random_apply"}
+
+
+def _generators(instructions: Any) -> set[str]:
+    found = set()
+    for each in _flat(instructions):
+        if isinstance(each, list) and each and isinstance(each[0], str) and each[0].partition(".")[0] in _DRAWN:
+            found.add(each[0].partition(".")[0])
+        if isinstance(each, dict) and str(each.get("op", "")).startswith(("random_", *_RANDOM_OPS)):
+            found.add("torch")
+    return found
+
+
+_DRAWN = ("python", "numpy", "torch")

@@ -1,0 +1,372 @@
+"""What code does to images, one table: by which calls, and what the core does in their place.
+
+A row takes the compiler, the image and the arguments as they were bound, and gives what the image is then. From the
+step on that makes an array or a tensor of it, what is done to its numbers is kept as functions (Picture.tail) that are
+run once on all bytes (plan.tables); what moves pixels is done to the image before them, since they go number by number.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from .... import _steps
+from .... import transforms as T
+from ...augments import Steps
+from ...bytecode import Call, Expression, UnreadableError
+from ...tables import as_pil
+from ...transforms import step_of
+from .numbers import Number, binary, extreme, unary
+
+if TYPE_CHECKING:
+    from .compiler import Compiler
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image on its way.
+
+    register  of the script
+    file      whose it is, by its number among those that a sample opens
+    mode      Pillow's: "RGB", "L" or "P"
+    form      what code holds: "pil" (PIL.Image), "array" (numpy, height first) or "tensor" (channels first, or a plane)
+    tail      functions that make that of the PIL image, one after the other
+    size      (height, width), if it is the same for all
+    passes    how often the core goes over its pixels at most
+    """
+
+    register: int
+    file: int
+    mode: str
+    form: str = "pil"
+    tail: tuple[Callable[[Any], Any], ...] = ()
+    size: T.Size | None = None
+    passes: int = 0
+
+    @property
+    def channels(self) -> int:
+        return 3 if self.mode == "RGB" else 1
+
+    def extents(self) -> tuple[Number, Number]:
+        """Width and height."""
+        if self.size is not None:
+            return Number(self.size[1], "int"), Number(self.size[0], "int")
+        return Number(["width", self.register], "int"), Number(["height", self.register], "int")
+
+    def then(self, function: Callable[[Any], Any], form: str | None = None) -> Picture:
+        return replace(self, tail=(*self.tail, function), form=form or self.form)
+
+    def begin(self, pixels: Any) -> Any:
+        """A PIL image of its mode, of pixels [height, width, channels]."""
+        image = as_pil(pixels)
+        if self.mode == "P":
+            image.putpalette(bytes(range(256)) * 3)
+        return image
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A function of a tail, with its arguments behind the image; equal to others that do the same.
+
+    function  what is called with it; a text is the name of a method
+    turned    the image is the last argument
+    """
+
+    function: Any
+    arguments: tuple[Any, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+    turned: bool = False
+
+    def __call__(self, made: Any) -> Any:
+        options = dict(self.options)
+        if isinstance(self.function, str):
+            return getattr(made, self.function)(*self.arguments, **options)
+        given = (*self.arguments, made) if self.turned else (made, *self.arguments)
+        return self.function(*given, **options)
+
+
+Row = Callable[["Compiler", Picture, dict[str, Expression]], Picture]
+
+
+def _int(c: Compiler, of: Expression | Number) -> Number:
+    number = c.number(of)
+    if number.kind != "int":
+        raise UnreadableError("takes places or sizes of images that are no ints")
+    return number
+
+
+def _sum(*numbers: Number) -> Number:
+    total = numbers[0]
+    for each in numbers[1:]:
+        total = binary("+", total, each)
+    return total
+
+
+def _less(one: Number, other: Number) -> Number:
+    return binary("-", one, other)
+
+
+def _cropped(c: Compiler, p: Picture, left: Number, top: Number, width: Number, height: Number) -> Picture:
+    step = {"op": "crop_to", **{name: n.json for name, n in
+            zip(("left", "top", "width", "height"), (left, top, width, height), strict=True)}}  # fmt: skip
+    known = width.is_constant and height.is_constant
+    return c.apply(p, [step], ("pillow.crop",), size=(height.json, width.json) if known else None)
+
+
+def _crop(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    left, top, right, bottom = (_int(c, each) for each in c.several(given["box"], 4))
+    return _cropped(c, p, left, top, _less(right, left), _less(bottom, top))
+
+
+def _crop_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    top, left, height, width = (_int(c, given[name]) for name in ("top", "left", "height", "width"))
+    return _cropped(c, p, left, top, width, height)
+
+
+def _resized(c: Compiler, p: Picture, width: Number, height: Number, filter_name: str) -> Picture:
+    step = {"op": "resize_to", "width": width.json, "height": height.json, "filter": filter_name}
+    known = width.is_constant and height.is_constant
+    size = (height.json, width.json) if known else None
+    return c.apply(p, [step], (f"pillow.resize.{filter_name}",), size=size)
+
+
+def _resize(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    resample = c.constant(given["resample"]) if "resample" in given else None
+    name = "bicubic" if resample is None else T.filter_name(int(resample))
+    width, height = (_int(c, each) for each in c.several(given["size"], 2))
+    return _resized(c, p, width, height, "nearest" if p.mode == "P" else name)
+
+
+def _resize_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """torchvision.transforms.functional.resize of a PIL image."""
+    if "max_size" in given and c.constant(given["max_size"]) is not None:
+        raise UnreadableError("resizes with a max_size")
+    mode = c.constant(given["interpolation"]) if "interpolation" in given else "bilinear"
+    name = "nearest" if p.mode == "P" else T.filter_name(getattr(mode, "value", mode))
+    sizes = c.several(given["size"])
+    if len(sizes) == 2:
+        return _resized(c, p, _int(c, sizes[1]), _int(c, sizes[0]), name)
+    (short,) = (_int(c, each) for each in sizes)
+    width, height = p.extents()
+    ratio = binary("/", binary("*", short, extreme("max", [width, height])), extreme("min", [width, height]))
+    long = unary("int", ratio)
+    upright = binary("<=", width, height)
+    return _resized(c, p, c.either(upright, short, long), c.either(upright, long, short), name)
+
+
+def _pad_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """torchvision.transforms.functional.pad."""
+    if "padding_mode" in given and c.constant(given["padding_mode"]) != "constant":
+        raise UnreadableError("pads otherwise than by a constant")
+    sides = [_int(c, each) for each in c.several(given["padding"])]
+    if len(sides) not in (1, 2, 4):
+        raise UnreadableError(f"pads by {len(sides)} numbers")
+    left, top, right, bottom = (sides * 4)[:4] if len(sides) < 4 else sides
+    fill: Any = c.constant(given["fill"]) if "fill" in given else 0
+    values = list(fill) if type(fill) in (list, tuple) else [fill or 0]
+    if not all(type(each) is int and 0 <= each <= 255 for each in values) or len(values) not in (1, p.channels):
+        raise UnreadableError(f"fills a border with {fill!r}")
+    step = {"op": "pad_to", "left": left.json, "top": top.json, "right": right.json, "bottom": bottom.json,
+            "fill": values, "padding_mode": "constant"}  # fmt: skip
+    return c.apply(p, [step], ("pillow.expand",))
+
+
+def _fixed(c: Compiler, p: Picture, *steps: bytes) -> Picture:
+    made = Steps(b"".join(steps))
+    return c.apply(p, [made.to_plan()], made.needs(), size=p.size)
+
+
+def _flip(step: bytes) -> Row:
+    return lambda c, p, given: _fixed(c, p, step)
+
+
+def _transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    method = c.constant(given["method"])
+    flips = {
+        0: (_steps.FLIP_HORIZONTAL,),
+        1: (_steps.FLIP_VERTICAL,),
+        3: (_steps.FLIP_HORIZONTAL, _steps.FLIP_VERTICAL),
+    }
+    if int(method) not in flips:
+        raise UnreadableError(f"turns images by {method!r}")
+    return _fixed(c, p, *flips[int(method)])
+
+
+def _convert(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    mode = c.constant(given["mode"]) if "mode" in given else p.mode
+    if mode == p.mode:
+        return p
+    if (p.mode, mode) not in (("RGB", "L"), ("L", "RGB")):
+        raise UnreadableError(f"converts images of mode {p.mode} to {mode!r}")
+    return c.transform(p, T.Grayscale(1 if mode == "L" else 3))
+
+
+def _filter(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    chosen = given["filter"]
+    module = sys.modules.get("PIL.ImageFilter")
+    if isinstance(chosen, Call) and module is not None and c.function(chosen.function) is module.GaussianBlur:
+        bound = bind(chosen, ("radius",))
+        radius = c.number(bound["radius"]) if "radius" in bound else Number(2, "int")
+        if radius.kind == "tensor" or p.mode == "P":
+            raise UnreadableError(f"blurs by {chosen}", chosen)
+        return c.apply(p, [{"op": "gaussian_blur", "radius": radius.json}], ("pillow.blur",), size=p.size)
+    raise UnreadableError(f"filters by {chosen}", chosen)
+
+
+def _looked_up(function: Any, *names: str) -> Row:
+    """A function of ImageOps' that changes each byte by itself."""
+
+    def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+        if p.mode not in _steps.RAMPS:
+            raise UnreadableError(f"changes colours of an image of mode {p.mode}")
+        options = {name: c.constant(given[name]) for name in names if name in given}
+        return _fixed(c, p, _steps.lookup(_steps.by_channel(function(_steps.RAMPS[p.mode], **options))))
+
+    return row
+
+
+def _tail(function: Any, form: str, *names: str) -> Row:
+    """A function that makes an array or a tensor of an image, or changes its numbers: it is run once, on all bytes."""
+
+    def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+        options = tuple((name, c.constant(given[name])) for name in names if name in given)
+        return p.then(Applied(function, options=options), form)
+
+    return row
+
+
+def _method(name: str, form: str | None = None) -> Callable[[Compiler, Picture, Call], Picture]:
+    """A method of arrays or tensors that changes each number by itself, or only the order in which they lie."""
+
+    def row(c: Compiler, p: Picture, call: Call) -> Picture:
+        options = tuple((option, c.constant(value)) for option, value in call.options)
+        return p.then(Applied(name, tuple(map(c.constant, call.arguments)), options), form)
+
+    return row
+
+
+def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
+    """Back to the PIL image, where the tensor's numbers are its bytes."""
+    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
+    image = made = p.begin(ramp)
+    for each in (*p.tail, function):
+        made = each(made)
+    if p.form != "tensor" or made.mode != image.mode or made.tobytes() != image.tobytes():
+        raise UnreadableError("makes an image of a tensor that was changed")
+    return replace(p, form="pil", tail=())
+
+
+def bind(call: Call, names: Sequence[str]) -> dict[str, Expression]:
+    """Arguments of a call by the names of parameters. Raises UnreadableError."""
+    given = dict(zip(names, call.arguments, strict=False))
+    options = dict(call.options)
+    if len(call.arguments) > len(names) or given.keys() & options.keys() or not options.keys() <= {*names}:
+        raise UnreadableError(f"calls {call.function} with other arguments", call)
+    return given | options
+
+
+# Methods of PIL images, with the names of their parameters.
+METHODS: dict[str, tuple[tuple[str, ...], Row]] = {
+    "convert": (("mode",), _convert),
+    "copy": ((), lambda c, p, given: p),
+    "crop": (("box",), _crop),
+    "filter": (("filter",), _filter),
+    "load": ((), lambda c, p, given: p),
+    "resize": (("size", "resample"), _resize),
+    "transpose": (("method",), _transpose),
+}
+
+# Methods of what is made of images: by its form, and their names.
+OF_NUMBERS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] = {
+    **{("array", name): _method(name) for name in ("astype", "copy", "transpose")},
+    **{
+        ("tensor", name): _method(name)
+        for name in (
+            "add",
+            "clone",
+            "contiguous",
+            "div",
+            "double",
+            "float",
+            "half",
+            "long",
+            "mul",
+            "permute",
+            "sub",
+            "to",
+        )
+    },
+}
+
+# Functions: where they are, the parameters behind the image, and what they do.
+_Rows = tuple[tuple[str, tuple[str, ...], Row], ...]
+_FUNCTIONAL: _Rows = (
+    ("hflip", (), _flip(_steps.FLIP_HORIZONTAL)),
+    ("vflip", (), _flip(_steps.FLIP_VERTICAL)),
+    ("crop", ("top", "left", "height", "width"), _crop_of),
+    ("resize", ("size", "interpolation", "max_size", "antialias"), _resize_of),
+    ("pad", ("padding", "fill", "padding_mode"), _pad_of),
+)
+_TAILS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("to_tensor", ()),
+    ("pil_to_tensor", ()),
+    ("convert_image_dtype", ("dtype",)),
+    ("normalize", ("mean", "std", "inplace")),
+)
+# Of which forms a function takes images.
+_MOVES_TENSORS = {"hflip", "vflip", "crop"}
+
+
+def function_row(called: Any, form: str) -> tuple[tuple[str, ...], Row, tuple[Any, str] | None] | None:
+    """What a function of a library does to an image: names of its parameters behind that, its row, and (module, name)
+    of what is to be as the library has it, if somebody might have replaced it."""
+    functional = sys.modules.get("torchvision.transforms.functional")
+    if functional is not None:
+        for name, names, row in _FUNCTIONAL:
+            if called is vars(functional).get(name) and (
+                form == "pil" or (form == "tensor" and name in _MOVES_TENSORS)
+            ):
+                return names, row, (functional, name)
+        for name, names in _TAILS:
+            if called is vars(functional).get(name) and (form == "pil") == (name in ("to_tensor", "pil_to_tensor")):
+                return names, _tail(called, "tensor", *names), (functional, name)
+        if called is functional.to_pil_image and form == "tensor":
+            return (), lambda c, p, given: _to_pil(c, p, called), (functional, "to_pil_image")
+    operations = sys.modules.get("PIL.ImageOps")
+    if operations is not None and form == "pil":
+        rows: dict[Any, tuple[tuple[str, ...], Row]] = {
+            operations.solarize: (("threshold",), _looked_up(operations.solarize, "threshold")),
+            operations.invert: ((), _looked_up(operations.invert)),
+            operations.posterize: (("bits",), _looked_up(operations.posterize, "bits")),
+            operations.mirror: ((), _flip(_steps.FLIP_HORIZONTAL)),
+            operations.flip: ((), _flip(_steps.FLIP_VERTICAL)),
+        }
+        for each, (names, row) in rows.items():
+            if called is each:
+                return names, row, (operations, each.__name__)
+    of_arrays: dict[Any, tuple[str, str, tuple[str, ...]]] = {
+        np.array: ("pil", "array", ("dtype",)),
+        np.asarray: ("pil", "array", ("dtype",)),
+        torch.from_numpy: ("array", "tensor", ()),
+        torch.as_tensor: ("array", "tensor", ("dtype",)),
+        torch.tensor: ("array", "tensor", ("dtype",)),
+    }
+    for each, (takes, makes, names) in of_arrays.items():
+        if called is each and form == takes:
+            return names, _tail(each, makes, *names), None
+    return None
+
+
+def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
+    """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
+    if type(transform).__name__ == "ToPILImage":
+        return _to_pil(c, p, transform)
+    step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+    if makes:
+        return p.then(transform, "tensor")
+    return p if step is None else c.transform(p, step)

@@ -1,0 +1,317 @@
+"""A class of the user's own, or a transform of theirs in one of torchvision's datasets, that makes samples of several
+images, draws for itself, or branches by what it drew: compiled to a script of the core.
+
+Whoever changes the dataset, its lists or its transforms is seen to do so, as by torch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bytecode import UnreadableError
+from ...calls import check_calls
+from ...paths import Files
+from ...refusal import RefusalError
+from ...rows import Pixels
+from ...structure import renumbered
+from ...watch import Watch
+from ..beside import Beside
+from ..columns import PATHS
+from ..files import open_rgb
+from ..opened import check_alike
+from ..pictures import Block
+from ..samples import Samples
+from ..tree import NOWHERE, Column, Indices, Node, name_of
+from .code import ScriptCode
+from .compiler import IMAGES, Compiler, Given, Opened
+
+# What the code raises where it is looked at rather than run.
+_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, eq=False)
+class ScriptPart:
+    """What the core makes samples of.
+
+    script  as the core's plan has it
+    paths   of all files, list after list; None for images of an array
+    pixels  that array
+    beside  what samples have beside their images and numbers, by the sample's or by a drawn row; None for the index
+    """
+
+    dataset: Any
+    length: int
+    script: dict[str, Any]
+    paths: list[Any] | None
+    files: Files | None
+    pixels: Pixels | None
+    given: tuple[tuple[Given, Beside | None], ...]
+    needs: tuple[str, ...]
+    names: tuple[str, ...]
+    generators: frozenset[str]
+    images: tuple[tuple[str, int, tuple[int, int] | None, bool], ...]
+    numbers: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class Scripted(Node):
+    """A dataset whose code is a script."""
+
+    negatives = False
+
+    def __init__(self, own: ScriptCode) -> None:
+        self.dataset = own.dataset
+        self._own, compiler = own, _compiled(own)
+        try:
+            self._make(compiler)
+        except UnreadableError as error:
+            raise self._own.unread(error) from None
+        except _ERRORS as error:
+            raise self._own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
+        self._text = json.dumps(self.part.script)
+        self._transforms = list(compiler.transforms)
+        self._watch = Watch[str]()
+        self._kept = compiler
+        self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
+        self.note = "its code is read from its bytecode, and runs in Go with what it draws"
+        self.columns = (Column((self.part,), ScriptPart),)
+
+    def _make(self, compiler: Compiler) -> None:
+        own = self._own
+        taken: list[Any] = [*compiler.opened, *compiler.given]
+        by_index = [each for each in taken if each.row is None or each.row.json == ["index"]]
+        lengths = [each.columns.length for each in by_index if each.columns is not None]
+        # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
+        for each in compiler.given:
+            if each.columns is not None:
+                _checked(each, range(min(each.columns.length, 1)))
+        lists: dict[Any, int] = {}
+        counts: list[int] = []
+        paths: list[Any] = []
+        of_files: list[int] = []
+        pixels = None
+        for opened in compiler.opened:
+            if opened.columns is None:
+                data = own.value(opened.path)
+                pixels = Block(name_of(own.dataset), data, type(data), opened.axes).pixels
+            key = opened.path
+            if key not in lists:
+                lists[key] = len(counts)
+                found = _paths(opened)
+                counts.append(len(found) if pixels is None else len(pixels.array))
+                paths += found
+            of_files.append(lists[key])
+            if opened.columns is None and opened.row.json == ["index"]:
+                lengths.append(counts[lists[key]])
+        if pixels is not None and (paths or len(lists) > 1):
+            raise UnreadableError("takes images of several places")
+        if len(set(lengths)) > 1:
+            raise UnreadableError("takes items of attributes that differ in length")
+        if lengths and not compiler.looks_up_first():
+            raise UnreadableError("looks the index up when random numbers may have been drawn")
+        self.length = lengths[0] if lengths else _length(own.dataset)
+        files = None if pixels is not None else Files.of((path, 0) for path in paths)
+        numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
+        given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
+        self.rows = numbers
+        script = compiler.to_plan(counts, of_files)
+        images = tuple(
+            (table.dtype, table.channels, picture.size, not _is_volume(compiler, picture))
+            for picture, table in zip(compiler.pictures, compiler.tables, strict=True)
+        )
+        check_calls("transforms", tuple(compiler.calls))
+        self.part = ScriptPart(
+            own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
+            tuple(compiler.needs), tuple(compiler.names), frozenset(compiler.generators), images,
+            tuple(compiler.column_kinds),
+        )  # fmt: skip
+        count = len(images)
+        numbered = {IMAGES + n: n for n in range(count)} | {n: count + n for n in range(len(given))}
+        self.structure = renumbered(compiler.structure, numbered)
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        if dataset is not self.dataset or not self._own.unchanged(dataset):
+            return False
+        compiler = self._kept
+        try:
+            if self._watch.found(self._compiled_again, self._transforms) != self._text:
+                return False
+            check_calls("transforms", tuple(compiler.calls))
+            return (
+                all(own.value(expression) == was for own, expression, was in compiler.copies)
+                and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
+                and self._same(at)
+            )
+        except (UnreadableError, RefusalError, *_ERRORS):
+            return False
+
+    def _compiled_again(self) -> str:
+        again = Scripted.__new__(Scripted)
+        again.dataset = self.dataset
+        again._own = ScriptCode(self.dataset)
+        compiler = _compiled(again._own)
+        again._make(compiler)
+        return json.dumps(again.part.script)
+
+    def _same(self, at: Indices | None) -> bool:
+        """Whether paths and values are those that they were."""
+        part, compiler = self.part, self._kept
+        begin, seen = 0, set()
+        for opened in compiler.opened:
+            if opened.columns is None or opened.path in seen:
+                continue
+            seen.add(opened.path)
+            rows = range(opened.columns.length) if at is None or opened.row.json != ["index"] else at.tolist()
+            assert part.paths is not None
+            if len(rows) and list(opened.columns.work_out(rows)[0]) != [part.paths[begin + row] for row in rows]:
+                return False
+            begin += opened.columns.length
+        for given, beside in part.given:
+            if given.columns is None or beside is None:
+                continue
+            rows = range(given.columns.length) if at is None or given.row is not None else at.tolist()
+            now = _values(given, rows)
+            if [_plain(each) for each in now] != [_plain(beside.values[row]) for row in rows]:
+                return False
+        return True
+
+
+def _paths(opened: Opened) -> list[Any]:
+    """Of all rows. Raises UnreadableError."""
+    if opened.columns is None:
+        return []
+    paths = list(opened.columns.work_out(range(opened.columns.length))[0])
+    for kind in set(map(type, paths)) - {*PATHS, bytes}:
+        raise UnreadableError(f"opens a {kind.__qualname__}", opened.path)
+    return paths
+
+
+def _plain(value: Any) -> Any:
+    return type(value), value
+
+
+def _compiled(own: ScriptCode) -> Compiler:
+    """Raises RefusalError."""
+    try:
+        return Compiler(own)
+    except UnreadableError as error:
+        raise own.unread(error) from None
+    except _ERRORS as error:
+        raise own.refusal(f"{type(error).__name__} where it is read: {error}") from None
+
+
+def _is_volume(compiler: Compiler, picture: Any) -> bool:
+    """Whether a sample's tensor has its channels as a dimension."""
+    made = picture.begin(np.zeros((2, 3, picture.channels), np.uint8))
+    for each in picture.tail:
+        made = each(made)
+    return made.ndim == 3  # type: ignore[no-any-return]
+
+
+def _length(dataset: Any) -> int:
+    """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
+    try:
+        return len(dataset)
+    except Exception as error:  # code of the user's
+        raise UnreadableError(f"has no length: {error}") from None
+
+
+def _values(given: Given, rows: Any) -> Sequence[Any]:
+    assert given.columns is not None
+    columns = given.columns.work_out(rows)
+    if given.made is not None:
+        given.made.check(columns)
+        return list(zip(*columns, strict=True))
+    return columns[0]
+
+
+def _checked(given: Given, rows: Any) -> Sequence[Any]:
+    """Values of rows. Raises UnreadableError for those that torch might not put together."""
+    values = _values(given, rows)
+    if given.made is None:
+        check_alike(given.values[0], values)
+    return values
+
+
+def _beside(given: Given, row: int | None) -> Beside | None:
+    """What is put together in Python; None for the core's numbers."""
+    if given.number is not None:
+        return None
+    if given.columns is None:
+        return Beside((), given.batch, is_index=True)
+    values = _checked(given, range(given.columns.length))
+    made = given.made
+    if made is None:
+        return Beside(values, given.batch)
+    return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
+
+
+class Scripts(Samples):
+    """Samples that the core makes by a script.
+
+    part   what it makes them of
+    index  as Images has it
+    """
+
+    def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
+        super().__init__(root, leaves)
+        self._is_leaf = root in leaves
+        (column,) = root.columns
+        (self.part,) = column.pieces
+        self.index = column.index
+        self.tried = True
+
+    @property
+    def files(self) -> Files | None:
+        return self.part.files  # type: ignore[no-any-return]
+
+    def put_together(self, columns: list[Any], rows: Indices, indices: Sequence[Any]) -> list[Any]:
+        """A batch's fields, of what the core gave: images, then numbers."""
+        from torch.utils.data import default_collate
+
+        part = self.part
+        count = len(part.images)
+        made = [
+            tensor.squeeze(1) if flat else tensor
+            for tensor, (*_, flat) in zip(columns[:count], part.images, strict=True)
+        ]
+        numbers = columns[count:]
+        for (given, beside), column in zip(part.given, self._number_columns(), strict=True):
+            if beside is None:
+                made.append(numbers[given.number])
+            elif beside.is_index:
+                made.append(default_collate(beside.batch(indices if self._is_leaf else rows.tolist())))
+            else:
+                at = rows.tolist() if column is None else numbers[column].tolist()
+                made.append(default_collate(beside.batch(beside[row] for row in at)))
+        return made
+
+    def _number_columns(self) -> list[int | None]:
+        node: Any = self._root
+        while not isinstance(node, Scripted):
+            node = node.inner
+        return node.rows
+
+    def name(self, row: int) -> Any:
+        """The path of a file, the place of an image in memory."""
+        return f"image {row}" if self.part.paths is None else self.part.paths[row]
+
+    def load(self, row: int) -> Any:
+        """The image of a file by Pillow, RGB."""
+        return open_rgb(self.name(row))
+
+    def resolve(self, indices: Indices) -> NDArray[np.int64]:
+        indices = super().resolve(indices)
+        if self.index is not None:
+            indices = self.index[indices]
+            if (indices == NOWHERE).any():
+                raise IndexError("a Subset lists an index that its dataset does not have")
+        return indices

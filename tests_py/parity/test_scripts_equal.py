@@ -1,0 +1,412 @@
+"""A class of the user's own, or a transform of theirs, that draws for itself, branches by what it drew, opens files
+that it draws, or makes several images of one: compiled to a script of the core, it is torch's to the bit."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torchvision.transforms as T
+import torchvision.transforms.functional as F
+from photos import picture, save
+from PIL import Image, ImageFilter, ImageOps
+from torch.utils.data import Dataset, Subset
+from torchvision.datasets import ImageFolder
+from twins import Program, check, loader_of
+
+import goloader
+
+# A hang is a failure.
+pytestmark = pytest.mark.timeout(120)
+
+WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 3])
+
+COUNT = 13
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photos of several sizes, with masks of theirs."""
+    folder = tmp_path_factory.mktemp("scripts")
+    for k in range(COUNT):
+        image = picture(40 + 3 * (k % 4), 36 + 5 * (k % 3), k)
+        for name, kind in (("a", "JPEG"), ("b", "PNG")):
+            (folder / name).mkdir(exist_ok=True)
+            (folder / name / f"{k:02}.{kind.lower()}").write_bytes(save(image, kind))
+        (folder / "masks").mkdir(exist_ok=True)
+        mask = Image.fromarray((np.asarray(image.convert("L")) // 64).astype(np.uint8))
+        (folder / "masks" / f"{k:02}.png").write_bytes(save(mask, "PNG"))
+    return folder
+
+
+class Base(Dataset[Any]):
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+        self.a = sorted(str(path) for path in (root / "a").iterdir())
+        self.b = sorted(str(path) for path in (root / "b").iterdir())
+        self.masks = sorted(str(path) for path in (root / "masks").iterdir())
+        self.labels = [k % 5 for k in range(COUNT)]
+        self.array = np.arange(COUNT) * 2
+        self.p = 0.5
+        self.size = 24
+        self.choices = [16, 20, 28]
+
+    def __len__(self) -> int:
+        return COUNT
+
+
+CROP = T.Compose([T.RandomResizedCrop(20), T.RandomHorizontalFlip(), T.ToTensor()])
+PLAIN = T.Compose([T.Resize((20, 24)), T.ToTensor()])
+
+
+class Blur:
+    def __init__(self, sigma: list[float]) -> None:
+        self.sigma = sigma
+
+    def __call__(self, x: Any) -> Any:
+        return x.filter(ImageFilter.GaussianBlur(radius=random.uniform(self.sigma[0], self.sigma[1])))
+
+
+class Solarize:
+    def __call__(self, image: Any) -> Any:
+        if random.random() < 0.4:
+            return ImageOps.solarize(image, 100)
+        return image
+
+
+class Two:
+    def __init__(self, base: Any) -> None:
+        self.base = base
+
+    def __call__(self, x: Any) -> Any:
+        return [self.base(x), self.base(x)]
+
+
+class Many(torch.nn.Module):
+    def __init__(self, base: Any, other: Any, count: int) -> None:
+        super().__init__()
+        self.base, self.other, self.count = base, other, count
+
+    def forward(self, image: Any) -> Any:
+        crops = [self.base(image)]
+        for _ in range(self.count):
+            crops.append(self.other(image))
+        return crops
+
+
+CONTRASTIVE = T.Compose(
+    [
+        T.RandomResizedCrop(20, scale=(0.2, 1.0)),
+        T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+        T.RandomGrayscale(p=0.2),
+        T.RandomApply([Blur([0.1, 2.0])], p=0.5),
+        Solarize(),
+        T.RandomHorizontalFlip(),
+        T.ToTensor(),
+        T.Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)),
+    ]
+)
+
+
+class Unpaired(Base):
+    """CycleGAN's."""
+
+    def __getitem__(self, index: int) -> Any:
+        a = self.a[index % len(self.a)]
+        other = random.randint(0, len(self.b) - 1)
+        b = self.b[other]
+        one, two = Image.open(a).convert("RGB"), Image.open(b).convert("RGB")
+        return {"A": CROP(one), "B": CROP(two), "A_path": a, "B_path": b, "other": other}
+
+
+class Flipped(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB").resize((30, 26))
+        mask = Image.open(self.masks[index]).convert("L").resize((30, 26), Image.NEAREST)
+        if random.random() < self.p:
+            image = image.transpose(Image.FLIP_LEFT_RIGHT)
+            mask = mask.transpose(Image.FLIP_LEFT_RIGHT)
+        if random.random() > 0.5:
+            image, mask = F.vflip(image), F.vflip(mask)
+        return F.to_tensor(image), torch.from_numpy(np.array(mask)).long(), self.labels[index]
+
+
+class Cropped(Base):
+    """Sizes, and draws that depend on them."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index])
+        w, h = image.size
+        x, y = np.random.randint(0, w - self.size), np.random.randint(0, h - self.size + 1)
+        image = image.crop((x, y, x + self.size, y + self.size))
+        return F.to_tensor(image), x, y, w / h, index
+
+
+class Resized(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.b[index]).convert("RGB")
+        size = random.randint(26, 40)
+        image = F.resize(image, size)
+        if min(image.size) < 30:
+            ow, oh = image.size
+            padh = 30 - oh if oh < 30 else 0
+            padw = 30 - ow if ow < 30 else 0
+            image = F.pad(image, (0, 0, padw, padh), fill=7)
+        top, left, height, width = T.RandomCrop.get_params(image, (26, 26))
+        return F.normalize(F.to_tensor(F.crop(image, top, left, height, width)), [0.5] * 3, [0.25] * 3), size
+
+
+class Chosen(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        side = random.choice(self.choices)
+        image = image.resize((side, side), Image.BICUBIC).resize((22, 22))
+        if torch.rand(1) < 0.3:
+            image = ImageOps.mirror(image)
+        if torch.rand(1).item() < 0.7:
+            image = ImageOps.invert(image)
+        k = torch.randint(0, 5, (1,)).item()
+        return F.to_tensor(image), side, k
+
+
+class Triplets(Base):
+    """Rows of an array, others of which are drawn."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.data = np.random.default_rng(0).integers(0, 256, (COUNT, 20, 22, 3), dtype=np.uint8)
+        self.grey = torch.from_numpy(self.data[..., 0].copy())
+        self.transform = T.Compose([T.RandomCrop(16, padding=2), T.ToTensor()])
+
+    def __getitem__(self, index: int) -> Any:
+        anchor = Image.fromarray(self.data[index])
+        other = np.random.randint(COUNT)
+        third = np.random.randint(0, COUNT)
+        images = (
+            self.transform(anchor),
+            self.transform(Image.fromarray(self.data[other])),
+            self.transform(Image.fromarray(self.data[third])),
+        )
+        return images, self.labels[index]
+
+
+class Twice(Base):
+    """The low resolution of a crop, SRGAN's."""
+
+    def __getitem__(self, index: int) -> Any:
+        high = T.RandomCrop(24)(Image.open(self.b[index])) if False else self.high(Image.open(self.b[index]))
+        return self.low(high), high
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.high = T.Compose([T.RandomCrop(24), T.ToTensor()])
+        self.low = T.Compose([T.ToPILImage(), T.Resize(6, interpolation=Image.BICUBIC), T.ToTensor()])
+
+
+def folder(transform: Any) -> Callable[[Path], Any]:
+    def make(root: Path) -> Any:
+        dataset = ImageFolder(str(root), transform)
+        return Subset(dataset, list(range(2 * COUNT))[::-1])
+
+    return make
+
+
+KINDS: dict[str, Callable[[Path], Any]] = {
+    **{kind.__name__: kind for kind in (Unpaired, Flipped, Cropped, Resized, Chosen, Triplets, Twice)},
+    "two crops": folder(Two(CONTRASTIVE)),
+    "many crops": folder(Many(CONTRASTIVE, CROP, 3)),
+    "one's own transform": folder(T.Compose([Blur([0.5, 1.0]), CROP])),
+    "lambda": folder(T.Compose([T.Lambda(lambda image: image.convert("RGB")), CROP])),
+}
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.replace(" ", "-"))
+def test_a_script_is_its_code(kind: str, root: Path, num_workers: int) -> None:
+    dataset = KINDS[kind](root)
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers), epochs=3, seed=5))
+
+
+@pytest.mark.parametrize("kind", ["Unpaired", "Cropped", "two crops"], ids=lambda kind: kind.replace(" ", "-"))
+def test_generators_go_on_from_epoch_to_epoch(kind: str, root: Path) -> None:
+    arguments = loader_of(KINDS[kind](root), batch_size=3, num_workers=2, persistent_workers=True, shuffle=True)
+    check(Program(arguments, epochs=3, leave=(None, 2, None)))
+
+
+class Strange(Base):
+    """Ways that nobody reads: what they make of a batch is their own."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB").resize((20, 20))
+        if random.random() < 0.2:
+            image = Image.fromarray(np.ascontiguousarray(np.asarray(image)[:, ::-1] // 2))
+            random.gauss(0, 1)
+        if np.random.rand() < 0.3:
+            image = image.rotate(90 * np.random.randint(0, 4))
+        return F.to_tensor(image), random.random()
+
+
+@WORKERS
+def test_ways_that_are_not_understood_are_left_to_the_code(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(Strange(root), batch_size=4, num_workers=num_workers), epochs=4, seed=2))
+
+
+class Odd(Base):
+    """Files of other modes, some of which cannot be read."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.paths = list(self.a)
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.paths[index])
+        if random.random() < 0.5:
+            image = F.hflip(image)
+        return F.to_tensor(image.resize((18, 18)))
+
+
+@WORKERS
+def test_files_that_the_core_leaves_are_the_codes(root: Path, num_workers: int, tmp_path: Path) -> None:
+    dataset = Odd(root)
+    image = picture(30, 30, 1)
+    for k, (name, content) in enumerate(
+        {
+            "grey.png": save(image.convert("L"), "PNG"),
+            "webp.webp": save(image, "WEBP"),
+            "cut.jpg": save(image, "JPEG")[:300],
+            "nothing.jpg": b"",
+            "palette.png": save(image.quantize(9), "PNG"),
+        }.items()
+    ):
+        (tmp_path / name).write_bytes(content)
+        dataset.paths[2 * k] = str(tmp_path / name)
+    dataset.paths[11] = str(tmp_path / "missing.jpg")
+    check(Program(loader_of(dataset, batch_size=1, num_workers=num_workers), epochs=2))
+    check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2))
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_what_a_user_changes_is_seen(root: Path, num_workers: int) -> None:
+    """Between epochs: attributes, items of lists, and functions of libraries."""
+
+    def before(epoch: int, loader: Any) -> None:
+        dataset = loader.dataset
+        if epoch == 1:
+            dataset.p = 0.9
+        if epoch == 2:
+            dataset.a[3] = dataset.a[5]
+        if epoch == 3:
+            dataset.labels[2] = 17
+        if epoch == 4:
+            dataset.p = 0.5
+            dataset.a[3] = dataset.a[3].replace("05", "03")
+            dataset.labels[2] = 2
+
+    dataset = Flipped(root)
+    check(Program(loader_of(dataset, batch_size=4, num_workers=num_workers), epochs=5, before=before))
+
+
+def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function of theirs in a library's place is read as any other; what calls it within the library stays Python."""
+    monkeypatch.setattr(F, "hflip", lambda image: F.vflip(image))
+    check(Program(loader_of(Odd(root), batch_size=4)))
+    monkeypatch.undo()
+    monkeypatch.setattr(random, "random", lambda: 0.25)
+    check(Program(loader_of(Odd(root), batch_size=4)))
+    monkeypatch.undo()
+    monkeypatch.setattr(Image.Image, "transpose", lambda image, method: image.rotate(90))
+    check(Program(loader_of(Odd(root), batch_size=4)), native=False)
+
+
+def test_resume_goes_on_in_the_middle_of_an_epoch(root: Path) -> None:
+    for kind in ("Unpaired", "two crops"):
+        for num_workers in (0, 2):
+            arguments = loader_of(KINDS[kind](root), batch_size=2, shuffle=True, num_workers=num_workers)()
+            torch.manual_seed(3)
+            random.seed(3)
+            loader: Any = goloader.DataLoader(**arguments)
+            whole = [str(batch) for batch in loader]
+            torch.manual_seed(3)
+            random.seed(3)
+            loader = goloader.DataLoader(**arguments)
+            iterator = iter(loader)
+            begun = [str(next(iterator)) for _ in range(3)]
+            state = loader.state_dict()
+            del iterator
+            again: Any = goloader.DataLoader(**arguments)
+            again.load_state_dict(state)
+            assert begun + [str(batch) for batch in again] == whole, (kind, num_workers)
+
+
+# Any code at all, of these words
+
+DRAWS = [
+    "random.random()", "random.uniform(0.2, 0.9)", "np.random.rand()", "np.random.uniform(0, 1)",
+    "torch.rand(1).item()", "random.randint(0, 3) / 3", "np.random.randint(4) / 4",
+    "torch.randint(0, 9, (1,)).item() / 9",
+]  # fmt: skip
+STEPS = [
+    "image = image.transpose(Image.FLIP_TOP_BOTTOM)",
+    "image = F.hflip(image)",
+    "image = image.filter(ImageFilter.GaussianBlur(0.2 + DRAW))",
+    "image = ImageOps.solarize(image, 77)",
+    "w, h = image.size; s = int(20 + 10 * DRAW); image = image.resize((s, s))",
+    "w, h = image.size; x = int((w - 18) * DRAW); image = image.crop((x, 0, x + 18, h))",
+    "n = round(3 * DRAW); image = F.pad(image, [n, 0, 1, n], fill=3)",
+    "image = CROP.transforms[0](image)",
+    "total = total + DRAW",
+    "image = F.resize(image, 20 + int(4 * DRAW))",
+    "k = random.choice([1, 2, 3])",
+    "total = total * 2 - (1 if DRAW < 0.4 else k)",
+    "k = max(k, 1) // 2 + w % 7",
+]
+
+
+def _block(chance: random.Random, depth: int, count: int) -> list[str]:
+    lines = []
+    for _ in range(count):
+        step = chance.choice(STEPS)
+        while "DRAW" in step:
+            step = step.replace("DRAW", chance.choice(DRAWS), 1)
+        if depth and chance.random() < 0.35:
+            condition = (
+                f"{chance.choice(DRAWS)} {chance.choice(['<', '>', '<=', '>='])} {chance.choice(['0.5', '0.3'])}"
+            )
+            if chance.random() < 0.3:
+                condition = f"{condition} {chance.choice(['and', 'or'])} w > 40"
+            lines.append(f"if {condition}:")
+            lines += [f"    {line}" for line in _block(chance, depth - 1, chance.randint(1, 2))]
+            if chance.random() < 0.4:
+                lines += ["else:", *(f"    {line}" for line in _block(chance, depth - 1, 1))]
+        else:
+            lines.append(step)
+    return lines
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 120))])
+def test_any_code_gives_what_torch_gives(seed: int, root: Path) -> None:
+    chance = random.Random(seed)
+    lines = [
+        "image = Image.open(self.a[i]).convert('RGB')", "w, h = image.size", "k, total = 1, 0.5",
+        *_block(chance, 2, chance.randint(2, 5)),
+        "return F.to_tensor(image.resize((16, 16))), total, k",
+    ]  # fmt: skip
+    source = "def __getitem__(self, i):\n" + "\n".join(f"    {line}" for line in lines)
+    names = {"random": random, "np": np, "torch": torch, "Image": Image, "ImageFilter": ImageFilter, "F": F}
+    space: dict[str, Any] = {**names, "ImageOps": ImageOps, "CROP": CROP, "os": os}
+    exec(source, space)
+    kind = type("Any", (Base,), {"__getitem__": space["__getitem__"]})
+    dataset = kind(root)
+    for num_workers in (0, 2):
+        arguments = loader_of(dataset, batch_size=3, shuffle=True, num_workers=num_workers)
+        native = goloader.DataLoader(**arguments()).explain().native
+        try:
+            check(Program(arguments, epochs=2, seed=seed), native=native)
+        except AssertionError as error:
+            raise AssertionError(source) from error
