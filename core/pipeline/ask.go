@@ -143,7 +143,7 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	if size.Width < 1 || size.Height < 1 || len(rgb) != planes*int(size.Width)*int(size.Height) {
 		return fmt.Errorf("%d bytes are not %v pixels of %d", len(rgb), size, planes)
 	}
-	if known := b.samples[b.ask.Position].size; b.recipes != nil && size != known {
+	if known := b.samples[b.ask.Position].size; b.given() && size != known {
 		return fmt.Errorf("%v pixels for a recipe that is about %v: %w", size, known, ErrState)
 	}
 	pixels, err := mem.New(mem.Files, len(rgb))

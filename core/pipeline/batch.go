@@ -103,9 +103,9 @@ type batch struct {
 	sequence int64
 	stream   *stream
 	samples  []sample
-	indices  []int64 // rows only
+	indices  []int64 // rows and scripts only
 	spans    []span
-	recipes  *recipes // what the batch brought along, if it did
+	own      brought // nil where the kind of work needs nothing
 	steps    []recipe.Step
 
 	seeds []uint64   // of the samples' own generators; nil if they draw from the stream
@@ -140,28 +140,11 @@ type batch struct {
 	ready   int64 // when its last span was done, as stats.Now
 }
 
-// setUp cuts a batch into spans of at most n samples.
-func (b *batch) setUp(l *Loader, sequence int64, st *stream, indices []int64, n int) {
+// begin makes an empty batch of what was one before.
+func (b *batch) begin(l *Loader, sequence int64, st *stream) {
 	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
 		indices: b.indices[:0], out: b.out[:0], uneven: b.uneven[:0], numbers: b.numbers[:0]}
 	b.out, b.uneven = append(b.out, make([]recipe.Size, l.views)...), append(b.uneven, make([]error, l.views)...)
-	if l.rows != nil || l.script != nil {
-		b.indices = append(b.indices, indices...)
-	}
-	switch {
-	case l.rows != nil:
-	case l.script != nil: // Run.openFiles says which images there are
-		b.scripted = true
-	default:
-		for _, index := range indices {
-			part := l.part(index)
-			for v, view := range l.parts[part].views {
-				at := index*int64(l.views) + int64(v)
-				b.samples = append(b.samples, sample{index: at, part: part, view: int32(v), mode: view.mode})
-			}
-		}
-	}
-	b.cut(len(indices)*l.views, n*l.views)
 }
 
 // cut makes spans of at most n samples.
@@ -178,15 +161,12 @@ func (b *batch) spanOf(position int) *span {
 }
 
 // runnable finds a span that is read and drawn.
-func (b *batch) runnable(rows bool) *span {
+func (b *batch) runnable() *span {
 	if b.held || b.undone == 0 {
 		return nil
 	}
 	for i := range b.spans {
 		sp := &b.spans[i]
-		if rows && sp.phase == waiting {
-			return sp // there is nothing to read before
-		}
 		if sp.phase == ready && (b.drawn >= sp.hi || sp.upTo > sp.lo) {
 			return sp
 		}
@@ -305,9 +285,9 @@ func (b *batch) drop(l *Loader) {
 			s.pixels = mem.Block{}
 		}
 	}
-	if b.recipes != nil {
-		b.recipes.free()
-		b.recipes = nil
+	if b.own != nil {
+		b.own.free()
+		b.own = nil
 	}
 }
 

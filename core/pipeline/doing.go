@@ -86,7 +86,7 @@ func (r *Run) awaited(now int64) Statement {
 	b := r.batches[0]
 	parts := fmt.Sprintf("%d of its %d parts are done", len(b.spans)-b.undone, len(b.spans))
 	if asked := b.ask; asked.Kind != 0 {
-		parts = "Python is asked for " + r.loader.name(b, b.samples[asked.Position].index)
+		parts = "Python is asked for " + r.loader.kind.name(b, b.samples[asked.Position].index)
 	}
 	who := fmt.Sprintf("batch %d", b.sequence)
 	if r.waiting == 0 {
@@ -98,7 +98,7 @@ func (r *Run) awaited(now int64) Statement {
 // said is about a worker.
 func (r *Run) said(w *worker, e stats.Event, now int64) Statement {
 	who, what := fmt.Sprintf("%s %d", roles[e.Role], e.Worker), doings[e.Stage]
-	to := r.loader.name(w.batch, e.Sample)
+	to := r.loader.kind.name(w.batch, e.Sample)
 	if e.TookNs < 0 {
 		return Statement{who, fmt.Sprintf("has been %s %s for %s (batch %d)", what[0], to, seconds(now-e.BeginNs), e.Batch)}
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
 	"github.com/goloader/goloader/core/decode/bmp"
 	"github.com/goloader/goloader/core/decode/gif"
@@ -141,9 +140,7 @@ type Loader struct {
 	Stats stats.Loader
 
 	plan   *plan.Plan
-	files  source.Files // nil but for images of a plan
-	rows   source.Rows  // nil but for rows, and
-	fields []*collate.Field
+	kind   kind
 	parts  []part        // empty but for images of a plan
 	views  int           // images a sample
 	output []plan.Output // of each
@@ -152,10 +149,7 @@ type Loader struct {
 	script *draw.Script  // makes samples; nil but for a scripted source, of whose
 	lists  []int64       // files the first of each list
 	exps   draw.Answers
-	seek   *seek.Index  // nil if no seek index is kept
-	store  source.Store // of recipes' files
-	// numbers are those of files in the seek index, where batches bring paths along
-	numbers *seek.Numbers
+	seek   *seek.Index // nil if no seek index is kept
 
 	mu      sync.Mutex
 	ring    *ring.Ring
@@ -173,13 +167,14 @@ type Loader struct {
 
 // Open compiles a plan over a source of files, which the loader then owns.
 func Open(p *plan.Plan, files source.Files) (*Loader, error) {
-	l := &Loader{plan: p, files: files, ring: ring.New(slotsHeld), output: []plan.Output{p.Output}}
+	l := &Loader{plan: p, ring: ring.New(slotsHeld), output: []plan.Output{p.Output}}
+	l.kind = &images{l, files}
 	if l.views = p.Source.Kind.Views(); l.views == 2 {
 		l.output = append(l.output, p.Target)
 	}
 	l.labels = l.views == 1
 	if p.Source.Kind == plan.Scripted {
-		return l.openScripted()
+		return l.openScripted(files)
 	}
 	end := int64(0)
 	for i, pp := range p.Parts {
@@ -195,7 +190,7 @@ func Open(p *plan.Plan, files source.Files) (*Loader, error) {
 		l.free()
 		return nil, fmt.Errorf("the plan's parts have %d samples, the source %d files, %d a sample", end, files.Len(), l.views)
 	}
-	if err := l.openSeek(files.Len()); err != nil {
+	if err := l.openSeek(files.Len(), files.Name); err != nil {
 		l.free()
 		return nil, err
 	}
@@ -228,9 +223,9 @@ func (l *Loader) compile(to *part, p plan.Part) error {
 	return nil
 }
 
-// openSeek makes the seek index that the plan asks for, of n files, and fills it from the last run's. What it cannot use is no
-// error, but a warning: without an index everything is the same, only slower.
-func (l *Loader) openSeek(n int) error {
+// openSeek makes the seek index that the plan asks for, of n files with names, and fills it from the last run's. What it cannot
+// use is no error, but a warning: without an index everything is the same, only slower.
+func (l *Loader) openSeek(n int, name func(i int) string) error {
 	want := l.plan.SeekIndex
 	if want == nil || n == 0 {
 		return nil
@@ -244,7 +239,7 @@ func (l *Loader) openSeek(n int) error {
 	}
 	l.seek = index
 	if want.Path != "" {
-		if err := index.Load(want.Path, l.files.Name); err != nil {
+		if err := index.Load(want.Path, name); err != nil {
 			l.warnings = append(l.warnings, fmt.Errorf("the saved seek index is not used: %w", err))
 		}
 	}
@@ -256,7 +251,8 @@ func (l *Loader) saves() bool { return l.seek != nil && l.plan.SeekIndex.Path !=
 
 // save writes the seek index. One goroutine at a time.
 func (l *Loader) save(all bool) {
-	if err := guard(func() error { return l.seek.Save(l.plan.SeekIndex.Path, l.files.Name, all) }); err != nil {
+	name := func(i int) string { return l.kind.name(nil, int64(i)) }
+	if err := guard(func() error { return l.seek.Save(l.plan.SeekIndex.Path, name, all) }); err != nil {
 		l.warn(fmt.Errorf("the seek index is not saved: %w", err))
 	}
 }
@@ -338,55 +334,8 @@ func (l *Loader) Snapshot() stats.Snapshot {
 	return s
 }
 
-// OpenRows compiles a plan over a source of rows.
-func OpenRows(p *plan.Plan, rows source.Rows) *Loader {
-	l := &Loader{plan: p, rows: rows, ring: ring.New(slotsHeld), views: 1}
-	for _, f := range p.Source.Fields {
-		l.fields = append(l.fields, collate.New(f))
-	}
-	return l
-}
-
-// OpenRecipes compiles a plan without samples: every batch brings its recipes along (Run.SubmitRecipes), of files of a store.
-func OpenRecipes(p *plan.Plan, store source.Store) (*Loader, error) {
-	l := &Loader{plan: p, store: store, ring: ring.New(slotsHeld), views: 1}
-	if err := l.openSeek(int(p.Source.Files)); err != nil {
-		l.free()
-		return nil, err
-	}
-	l.numbers = seek.NewNumbers(int(p.Source.Files))
-	return l, nil
-}
-
 // Len is the number of samples in the source; 0 if there is none.
-func (l *Loader) Len() int {
-	switch {
-	case l.rows != nil:
-		return l.rows.Len()
-	case l.script != nil:
-		return int(l.parts[0].end)
-	case l.files != nil:
-		return l.files.Len() / l.views
-	default:
-		return 0
-	}
-}
-
-// check refuses samples that are not there.
-func (l *Loader) check(indices []int64) error {
-	if l.rows != nil {
-		return l.rows.Check(indices)
-	}
-	if l.files == nil {
-		return fmt.Errorf("indices for a loader without a source: %w", ErrState)
-	}
-	for k, i := range indices {
-		if i < 0 || i >= int64(l.Len()) {
-			return fmt.Errorf("index %d at position %d: the source has %d samples: %w", i, k, l.Len(), source.ErrRange)
-		}
-	}
-	return nil
-}
+func (l *Loader) Len() int { return l.kind.len() }
 
 // Close saves the seek index and frees what the loader holds, now or when the last read that was left has returned; leased
 // batches stay readable. All its runs must be closed. A save that takes longer than SaveWait is left as a read is.
@@ -450,20 +399,6 @@ func (l *Loader) returned() {
 	}
 }
 
-// name is a file, for messages: of recipes that of a batch, or some file if that is nil.
-func (l *Loader) name(b *batch, index int64) string {
-	switch {
-	case l.files != nil:
-		return l.files.Name(int(index))
-	case l.rows != nil:
-		return "rows"
-	case b != nil && b.recipes != nil:
-		return b.recipes.origin(&b.samples[index]).Name()
-	default:
-		return "a file"
-	}
-}
-
 // Left is how many reads and saves go on behind Close.
 func (l *Loader) Left() int {
 	l.mu.Lock()
@@ -475,9 +410,7 @@ func (l *Loader) free() {
 	if l.seek != nil {
 		l.seek.Close()
 	}
-	if l.files != nil {
-		l.files.Close()
-	}
+	l.kind.close()
 	for _, w := range l.workers {
 		w.Close()
 	}
@@ -488,9 +421,6 @@ func (l *Loader) free() {
 		for _, v := range p.views {
 			v.store.Close()
 		}
-	}
-	if l.rows != nil {
-		l.rows.Close()
 	}
 	l.ring.Close()
 	l.workers, l.buffers, l.parts = nil, nil, nil
@@ -513,17 +443,6 @@ func (l *Loader) image(s *sample) *plan.Image {
 		return nil // recipes
 	}
 	return l.parts[s.part].image
-}
-
-// sizeOf is how large an image is that is not encoded.
-func (l *Loader) sizeOf(image *plan.Image, i int) recipe.Size {
-	if each, ok := l.files.(interface {
-		Size(i int) (height, width int64)
-	}); ok {
-		height, width := each.Size(i)
-		return recipe.Size{Width: int32(width), Height: int32(height)}
-	}
-	return recipe.Size{Width: image.Size.Width, Height: image.Size.Height}
 }
 
 func (l *Loader) takeWorker() (*op.Worker, error) {

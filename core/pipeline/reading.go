@@ -58,15 +58,20 @@ type reading struct {
 func (r *Run) takeReading(b *batch, sp *span, n int) *reading {
 	t := &reading{batch: b, span: sp, lo: sp.next, hi: min(sp.next+n, sp.hi)}
 	// Views of one file are read together.
-	for t.hi < sp.hi && b.shares(t.hi) {
+	for t.hi < sp.hi && r.loader.kind.shares(b, t.hi) {
 		t.hi++
 	}
 	sp.next = t.hi
-	sp.reads++
-	b.reads++
 	if sp.next == sp.hi {
 		b.unread--
 	}
+	return r.takeInHand(t)
+}
+
+// takeInHand takes note of a reading that begins.
+func (r *Run) takeInHand(t *reading) *reading {
+	t.span.reads++
+	t.batch.reads++
 	r.hands = append(r.hands, t)
 	r.readers.inFlight += t.hi - t.lo
 	return t

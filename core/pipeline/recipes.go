@@ -8,7 +8,10 @@ import (
 	"github.com/goloader/goloader/core/decode"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
+	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/seek"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
@@ -67,7 +70,7 @@ func (r *recipes) origin(s *sample) recipe.Origin {
 // lent is as for Submit.
 func (r *Run) SubmitRecipes(message []byte, fieldsMax int, lent unsafe.Pointer, lentBytes int) error {
 	l := r.loader
-	if l.files != nil || l.rows != nil {
+	if _, ok := l.kind.(*recipeFiles); !ok {
 		return fmt.Errorf("recipes for a loader with a source: %w", ErrState)
 	}
 	made, err := l.newRecipes(message)
@@ -90,18 +93,16 @@ func (r *Run) SubmitRecipes(message []byte, fieldsMax int, lent unsafe.Pointer, 
 		return err
 	}
 	b := r.take()
-	b.setUpRecipes(r.sequence, r.streamOf(r.sequence), made, r.spanLength(len(made.batch.Images)))
+	b.setUpRecipes(l, r.sequence, r.streamOf(r.sequence), made, r.spanLength(len(made.batch.Images)))
 	b.lent = slot
 	r.put(b)
 	return nil
 }
 
 // setUpRecipes cuts a batch into spans of at most n images.
-func (b *batch) setUpRecipes(sequence int64, st *stream, made *recipes, n int) {
-	*b = batch{
-		sequence: sequence, stream: st, recipes: made, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
-		indices: b.indices[:0], drawn: len(made.batch.Images),
-	}
+func (b *batch) setUpRecipes(l *Loader, sequence int64, st *stream, made *recipes, n int) {
+	b.begin(l, sequence, st)
+	b.own, b.drawn = made, len(made.batch.Images)
 	specs := make([]tensor.Spec, len(made.batch.Fields))
 	for i, f := range made.batch.Fields {
 		specs[i] = f.Spec()
@@ -119,23 +120,71 @@ func (b *batch) setUpRecipes(sequence int64, st *stream, made *recipes, n int) {
 // shares says whether an image is of the same source as the one before it.
 func (r *recipes) shares(i int) bool { return r.batch.Images[i].Source == r.batch.Images[i-1].Source }
 
-// readSource reads an image's source and its header; of neighbours that share one, the first one's is read.
-func (w *worker) readSource(ctx context.Context, t *reading, i int) {
+// given says that the sizes of images are what their recipes are about.
+func (b *batch) given() bool {
+	_, ok := b.own.(*recipes)
+	return ok
+}
+
+// recipeFiles is the kind of work of batches that bring their recipes along.
+type recipeFiles struct {
+	images
+	store   source.Store
+	numbers *seek.Numbers // of files in the seek index, whose paths come with the batches
+}
+
+// OpenRecipes compiles a plan without samples: every batch brings its recipes along (Run.SubmitRecipes), of files of a store.
+func OpenRecipes(p *plan.Plan, store source.Store) (*Loader, error) {
+	l := &Loader{plan: p, ring: ring.New(slotsHeld), views: 1}
+	k := &recipeFiles{images: images{l: l}, store: store}
+	l.kind = k
+	if err := l.openSeek(int(p.Source.Files), nil); err != nil {
+		l.free()
+		return nil, err
+	}
+	k.numbers = seek.NewNumbers(int(p.Source.Files))
+	return l, nil
+}
+
+func (k *recipeFiles) len() int { return 0 }
+
+func (k *recipeFiles) check([]int64) error {
+	return fmt.Errorf("indices for a loader without a source: %w", ErrState)
+}
+
+func (k *recipeFiles) enter(r *Run, b *batch) error { return b.reserve(r.loader, b.bytes) }
+
+func (k *recipeFiles) shares(b *batch, i int) bool { return b.own.(*recipes).shares(i) }
+
+func (k *recipeFiles) fields(b *batch) ([]Field, int) { return b.fields, b.bytes }
+
+func (k *recipeFiles) name(b *batch, index int64) string {
+	if b == nil {
+		return "a file"
+	}
+	return b.own.(*recipes).origin(&b.samples[index]).Name()
+}
+
+func (k *recipeFiles) close() {}
+
+// read reads an image's source and its header; of neighbours that share one, the first one's is read.
+func (k *recipeFiles) read(ctx context.Context, w *worker, t *reading, i int) {
 	l, b := w.run.loader, t.batch
+	of := b.own.(*recipes)
 	s := &b.samples[i]
-	origin := b.recipes.origin(s)
+	origin := of.origin(s)
 	var data []byte
 	switch {
 	case origin.Kind == recipe.Bytes:
 		data = origin.Data
-	case i > t.lo && b.recipes.shares(i) && b.samples[i-1].to > 0:
+	case i > t.lo && of.shares(i) && b.samples[i-1].to > 0:
 		before := &b.samples[i-1]
 		s.buffer, s.from, s.to, s.stamp, s.file, s.indexed = before.buffer, before.from, before.to, before.stamp, before.file, before.indexed
 		data = s.data()
 	default:
 		from := t.buffer.Len()
 		w.track.Begin(stats.Read, b.sequence, s.index)
-		stamp, err := l.store.Read(ctx, origin.Key(), t.buffer)
+		stamp, err := k.store.Read(ctx, origin.Key(), t.buffer)
 		w.track.End(1)
 		if err != nil {
 			s.away(unsized, stats.Unreadable, "%v", err)
@@ -147,7 +196,7 @@ func (w *worker) readSource(ctx context.Context, t *reading, i int) {
 		}
 		s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
 		if l.seek != nil && origin.Length == source.Whole {
-			s.file, s.indexed = l.numbers.Of(origin.Data)
+			s.file, s.indexed = k.numbers.Of(origin.Data)
 		}
 		l.Stats.BytesRead.Add(int64(s.to - s.from))
 		data = s.data()
@@ -166,9 +215,9 @@ func (w *worker) readSource(ctx context.Context, t *reading, i int) {
 	}
 }
 
-// carryOutRecipes makes the images of a span. What cannot be read, or is not what the recipe says, is left to Pillow.
-func (w *worker) carryOutRecipes(b *batch, sp *span) error {
-	r, l := b.recipes, w.run.loader
+// make makes the images of a span. What cannot be read, or is not what the recipe says, is left to Pillow.
+func (k *recipeFiles) make(w *worker, b *batch, sp *span, _ int, _ []recipe.Step) error {
+	r, l := b.own.(*recipes), w.run.loader
 	w.todo = w.todo[:0]
 	for i := sp.lo; i < sp.hi; i++ {
 		s := &b.samples[i]

@@ -8,6 +8,9 @@ import (
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -21,30 +24,79 @@ const (
 	atOnceAloneMax = 512 << 10
 )
 
-// computes says whether programs make any field.
-func (l *Loader) computes() bool {
-	return slices.ContainsFunc(l.plan.Source.Fields, func(f plan.Field) bool { return f.Program != nil })
+// rows is the kind of work of rows of arrays, a field each.
+type rows struct {
+	noImages
+	l       *Loader
+	rows    source.Rows
+	columns []*collate.Field
+	// computes says whether programs make any field.
+	computes bool
 }
 
-// placeRows gives a batch of rows its slot, and fills it if that is quickly done.
-func (r *Run) placeRows(b *batch) error {
-	l := r.loader
-	size, err := l.layRows(b)
+// OpenRows compiles a plan over a source of rows.
+func OpenRows(p *plan.Plan, from source.Rows) *Loader {
+	l := &Loader{plan: p, ring: ring.New(slotsHeld), views: 1}
+	k := &rows{l: l, rows: from}
+	for _, f := range p.Source.Fields {
+		k.columns = append(k.columns, collate.New(f))
+		k.computes = k.computes || f.Program != nil
+	}
+	l.kind = k
+	return l
+}
+
+// noImages is what kinds of work have in common that read no images.
+type noImages struct{}
+
+func (noImages) pictures() bool { return false }
+
+func (noImages) shares(*batch, int) bool { return false }
+
+func (noImages) read(context.Context, *worker, *reading, int) {}
+
+func (k *rows) len() int { return k.rows.Len() }
+
+func (k *rows) check(indices []int64) error { return k.rows.Check(indices) }
+
+func (k *rows) name(*batch, int64) string { return "rows" }
+
+func (k *rows) close() { k.rows.Close() }
+
+func (k *rows) spanLength(n int, o *Options) int { return max(1, (n+o.Workers-1)/o.Workers) }
+
+func (k *rows) setUp(_ *Run, b *batch, indices []int64, span int) {
+	b.indices = append(b.indices, indices...)
+	b.cut(len(indices), span)
+	b.drawn, b.unread = len(indices), 0
+	for i := range b.spans {
+		b.spans[i].phase, b.spans[i].next = ready, b.spans[i].hi
+	}
+}
+
+func (k *rows) fields(b *batch) ([]Field, int) { return b.fields, b.bytes }
+
+// enter gives a batch its slot, and fills it if that is quickly done.
+func (k *rows) enter(r *Run, b *batch) error {
+	if len(b.indices) == 0 {
+		return nil
+	}
+	l := k.l
+	size, err := k.lay(b)
 	if err != nil {
 		return fmt.Errorf("batch %d: %w", b.sequence, err)
 	}
 	if err := b.reserve(l, size); err != nil {
 		return err
 	}
-	if !l.rows.InMemory() {
-		if !l.rows.Waits() {
-			return nil
+	if !k.rows.InMemory() {
+		if k.rows.Waits() {
+			k.expect(r, slices.Clone(b.indices))
 		}
-		r.expect(slices.Clone(b.indices))
 		return nil
 	}
 	most := atOnceMax
-	if len(r.batches) == 1 && !l.computes() {
+	if len(r.batches) == 1 && !k.computes {
 		most = atOnceAloneMax
 	}
 	if b.bytes > most {
@@ -53,7 +105,7 @@ func (r *Run) placeRows(b *batch) error {
 	b.undone = 0
 	return guard(func() error {
 		e := r.event(stats.Gather, b, stats.Now())
-		err := l.copyRows(r.ctx, b, 0, len(b.indices))
+		err := k.copy(r.ctx, b, 0, len(b.indices))
 		e.TookNs, e.Count = stats.Now()-e.BeginNs, int32(len(b.indices))
 		l.Stats.Did(&e)
 		return err
@@ -61,10 +113,10 @@ func (r *Run) placeRows(b *batch) error {
 }
 
 // expect tells the storage which samples will be read, which may take as long as a read.
-func (r *Run) expect(samples []int64) {
+func (k *rows) expect(r *Run, samples []int64) {
 	r.expects++
 	r.spawn(func() error {
-		err := guard(func() error { r.loader.rows.Expect(samples); return nil })
+		err := guard(func() error { k.rows.Expect(samples); return nil })
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.expects < 0 {
@@ -85,13 +137,16 @@ func (r *Run) leaveExpects() int {
 	return n
 }
 
-// readRows gathers a span of rows that are not in memory, without the lock meanwhile, and reports whether they were left in the
-// meantime, as read does.
-func (r *Run) readRows(w *worker, b *batch, sp *span) (left bool) {
-	t := r.takeReading(b, sp, sp.hi-sp.lo)
+// work gathers a span of rows. Of rows that are not in memory it is a read, which may be left.
+func (k *rows) work(r *Run, w *worker, b *batch, sp *span) (left bool) {
+	if k.rows.InMemory() {
+		r.runSpan(w, b, sp)
+		return false
+	}
+	t := r.takeInHand(&reading{batch: b, span: sp, lo: sp.lo, hi: sp.hi})
 	sp.phase = running
 	ctx := r.ctx
-	_, err := r.without(w, b, func() error { return w.gather(ctx, b, sp.lo, sp.hi) })
+	_, err := r.without(w, b, func() error { return k.gather(ctx, w, b, sp.lo, sp.hi) })
 	if r.comeBack(t) {
 		return true
 	}
@@ -100,15 +155,20 @@ func (r *Run) readRows(w *worker, b *batch, sp *span) (left bool) {
 	return false
 }
 
-// layRows says where everything in a batch goes, and how large its slot should be.
-func (l *Loader) layRows(b *batch) (size int, err error) {
-	specs, ragged := make([]tensor.Spec, 0, len(l.fields)), false
+// make gathers rows that are in memory.
+func (k *rows) make(w *worker, b *batch, sp *span, hi int, _ []recipe.Step) error {
+	return k.gather(w.run.ctx, w, b, sp.lo, hi)
+}
+
+// lay says where everything in a batch goes, and how large its slot should be.
+func (k *rows) lay(b *batch) (size int, err error) {
+	specs, ragged := make([]tensor.Spec, 0, len(k.columns)), false
 	b.rows = b.rows[:0]
-	for k, f := range l.fields {
+	for i, f := range k.columns {
 		var lengths []int64
-		if l.plan.Source.Fields[k].Ragged {
+		if k.l.plan.Source.Fields[i].Ragged {
 			ragged, lengths = true, make([]int64, len(b.indices))
-			l.rows.Lengths(k, b.indices, lengths)
+			k.rows.Lengths(i, b.indices, lengths)
 		}
 		rows, err := f.Batch(len(b.indices), lengths)
 		if err != nil {
@@ -133,29 +193,29 @@ func roomy(n int) int {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// gather is copyRows of a worker.
-func (w *worker) gather(ctx context.Context, b *batch, lo, hi int) error {
+// gather is a worker's copy.
+func (k *rows) gather(ctx context.Context, w *worker, b *batch, lo, hi int) error {
 	w.track.Begin(stats.Gather, b.sequence, b.indices[lo])
 	defer w.track.End(hi - lo)
-	return w.run.loader.copyRows(ctx, b, lo, hi)
+	return k.copy(ctx, b, lo, hi)
 }
 
-// copyRows gathers some rows of a batch, field by field.
-func (l *Loader) copyRows(ctx context.Context, b *batch, lo, hi int) error {
+// copy gathers some rows of a batch, field by field.
+func (k *rows) copy(ctx context.Context, b *batch, lo, hi int) error {
 	slot := b.slot.Bytes()
 	var parts [][]byte
 	first := 0
-	for k, rows := range b.rows {
+	for i, rows := range b.rows {
 		parts = parts[:0]
 		for _, f := range b.fields[first : first+len(rows.Specs)] {
 			parts = append(parts, slot[f.Offset:f.Offset+f.Spec.Bytes()])
 		}
 		first += len(rows.Specs)
-		read := func(lo, hi int, dst []byte) error { return l.rows.CopyRows(ctx, k, b.indices[lo:hi], dst) }
+		read := func(lo, hi int, dst []byte) error { return k.rows.CopyRows(ctx, i, b.indices[lo:hi], dst) }
 		if err := rows.Fill(parts, lo, hi, collate.Read(read)); err != nil {
 			return err
 		}
 	}
-	l.Stats.Samples.Add(int64(hi - lo))
+	k.l.Stats.Samples.Add(int64(hi - lo))
 	return nil
 }

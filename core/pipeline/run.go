@@ -174,7 +174,7 @@ func (r *Run) staff() {
 		r.workers++
 		r.spawn(r.serve)
 	}
-	if first && r.loader.rows == nil {
+	if first && r.loader.kind.pictures() {
 		r.decideOnReaders()
 	}
 }
@@ -223,7 +223,7 @@ func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer,
 	if seeds != nil && len(seeds) != len(indices) {
 		return fmt.Errorf("%d seeds for %d samples", len(seeds), len(indices))
 	}
-	if err := r.loader.check(indices); err != nil {
+	if err := r.loader.kind.check(indices); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -236,11 +236,9 @@ func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer,
 		return err
 	}
 	b := r.take()
-	b.setUp(r.loader, r.sequence, r.streamOf(r.sequence), indices, r.spanLength(len(indices)))
+	b.begin(r.loader, r.sequence, r.streamOf(r.sequence))
+	r.loader.kind.setUp(r, b, indices, r.spanLength(len(indices)))
 	b.seeds, b.lent = slices.Clone(seeds), slot
-	if r.loader.script != nil {
-		r.openFiles(b)
-	}
 	r.put(b)
 	return nil
 }
@@ -261,12 +259,8 @@ func (r *Run) put(b *batch) {
 	r.batches = append(r.batches, b)
 	r.loader.ring.Expect(len(r.batches) + slotsHeld)
 	err := r.broken
-	switch {
-	case err != nil:
-	case b.recipes != nil:
-		err = b.reserve(r.loader, b.bytes)
-	case r.loader.rows != nil && len(b.indices) > 0:
-		err = r.placeRows(b)
+	if err == nil {
+		err = r.loader.kind.enter(r, b)
 	}
 	if err != nil {
 		r.lose(b, err)
@@ -278,16 +272,12 @@ func (r *Run) put(b *batch) {
 	}
 }
 
-// spanLength keeps all workers busy to the end of a batch where there is one batch at a time, and runs long where there
-// are more.
+// spanLength is how many of n samples a worker takes at a time.
 func (r *Run) spanLength(n int) int {
 	if r.options.Span > 0 {
 		return r.options.Span
 	}
-	if r.loader.rows != nil {
-		return max(1, (n+r.options.Workers-1)/r.options.Workers)
-	}
-	return min(max(1, n/(4*r.options.Workers)), spanMax)
+	return r.loader.kind.spanLength(n, &r.options)
 }
 
 func (r *Run) take() *batch {
@@ -347,12 +337,8 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 
 // lease turns a finished batch's slot into a lease.
 func (r *Run) lease(b *batch) Lease {
-	fields, size := b.fields, b.bytes
-	switch {
-	case b.recipes != nil:
-	case len(b.samples) > 0:
-		fields, size = r.loader.layout(len(b.samples)/r.loader.views, b.out)
-	case len(b.indices) == 0:
+	fields, size := r.loader.kind.fields(b)
+	if fields == nil && !b.slot.Valid() {
 		return Lease{Sequence: b.sequence}
 	}
 	lease := Lease{Sequence: b.sequence, Slot: b.slot, Fields: fields, Bytes: size}
@@ -518,10 +504,8 @@ func (r *Run) serve() error {
 			r.work.Wait()
 		case read:
 			left = r.read(w, r.takeReading(b, sp, sp.hi-sp.lo))
-		case r.loader.rows != nil && !r.loader.rows.InMemory():
-			left = r.readRows(w, b, sp)
 		default:
-			r.runSpan(w, b, sp)
+			left = r.loader.kind.work(r, w, b, sp)
 		}
 		if left {
 			return errLeft
@@ -562,13 +546,13 @@ func (r *Run) without(w *worker, b *batch, task func() error) (time.Duration, er
 // runSpan makes a span's samples, without the lock meanwhile.
 func (r *Run) runSpan(w *worker, b *batch, sp *span) {
 	hi := sp.hi
-	if b.drawn < hi && r.loader.rows == nil {
+	if b.drawn < hi {
 		hi = sp.upTo
 	}
 	b.running++
 	sp.phase = running
 	steps := b.steps
-	took, err := r.without(w, b, func() error { return w.carryOut(b, sp, hi, steps) })
+	took, err := r.without(w, b, func() error { return r.loader.kind.make(w, b, sp, hi, steps) })
 	b.running--
 	r.tookRun(hi-sp.lo, took)
 	r.finishRun(b, sp, hi, err)
@@ -586,10 +570,10 @@ func (r *Run) putDown(b *batch) {
 // pick finds the earliest span that a worker can take, to make its samples or to read them.
 func (r *Run) pick() (b *batch, sp *span, read bool) {
 	for _, b := range r.batches {
-		if sp := b.runnable(r.loader.rows != nil); sp != nil {
+		if sp := b.runnable(); sp != nil {
 			return b, sp, false
 		}
-		if r.readers.slow || r.loader.rows != nil {
+		if r.readers.slow {
 			continue
 		}
 		if sp := b.unreadSpan(); sp != nil {
@@ -623,7 +607,7 @@ func (r *Run) finishRead(b *batch, sp *span, err error) {
 
 // finishRun takes a span back whose samples up to one were made.
 func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
-	if r.loader.rows == nil {
+	if len(b.samples) > 0 {
 		refusal := func(s sample) bool { return s.state == refused }
 		b.doubts = b.doubts || slices.ContainsFunc(b.samples[sp.lo:hi], refusal)
 	}

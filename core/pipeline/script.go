@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -9,6 +10,7 @@ import (
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
 )
 
@@ -20,7 +22,7 @@ import (
 const sinceMax = 1 << 22
 
 // openScripted finishes Open.
-func (l *Loader) openScripted() (_ *Loader, err error) {
+func (l *Loader) openScripted(from source.Files) (_ *Loader, err error) {
 	defer func() {
 		if err != nil {
 			l.free()
@@ -28,6 +30,7 @@ func (l *Loader) openScripted() (_ *Loader, err error) {
 	}()
 	p := l.plan.Parts[0]
 	s := p.Script
+	l.kind = &scripted{images{l, from}}
 	l.output, l.views, l.labels = nil, len(s.Gives), false
 	made := part{end: p.Count, image: p.Image, random: true}
 	for i, g := range s.Gives {
@@ -47,11 +50,27 @@ func (l *Loader) openScripted() (_ *Loader, err error) {
 		l.lists = append(l.lists, files)
 		files += n
 	}
-	if files != int64(l.files.Len()) {
-		return nil, fmt.Errorf("the plan's lists have %d files, the source %d", files, l.files.Len())
+	if files != int64(from.Len()) {
+		return nil, fmt.Errorf("the plan's lists have %d files, the source %d", files, from.Len())
 	}
-	return l, l.openSeek(l.files.Len())
+	return l, l.openSeek(from.Len(), from.Name)
 }
+
+// scripted is the kind of work of samples that a script makes of files.
+type scripted struct{ images }
+
+func (k *scripted) len() int { return int(k.l.parts[0].end) }
+
+func (k *scripted) check(indices []int64) error { return within(indices, k.len()) }
+
+func (k *scripted) setUp(r *Run, b *batch, indices []int64, span int) {
+	b.indices = append(b.indices, indices...)
+	b.scripted = true
+	b.cut(len(indices)*k.l.views, span*k.l.views)
+	r.openFiles(b)
+}
+
+func (k *scripted) shares(b *batch, i int) bool { return b.samples[i].index == b.samples[i-1].index }
 
 // columns are the types of the numbers that a script's samples have.
 func (l *Loader) columns() []plan.Type {
@@ -188,14 +207,6 @@ func (r *Run) putNumbers(b *batch) {
 	}
 }
 
-// shares says whether an image is of the same file as the one before it.
-func (b *batch) shares(i int) bool {
-	if b.recipes != nil {
-		return b.recipes.shares(i)
-	}
-	return b.scripted && b.samples[i].index == b.samples[i-1].index
-}
-
 // StatesBytes is the size of a stream's states: of torch's, Python's and numpy's generator, each as torch.get_rng_state()
 // gives them.
 const StatesBytes = 3 * rng.TorchStateBytes
@@ -315,8 +326,8 @@ func (r *Run) beginAnew(b *batch) (left int) {
 	left = r.settle([]*batch{b})
 	b.dropSlot()
 	other := r.take()
-	other.setUp(r.loader, b.sequence, b.stream, b.indices, r.spanLength(len(b.indices)))
-	r.openFiles(other)
+	other.begin(r.loader, b.sequence, b.stream)
+	r.loader.kind.setUp(r, other, b.indices, r.spanLength(len(b.indices)))
 	other.held = true
 	other.lent, b.lent = b.lent, other.lent
 	for i := range r.batches {
@@ -326,4 +337,20 @@ func (r *Run) beginAnew(b *batch) (left int) {
 	}
 	r.discard(b)
 	return left
+}
+
+// read takes what was read for the image before, if that is of the same file.
+func (k *scripted) read(ctx context.Context, w *worker, t *reading, i int) {
+	s := &t.batch.samples[i]
+	if i == t.lo || !k.shares(t.batch, i) || t.batch.samples[i-1].pixels.Valid() {
+		k.readFile(ctx, w, t, s)
+		return
+	}
+	before := &t.batch.samples[i-1]
+	if before.state == unsized {
+		s.state, s.why = unsized, before.why
+		return
+	}
+	s.buffer, s.from, s.to, s.stamp, s.file, s.indexed = before.buffer, before.from, before.to, before.stamp, before.file, before.indexed
+	k.size(s)
 }

@@ -69,7 +69,7 @@ func (r *Run) advance(st *stream) {
 
 // draw makes a batch's draws as far as it can, and reports whether all are made.
 func (r *Run) draw(b *batch) bool {
-	if b.drawn == len(b.samples) {
+	if b.drawn >= len(b.samples) {
 		return true
 	}
 	if b.stall.Kind != 0 || b.held || b.stream.needsExp {

@@ -31,7 +31,7 @@ type worker struct {
 
 func newWorker(r *Run) (*worker, error) {
 	w := &worker{run: r}
-	if r.loader.rows != nil {
+	if !r.loader.kind.pictures() {
 		return w, nil
 	}
 	var err error
@@ -68,97 +68,31 @@ func (w *worker) read(ctx context.Context, t *reading) error {
 		if ctx.Err() != nil {
 			return ErrClosed
 		}
-		switch {
-		case t.batch.samples[i].pixels.Valid():
-		case t.batch.recipes != nil:
-			w.readSource(ctx, t, i)
-		case i > t.lo && t.batch.shares(i):
-			w.share(ctx, t, i)
-		default:
-			w.readFile(ctx, t, &t.batch.samples[i])
+		if !t.batch.samples[i].pixels.Valid() {
+			w.run.loader.kind.read(ctx, w, t, i)
 		}
 	}
 	return nil
 }
 
-func (w *worker) readFile(ctx context.Context, t *reading, s *sample) {
-	l := w.run.loader
-	from := t.buffer.Len()
-	w.track.Begin(stats.Read, t.batch.sequence, s.index)
-	stamp, err := l.files.Read(ctx, int(s.index), t.buffer)
-	w.track.End(1)
-	if err != nil {
-		s.away(unsized, stats.Unreadable, "%v", err)
-		return
-	}
-	s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
-	s.file, s.indexed = int(s.index), l.seek != nil
-	l.Stats.BytesRead.Add(int64(s.to - s.from))
-	w.size(s)
-}
-
-// share takes what was read for the image before, which is of the same file.
-func (w *worker) share(ctx context.Context, t *reading, i int) {
-	s, before := &t.batch.samples[i], &t.batch.samples[i-1]
-	switch {
-	case before.pixels.Valid():
-		w.readFile(ctx, t, s)
-		return
-	case before.state == unsized:
-		s.state, s.why = unsized, before.why
-		return
-	}
-	s.buffer, s.from, s.to, s.stamp, s.file, s.indexed = before.buffer, before.from, before.to, before.stamp, before.file, before.indexed
-	w.size(s)
-}
-
-// size finds out how large an image is that was read.
-func (w *worker) size(s *sample) {
-	l := w.run.loader
-	if image := l.image(s); image != nil {
-		s.state, s.size = sized, l.sizeOf(image, int(s.index))
-		return
-	}
-	header, err := decode.Probe(s.data())
-	size := recipe.Size{Width: header.Width, Height: header.Height}
-	switch large := l.tooLarge(size); {
-	case err != nil:
-		s.away(unsized, stats.Unknown, "%s: %v", l.files.Name(int(s.index)), err)
-	case large != "":
-		s.away(unsized, stats.TooLarge, "%s: %s", l.files.Name(int(s.index)), large)
-	case s.plain && !header.RGB:
-		s.away(unsized, stats.Foreign, "%s: its mode is not RGB, or not known", l.files.Name(int(s.index)))
-	default:
-		s.state, s.format, s.size = sized, header.Format, size
-	}
-}
-
-// carryOut makes a span's samples up to one: one call into C decodes them, carries out their recipes and writes them into the
+// makeImages makes some of a batch's images: one call into C decodes them, carries out their recipes and writes them into the
 // slot.
-func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error {
+func (w *worker) makeImages(b *batch, lo, hi int, steps []recipe.Step) error {
 	l := w.run.loader
-	if l.rows != nil {
-		return w.gather(w.run.ctx, b, sp.lo, hi)
-	}
-	if b.recipes != nil {
-		return w.carryOutRecipes(b, sp)
-	}
-	fields, _ := l.layout(len(b.samples)/l.views, b.out)
-	aside, err := w.placeAside(b, sp.lo, hi)
+	fields, _ := l.kind.fields(b)
+	aside, err := w.placeAside(b, lo, hi)
 	if err != nil {
 		return err
 	}
+	name := func(s *sample) string { return l.kind.name(b, s.index) }
 	w.todo = w.todo[:0]
-	for i := sp.lo; i < hi; i++ {
+	for i := lo; i < hi; i++ {
 		s := &b.samples[i]
 		if s.state != sized {
 			continue // it was made before: in front of a stall, or beside one whose pixels Pillow supplied
 		}
-		if l.labels {
-			*(*int64)(unsafe.Add(b.slot.Data(), fields[1].Offset+8*i)) = l.files.Label(int(s.index))
-		}
 		if !s.pixels.Valid() && l.image(s) == nil && l.decoder(s) == nil {
-			s.away(refused, stats.Foreign, "%s: %v is decoded by Pillow", l.files.Name(int(s.index)), s.format)
+			s.away(refused, stats.Foreign, "%s: %v is decoded by Pillow", name(s), s.format)
 			continue
 		}
 		// What has no place goes aside: no batch comes of it, but if the file is damaged that is the error to report.
@@ -171,7 +105,7 @@ func (w *worker) carryOut(b *batch, sp *span, hi int, steps []recipe.Step) error
 			return fmt.Errorf("sample %d: %w", s.index, err)
 		}
 	}
-	return w.finish(b, func(s *sample) string { return l.files.Name(int(s.index)) })
+	return w.finish(b, name)
 }
 
 // finish runs the jobs of a span, if there are any.
