@@ -102,6 +102,9 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	if p.Source.Kind == plan.Recipe {
 		return pipeline.OpenRecipes(p, localFiles)
 	}
+	if p.Source.Kind == plan.Stream {
+		return openStream(p)
+	}
 	if p.Source.Kind == plan.Array {
 		if err := fits(p.Source.Fields); err != nil {
 			return nil, err
@@ -369,6 +372,9 @@ func go_next(h C.gl_handle, batch *C.gl_batch, ask *C.gl_ask, errOut *C.gl_error
 		return report(err, errOut)
 	case news == pipeline.Idle:
 		return C.GL_IDLE_RUN
+	case news == pipeline.Ended:
+		batch.sequence = C.int64_t(lease.Sequence)
+		return C.GL_END
 	case news == pipeline.Delivered:
 		describe(batch, lease)
 		return C.GL_OK

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x000E0000u
+#define GL_ABI_VERSION 0x000F0000u
 
 typedef int32_t gl_status;
 enum {
@@ -35,6 +35,7 @@ enum {
     GL_IDLE_RUN = 3, /* nothing, and nothing to come: no batch is outstanding */
     GL_LEFT = 4,     /* done, but reads did not come back and were left: memory that was lent, and that the loader was
                         opened over, is used until they do: keep it until gl_live says that none are left */
+    GL_END = 5,      /* of gl_next: the batch's lane has no samples for it, now and later */
 
     GL_ERROR = -1,        /* anything without a kind of its own */
     GL_BAD_HANDLE = -2,   /* closed, or never opened */
@@ -136,7 +137,9 @@ enum {
     GL_ASK_PIXELS = 1, /* decode sample `index` with Pillow: gl_answer_pixels, or gl_reject if that raises */
     GL_ASK_SAMPLE = 2, /* transforms refuse sample `index`: raise what the dataset raises for it, after gl_reject */
     GL_ASK_EXP = 3,    /* what is torch.exp(x) of a float32?  gl_answer_exp */
-    GL_ASK_BATCH = 4   /* a script leaves the batch to the caller's own code: gl_skip */
+    GL_ASK_BATCH = 4,  /* a script leaves the batch to the caller's own code: gl_skip */
+    GL_ASK_SHARD = 5 /* shard `index` of a lane is damaged, as the reason says; -1: it had no samples.  gl_leave_out, or
+                          gl_reject if that is an error */
 };
 
 typedef struct gl_ask {
@@ -303,7 +306,34 @@ gl_status gl_submit_seeded(gl_handle run, const int64_t *indices, const uint64_t
 gl_status gl_submit_recipes(gl_handle run, const uint8_t *message, size_t bytes, void *lent, int64_t lent_bytes,
                             gl_error *err);
 
-/* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_IDLE_RUN, GL_ASK and *ask, or the
+/* gl_lane_open says what a lane of a loader of streams (source.kind "stream") gives: each random stream of a run has one, as
+ * each of torch's workers has an iterator.  It is gone with gl_reset.
+ *   order   JSON, bytes long: "order" (core/source/stream, Order), and "state", null or what gl_lane_state gave
+ *   partial whether its last batch may have fewer samples than it was asked for; else such a batch is left out */
+gl_status gl_lane_open(gl_handle run, int32_t lane, const char *order, size_t bytes, int32_t partial, gl_error *err);
+
+/* gl_submit_next asks for one more batch, of the n samples that a lane gives next, or of as many as batches of its order have.
+ *   lent    as gl_submit takes it
+ * Its fields are the plan's images, and its columns: numbers are int64 [n]; of others there are two fields, int64 [n], where
+ * each sample's bytes end, and all bytes.  gl_ask.index counts the images of the batch. */
+gl_status gl_submit_next(gl_handle run, int32_t lane, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);
+
+/* gl_asked_sample gives all of the sample of a stream that GL_ASK_PIXELS or GL_ASK_SAMPLE asks about, as core/source/stream
+ * has it (Pack); good until the next gl_asked_sample or gl_close. */
+gl_status gl_asked_sample(gl_handle run, void **data, int64_t *bytes, gl_error *err);
+
+/* gl_leave_out answers GL_ASK_PIXELS, GL_ASK_SAMPLE and GL_ASK_SHARD of a stream: it goes on without the sample, or the rest
+ * of the shard; or, with `stop`, it ends in front of the sample, or this round of it with the shard.  After gl_reject a lane
+ * gives nothing more.  GL_OK, or after 50 ms GL_LEFT. */
+gl_status gl_leave_out(gl_handle run, int32_t stop, gl_error *err);
+
+/* gl_lane_state writes where a lane stands behind the batches that gl_next has handed out or reported lost, as JSON,
+ * NUL-terminated.
+ *   room    bytes there are for it; it may be as long as 40 bytes for each sample of a shuffle buffer
+ *   bytes   how many it takes: GL_EMPTY, and nothing is written, if there is no room */
+gl_status gl_lane_state(gl_handle run, int32_t lane, char *json, int64_t room, int64_t *bytes, gl_error *err);
+
+/* gl_next takes the next finished batch, never waits: GL_OK and *batch, GL_EMPTY, GL_IDLE_RUN, GL_END, GL_ASK and *ask, or the
  * batch's error and batch->sequence, after which the next call goes on with the next batch. */
 gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err);
 

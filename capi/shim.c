@@ -133,6 +133,31 @@ gl_status gl_submit_recipes(gl_handle run, const uint8_t *message, size_t bytes,
     return go_submit_recipes(run, (uint8_t *)message, bytes, lent, lent_bytes, err);
 }
 
+gl_status gl_lane_open(gl_handle run, int32_t lane, const char *order, size_t bytes, int32_t partial, gl_error *err) {
+    ENTER(err);
+    return go_lane_open(run, lane, (char *)order, bytes, partial, err);
+}
+
+gl_status gl_submit_next(gl_handle run, int32_t lane, int64_t n, void *lent, int64_t lent_bytes, gl_error *err) {
+    ENTER(err);
+    return go_submit_next(run, lane, n, lent, lent_bytes, err);
+}
+
+gl_status gl_asked_sample(gl_handle run, void **data, int64_t *bytes, gl_error *err) {
+    ENTER(err);
+    return go_asked_sample(run, data, bytes, err);
+}
+
+gl_status gl_leave_out(gl_handle run, int32_t stop, gl_error *err) {
+    ENTER(err);
+    return go_leave_out(run, stop, err);
+}
+
+gl_status gl_lane_state(gl_handle run, int32_t lane, char *json, int64_t room, int64_t *bytes, gl_error *err) {
+    ENTER(err);
+    return go_lane_state(run, lane, json, room, bytes, err);
+}
+
 gl_status gl_next(gl_handle run, gl_batch *batch, gl_ask *ask, gl_error *err) {
     ENTER(err);
     return go_next(run, batch, ask, err);

@@ -22,6 +22,7 @@ import (
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/sampler"
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/stream"
 )
 
 var (
@@ -41,6 +42,7 @@ var kinds = []struct {
 	{fs.ErrPermission, C.GL_DENIED},
 	{source.ErrUnreadable, C.GL_UNREADABLE},
 	{errArgument, C.GL_BAD_ARGUMENT},
+	{stream.ErrState, C.GL_BAD_ARGUMENT},
 	{sampler.ErrWeights, C.GL_BAD_ARGUMENT},
 	{sampler.ErrLabels, C.GL_BAD_ARGUMENT},
 	{sampler.ErrSources, C.GL_BAD_ARGUMENT},

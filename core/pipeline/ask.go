@@ -19,6 +19,7 @@ const (
 	AskSample                    // the transforms refuse a sample: Reject, and raise what the dataset raises for it
 	AskExp                       // torch.exp of a float32: AnswerExp
 	AskBatch                     // a script leaves a batch to the user's own code: Skip
+	AskShard                     // a shard is damaged: LeaveOut, or Reject if that is an error; Index -1: there were no samples
 )
 
 // Ask is a question to whoever runs Python.
@@ -36,7 +37,7 @@ type Ask struct {
 // batch for all behind it. Where draws are stalled, samples in front of the stall are looked at first, as torch's worker
 // loads them first.
 func (r *Run) question(b *batch) {
-	if b.stall.Kind == AskBatch { // whatever is wrong with other samples shows there
+	if b.stall.Kind == AskBatch || b.stall.Kind == AskShard { // whatever is wrong with other samples shows there, or is lost
 		b.ask = b.stall
 		return
 	}
@@ -188,7 +189,7 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 func (r *Run) Reject() (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b, err := r.asked(AskPixels, AskSample)
+	b, err := r.asked(AskPixels, AskSample, AskShard)
 	if err == nil && b.scripted {
 		err = fmt.Errorf("a script's batch is skipped: %w", ErrState)
 	}
@@ -197,7 +198,7 @@ func (r *Run) Reject() (left int, err error) {
 	}
 	held := append(r.behind(b), b)
 	r.hold(held)
-	if n, touched := r.drawnBefore(b, b.ask.Position); b.drawn > n {
+	if n, touched := r.drawnBefore(b, b.ask.Position); b.drawn > n && b.ask.Kind != AskShard {
 		err = r.takeBack(b, n)
 		if s := &b.samples[n]; err == nil && touched && b.seeds == nil {
 			from := b.stream.source(&r.loader.exps)
@@ -208,6 +209,7 @@ func (r *Run) Reject() (left int, err error) {
 	left = r.settle([]*batch{b})
 	r.loader.Stats.Detours[b.ask.Detour].Add(1)
 	st := b.stream
+	r.endLane(b)
 	b.after, b.drew = st.drawn(), true
 	r.loader.Stats.Failed.Add(1)
 	r.pop()
@@ -220,9 +222,12 @@ func (r *Run) Reject() (left int, err error) {
 // draws; unless one is decoded there as well, that happens in its first transform: behind all of the image's, or, touched,
 // in the first of those they share.
 func (r *Run) drawnBefore(b *batch, position int) (n int, touched bool) {
+	if b.ask.Kind == AskShard {
+		return 0, false
+	}
 	s := &b.samples[position]
-	if s.view == 0 {
-		return position, false
+	if part := &r.loader.parts[s.part]; s.view == 0 || part.target == nil {
+		return position - int(s.view), false
 	}
 	part := &r.loader.parts[s.part]
 	opened := s.state != unsized && b.ask.Kind == AskPixels

@@ -49,6 +49,7 @@ type sample struct {
 	why       detour    // unsized, refused
 	told      bool      // Doubts has told of it
 	plain     bool      // of a script: the file has to be of mode RGB
+	odd       bool      // of a stream: it lacks something that is not its image
 }
 
 // detour is why Python has to make an image, or to say what is wrong with it.
@@ -118,6 +119,8 @@ type batch struct {
 	first    positions // words that the stream had drawn when the batch's files were known
 	scripted bool
 	unopened bool          // a script cannot say which files there are
+	unknown  bool          // a stream's samples that are still to be found
+	ended    bool          // there are no samples for it any more
 	out      []recipe.Size // of every sample of the batch, by view
 	uneven   []error       // what Next reports if they differ; the first view's comes first, as its field is stacked first
 	slot     ring.Slot
@@ -232,7 +235,7 @@ func (b *batch) makeAgain(position int) {
 // restart forgets draws and finished samples, so that the batch is done over; what is read and what Pillow supplied stays.
 // No span may be in hand to be made.
 func (b *batch) restart() {
-	if b.unopened {
+	if b.unopened || b.unknown || b.ended {
 		return
 	}
 	b.drawn, b.steps, b.err, b.lost, b.drew = 0, b.steps[:0], nil, false, false

@@ -133,6 +133,8 @@ func (k *images) fields(b *batch) ([]Field, int) {
 	return k.l.layout(len(b.samples)/k.l.views, b.out)
 }
 
+func (k *images) laid(*batch) {}
+
 func (k *images) name(_ *batch, index int64) string { return k.files.Name(int(index)) }
 
 func (k *images) close() { k.files.Close() }

@@ -31,6 +31,8 @@ type kind interface {
 	make(w *worker, b *batch, sp *span, hi int, steps []recipe.Step) error
 	// fields are those of a finished batch, and their bytes.
 	fields(b *batch) ([]Field, int)
+	// laid is told that a batch has got its slot since its first sample was drawn.
+	laid(b *batch)
 	// name is an image, for messages. The batch may be nil.
 	name(b *batch, index int64) string
 	close()

@@ -51,7 +51,8 @@ type reading struct {
 	span   *span
 	lo, hi int
 	buffer *source.Buffer
-	reader bool // in a reader's hands, not in a worker's
+	reader bool // in a reader's hands, not in a worker's; or
+	lane   bool // in a lane's
 }
 
 // takeReading gives the next samples of a span to be read, at most n.
@@ -278,9 +279,10 @@ func (r *Run) leave(b *batch) int {
 			continue
 		}
 		r.readers.inFlight -= t.hi - t.lo
-		if t.reader {
+		switch {
+		case t.reader:
 			r.readers.serving--
-		} else {
+		case !t.lane:
 			r.workers--
 		}
 	}

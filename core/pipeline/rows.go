@@ -53,6 +53,8 @@ func (noImages) pictures() bool { return false }
 
 func (noImages) shares(*batch, int) bool { return false }
 
+func (noImages) laid(*batch) {}
+
 func (noImages) read(context.Context, *worker, *reading, int) {}
 
 func (k *rows) len() int { return k.rows.Len() }

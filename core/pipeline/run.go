@@ -67,6 +67,7 @@ const (
 	Idle                  // nothing, and nothing to come: no batch is outstanding
 	Delivered             // a batch
 	Asked                 // a question
+	Ended                 // the batch's lane has no samples for it
 )
 
 // Run is a loader at work. One goroutine at a time may call its methods.
@@ -81,10 +82,12 @@ type Run struct {
 	before   generators  // before the sample that is being drawn
 	frame    *draw.Frame // of a script, and
 	sizes    []recipe.Size
-	work     sync.Cond // workers wait here for spans
-	quiet    sync.Cond // the caller waits here for what is in hand to come back, and for goroutines to end
-	batches  []*batch  // outstanding, in order of their sequence
-	unused   []*batch  // for reuse
+	work     sync.Cond     // workers wait here for spans
+	quiet    sync.Cond     // the caller waits here for what is in hand to come back, and for goroutines to end
+	batches  []*batch      // outstanding, in order of their sequence
+	lanes    []*lane       // of a loader of streams, each nil until it is opened; and
+	told     source.Buffer // the sample that was asked about last
+	unused   []*batch      // for reuse
 	hands    []*reading
 	streams  []stream
 	sequence int64
@@ -323,6 +326,10 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		return Asked, Lease{}, ask, nil
 	case !b.complete():
 		return Empty, Lease{}, Ask{}, nil
+	case b.ended:
+		last := Lease{Sequence: b.sequence}
+		r.pop()
+		return Ended, last, Ask{}, nil
 	case b.failure() != nil:
 		lost, err := Lease{Sequence: b.sequence}, b.failure()
 		r.loader.Stats.Failed.Add(1)
@@ -376,6 +383,7 @@ func (r *Run) pop() {
 	if b.drew {
 		b.stream.yielded = b.after
 	}
+	b.handedOut()
 	r.batches = append(r.batches[:0], r.batches[1:]...)
 	r.waiting = 0
 	r.discard(b)
@@ -397,7 +405,8 @@ func (r *Run) Reset() (left int, err error) {
 	for i := range r.streams {
 		r.streams[i].needsExp = false
 	}
-	r.sequence, r.waiting = 0, 0
+	r.sequence, r.waiting, r.lanes = 0, 0, nil
+	r.work.Broadcast()
 	return left, nil
 }
 
@@ -442,6 +451,7 @@ func (r *Run) Close() error {
 	}
 	r.dropAll()
 	r.batches, r.unused = nil, nil
+	r.told.Free()
 	r.mu.Unlock()
 	_ = unix.Close(r.events)
 	r.directory.Close()

@@ -89,8 +89,11 @@ func (r *Run) draw(b *batch) bool {
 		for place := b.drawn; place < b.drawn+each; place++ {
 			if s := &b.samples[place]; s.state == unsized {
 				kind := AskPixels
-				if s.plain { // pixels do not tell what its mode was
+				switch {
+				case s.plain: // pixels do not tell what its mode was
 					kind = AskBatch
+				case s.odd:
+					kind = AskSample
 				}
 				b.stall = b.doubt(kind, place, s.why)
 				return false
@@ -194,9 +197,11 @@ func (r *Run) placed(b *batch, place int) {
 	switch want := b.out[s.view]; {
 	case place == views-1:
 		var size int
-		b.fields, size = r.loader.layout(len(b.samples)/views, b.out)
+		b.fields, size = r.loader.kind.fields(b)
 		if err := b.reserve(r.loader, size); err != nil {
 			b.lost, b.undone, b.err = true, 0, err
+		} else {
+			r.loader.kind.laid(b)
 		}
 	case s.out != want && b.uneven[s.view] == nil:
 		c := r.loader.output[s.view].Channels

@@ -63,7 +63,7 @@ func parse(n node) *Plan {
 	} else {
 		made.null(kind)
 	}
-	if kind.images() || kind == Scripted {
+	if kind.images() || kind == Scripted || kind == Stream {
 		p.RNG = randomness(f.get("rng"))
 	} else {
 		f.get("rng").null(kind)
@@ -88,8 +88,8 @@ func parse(n node) *Plan {
 	}
 	total := int64(0)
 	parts := f.get("parts")
-	if kind == Recipe && len(parts.list()) != 0 {
-		parts.fail("want none since the source is of kind recipe")
+	if (kind == Recipe || kind == Stream) && len(parts.list()) != 0 {
+		parts.fail("want none since the source is of kind %s", string(kind))
 	}
 	for _, n := range parts.list() {
 		part := part(n, p)
@@ -114,7 +114,7 @@ func (n node) null(kind SourceKind) {
 
 func source(n node) Source {
 	f := n.object()
-	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Places, Array, Recipe, Scripted)}
+	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Places, Array, Recipe, Scripted, Stream)}
 	if s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
@@ -127,11 +127,39 @@ func source(n node) Source {
 	if s.Kind == Recipe {
 		s.Files = int32(f.get("files").int(0, math.MaxInt32))
 	}
+	if s.Kind == Stream {
+		streamed(f, &s)
+	}
 	if _, ok := f.members["remote"]; ok && (s.Kind == Folder || s.Kind == Scripted) {
 		s.Remote = f.get("remote").bool()
 	}
 	f.done()
 	return s
+}
+
+func streamed(f *fields, s *Source) {
+	for _, n := range f.get("images").list() {
+		f := n.object()
+		image := StreamImage{Of: texts(f.get("of")), Output: output(f.get("output"))}
+		image.Part.Transforms = transformsTo(image.Output, "output", f.get("transforms"), Colour.Channels())
+		image.Part.Table = tableOf(f.get("table"), image.Output, image.Part.Transforms)
+		f.done()
+		s.Images = append(s.Images, image)
+	}
+	for _, n := range f.get("columns").list() {
+		f := n.object()
+		column := StreamColumn{Kind: oneOf(f.get("kind"), NumberColumn, BytesColumn, TextColumn, JSONColumn, WholeColumn), Of: texts(f.get("of"))}
+		f.done()
+		s.Columns = append(s.Columns, column)
+	}
+}
+
+func texts(n node) []string {
+	var each []string
+	for _, item := range n.list() {
+		each = append(each, item.text())
+	}
+	return each
 }
 
 func field(n node) Field {

@@ -48,6 +48,9 @@ const (
 
 	// Scripted is image files, or images in memory, of which samples are made by a Script.
 	Scripted SourceKind = "script"
+
+	// Stream is samples of several files that come one after the other.
+	Stream SourceKind = "stream"
 )
 
 // Source says what samples are.
@@ -56,7 +59,35 @@ type Source struct {
 	Fields []Field // Array: of each sample
 	Files  int32   // Recipe: about how many files its batches will name, for the seek index
 	Remote bool    // Folder: its paths are URLs
+	// Stream: what batches have of each sample, first images and then columns.
+	Images  []StreamImage
+	Columns []StreamColumn
 }
+
+// StreamImage is an image of each sample of a stream: its file with the first of some suffixes that it has.
+type StreamImage struct {
+	Of []string
+	Output
+	Part Part
+}
+
+// StreamColumn is something else of each sample of a stream.
+type StreamColumn struct {
+	Kind ColumnKind
+	Of   []string // suffixes of files, of which the first that a sample has counts; none of WholeColumn
+}
+
+// ColumnKind says what a column has of a sample.
+type ColumnKind string
+
+// The kinds of columns.
+const (
+	NumberColumn ColumnKind = "int"    // what a file says in decimal digits: int64
+	BytesColumn  ColumnKind = "bytes"  // a file's bytes, or the sample's key ("__key__") or the number of its shard ("__url__")
+	TextColumn   ColumnKind = "text"   // the same, in UTF-8
+	JSONColumn   ColumnKind = "json"   // the same, as json.loads takes it
+	WholeColumn  ColumnKind = "sample" // all of its files, as stream.Pack has them
+)
 
 // Field is one field of the samples of an array source.
 type Field struct {

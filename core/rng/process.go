@@ -1,10 +1,61 @@
 package rng
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
 
 // Generators are those of a process that draw by Mersenne Twisters: torch's for the CPU, the random module's, and numpy's
 // old one (numpy.random.*).
 type Generators struct{ Torch, Python, NumPy MT19937 }
+
+// SeedPython starts over, as Python's random.seed(seed) does (init_by_array in Modules/_randommodule.c).
+func (m *MT19937) SeedPython(seed uint64) {
+	m.Seed(19650218)
+	key := []uint32{uint32(seed), uint32(seed >> 32)}
+	if key[1] == 0 {
+		key = key[:1]
+	}
+	state, i, j := &m.state, 1, 0
+	next := func() {
+		if i++; i == words {
+			state[0], i = state[words-1], 1
+		}
+	}
+	for range words {
+		before := state[i-1]
+		state[i] = (state[i] ^ (before^before>>30)*1664525) + key[j] + uint32(j)
+		next()
+		j = (j + 1) % len(key)
+	}
+	for range words - 1 {
+		before := state[i-1]
+		state[i] = (state[i] ^ (before^before>>30)*1566083941) - uint32(i)
+		next()
+	}
+	state[0] = 1 << 31
+}
+
+// PythonStateBytes is the size of what LoadPython takes.
+const PythonStateBytes = 4 * (words + 1)
+
+// LoadPython takes over random.getstate()[1]: 625 words, little endian, of which the last is the place in the others.
+func (m *MT19937) LoadPython(state []byte) error {
+	if len(state) != PythonStateBytes {
+		return fmt.Errorf("state of Python's generator: %d bytes, want %d", len(state), PythonStateBytes)
+	}
+	next := binary.LittleEndian.Uint32(state[4*words:])
+	if next > words {
+		return fmt.Errorf("state of Python's generator: its place is %d, want at most %d", next, words)
+	}
+	left := int32(words-next) + 1
+	*m = MT19937{first: left, left: left, next: int32(next)}
+	for i := range m.state {
+		m.state[i] = binary.LittleEndian.Uint32(state[4*i:])
+	}
+	return nil
+}
 
 // Random draws as random.random() and numpy.random.random_sample() do: a multiple of 2^-53 in [0, 1).
 func (m *MT19937) Random() float64 {

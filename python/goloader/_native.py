@@ -32,11 +32,11 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 14
+ABI_MAJOR = 15
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
-OK, EMPTY, ASK, IDLE, LEFT = 0, 1, 2, 3, 4
-ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_BATCH = 1, 2, 3, 4
+OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
+ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_BATCH, ASK_SHARD = 1, 2, 3, 4, 5
 
 
 class Error(Structure):
@@ -222,6 +222,8 @@ _LONG = {
     "gl_cache_stats": (c_int32, [c_int64, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_answer_pixels": (c_int32, [c_int64, c_char_p, c_int32, c_int32, POINTER(Error)]),
     "gl_reject": (c_int32, [c_int64, POINTER(Error)]),
+    "gl_asked_sample": (c_int32, [c_int64, POINTER(c_void_p), POINTER(c_int64), POINTER(Error)]),
+    "gl_leave_out": (c_int32, [c_int64, c_int32, POINTER(Error)]),
     "gl_reset": (c_int32, [c_int64, POINTER(Error)]),
     "gl_resume": (c_int32, [c_int64, c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_close": (c_int32, [c_int64, POINTER(Error)]),
@@ -252,6 +254,9 @@ _SHORT = {
     "gl_submit": (c_int32, [c_int64, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_submit_seeded": (c_int32, [c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_submit_recipes": (c_int32, [c_int64, c_char_p, c_size_t, c_void_p, c_int64, POINTER(Error)]),
+    "gl_lane_open": (c_int32, [c_int64, c_int32, c_char_p, c_size_t, c_int32, POINTER(Error)]),
+    "gl_submit_next": (c_int32, [c_int64, c_int32, c_int64, c_void_p, c_int64, POINTER(Error)]),
+    "gl_lane_state": (c_int32, [c_int64, c_int32, POINTER(c_char), c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_next": (c_int32, [c_int64, POINTER(Batch), POINTER(Ask), POINTER(Error)]),
     "gl_answer_exp": (c_int32, [c_int64, c_float, c_float, POINTER(Error)]),
     "gl_rng_set": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),

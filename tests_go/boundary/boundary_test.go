@@ -3,6 +3,7 @@
 package boundary_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
@@ -284,7 +285,8 @@ func TestAHandleThatIsNoneSaysSoEverywhere(t *testing.T) {
 	a, _ := photo(t, 0, 3, 2)
 	lines := play(t, "stale", folderPlan(1), a)
 	forRun := []string{
-		"gl_submit", "gl_submit_seeded", "gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp",
+		"gl_submit", "gl_submit_seeded", "gl_submit_recipes", "gl_lane_open", "gl_submit_next", "gl_asked_sample",
+		"gl_leave_out", "gl_lane_state", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp",
 		"gl_rng_set", "gl_states_set", "gl_asked_states", "gl_skip", "gl_position", "gl_resume", "gl_reset", "gl_doubts",
 		"gl_doing",
 	}
@@ -321,7 +323,8 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	for _, name := range []string{
 		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_remote_use", "gl_observe",
 		"gl_cache_open", "gl_cache_stats", "gl_cache_look", "gl_fetch", "gl_fetch_wait", "gl_submit", "gl_submit_seeded",
-		"gl_submit_recipes", "gl_next", "gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set",
+		"gl_submit_recipes", "gl_lane_open", "gl_submit_next", "gl_asked_sample", "gl_leave_out", "gl_lane_state", "gl_next",
+		"gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set",
 		"gl_states_set", "gl_asked_states", "gl_skip", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_doing", "gl_events", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
 		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
 	} {
@@ -485,6 +488,53 @@ func TestRecipesCrossTheBoundary(t *testing.T) {
 	require.Contains(t, take(&lines), "strange.image: not an image format")
 	require.Contains(t, take(&lines), "-3 4x1 pixels for a recipe that is about 2x2: not now")
 	requireImages(2, 2, slices.Concat([]byte{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12}, pa))
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestStreamsCrossTheBoundary(t *testing.T) {
+	a, pa := photo(t, 0, 2, 2)
+	b, _ := photo(t, 1, 2, 2)
+	c, pc := photo(t, 2, 2, 2)
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	put := func(name string, content []byte) {
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(content)), Mode: 0o600}))
+		_, err := w.Write(content)
+		require.NoError(t, err)
+	}
+	for i, path := range []string{a, b, c} {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		put(fmt.Sprintf("%d.png", i), content)
+		put(fmt.Sprintf("%d.cls", i), []byte{"7x9"[i]})
+	}
+	require.NoError(t, w.Close())
+	shard := write(t, "shard.tar", archive.Bytes())
+	order, err := json.Marshal(map[string]any{"order": map[string]any{"shards": []string{shard}, "rounds": 1, "limit": -1}, "state": nil})
+	require.NoError(t, err)
+	table := make([]byte, 0, 3*256)
+	for range 3 {
+		for v := range 256 {
+			table = append(table, byte(v))
+		}
+	}
+	lines := play(t, "streams", fmt.Sprintf(`{"version": 1, "source": {"kind": "stream", "images": [{"of": ["jpg", "png"],
+		"output": {"dtype": "uint8", "channels": 3}, "transforms": [], "table": "%s"}], "columns": [{"kind": "int", "of": ["cls"]},
+		{"kind": "bytes", "of": ["__key__"]}]}, "parts": [], "output": null, "rng": {"fma": true, "correctly_rounded_exp": false},
+		"pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": null}`,
+		base64.StdEncoding.EncodeToString(table)), write(t, "order", order))
+	for _, want := range []string{
+		"-3 indices for a loader of streams: not now", "-3 lane 0 is not open: not now", "-3 order: unexpected EOF", "-3 lane 1 of 1: not now",
+		"-3 lane 0 is open: not now", "-3 0 samples: not now", "-3 an answer, but no such question", "-3 an answer, but no such question",
+		"news: 2", "ask: 2 position 1 index 1", `reason: ` + shard + `: sample "1": .cls holds no number`, "sample: ",
+		"sequence: 0", fmt.Sprintf("uint8[2, 3, 2, 2]: %x", slices.Concat(pa, pc)), "int64[2]: 07000000000000000900000000000000",
+		"int64[2]: 01000000000000000200000000000000", "uint8[2]: 3032",
+		"gl_lane_state(run, 0, state, 1, &size, &error): 1", "gl_lane_state(run, 0, state, sizeof state, &size, &error): 0", "state: 1",
+		"news: 5", "news: 5",
+	} {
+		require.Contains(t, take(&lines), want)
+	}
 	requireNothingLives(t, take(&lines))
 	require.Empty(t, lines)
 }

@@ -105,6 +105,35 @@ func TestAPlanOfRecipesIsReadWhole(t *testing.T) {
 	}, p)
 }
 
+const stream = `{"version": 1, "source": {"kind": "stream", "images": [{"of": ["jpg", "png"], "output": {"dtype": "uint8",
+ "channels": 1}, "transforms": [{"op": "grayscale", "channels": 1}], "table": "` + "%s" + `"}], "columns": [{"kind": "int", "of": ["cls"]},
+ {"kind": "sample", "of": []}]}, "parts": [], "output": null, "rng": {"fma": true, "correctly_rounded_exp": false},
+ "pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": null}`
+
+func TestAPlanOfStreamsIsReadWhole(t *testing.T) {
+	table := make([]byte, 256)
+	text := fmt.Sprintf(stream, base64.StdEncoding.EncodeToString(table))
+	p, err := plan.Parse([]byte(text))
+	require.NoError(t, err)
+	require.Equal(t, &plan.Plan{
+		Source: plan.Source{
+			Kind: plan.Stream,
+			Images: []plan.StreamImage{{
+				Of: []string{"jpg", "png"}, Output: plan.Output{DType: tensor.Uint8, Channels: 1},
+				Part: plan.Part{Transforms: []plan.Transform{plan.Grayscale{Channels: 1}}, Table: table},
+			}},
+			Columns: []plan.StreamColumn{{Kind: plan.NumberColumn, Of: []string{"cls"}}, {Kind: plan.WholeColumn}},
+		},
+		RNG: plan.RNG{FMA: true}, Pillow: plan.Pillow{PassOrder: plan.ShrinkFirst},
+	}, p)
+	for before, after := range map[string]string{
+		`"kind": "sample"`: `"kind": "whole"`, `"parts": []`: `"parts": [{}]`, `"channels": 1},`: `"channels": 3},`, `["cls"]`: `[7]`,
+	} {
+		_, err := plan.Parse([]byte(strings.Replace(text, before, after, 1)))
+		require.Error(t, err, after)
+	}
+}
+
 func TestAnImagePlanIsReadWhole(t *testing.T) {
 	p, err := plan.Parse([]byte(images))
 	require.NoError(t, err)
@@ -237,7 +266,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"version": 1,`, ``, "version: missing"},
 		{`"version": 1,`, `"version": 1, "more": 3,`, "more: unknown field"},
 		{`"version": 1,`, `"version": 1, "version": 1,`, "version: given twice"},
-		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pairs" or "pixels" or "pixel_views" or "places" or "array" or "recipe" or "script", got "folders"`},
+		{`"kind": "folder"`, `"kind": "folders"`, `source.kind: want "folder" or "pairs" or "pixels" or "pixel_views" or "places" or "array" or "recipe" or "script" or "stream", got "folders"`},
 		{`"kind": "folder"`, `"kind": "folder", "fields": []`, "source.fields: unknown field"},
 		{`"count": 10`, `"count": -1`, "parts[0].count: want an integer from 0 to 9223372036854775807, got -1"},
 		{`"count": 10`, `"count": 1.0`, "parts[0].count: want an integer from 0 to 9223372036854775807, got 1.0"},

@@ -222,3 +222,16 @@ func BenchmarkUniform(b *testing.B) {
 		m.Uniform(0.08, 1, true)
 	}
 }
+
+// What random.Random(seed).getrandbits(32) gives first, by CPython 3.11.
+func TestPythonsSeedsAreItsOwn(t *testing.T) {
+	for seed, want := range map[uint64][3]uint32{
+		0: {3626764237, 1654615998, 3255389356}, 42: {2746317213, 478163327, 107420369},
+		1<<32 - 1: {2728839433, 2661025012, 872737089}, 1 << 32: {485306839, 1508871100, 1794561286},
+		1<<40 + 5: {2166296868, 2220160828, 1153647273},
+	} {
+		var mt rng.MT19937
+		mt.SeedPython(seed)
+		require.Equal(t, want, [3]uint32{mt.Uint32(), mt.Uint32(), mt.Uint32()}, seed)
+	}
+}

@@ -49,6 +49,8 @@ NAMED = {
     "GL_ASK": _native.ASK,
     "GL_IDLE_RUN": _native.IDLE,
     "GL_LEFT": _native.LEFT,
+    "GL_END": _native.END,
+    "GL_ASK_SHARD": _native.ASK_SHARD,
     "GL_ASK_PIXELS": _native.ASK_PIXELS,
     "GL_ASK_SAMPLE": _native.ASK_SAMPLE,
     "GL_ASK_EXP": _native.ASK_EXP,

@@ -16,43 +16,76 @@ var ErrDamaged = errors.New("not a sound tar archive")
 // Member is a file in an archive.
 type Member struct {
 	Name   string
-	Offset int64 // of its first byte in the archive
+	Header int64 // where its header begins in the archive, and
+	Offset int64 // its first byte
 	Bytes  int64
 }
 
-// Members calls each for every regular file of an archive, in order; what it returns ends the walk. Links, folders and
-// devices are left out, as in Python's tarfile.isreg. A reader is given for those whose bytes are wanted.
-//
-// Fails with ErrDamaged, naming the byte, where the archive breaks off, does not begin as one, is compressed, or holds a
-// sparse file, whose bytes do not lie together.
+// Members calls each for every regular file of an archive, in order; what it returns ends the walk. A reader is given for
+// those whose bytes are wanted. Fails as Walk.Next does, and for an archive that is compressed.
 func Members(archive io.ReadSeeker, each func(m Member, r io.Reader) error) error {
 	if err := refuseCompressed(archive); err != nil {
 		return err
 	}
-	r := tar.NewReader(archive)
+	w := NewWalk(archive, 0)
 	for {
-		head, err := r.Next()
-		at, seekErr := archive.Seek(0, io.SeekCurrent)
+		m, err := w.Next()
 		if err == io.EOF {
 			return nil
 		}
-		if err = errors.Join(err, seekErr); err != nil {
-			return fmt.Errorf("%w: at byte %d: %w", ErrDamaged, at, err)
+		if err != nil {
+			return err
 		}
-		if head.Typeflag != tar.TypeReg && head.Typeflag != tar.TypeCont && head.Typeflag != tar.TypeGNUSparse {
-			continue
-		}
-		if isSparse(head) {
-			return fmt.Errorf("%w: %q at byte %d is a sparse file", ErrDamaged, head.Name, at)
-		}
-		if strings.IndexByte(head.Name, 0) >= 0 {
-			return fmt.Errorf("%w: the name %q at byte %d holds a NUL", ErrDamaged, head.Name, at)
-		}
-		if err := each(Member{Name: head.Name, Offset: at, Bytes: head.Size}, r); err != nil {
+		if err := each(m, w); err != nil {
 			return err
 		}
 	}
 }
+
+// Walk goes through an archive.
+type Walk struct {
+	archive io.ReadSeeker
+	*tar.Reader
+	// At is where the header of what comes next begins.
+	At int64
+}
+
+// NewWalk begins where the header of a file begins, at which place the archive stands.
+func NewWalk(archive io.ReadSeeker, at int64) *Walk {
+	return &Walk{archive, tar.NewReader(archive), at}
+}
+
+// Next gives the next regular file, whose bytes Read then gives, or io.EOF. Links, folders and devices are left out, as in
+// Python's tarfile.isreg.
+//
+// Fails with ErrDamaged, naming the byte, where the archive breaks off, does not begin as one, or holds a sparse file, whose
+// bytes do not lie together.
+func (w *Walk) Next() (Member, error) {
+	for {
+		head, err := w.Reader.Next()
+		at, seekErr := w.archive.Seek(0, io.SeekCurrent)
+		if err == io.EOF {
+			return Member{}, err
+		}
+		if err = errors.Join(err, seekErr); err != nil {
+			return Member{}, fmt.Errorf("%w: at byte %d: %w", ErrDamaged, at, err)
+		}
+		m := Member{Name: head.Name, Header: w.At, Offset: at, Bytes: head.Size}
+		w.At = at + (head.Size+blockBytes-1)&^(blockBytes-1)
+		if head.Typeflag != tar.TypeReg && head.Typeflag != tar.TypeCont && head.Typeflag != tar.TypeGNUSparse {
+			continue
+		}
+		if isSparse(head) {
+			return m, fmt.Errorf("%w: %q at byte %d is a sparse file", ErrDamaged, head.Name, at)
+		}
+		if strings.IndexByte(head.Name, 0) >= 0 {
+			return m, fmt.Errorf("%w: the name %q at byte %d holds a NUL", ErrDamaged, head.Name, at)
+		}
+		return m, nil
+	}
+}
+
+const blockBytes = 512
 
 // What compressed files begin with.
 var compressions = map[string]string{"\x1f\x8b": "gzip", "\x28\xb5\x2f\xfd": "zstd", "BZh": "bzip2", "\xfd7zXZ\x00": "xz"}
@@ -87,7 +120,7 @@ func isSparse(head *tar.Header) bool {
 var (
 	// webdataset.tariterators.base_plus_ext and meta_file_re
 	sampleName = regexp.MustCompile(`^((?:.*/|)[^.]+)[.]([^/]*)$`)
-	metaName   = regexp.MustCompile(`__[^/]*__($|/)`)
+	metaName   = regexp.MustCompile(`^__[^/]*__($|/)`)
 )
 
 // Split gives the key of the sample that a file belongs to, and which of its parts the file is, in small letters:

@@ -271,6 +271,11 @@ static void use_handle(const char *what, gl_handle handle, int as) {
         printf("gl_submit: %d\n", gl_submit(handle, &index, 1, NULL, 0, &error));
         printf("gl_submit_seeded: %d\n", gl_submit_seeded(handle, &index, &seed, 1, NULL, 0, &error));
         printf("gl_submit_recipes: %d\n", gl_submit_recipes(handle, state, 0, NULL, 0, &error));
+        printf("gl_lane_open: %d\n", gl_lane_open(handle, 0, "{}", 2, 1, &error));
+        printf("gl_submit_next: %d\n", gl_submit_next(handle, 0, 1, NULL, 0, &error));
+        printf("gl_asked_sample: %d\n", gl_asked_sample(handle, &data, &index, &error));
+        printf("gl_leave_out: %d\n", gl_leave_out(handle, 0, &error));
+        printf("gl_lane_state: %d\n", gl_lane_state(handle, 0, json, sizeof json, &index, &error));
         printf("gl_next: %d\n", gl_next(handle, &batch, &ask, &error));
         printf("gl_answer_pixels: %d\n", gl_answer_pixels(handle, state, 1, 1, &error));
         printf("gl_reject: %d\n", gl_reject(handle, &error));
@@ -348,6 +353,11 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_submit(run, numbers, 1, NULL, 0, &error));
     SAY(gl_submit_seeded(run, numbers, &seed, 1, NULL, 0, &error));
     SAY(gl_submit_recipes(run, state, 0, NULL, 0, &error));
+    SAY(gl_lane_open(run, 0, "{}", 2, 1, &error));
+    SAY(gl_submit_next(run, 0, 1, NULL, 0, &error));
+    SAY(gl_asked_sample(run, &data, numbers, &error));
+    SAY(gl_leave_out(run, 0, &error));
+    SAY(gl_lane_state(run, 0, json, sizeof json, numbers, &error));
     SAY(gl_next(run, &batch, &ask, &error));
     SAY(gl_answer_pixels(run, state, 1, 1, &error));
     SAY(gl_reject(run, &error));
@@ -788,6 +798,48 @@ static void shapes(void) {
     print_live();
 }
 
+/* streams: the first file holds the order of a lane whose second sample has a number that is none. */
+static void streams(void) {
+    gl_handle loader = opened(&(gl_source){0}), run = started(loader, 1);
+    static char order[1 << 16], state[1 << 12];
+    FILE *file = fopen(files.paths, "rb");
+    if (!file)
+        exit(1);
+    size_t bytes = fread(order, 1, sizeof order, file);
+    fclose(file);
+    int64_t index = 0, size = 0;
+    void *data;
+    gl_batch batch;
+    gl_ask ask;
+    SAY(gl_submit(run, &index, 1, NULL, 0, &error));
+    SAY(gl_submit_next(run, 0, 1, NULL, 0, &error));
+    SAY(gl_lane_open(run, 0, "{", 1, 1, &error));
+    SAY(gl_lane_open(run, 1, order, bytes, 1, &error));
+    MUST(gl_lane_open(run, 0, order, bytes, 1, &error));
+    SAY(gl_lane_open(run, 0, order, bytes, 1, &error));
+    SAY(gl_submit_next(run, 0, 0, NULL, 0, &error));
+    SAY(gl_asked_sample(run, &data, &size, &error));
+    SAY(gl_leave_out(run, 0, &error));
+    for (int i = 0; i < 3; i++)
+        MUST(gl_submit_next(run, 0, 2, NULL, 0, &error));
+    printf("news: %d\n", next(run, &batch, &ask));
+    printf("ask: %d position %d index %lld\nreason: %s\n", ask.kind, ask.position, (long long)ask.index, ask.reason);
+    MUST(gl_asked_sample(run, &data, &size, &error));
+    printf("sample: %lld bytes\n", (long long)size);
+    MUST(gl_leave_out(run, 0, &error));
+    MUST(next(run, &batch, &ask));
+    print_batch(&batch);
+    gl_release(batch.lease);
+    SAY(gl_lane_state(run, 0, state, 1, &size, &error));
+    SAY(gl_lane_state(run, 0, state, sizeof state, &size, &error));
+    printf("state: %d\n", strlen(state) + 1 == (size_t)size);
+    for (int i = 0; i < 2; i++)
+        printf("news: %d\n", next(run, &batch, &ask));
+    MUST(gl_close(run, &error));
+    MUST(gl_close(loader, &error));
+    print_live();
+}
+
 /* recipes: the files hold messages for a plan without a source, the third one for which Pillow is asked. */
 static void recipes(void) {
     gl_handle loader = opened(&(gl_source){0}), run = started(loader, 1);
@@ -898,7 +950,7 @@ static const struct {
                  {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
                  {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
                  {"slots", slots},     {"samplers", samplers},   {"fetches", fetches}, {"augmentations", augmentations},
-                 {"scripts", scripts}};
+                 {"scripts", scripts}, {"streams", streams}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)
