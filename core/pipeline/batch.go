@@ -121,6 +121,7 @@ type batch struct {
 	unopened bool          // a script cannot say which files there are
 	unknown  bool          // a stream's samples that are still to be found
 	ended    bool          // there are no samples for it any more
+	ghost    bool          // of a stream: it is drawn for and made, and handed out to nobody
 	out      []recipe.Size // of every sample of the batch, by view
 	uneven   []error       // what Next reports if they differ; the first view's comes first, as its field is stacked first
 	slot     ring.Slot

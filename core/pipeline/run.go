@@ -312,6 +312,9 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		r.waiting = 0
 		return Idle, Lease{}, Ask{}, nil
 	}
+	for r.batches[0].ghost && r.over(r.batches[0]) {
+		r.pop()
+	}
 	b := r.batches[0]
 	if b.running > 0 {
 		return Empty, Lease{}, Ask{}, nil

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/rng"
@@ -235,8 +236,8 @@ func (r *Run) takeBack(b *batch, n int) error {
 // behind lists a batch's successors in its stream.
 func (r *Run) behind(b *batch) []*batch {
 	var later []*batch
-	for _, other := range r.batches {
-		if other.stream == b.stream && other.sequence > b.sequence {
+	for _, other := range r.batches[slices.Index(r.batches, b)+1:] {
+		if other.stream == b.stream {
 			later = append(later, other)
 		}
 	}

@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -232,9 +234,22 @@ func (r *Run) find(w *worker, la *lane, b *batch) (left bool) {
 	}
 	t := r.takeInHand(&reading{batch: b, span: &span{}, lane: true})
 	ctx, taken, rows := r.ctx, own.taken, own.rows
+	var apart []streams.Taken
+	var short []row // of those apart
 	var err error
 	_, bug := r.without(w, b, func() error {
-		taken, rows, err = k.take(ctx, w, la, taken, rows, own.wanted)
+		taken, apart, err = k.take(ctx, w, la, taken, own.wanted)
+		rows = rows[:min(len(rows), len(taken))]
+		if !la.short && err == nil && len(taken) < own.wanted {
+			taken, apart = nil, append(apart, taken...)
+		}
+		if len(apart) > 0 {
+			rows = nil // they are others'
+		}
+		var failed, alsoFailed error
+		rows, failed = k.readRows(ctx, taken, rows)
+		short, alsoFailed = k.readRows(ctx, apart, nil)
+		err = cmp.Or(err, failed, alsoFailed)
 		return nil
 	})
 	if r.comeBack(t) {
@@ -245,6 +260,9 @@ func (r *Run) find(w *worker, la *lane, b *batch) (left bool) {
 		return false
 	}
 	own.taken, own.rows = taken, rows
+	if err := r.putBefore(k, b, apart, short); err != nil {
+		r.lose(b, err)
+	}
 	var damage *streams.Damage
 	switch {
 	case bug != nil:
@@ -255,7 +273,7 @@ func (r *Run) find(w *worker, la *lane, b *batch) (left bool) {
 		own.asks, b.stall = true, Ask{Kind: AskShard, Sequence: b.sequence, Index: -1, Reason: err.Error(), Detour: stats.Unreadable}
 	case err != nil:
 		r.lose(b, err)
-	case len(taken) == 0, len(taken) < own.wanted && !la.short:
+	case len(taken) == 0:
 		r.endBatch(b)
 	default:
 		b.unknown = false
@@ -267,28 +285,58 @@ func (r *Run) find(w *worker, la *lane, b *batch) (left bool) {
 	return false
 }
 
-// take takes a batch's samples from a lane, and reads what columns have of them.
-func (k *streamed) take(ctx context.Context, w *worker, la *lane, taken []streams.Taken, rows []row, n int) ([]streams.Taken, []row, error) {
+// take takes a batch's samples from a lane, and those before them that are too few for one.
+func (k *streamed) take(ctx context.Context, w *worker, la *lane, taken []streams.Taken, n int) (_, apart []streams.Taken, _ error) {
 	ctx = streams.WithEnvironment(ctx, la.order.Environment)
 	if la.given == nil {
 		var err error
 		if la.given, err = streams.NewLane(ctx, k.source, la.order, la.state); err != nil {
-			return taken, rows, err
+			return taken, nil, err
 		}
 	}
 	w.track.Begin(stats.Read, w.batch.sequence, int64(len(taken)))
-	taken, err := la.given.Take(ctx, taken, n)
-	w.track.End(1)
+	defer w.track.End(1)
+	return la.given.Take(ctx, taken, n)
+}
+
+// readRows reads what columns have of samples, of which rows has the first already.
+func (k *streamed) readRows(ctx context.Context, taken []streams.Taken, rows []row) ([]row, error) {
 	var scratch source.Buffer
 	defer scratch.Free()
 	for i := len(rows); i < len(taken); i++ {
-		made, failed := k.row(ctx, &taken[i].Sample, &scratch)
-		if failed != nil {
-			return taken, rows, failed
+		made, err := k.row(ctx, &taken[i].Sample, &scratch)
+		if err != nil {
+			return rows, err
 		}
 		rows = append(rows, made)
 	}
-	return taken, rows[:min(len(rows), len(taken))], err
+	return rows, nil
+}
+
+// putBefore makes a batch of samples that are in none, before the one that was to have them: torch's workers make such samples as
+// well, and draw for them, before they find that they are too few. It is never handed out.
+func (r *Run) putBefore(k *streamed, b *batch, apart []streams.Taken, rows []row) error {
+	if len(apart) == 0 || k.l.views == 0 {
+		return nil
+	}
+	own := b.own.(*succession)
+	ghost := r.take()
+	ghost.await(k.l, b.sequence, b.stream, &succession{lane: own.lane, taken: apart, rows: rows})
+	ghost.ghost, ghost.unknown = true, false
+	r.batches = slices.Insert(r.batches, slices.Index(r.batches, b), ghost)
+	if err := k.begin(r, ghost); err != nil {
+		return err
+	}
+	r.advance(b.stream)
+	return nil
+}
+
+// over reports whether nothing is left to do for a batch that nobody gets.
+func (r *Run) over(b *batch) bool {
+	if b.running == 0 && b.ask.Kind == 0 && !b.lost {
+		r.question(b)
+	}
+	return b.ask.Kind == 0 && b.complete()
 }
 
 // row reads what columns have of a sample.
@@ -549,7 +597,7 @@ func (r *Run) findAgain(all []*batch, without int, stop bool) error {
 		} else {
 			taken = append(taken, s.taken...)
 		}
-		if !b.unknown && la.order.Batch > 0 {
+		if !b.unknown && !b.ghost && !b.ended && la.order.Batch > 0 {
 			own++
 		}
 		if s.asks && b.stall.Index >= 0 {
@@ -565,6 +613,11 @@ func (r *Run) findAgain(all []*batch, without int, stop bool) error {
 	broken := all[0].left
 	for _, b := range all {
 		broken = broken || b.left
+		if b.ghost {
+			r.batches = slices.DeleteFunc(r.batches, func(each *batch) bool { return each == b })
+			r.discard(b)
+			continue
+		}
 		other := r.take()
 		other.await(r.loader, b.sequence, b.stream, &succession{lane: la, wanted: b.own.(*succession).wanted})
 		b.dropSlot()
@@ -599,6 +652,12 @@ func (r *Run) endLane(b *batch) {
 	for _, later := range r.behind(b) {
 		r.endBatch(later)
 	}
+	if b.ghost { // the one that was to have its samples fails with it
+		whole := r.batches[1]
+		r.settle([]*batch{whole})
+		r.batches = slices.Delete(r.batches, 1, 2)
+		r.discard(whole)
+	}
 }
 
 // handedOut takes note of a batch of a lane that Next has told of.
@@ -608,7 +667,7 @@ func (b *batch) handedOut() {
 		return
 	}
 	own.lane.yielded, own.lane.moved = own.taken[len(own.taken)-1].Behind, true
-	if own.lane.order.Batch > 0 {
+	if own.lane.order.Batch > 0 && !b.ghost {
 		own.lane.batches++
 	}
 }

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from .seek_index import SeekIndex
     from .state.protocol import Stateful
     from .stats import Stage, Stats
+    from .webdataset import WebDataset
 
 __all__ = [
     "ArrayDataset",
@@ -110,6 +111,7 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "TokenDataset",
+    "WebDataset",
     "WeightedRandomSampler",
     "default_collate",
     "default_convert",
@@ -141,6 +143,7 @@ _HOME = {
         ".seek_index": "SeekIndex",
         ".state.protocol": "Stateful",
         ".stats": "Stage Stats",
+        ".webdataset": "WebDataset",
     }.items()
     for name in names.split()
 }

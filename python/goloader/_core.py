@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import json
 import os
+import struct
 import time
 import warnings
 import weakref
@@ -53,6 +55,23 @@ class Skipper(Protocol):
         """A batch, or its error, by generators in these states, which become those that they are left in."""
 
 
+class Judge:
+    """Says what becomes of samples of streams that the core cannot make: True leaves one out, False ends the stream
+    there; else the pixels, width and height of an image. Raises what the batch is lost to."""
+
+    def sample(self, files: dict[str, bytes], image: int, *, pixels: bool) -> bool | tuple[bytes, int, int]:
+        """Of a sample; `image` counts those of the batch, and `pixels` says whether its pixels help."""
+        raise NotImplementedError
+
+    def shard(self, number: int, reason: str) -> bool:
+        """Of what is left of a shard; -1: there was no sample at all."""
+        raise OSError(reason)
+
+    def exp(self, x: float) -> float:
+        """torch.exp of a float32."""
+        raise NotImplementedError
+
+
 class Helper(Protocol):
     """What the core cannot know and asks for."""
 
@@ -72,6 +91,21 @@ class Helper(Protocol):
 
     def exp(self, x: float) -> float:
         """torch.exp of a float32."""
+
+
+class StreamEnd(Exception):
+    """A stream's lane has no samples for a batch."""
+
+
+def unpacked(packed: bytes) -> dict[str, bytes]:
+    """A sample as core/source/stream packs it."""
+    (count,) = struct.unpack_from("<Q", packed)
+    sizes = struct.unpack_from(f"<{2 * count}Q", packed, 8)
+    files, at = {}, 8 * (1 + 2 * count)
+    for name, size in zip(sizes[::2], sizes[1::2], strict=True):
+        files[packed[at : at + name].decode("utf-8", "surrogateescape")] = packed[at + name : at + name + size]
+        at += name + size
+    return files
 
 
 class Rejected(Exception):
@@ -125,8 +159,8 @@ class Core:
 
     def _reach(self) -> None:
         """Has the core know how to reach the files of remote stores."""
-        files = self.plan.files
-        if files is not None and files.remote:
+        files, stream = self.plan.files, self.plan.stream
+        if (files is not None and files.remote) or (stream is not None and stream.remote):
             _remote.ready(self._lib)
         if files is not None and files.cache is not None:
             files.cache.stats()  # which warns of a disk that is full since
@@ -216,6 +250,31 @@ class Run:
             self._call(self._lib.gl_submit_seeded, rows.ctypes.data, seeds.ctypes.data, len(rows), *memory)
         self._lent.append(lent)
 
+    def open_lane(self, lane: int, order: dict[str, Any], state: dict[str, Any] | None, *, partial: bool) -> None:
+        """Says what a lane of a plan of kind "stream" gives: core/source/stream, Order and State."""
+        text = json.dumps({"order": order, "state": state}).encode()
+        self._call(self._lib.gl_lane_open, lane, text, len(text), partial)
+
+    def submit_next(self, lane: int, count: int) -> None:
+        """Asks for one more batch, of the samples that a lane gives next."""
+        self._call(self._lib.gl_submit_next, lane, count, None, 0)
+        self._lent.append(None)
+
+    def lane_state(self, lane: int) -> dict[str, Any]:
+        """Where a lane stands behind the batches received."""
+        size = c_int64(1 << 16)
+        while True:
+            text = ctypes.create_string_buffer(size.value)
+            if self._call(self._lib.gl_lane_state, lane, text, len(text), byref(size)) == _native.OK:
+                state: dict[str, Any] = json.loads(text.value)
+                return state
+
+    def asked_sample(self) -> dict[str, bytes]:
+        """The files of the sample that the core asks about, and its "__key__" and "__shard__"."""
+        data, size = ctypes.c_void_p(), c_int64()
+        self._call(self._lib.gl_asked_sample, byref(data), byref(size))
+        return unpacked(ctypes.string_at(data.value or 0, size.value))
+
     def submit_recipes(self, message: bytes, lent: Memory | None = None) -> None:
         """Asks for one more batch of a plan without a source, in wire form (core/recipe/batch.go).
 
@@ -224,11 +283,11 @@ class Run:
         self._call(self._lib.gl_submit_recipes, message, len(message), *_place(lent))
         self._lent.append(lent)
 
-    def receive(self, helper: Helper, timeout: float = 0) -> list[NDArray[Any]] | None:
+    def receive(self, helper: Helper | Judge, timeout: float = 0) -> list[NDArray[Any]] | None:
         """The fields of the next batch, in the order of submit; None after `timeout` seconds, if that is not 0.
 
-        Raises LookupError if no batch was submitted, Rejected for a sample in error, and StackError if samples differ
-        in shape; the next call then goes on with the next batch.
+        Raises LookupError if no batch was submitted, StreamEnd if its lane has no samples, Rejected for a sample in
+        error, and StackError if samples differ in shape; the next call then goes on with the next batch.
         """
         deadline = time.monotonic() + timeout if timeout else None
         while True:
@@ -240,6 +299,9 @@ class Run:
                 return _lease.arrays(self._lib, self._batch)
             if status == _native.IDLE:
                 raise LookupError("no batch is outstanding")
+            if status == _native.END:
+                self._lent.popleft()
+                raise StreamEnd
             if status == _native.ASK:
                 self._answer(helper, self._ask)
             elif not self._wait(deadline):
@@ -261,12 +323,15 @@ class Run:
         self._lib.gl_wait(self._fd, wait)
         return True
 
-    def _answer(self, helper: Helper, ask: _native.Ask) -> None:
+    def _answer(self, helper: Helper | Judge, ask: _native.Ask) -> None:
         error: Exception
         if ask.kind == _native.ASK_EXP:
             self._call(self._lib.gl_answer_exp, ask.x, helper.exp(ask.x))
             return
         position, row = ask.position, ask.index
+        if isinstance(helper, Judge):
+            self._judge(helper, ask)
+            return
         if ask.kind == _native.ASK_PIXELS:
             try:
                 rgb, width, height = helper.pixels(row)
@@ -286,6 +351,24 @@ class Run:
         self._lent.popleft()
         self._batch.sequence = ask.sequence
         raise Rejected(error, position, row)
+
+    def _judge(self, judge: Judge, ask: _native.Ask) -> None:
+        """Has Python say what becomes of a sample of a stream, or of a shard. Raises Rejected."""
+        answer: bool | tuple[bytes, int, int]
+        try:
+            if ask.kind == _native.ASK_SHARD:
+                answer = judge.shard(ask.index, ask.reason.decode(errors="replace"))
+            else:
+                answer = judge.sample(self.asked_sample(), ask.index, pixels=ask.kind == _native.ASK_PIXELS)
+        except Exception as error:
+            self._keep(self._call(self._lib.gl_reject))
+            self._lent.popleft()
+            self._batch.sequence = ask.sequence
+            raise Rejected(error, ask.position, ask.index) from None
+        if isinstance(answer, bool):
+            self._keep(self._call(self._lib.gl_leave_out, not answer))
+        else:
+            self._call(self._lib.gl_answer_pixels, *answer)
 
     def _skip(self, skipper: Skipper, ask: _native.Ask) -> NoReturn:
         """Has the user's own code make the batch that is asked about. Raises Skipped."""

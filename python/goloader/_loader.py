@@ -20,6 +20,7 @@ from .adapters.torch import check_workers, in_order_argument
 from .doors import allowed, choice
 from .doors.index import init_fn
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
+from .doors.index.streams import InlineStream, PrefetchingStream
 from .doors.recipe import door
 from .doors.worker.iterator import without_slots
 from .on_error import Action, OnError
@@ -241,6 +242,11 @@ class DataLoader(data.DataLoader[T_co]):
             check_workers(self)
             return choice.working(self, resumed)
         core = choice.core(self, decision)
+        if decision.stream is not None:
+            if self.num_workers == 0:
+                return InlineStream(self, core)
+            check_workers(self)
+            return PrefetchingStream(self, core)
         if self.num_workers == 0:
             return InlineIterator(self, core)
         check_workers(self)

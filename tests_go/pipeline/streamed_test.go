@@ -137,7 +137,7 @@ func kept(t *testing.T, order stream.Order, photos []photo, damaged string) (all
 	require.NoError(t, err)
 	defer l.Close()
 	for {
-		taken, err := l.Take(context.Background(), nil, 1)
+		taken, _, err := l.Take(context.Background(), nil, 1)
 		for _, each := range taken {
 			i, err := strconv.ParseInt(each.Key, 10, 64)
 			require.NoError(t, err)

@@ -262,17 +262,18 @@ func (l *Lane) broke(ctx context.Context, err error) error {
 }
 
 // Take gives up to n more samples, or a batch of the order's own, and appends them to taken, which may have some of the batch
-// already. Fewer than n are all that is left, of the order or of a round. It also fails with a *Damage or ErrEmpty: what it
-// gave before is good, and the next Take goes on behind the damage.
-func (l *Lane) Take(ctx context.Context, taken []Taken, n int) ([]Taken, error) {
+// already. Fewer than n are all that is left, of the order or of a round. What lies before them and is in no batch, as it is too
+// little for one, comes apart. It also fails with a *Damage or ErrEmpty: what it gave before is good, and the next Take goes on
+// behind the damage.
+func (l *Lane) Take(ctx context.Context, taken []Taken, n int) (_, apart []Taken, _ error) {
 	own := l.order.Batch > 0
 	if own && l.order.Limit >= 0 && l.Batches >= l.order.Limit {
-		return taken, nil
+		return taken, nil, nil
 	}
 	for len(taken) < n {
 		s, err := l.one(ctx)
 		if err != nil && err != io.EOF {
-			return taken, err
+			return taken, apart, err
 		}
 		if err == nil && (!own || len(taken) == 0 || s.round == taken[0].round) {
 			taken = append(taken, s)
@@ -284,16 +285,17 @@ func (l *Lane) Take(ctx context.Context, taken []Taken, n int) ([]Taken, error) 
 		if !own || l.order.Partial || len(taken) == 0 {
 			break
 		}
+		apart = append(apart, taken...)
 		if err == io.EOF || taken[0].inRound == 1 { // a round without a batch is the last
 			l.Over, l.back = true, nil
-			return taken[:0], nil
+			return nil, apart, nil
 		}
-		taken = taken[:0]
+		taken = nil
 	}
 	if own && len(taken) > 0 {
 		l.Batches++
 	}
-	return taken, nil
+	return taken, apart, nil
 }
 
 // one gives the next sample.

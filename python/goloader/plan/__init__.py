@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .datasets import Arrays, Images, Samples, Scripts
     from .datasets.script import ScriptPart
     from .own_collate import OwnCollate
+    from .streams import Pipeline
 
 __all__ = [
     "IMG_EXTENSIONS",
@@ -64,8 +65,8 @@ class Plan:
 
     kind      where samples live: "folder" (image files), "pairs" (image files whose targets are image files), "pixels"
               (images in memory), "pixel_views" (each of them twice), "places" (images anywhere in memory, others for
-              each batch), "array" (rows of arrays), "recipe" (batches bring theirs), or "script" (samples of several
-              images, files or in memory)
+              each batch), "array" (rows of arrays), "recipe" (batches bring theirs), "script" (samples of several
+              images, files or in memory), or "stream" (samples of shards, one after the other)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
@@ -85,9 +86,10 @@ class Plan:
     collation   what the loader does with the samples of a batch; None without a loader
     named_files  about how many files batches of recipes will name
     script    of kind "script"
+    stream    of kind "stream"
     """
 
-    kind: Literal["folder", "pairs", "pixels", "pixel_views", "places", "array", "recipe", "script"]
+    kind: Literal["folder", "pairs", "pixels", "pixel_views", "places", "array", "recipe", "script", "stream"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     rules: Rules | None
@@ -109,6 +111,7 @@ class Plan:
     collation: Collation | OwnCollate | None = None
     named_files: int = 0
     script: ScriptPart | None = None
+    stream: Pipeline | None = None
 
     @property
     def count(self) -> int:
@@ -118,6 +121,8 @@ class Plan:
     @property
     def random(self) -> bool:
         """True if a transform draws random numbers, or a script, which is not looked at for that."""
+        if self.stream is not None:
+            return any(image.lowered.random for image in self.stream.images)
         return self.script is not None or any(lowered is not None and lowered.random for _, lowered in self.parts)
 
     @property
@@ -171,12 +176,14 @@ class Plan:
         """What gl_open takes, with Pillow's limit as it stands now."""
         source: dict[str, Any] = {"kind": self.kind}
         output = rng = pillow = seek_index = None
+        if self.stream is not None:
+            source = self.stream.to_plan()
         if self.kind == "array":
             source["fields"] = [field.to_plan() for field in self.fields]
         else:
             assert self.rules is not None  # images have some
             pillow = {"pass_order": self.rules.pass_order, "max_pixels": max_pixels(), "decoders": decoders()}
-            if self.kind not in ("recipe", "script"):
+            if self.kind not in ("recipe", "script", "stream"):
                 output = {"dtype": self.dtype, "channels": self.channels}
             if self.kind != "recipe":
                 rng = {"fma": self.rules.fma, "correctly_rounded_exp": self.rules.correctly_rounded_exp}
@@ -219,6 +226,13 @@ class Plan:
 
     def unchanged(self, loader: Any) -> bool:
         """True if make(loader) would give this plan again: asked at each epoch, since a loader can be changed."""
+        if self.stream is not None:
+            again = _make_stream(loader)
+            return isinstance(again, Plan) and (again.stream, again.rules, again.batched) == (
+                self.stream,
+                self.rules,
+                self.batched,
+            )
         return (
             self.samples is not None
             and _check_loader(loader) == self.collation
@@ -242,6 +256,8 @@ class Plan:
 
 def make(loader: Any) -> Plan | Refusal:
     """The plan of a torch.utils.data.DataLoader, or the reason why torch's own path has to run."""
+    if loader._dataset_kind == 1:
+        return _make_stream(loader)
     collation = _check_loader(loader)
     if isinstance(collation, Refusal):
         return collation
@@ -257,6 +273,78 @@ def make(loader: Any) -> Plan | Refusal:
     if not collation.plain and not collation.own:
         return Refusal("collate", collation.name, "it puts sequences together, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
+
+
+def _make_stream(loader: Any) -> Plan | Refusal:
+    """The plan of an IterableDataset, which is known if it is a pipeline of shards."""
+    from torch.utils.data import get_worker_info
+
+    from . import collate, streams
+
+    dataset = loader.dataset
+    if not streams.is_pipeline(dataset):
+        return Refusal("source", type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
+    if loader.worker_init_fn is not None and loader.num_workers > 0:
+        return Refusal("loader", "worker_init_fn", "the pipeline may draw from generators that it seeds", "INIT_FN")
+    if get_worker_info() is not None:
+        return Refusal(
+            "loader", type(loader).__name__, "it runs inside a worker process of another loader", "IN_WORKER"
+        )
+    collation = collate.of(loader)
+    if isinstance(collation, Refusal):
+        return collation
+    if not collation.plain:
+        return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
+    refusal = check_pillow_plugins()
+    if refusal is not None:
+        return refusal
+    try:
+        pipeline = streams.read(dataset, loader.num_workers)
+        if loader._auto_collation == (pipeline.batch > 0):
+            raise RefusalError(
+                "collate", collation.name, "either the pipeline or the loader makes batches", "BATCH_SIZE_NONE"
+            )
+        if any(draws.kind == "rng" for draws in pipeline.draws) and loader.persistent_workers:
+            raise RefusalError("source", "shuffle", "its generator goes on from epoch to epoch", "STREAM_STAGE")
+        lowered = [image.lowered for image in pipeline.images]
+        stays = loader.num_workers == 0 or (loader.persistent_workers and pipeline.limit >= 0)
+        if pipeline.batch and stays and any(each.random for each in lowered):
+            why = "as it gives a batch, it has drawn for a sample of the next one already"
+            raise RefusalError("source", "batched", why, "STREAM_STAGE")
+        if pipeline.fields > FIELDS_MAX:
+            raise RefusalError("source", pipeline.name, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS")
+        if any(each.tensor != "Tensor" for each in lowered):
+            raise RefusalError("transform", "tv_tensors", "batches would be of them", "NO_TENSOR")
+        found = _rules(lowered, in_files=True)
+    except RefusalError as refused:
+        return refused.refusal
+    shards = Row("source", f"{pipeline.name}, {number_of(len(pipeline.urls), 'shard')}", "Go")
+    return Plan(
+        kind="stream",
+        length=0,
+        parts=(),
+        rules=found,
+        rows=(
+            shards,
+            *(Row("stage", what, "Go", why) for what, why in pipeline.rows),
+            *_transform_rows(lowered),
+            *_column_rows(pipeline),
+            Row("collate", collation.name, "Go"),
+        ),
+        batched=bool(loader._auto_collation),
+        collation=collation,
+        stream=pipeline,
+    )
+
+
+def _column_rows(pipeline: Pipeline) -> list[Row]:
+    """A row for each column that Python puts together."""
+    return [
+        Row("column", ";".join(column.of), "Go")
+        if column.kind == "int"
+        else Row("column", ";".join(column.of), "Python", "of what Go read", "STREAM_COLUMN")
+        for column in pipeline.columns
+    ]
 
 
 def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate) -> Plan | Refusal:

@@ -144,6 +144,14 @@ REASONS = {
     ),
     "INDICES": Reason("indices that are not plain ints, or below 0", "use a list of ints, or an int64 array"),
     "ITERABLE": Reason("an IterableDataset runs its own code", "nothing: images that it opens are recorded"),
+    "STREAM_STAGE": Reason(
+        "a stage of a pipeline of shards does what only Python knows",
+        "see the text; to_tuple or to_dict behind decode, torchvision's transforms in map_tuple or map_dict",
+    ),
+    "STREAM_COLUMN": Reason(
+        "texts, JSON and bytes of a stream become Python's objects, of what Go has read and taken apart",
+        "nothing: numbers and images come as tensors",
+    ),
     "LABELS": Reason("labels that are no ints, or not as many as images", "use a list of ints, or an int64 array"),
     "LENGTH_CHANGED": Reason("a dataset inside another has changed its length since", "make the outer dataset anew"),
     "MASKS": Reason(

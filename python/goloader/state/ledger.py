@@ -11,6 +11,7 @@ A record is JSON:
     streams      32-bit words that each worker's generator has drawn for batches yielded; null if Go draws nothing
     seeds        of these generators, where worker_init_fn has seeded them; else null
     rng          null, or the seed of rng="sample"
+    lanes        of a stream alone: where the core's lanes stand (doors/index/streams.py)
     order        where the index sampler stands (order.py); null if finished
     between      if finished, the states of the loader's generators and of samplers that have one (order.py)
 
@@ -19,7 +20,7 @@ Python's iterators give the states of the user's objects in torchdata's layout, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,7 @@ class Ledger:
     mark     how far batches were yielded, where the order is ahead of that; None where it never is
     streams  [num_workers] int64, words drawn for batches yielded; None if nothing draws from streams
     seeds    [num_workers] uint64, of the streams, if worker_init_fn has chosen them
+    lanes    where those of a stream stand, for batches yielded; None where there are none
     """
 
     order: Order
@@ -52,6 +54,7 @@ class Ledger:
     seeds: NDArray[np.uint64] | None = None
     yielded: int = 0
     finished: bool = False
+    lanes: Callable[[], dict[str, Any]] | None = None
 
     def record(self) -> dict[str, Any]:
         """The record of this moment."""
@@ -67,7 +70,7 @@ class Ledger:
             "rng": self.rng,
             "order": None if self.finished else self.order.state(self.mark or self.order.mark()),
             "between": self.order.between() if self.finished else None,
-        }
+        } | ({} if self.finished or self.lanes is None else {"lanes": self.lanes()})
 
     def state(self) -> dict[str, Any]:
         """What state_dict() gives; Python's iterators have more to tell."""
@@ -89,6 +92,7 @@ class Record:
     rng: int | None
     order: Mapping[str, Any] | None
     between: Mapping[str, Any] | None
+    lanes: Mapping[str, Any] | None = None
 
     @property
     def own(self) -> Mapping[str, Any]:
@@ -137,6 +141,7 @@ def read(state: Mapping[str, Any]) -> Record:
             rng=record["rng"],
             order=record["order"],
             between=record["between"],
+            lanes=record.get("lanes"),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StateError(f"not a state of a loader: {type(error).__name__}: {error}") from None

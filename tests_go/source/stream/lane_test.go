@@ -54,7 +54,7 @@ func batch(t *testing.T, l *stream.Lane, n int) []stream.Taken {
 	var taken []stream.Taken
 	for {
 		var err error
-		taken, err = l.Take(ctx, taken, n)
+		taken, _, err = l.Take(ctx, taken, n)
 		var damage *stream.Damage
 		if errors.As(err, &damage) {
 			continue
@@ -192,12 +192,12 @@ func TestWhatIsGivenBackComesAgain(t *testing.T) {
 
 func TestOfADamagedShardAllButTheRestIsGiven(t *testing.T) {
 	l := lane(t, shards(3, "1"), stream.Order{Shards: names(3), Rounds: 1, Limit: -1}, nil)
-	taken, err := l.Take(ctx, nil, 9)
+	taken, _, err := l.Take(ctx, nil, 9)
 	var damage *stream.Damage
 	require.ErrorAs(t, err, &damage)
 	require.Equal(t, 1, damage.Shard)
 	require.Equal(t, []string{"0-0", "0-1", "0-2", "1-0", "1-1"}, keys(taken))
-	taken, err = l.Take(ctx, nil, 9)
+	taken, _, err = l.Take(ctx, nil, 9)
 	require.NoError(t, err)
 	require.Equal(t, []string{"2-0", "2-1", "2-2"}, keys(taken))
 }
@@ -207,7 +207,7 @@ func TestShardsCanBeStoppedAndShufflesGiveWhatTheyHold(t *testing.T) {
 		Shards: names(3), Rounds: 1, Limit: -1, Stages: []stream.Stage{{Shuffle: &stream.Shuffle{Size: 100, Initial: 100}}},
 	}
 	l := lane(t, shards(3, "1"), order, nil)
-	_, err := l.Take(ctx, nil, 9)
+	_, _, err := l.Take(ctx, nil, 9)
 	var damage *stream.Damage
 	require.ErrorAs(t, err, &damage)
 	l.StopShards()
@@ -216,7 +216,7 @@ func TestShardsCanBeStoppedAndShufflesGiveWhatTheyHold(t *testing.T) {
 
 func TestAnOrderThatWantsSamplesFailsWithoutAny(t *testing.T) {
 	l := lane(t, shards(3), stream.Order{Rounds: 1, Limit: -1, NotEmpty: true}, nil)
-	_, err := l.Take(ctx, nil, 1)
+	_, _, err := l.Take(ctx, nil, 1)
 	require.ErrorIs(t, err, stream.ErrEmpty)
 }
 
