@@ -882,16 +882,12 @@ class _Machine:
                 self.stack.append(given)
                 return
         if isinstance(value, Item) and isinstance(value.key, Constant):
-            owner, key = value.owner, value.key.value
-            if _is_made(owner):
-                self.one_of(owner)
-            if isinstance(owner, Mapping) and key in owner.names:
-                self.stack.append(owner.items[owner.names.index(key)])
+            if _is_made(value.owner):
+                self.one_of(value.owner)
+            item = _item_of(value.owner, value.key.value)
+            if item is not None:
+                self.stack.append(item)
                 return
-            if isinstance(owner, Display) and owner.kind is not slice and type(key) is int and not self.samples:
-                if -len(owner.items) <= key < len(owner.items):
-                    self.stack.append(owner.items[key])
-                    return
         self._look(value)
         for each in _parts(value):
             self._reader.use(each)
@@ -1440,6 +1436,16 @@ def _is_made(value: Expression) -> bool:
     if isinstance(value, Either):
         return _is_made(value.then) and _is_made(value.otherwise)
     return isinstance(value, Display | Mapping)
+
+
+def _item_of(made: Expression, key: Any) -> Expression | None:
+    """The item of a list, tuple or dict that was made here; None where there is none, or it is another value."""
+    if isinstance(made, Mapping) and key in made.names:
+        return made.items[made.names.index(key)]
+    if not isinstance(made, Display) or made.kind is slice or type(key) is not int:
+        return None
+    spread = any(isinstance(each, Spread) for each in made.items)
+    return made.items[key] if -len(made.items) <= key < len(made.items) and not spread else None
 
 
 def _is_list(value: Expression) -> bool:
