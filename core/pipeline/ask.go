@@ -226,10 +226,13 @@ func (r *Run) drawnBefore(b *batch, position int) (n int, touched bool) {
 		return 0, false
 	}
 	s := &b.samples[position]
-	if part := &r.loader.parts[s.part]; s.view == 0 || part.target == nil {
-		return position - int(s.view), false
+	if s.view == 0 {
+		return position, false
 	}
 	part := &r.loader.parts[s.part]
+	if part.target == nil { // a stream's sample, whose images are decoded before anything is drawn
+		return position - int(s.view), false
+	}
 	opened := s.state != unsized && b.ask.Kind == AskPixels
 	switch {
 	case b.ask.Kind == AskSample:

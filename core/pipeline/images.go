@@ -20,12 +20,12 @@ type images struct {
 
 func (k *images) len() int { return k.files.Len() / k.l.views }
 
-func (k *images) check(indices []int64) error { return within(indices, k.len()) }
+func (k *images) check(indices []int64) error { return within(indices, 0, k.len()) }
 
 // within refuses indices of which there are no samples.
-func within(indices []int64, count int) error {
+func within(indices []int64, least int64, count int) error {
 	for k, i := range indices {
-		if i < 0 || i >= int64(count) {
+		if i < least || i >= int64(count) {
 			return fmt.Errorf("index %d at position %d: the source has %d samples: %w", i, k, count, source.ErrRange)
 		}
 	}
@@ -91,8 +91,8 @@ func (l *Loader) sizeEncoded(s *sample, name func() string) {
 		s.away(unsized, stats.Unknown, "%s: %v", name(), err)
 	case large != "":
 		s.away(unsized, stats.TooLarge, "%s: %s", name(), large)
-	case s.plain && !header.RGB:
-		s.away(unsized, stats.Foreign, "%s: its mode is not RGB, or not known", name())
+	case s.plain != "" && header.Mode != string(s.plain):
+		s.away(unsized, stats.Foreign, "%s: its mode is not %s, or not known", name(), s.plain)
 	default:
 		s.state, s.format, s.size = sized, header.Format, size
 	}

@@ -91,7 +91,7 @@ func (r *Run) draw(b *batch) bool {
 			if s := &b.samples[place]; s.state == unsized {
 				kind := AskPixels
 				switch {
-				case s.plain: // pixels do not tell what its mode was
+				case s.plain != "": // pixels do not tell what its mode was
 					kind = AskBatch
 				case s.odd:
 					kind = AskSample

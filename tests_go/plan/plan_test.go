@@ -339,8 +339,8 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"/cache/index"`, `""`, "seek_index.path: want null or the path of a file"},
 		{`"pillow"`, `"pi` + "\xff" + `low"`, "not UTF-8"},
 		{`"webp"`, `"jpeg"`, `pillow.decoders[0]: want "webp" or "bmp" or "gif" or "tiff", got "jpeg"`},
-		{`"max_pixels": 178956970`, `"max_pixels": ` + strings.Repeat("[", 99),
-			"pillow.max_pixels" + strings.Repeat("[0]", 14) + ": nested more than 16 deep"},
+		{`"max_pixels": 178956970`, `"max_pixels": ` + strings.Repeat("[", 299),
+			"pillow.max_pixels" + strings.Repeat("[0]", 126) + ": nested more than 128 deep"},
 	})
 	refuse(t, arrays, []spoiled{
 		{`"dtype": "int64", "shape": []`, `"dtype": "int64", "shape": [-1]`,
