@@ -78,7 +78,7 @@ def tar(scratch: Path) -> TarImages:
     return TarImages(shards(scratch), TRAIN)
 
 
-@format_case("WebDataset of the same archives", target=3, lowered=tar, shuffle=False)
+@format_case("webdataset's WebDataset of the same archives", target=5, headline=True, lowered=tar, shuffle=False)
 def webdataset(scratch: Path) -> Any:
     pipeline = wds.WebDataset(shards(scratch), shardshuffle=False).decode("pil").to_tuple("jpg", "cls")
     return pipeline.map_tuple(TRAIN).with_length(len(own_classes.folder(scratch)), silent=True)

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+import webdataset as wds
 from PIL import Image, ImageFilter
 from torch import nn
 from torch.utils import data
@@ -427,6 +428,14 @@ def archives(root: Path) -> Iterator[data.Dataset[Any]]:
     yield from (dataset, data.Subset(dataset, [1, 0]), data.ConcatDataset([dataset, dataset]))
 
 
+def pipelines(root: Path) -> Iterator[data.Dataset[Any]]:
+    next(archives(root))
+    shard = str(root.parent / "shard.tar")
+    for dataset in (goloader.WebDataset(shard), wds.WebDataset(shard, shardshuffle=False)):
+        shuffled = dataset.shuffle(9, seed=1).decode("pil").to_tuple("jpg", "cls")
+        yield shuffled.map_tuple(v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
+
+
 def other_libraries(root: Path) -> Iterator[data.Dataset[Any]]:
     with zipfile.ZipFile(REPOSITORY / "tests_py/formats/written.zip") as written:
         written.extractall(root.parent / "written")
@@ -531,6 +540,12 @@ DATASETS: Table = [
         archives,
     ),
     (
+        "streams of shards",
+        "`goloader.WebDataset`, and `webdataset`'s own pipelines, of shards, plain, gzip or zstd, of files, URLs and "
+        "commands ([streams.md](streams.md))",
+        pipelines,
+    ),
+    (
         "files of other libraries",
         "`goloader.open(path)` of MosaicML's MDS, LitData, FFCV, TFRecord and LMDB: `images()`; of Megatron: "
         "`windows()`",
@@ -603,8 +618,8 @@ DATASETS: Table = [
     ),
     (
         "streams",
-        "an `IterableDataset` whose code does such things to what it reads: webdataset's pipelines, batched there or "
-        "by the loader, Hugging Face's streams, readers of one's own",
+        "an `IterableDataset` whose code does such things to what it reads: webdataset's pipelines with stages of "
+        "one's own, Hugging Face's streams, readers of one's own",
         lambda root: iter((Streamed(root),)),
     ),
     (

@@ -103,11 +103,13 @@ class Element:
 
     of         suffixes of its file, of which the first counts that a sample has; "__key__" or "__url__"
     decoded    the image handler's spec, "" if files are decoded without one, or None if they are not
+    endings    of files that the handler takes
     functions  that it is given to then
     """
 
     of: tuple[str, ...]
     decoded: str | None = None
+    endings: frozenset[str] = own.IMAGES
     functions: tuple[Any, ...] = ()
 
     @property
@@ -121,7 +123,7 @@ class Element:
             return "text"
         if self.decoded is None:
             return "bytes"
-        if self.decoded and last in own.IMAGES:
+        if self.decoded and last in self.endings:
             return "image"
         if last in _NUMBERS:
             return "int"
@@ -381,6 +383,7 @@ class _Reader:
         self.opened = self.grouped = self.not_empty = False
         self.batch, self.partial = 0, True
         self.spec: str | None = None
+        self.endings = own.IMAGES
         self.made: dict[str, Element] = {}  # entries that are not files by their suffix
         self.gone: set[str] = set()
         self.closed = False  # samples have no entries but those that were made
@@ -599,9 +602,10 @@ class _Reader:
 
     def _handled(self, handler: Any) -> None:
         name = getattr(handler, "__name__", "")
-        if not is_original(handler, "goloader", "webdataset") or name not in (_RAISE, *_GO_ON):
-            raise _refuse(name_of(handler), "a handler of your own is run where the error is")
-        if name != _RAISE and self.grouped:  # else it goes on with the next shard
+        original = is_original(handler, "goloader", "webdataset") and name in (_RAISE, *_GO_ON)
+        if not original and not _goes_on(handler):
+            raise _refuse(name_of(handler), "this handler may do anything but go on")
+        if (name != _RAISE or not original) and self.grouped:  # else it goes on with the next shard
             self.fallible = True
 
     # samples
@@ -648,22 +652,22 @@ class _Reader:
         for each in handlers:
             ours = type(each) is own.ImageHandler
             foreign = theirs is not None and type(each) is theirs.autodecode.ImageHandler
-            images = own.IMAGES if theirs is None or ours else set(theirs.autodecode.IMAGE_EXTENSIONS)
-            if not (ours or foreign) or set(each.extensions) != images or spec:
+            if not (ours or foreign) or spec:
                 raise _refuse(name_of(each), "what this decoder does only Python knows")
             if foreign and not is_original(type(each).__call__, "webdataset"):
                 raise _refuse("decode", "webdataset's functions were replaced")
-            spec = each.imagespec
+            spec, self.endings = each.imagespec, frozenset(each.extensions)
         if spec and spec not in ("pil", "pilrgb", "torchrgb", "torch", "torchrgb8"):
             raise _refuse(f'decode("{spec}")', "only images as PIL or torch has them, in RGB, are known")
         self._handled(handler)
         self.spec = spec
         for name, each in self.made.items():
             # What was renamed is decoded by its new name.
-            if Element((name,), spec).kinds != {"bytes"}:
-                if Element(each.of, spec).kinds != Element((name,), spec).kinds:
+            if Element((name,), spec, self.endings).kinds != {"bytes"}:
+                made = Element(each.of, spec, self.endings)
+                if made.kinds != Element((name,), spec, self.endings).kinds:
                     raise _refuse("decode", f"{';'.join(each.of)} is decoded as {name}")
-                self.made[name] = replace(each, decoded=spec)
+                self.made[name] = replace(made, functions=each.functions)
         self.rows.append((f"decode({spec!r})" if spec else "decode()", ""))
 
     def _entry(self, keys: Any) -> Element:
@@ -682,7 +686,7 @@ class _Reader:
             raise _refuse(";".join(keys), "what this key holds")
         if any(key != key.lower() for key in keys):
             raise _refuse(";".join(keys), "suffixes are in small letters")
-        return Element(keys, self.spec)
+        return Element(keys, self.spec, self.endings)
 
     def _rename(self, stage: Any, handler: Any, keep: Any, kw: Mapping[str, Any] | None = None) -> None:
         self._dicts("rename")
@@ -768,6 +772,17 @@ def _lowered(element: Element) -> Lowered:
 
 
 # ---- functions of what is no image
+
+
+def _goes_on(handler: Any) -> bool:
+    """Whether a handler of the user's own says True to every error."""
+    if type(handler) is not FunctionType or handler.__code__.co_argcount != 1:
+        return False
+    operations = list(dis.get_instructions(handler.__code__))
+    ends = [at for at, each in enumerate(operations) if each.opname in ("RETURN_VALUE", "RETURN_CONST")]
+    said = [operations[at] if operations[at].opname == "RETURN_CONST" else operations[at - 1] for at in ends]
+    constants = ("RETURN_CONST", "LOAD_CONST")
+    return bool(ends) and all(each.opname in constants and each.argval is True for each in said)
 
 
 def _is_identity(function: Any) -> bool:
