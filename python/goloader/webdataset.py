@@ -274,6 +274,9 @@ class detshuffle:  # noqa: N801  # webdataset's name for it
         return shuffle(samples, self.bufsize, self.initial, random.Random(self.seed + self.epoch))
 
 
+_EpochShuffle = detshuffle
+
+
 def handled(
     samples: Iterable[Any], function: Callable[[Any], Any], handler: Handler = reraise_exception
 ) -> Iterator[Any]:
@@ -584,8 +587,8 @@ class WebDataset(data.IterableDataset[Any]):
         self.pipeline += [split for split in (nodesplitter, workersplitter) if split is not None]
         if shardshuffle:
             size = 100 if shardshuffle is True else shardshuffle
-            of_seed = globals()["detshuffle"](size, seed=seed or 0) if detshuffle else Stage(shuffle, size, seed=seed)
-            self.pipeline.append(of_seed)
+            shuffled = _EpochShuffle(size, seed=seed or 0) if detshuffle else Stage(shuffle, size, seed=seed)
+            self.pipeline.append(shuffled)
         self.pipeline.append(Stage(samples_of, handler=handler))
         if empty_check:
             self.pipeline.append(check_empty)
@@ -632,7 +635,7 @@ class WebDataset(data.IterableDataset[Any]):
     ) -> WebDataset:
         """Decodes files by their suffixes: "pil", "torchrgb", ..., or functions of a key and bytes, for images."""
         handlers = [ImageHandler(each) if isinstance(each, str) else each for each in args]
-        return self.map(Decoder(handlers, pre, post, only, partial), handler)
+        return self.map(Decoder(handlers, pre, post, only, partial), handler=handler)
 
     def map(self, f: Callable[[Any], Any], handler: Handler = reraise_exception) -> WebDataset:
         """What a function makes of each sample; None leaves one out."""

@@ -501,3 +501,35 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def test_a_state_can_be_asked_for_when_the_iterator_is_gone(urls: list[str]) -> None:
+    from goloader import _native
+
+    for workers in (0, 2):
+        loader = goloader.DataLoader(BOTH["plain"][0](ours, urls), batch_size=5, num_workers=workers)
+        before = _native.live()["handles"]
+        iterator = iter(loader)
+        next(iterator)
+        want = loader.state_dict()
+        del iterator
+        assert loader.state_dict() == want
+        assert _native.live()["handles"] <= before + 1  # the loader's, but for no run
+
+
+@pytest.mark.parametrize("workers", ["auto", 2])
+def test_the_number_of_workers_may_be_goloader_s_choice(workers: Any, urls: list[str]) -> None:
+    loader = goloader.DataLoader(BOTH["plain"][0](ours, urls), batch_size=5, num_workers=workers)
+    assert sum(len(labels) for _, labels in loader) == SHARDS * SAMPLES
+    assert native(loader)
+
+
+def test_a_dataset_pickles(urls: list[str]) -> None:
+    import pickle
+
+    dataset = ours(urls).shuffle(5, seed=1).decode("pil").to_tuple("jpg;png", "cls").map_tuple(train).with_epoch(9)
+    again = pickle.loads(pickle.dumps(dataset))
+    first, second = (
+        run(goloader.DataLoader, lambda each=each: each, {"batch_size": 3}, 1)[0] for each in (dataset, again)
+    )
+    assert difference(first, second) is None

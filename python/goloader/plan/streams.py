@@ -491,6 +491,9 @@ class _Reader:
                 raise _refuse(repr(url), "names of shards are not str")
             scheme = url.partition(":")[0] if ":" in url else ""
             known = is_url(url) or scheme in ("", "pipe") or url.startswith("/")
+            # What webdataset and the core cut off a name, as parts of a URL.
+            parts = "#" if is_url(url) else "#?;" if type(self.dataset).__module__ != own.__name__ else ""
+            known = known and url.isprintable() and (scheme == "pipe" or not any(sign in url for sign in parts))
             compressed = url.endswith((".bz2", ".xz", ".tbz2", ".txz"))
             foreign = not isinstance(self.dataset, own.WebDataset) and (
                 url.startswith(("s3://", "hf://"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections import deque
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from ...plan import Plan
 from ...plan.streams import Pipeline
 from ...state.generators import PROCESS, Processes, Twins
 from ...state.iterator import ResumableIterator
-from ...webdataset import EMPTY, combined, described
+from ...webdataset import EMPTY, combined, described, reraise_exception, warn_and_continue
 from .. import lent
 from .directory import Directory
 
@@ -103,6 +105,14 @@ class _StreamIterator(ResumableIterator):
 
     def _doing(self) -> str:
         return "" if self._run is None else self._run.doing()
+
+    def __del__(self) -> None:
+        # The ledger outlives the iterator, but not what it reads with.
+        ledger = vars(self).get("_ledger")
+        if ledger is None or ledger.lanes is None or ledger.finished or not _native.available():
+            return
+        with contextlib.suppress(Exception):
+            ledger.lanes = partial(dict, ledger.lanes())
 
     def _receive(self, run: Run) -> Any:
         """The next batch; None if time is up. Raises StreamEnd and _Lost."""
@@ -359,7 +369,7 @@ class _Judge(Judge):
     def shard(self, number: int, reason: str) -> bool:
         if number < 0:
             raise ValueError(EMPTY)
-        return bool(self._pipeline.handler(shards=True)(OSError(reason)))
+        return _handled(OSError(reason), self._pipeline.handler(shards=True))
 
     def exp(self, x: float) -> float:
         return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
@@ -371,14 +381,21 @@ class _Judge(Judge):
         of = self._pipeline.images[image % len(self._pipeline.images)].of
         suffix = next((each for each in of if each in files), "")
         for stage in self._pipeline.rest():
-            with torch.random.fork_rng(devices=()):  # the core has drawn, or will
-                made = list(stage(iter([sample])))
-            if not made:
-                return True
-            sample = made[0]
+            try:
+                with torch.random.fork_rng(devices=()):  # the core has drawn, or will
+                    (sample,) = stage.f(iter([sample]), *stage.args, **(stage.kw | {"handler": reraise_exception}))
+            except Exception as error:
+                return _handled(error, stage.kw.get("handler", reraise_exception))
         if not pixels:
             raise RuntimeError(f"goloader's core refuses sample {key!r} of {self._pipeline.urls[number]}")
         return _pixels(files[suffix])
+
+
+def _handled(error: Exception, handler: Any) -> bool:
+    """Whether a stream goes on after an error. Raises it."""
+    if handler.__name__ == warn_and_continue.__name__:  # webdataset's sleeps: in a worker, which nobody waits for
+        handler = warn_and_continue
+    return bool(handler(error))
 
 
 def _pixels(content: bytes) -> tuple[bytes, int, int]:
