@@ -20,6 +20,7 @@ import (
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/ring"
+	"github.com/goloader/goloader/core/seek"
 	"github.com/goloader/goloader/core/source"
 	streams "github.com/goloader/goloader/core/source/stream"
 	"github.com/goloader/goloader/core/stats"
@@ -34,12 +35,13 @@ type streamed struct {
 	source  streams.Source
 	of      [][]string // of each image, which of a sample's files it is
 	columns []plan.StreamColumn
+	numbers *seek.Numbers // in the seek index, of files that have a place in a shard
 }
 
 // OpenStream compiles a plan over a source of streams.
 func OpenStream(p *plan.Plan, from streams.Source) (*Loader, error) {
 	l := &Loader{plan: p, ring: ring.New(slotsHeld), views: len(p.Source.Images)}
-	k := &streamed{images: images{l: l}, source: from, columns: p.Source.Columns}
+	k := &streamed{images: images{l: l}, source: from, columns: p.Source.Columns, numbers: seek.NewNumbers(int(p.Source.Files))}
 	l.kind = k
 	made := part{end: math.MaxInt64}
 	for i, image := range p.Source.Images {
@@ -58,6 +60,10 @@ func OpenStream(p *plan.Plan, from streams.Source) (*Loader, error) {
 		k.of, l.output = append(k.of, image.Of), append(l.output, image.Output)
 	}
 	l.parts, l.random = []part{made}, made.random
+	if err := l.openSeek(int(p.Source.Files), nil); err != nil {
+		l.free()
+		return nil, err
+	}
 	return l, nil
 }
 
@@ -399,7 +405,7 @@ func (k *streamed) bytes(ctx context.Context, p *streams.Part, scratch *source.B
 		return p.Data, nil
 	}
 	scratch.Reset(bufferKeep)
-	if err := k.source.Read(ctx, p, scratch); err != nil {
+	if _, err := k.source.Read(ctx, p, scratch); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(scratch.Slice(0, scratch.Len())), nil
@@ -499,18 +505,22 @@ func (k *streamed) read(ctx context.Context, w *worker, t *reading, i int) {
 	}
 	if i > t.lo && k.shares(t.batch, i) && t.batch.samples[i-1].buffer == t.buffer {
 		before := &t.batch.samples[i-1]
-		s.buffer, s.from, s.to = before.buffer, before.from, before.to
+		s.buffer, s.from, s.to, s.stamp, s.file, s.indexed = before.buffer, before.from, before.to, before.stamp, before.file, before.indexed
 	} else {
 		found := own.taken[i/k.l.views].Find(k.of[s.view])
 		from := t.buffer.Len()
 		w.track.Begin(stats.Read, t.batch.sequence, s.index)
-		err := k.source.Read(ctx, found, t.buffer)
+		stamp, err := k.source.Read(ctx, found, t.buffer)
 		w.track.End(1)
 		if err != nil {
 			s.away(unsized, stats.Unreadable, "%v", err)
 			return
 		}
-		s.buffer, s.from, s.to = t.buffer, from, t.buffer.Len()
+		s.buffer, s.from, s.to, s.stamp = t.buffer, from, t.buffer.Len(), stamp
+		if k.l.seek != nil && found.Key.Container != nil {
+			place := binary.NativeEndian.AppendUint64(slices.Clone(found.Key.Container), uint64(found.Key.Offset))
+			s.file, s.indexed = k.numbers.Of(place)
+		}
 		k.l.Stats.BytesRead.Add(int64(s.to - s.from))
 	}
 	k.l.sizeEncoded(s, func() string { return k.name(t.batch, s.index) })

@@ -79,9 +79,9 @@ func parse(n node) *Plan {
 	switch index := f.get("seek_index"); kind {
 	case Folder, Pairs, Scripted:
 		p.SeekIndex = seekIndex(index)
-	case Recipe:
+	case Recipe, Stream:
 		if p.SeekIndex = seekIndex(index); p.SeekIndex != nil && p.SeekIndex.Path != "" {
-			index.fail("want no path since the source is of kind recipe")
+			index.fail("want no path since the source is of kind %s", string(kind))
 		}
 	default:
 		index.null(kind)
@@ -124,7 +124,7 @@ func source(n node) Source {
 			list.fail("want at least one field")
 		}
 	}
-	if s.Kind == Recipe {
+	if s.Kind == Recipe || s.Kind == Stream {
 		s.Files = int32(f.get("files").int(0, math.MaxInt32))
 	}
 	if s.Kind == Stream {

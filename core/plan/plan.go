@@ -57,7 +57,7 @@ const (
 type Source struct {
 	Kind   SourceKind
 	Fields []Field // Array: of each sample
-	Files  int32   // Recipe: about how many files its batches will name, for the seek index
+	Files  int32   // Recipe, Stream: about how many files its batches will name, for the seek index
 	Remote bool    // Folder: its paths are URLs
 	// Stream: what batches have of each sample, first images and then columns.
 	Images  []StreamImage

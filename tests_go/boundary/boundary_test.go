@@ -519,7 +519,7 @@ func TestStreamsCrossTheBoundary(t *testing.T) {
 			table = append(table, byte(v))
 		}
 	}
-	lines := play(t, "streams", fmt.Sprintf(`{"version": 1, "source": {"kind": "stream", "images": [{"of": ["jpg", "png"],
+	lines := play(t, "streams", fmt.Sprintf(`{"version": 1, "source": {"kind": "stream", "files": 0, "images": [{"of": ["jpg", "png"],
 		"output": {"dtype": "uint8", "channels": 3}, "transforms": [], "table": "%s"}], "columns": [{"kind": "int", "of": ["cls"]},
 		{"kind": "bytes", "of": ["__key__"]}]}, "parts": [], "output": null, "rng": {"fma": true, "correctly_rounded_exp": false},
 		"pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": null}`,

@@ -105,7 +105,7 @@ func TestAPlanOfRecipesIsReadWhole(t *testing.T) {
 	}, p)
 }
 
-const stream = `{"version": 1, "source": {"kind": "stream", "images": [{"of": ["jpg", "png"], "output": {"dtype": "uint8",
+const stream = `{"version": 1, "source": {"kind": "stream", "files": 3, "images": [{"of": ["jpg", "png"], "output": {"dtype": "uint8",
  "channels": 1}, "transforms": [{"op": "grayscale", "channels": 1}], "table": "` + "%s" + `"}], "columns": [{"kind": "int", "of": ["cls"]},
  {"kind": "sample", "of": []}]}, "parts": [], "output": null, "rng": {"fma": true, "correctly_rounded_exp": false},
  "pillow": {"pass_order": "shrink_first", "max_pixels": null, "decoders": []}, "seek_index": null}`
@@ -117,7 +117,7 @@ func TestAPlanOfStreamsIsReadWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &plan.Plan{
 		Source: plan.Source{
-			Kind: plan.Stream,
+			Kind: plan.Stream, Files: 3,
 			Images: []plan.StreamImage{{
 				Of: []string{"jpg", "png"}, Output: plan.Output{DType: tensor.Uint8, Channels: 1},
 				Part: plan.Part{Transforms: []plan.Transform{plan.Grayscale{Channels: 1}}, Table: table},

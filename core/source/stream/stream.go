@@ -17,8 +17,9 @@ type Source interface {
 	// Open begins to read the samples of a shard, from the one on that begins at a place (Reader.At); 0 is the first. It fails
 	// with source.ErrUnreadable.
 	Open(ctx context.Context, shard string, at int64) (Reader, error)
-	// Read appends the bytes of a part to buf. It fails with source.ErrUnreadable.
-	Read(ctx context.Context, part *Part, buf *source.Buffer) error
+	// Read appends the bytes of a part to buf, and says of which version of what holds them they are, if that is known. It
+	// fails with source.ErrUnreadable.
+	Read(ctx context.Context, part *Part, buf *source.Buffer) (source.Stamp, error)
 }
 
 // Reader gives the samples of a shard. One goroutine at a time.

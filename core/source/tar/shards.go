@@ -39,16 +39,15 @@ type Shards struct {
 var _ stream.Source = (*Shards)(nil)
 
 // Read implements stream.Source.
-func (s *Shards) Read(ctx context.Context, part *stream.Part, buf *source.Buffer) error {
-	if part.Key.Container == nil {
-		room, err := buf.Room(len(part.Data))
-		if err == nil {
-			buf.Add(copy(room, part.Data))
-		}
-		return err
+func (s *Shards) Read(ctx context.Context, part *stream.Part, buf *source.Buffer) (source.Stamp, error) {
+	if part.Key.Container != nil {
+		return s.Local.Read(ctx, part.Key, buf)
 	}
-	_, err := s.Local.Read(ctx, part.Key, buf)
-	return err
+	room, err := buf.Room(len(part.Data))
+	if err == nil {
+		buf.Add(copy(room, part.Data))
+	}
+	return source.Stamp{}, err
 }
 
 // Open implements stream.Source.

@@ -84,7 +84,7 @@ class Plan:
     rows      what explain() says
     seek_index  how much of a folder's files is remembered; None for nothing
     collation   what the loader does with the samples of a batch; None without a loader
-    named_files  about how many files batches of recipes will name
+    named_files  about how many files batches of recipes, or of a stream, will name
     script    of kind "script"
     stream    of kind "stream"
     """
@@ -187,9 +187,9 @@ class Plan:
                 output = {"dtype": self.dtype, "channels": self.channels}
             if self.kind != "recipe":
                 rng = {"fma": self.rules.fma, "correctly_rounded_exp": self.rules.correctly_rounded_exp}
-            if self.kind in ("folder", "pairs", "recipe", "script") and self.seek_index is not None:
+            if self.kind in ("folder", "pairs", "recipe", "script", "stream") and self.seek_index is not None:
                 seek_index = self.seek_index.to_plan()
-            if self.kind == "recipe":
+            if self.kind in ("recipe", "stream"):
                 source["files"] = self.named_files
             elif self.files is not None and self.files.remote:
                 source["remote"] = True
@@ -228,10 +228,9 @@ class Plan:
         """True if make(loader) would give this plan again: asked at each epoch, since a loader can be changed."""
         if self.stream is not None:
             again = _make_stream(loader)
-            return isinstance(again, Plan) and (again.stream, again.rules, again.batched) == (
-                self.stream,
-                self.rules,
-                self.batched,
+            return isinstance(again, Plan) and all(
+                getattr(again, name) == getattr(self, name)
+                for name in ("stream", "rules", "batched", "seek_index", "named_files")
             )
         return (
             self.samples is not None
@@ -319,6 +318,8 @@ def _make_stream(loader: Any) -> Plan | Refusal:
     except RefusalError as refused:
         return refused.refusal
     shards = Row("source", f"{pipeline.name}, {number_of(len(pipeline.urls), 'shard')}", "Go")
+    files, seek_index = pipeline.files(), _seek_index(loader)
+    seek_index = replace(seek_index, path=None) if files and seek_index is not None else None
     return Plan(
         kind="stream",
         length=0,
@@ -326,6 +327,7 @@ def _make_stream(loader: Any) -> Plan | Refusal:
         rules=found,
         rows=(
             shards,
+            *_seek_rows(seek_index),
             *(Row("stage", what, "Go", why) for what, why in pipeline.rows),
             *_transform_rows(lowered),
             *_column_rows(pipeline),
@@ -334,6 +336,8 @@ def _make_stream(loader: Any) -> Plan | Refusal:
         batched=bool(loader._auto_collation),
         collation=collation,
         stream=pipeline,
+        seek_index=seek_index,
+        named_files=files,
     )
 
 

@@ -26,8 +26,8 @@ func (s Source) Open(ctx context.Context, shard string, at int64) (stream.Reader
 }
 
 // Read implements stream.Source.
-func (s Source) Read(_ context.Context, part *stream.Part, buf *source.Buffer) error {
-	return buf.Append(string(part.Data))
+func (s Source) Read(_ context.Context, part *stream.Part, buf *source.Buffer) (source.Stamp, error) {
+	return source.Stamp{}, buf.Append(string(part.Data))
 }
 
 type reader struct {

@@ -110,7 +110,7 @@ func samplesOf(ctx context.Context, shards *tar.Shards, name string, at int64) (
 		k := known{s.Key, s.At, map[string]string{}}
 		for i := range s.Parts {
 			buf.Reset(1 << 20)
-			if err := shards.Read(ctx, &s.Parts[i], &buf); err != nil {
+			if _, err := shards.Read(ctx, &s.Parts[i], &buf); err != nil {
 				return all, next, err
 			}
 			k.parts[s.Parts[i].Suffix] = ""
