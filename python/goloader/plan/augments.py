@@ -138,7 +138,7 @@ class AutoAugment(T.Geometry):
 
 
 def _needs(wires: Iterable[bytes]) -> tuple[str, ...]:
-    return tuple(sorted({name for wire in wires for name in _steps().needs(wire)}))
+    return tuple(sorted({name for wire in wires for name in pillow_steps().needs(wire)}))
 
 
 # Probabilities, as the p of `torch.rand(1) < p` in float32
@@ -171,7 +171,7 @@ def _probability(p: Any) -> float:
 # Classes. `each` is the object, `channels` and `size` (height, width) those of the image it gets.
 
 
-def _steps() -> Any:
+def pillow_steps() -> Any:
     """Imported late: goloader does without Pillow until there are images."""
     from .. import _steps as steps
 
@@ -228,8 +228,8 @@ def _looked_up(mode: str, name: str, *arguments: Any) -> bytes:
     """A function of torchvision's that changes each byte by itself."""
     from torchvision.transforms import _functional_pil
 
-    made = getattr(_functional_pil, name)(_steps().RAMPS[mode], *arguments)
-    return bytes(_steps().lookup(_steps().by_channel(made)))
+    made = getattr(_functional_pil, name)(pillow_steps().RAMPS[mode], *arguments)
+    return bytes(pillow_steps().lookup(pillow_steps().by_channel(made)))
 
 
 def _factor(value: Any) -> float:
@@ -284,7 +284,7 @@ class _Operations:
 
     def steps(self, name: str, magnitude: float) -> bytes:
         """The steps of an operation, in wire form."""
-        steps = _steps()
+        steps = pillow_steps()
         if name == "Identity":
             return b""
         if name in ("Brightness", "Posterize", "Solarize", "Invert"):
@@ -320,7 +320,7 @@ def _noted(mode: str, size: tuple[int, int]) -> Any:
     """An image without pixels that notes what is done to it."""
     from PIL import Image
 
-    steps = _steps()
+    steps = pillow_steps()
 
     class Noted(Image.Image):
         def __init__(self, size: tuple[int, int], made: bytes) -> None:
@@ -390,9 +390,9 @@ READERS: dict[str, _Reader] = {
     "RandomInvert": _at_random(lambda each, mode: _looked_up(mode, "invert")),
     "RandomPosterize": _at_random(lambda each, mode: _looked_up(mode, "posterize", each.bits)),
     "RandomSolarize": _at_random(lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
-    "RandomAutocontrast": _at_random(lambda each, mode: _steps().AUTOCONTRAST),
-    "RandomEqualize": _at_random(lambda each, mode: _steps().EQUALIZE),
-    "RandomAdjustSharpness": _at_random(lambda each, mode: _steps().sharpness(_factor(each.sharpness_factor))),
+    "RandomAutocontrast": _at_random(lambda each, mode: pillow_steps().AUTOCONTRAST),
+    "RandomEqualize": _at_random(lambda each, mode: pillow_steps().EQUALIZE),
+    "RandomAdjustSharpness": _at_random(lambda each, mode: pillow_steps().sharpness(_factor(each.sharpness_factor))),
     "RandAugment": partial(_remembered, _rand_augment),
     "TrivialAugmentWide": partial(_remembered, _trivial_augment),
     "AutoAugment": partial(_remembered, _auto_augment),

@@ -58,6 +58,11 @@ def attribute(thing: object, name: str, default: Any = None) -> Any:
     return default if found is _NOTHING or in_class(type(found), "__get__") is not None else found
 
 
+def own(thing: object) -> dict[str, Any]:
+    """An object's own attributes; none of a class, or where somebody computes them."""
+    return {} if issubclass(type(thing), type) else _own(_mro(type(thing)), thing)
+
+
 def attributes(thing: object) -> Collection[Any]:
     """The values of an object's own attributes; none of a class, or where somebody computes them."""
     return dict.values(_own(_mro(type(thing)), thing))

@@ -28,6 +28,7 @@ at anything else a stand-in becomes the real image or tensor, at torch's speed.
     native.py    the core, carrying them out
     first.py     in front of torch's fetcher: the first batch
     fetch.py     the others: record, and make
+    kept.py      what trials found, on disk for the next process
     trial.py     a forked child compares samples with stand-ins and without, before anything is recorded
     worker.py    a worker process that records
     tracer.py    the same as fetch.py there, which sends recipes home

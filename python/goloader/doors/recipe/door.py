@@ -19,7 +19,7 @@ from ...state.protocol import has_state
 from ...state.workers import ReportedIterator
 from .. import allowed, sandbox
 from ..worker.iterator import without_slots
-from . import libraries
+from . import kept, libraries
 from .first import First
 from .record import Record
 from .workshop import Workshop
@@ -84,7 +84,8 @@ def record(loader: DataLoader[Any]) -> Record:
     """What is known about a loader's dataset."""
     known = _records.get(loader)
     if known is None:
-        known = _records[loader] = Record()
+        name = kept.named(loader)
+        known = _records[loader] = Record(name=name, kept=not sandbox.WAITS and kept.found(name))
     return known
 
 

@@ -57,6 +57,8 @@ class First:
     def _follow(self) -> None:
         made = self._then(self._inner)
         self._fetcher = self._inner if isinstance(made, Refusal) else made
+        if self._record.kept:  # it is tried while batches are recorded
+            self._record.kept, self._record.trusted, self._record.due = False, True, 0
 
     def _known(self, indices: Any) -> bool:
         """Whether others fetch from here on; begins a trial when it is due."""
@@ -64,6 +66,8 @@ class First:
         if not record.begun:
             record.begun += 1
             return False
+        if record.kept:
+            return True
         if not record.on:
             # A page of this process's own is read by nobody else: that nothing is recorded goes home with the batches.
             return record.remote and record.page.own

@@ -12,6 +12,7 @@ from ... import _told
 from ...plan.explain import Row, number_of
 from ...plan.refusal import Refusal
 from ..sandbox import LIMIT_S, WAITS, Page
+from . import kept
 
 if TYPE_CHECKING:
     from .arrival import Letter
@@ -43,6 +44,7 @@ class Finding(NamedTuple):
     failed   the user's own code failed, so that nothing was found out
     reasons  as a Session's
     seen     as a Session's
+    files    of all code that made the samples; empty if that is not known
     """
 
     off: Refusal | None
@@ -50,6 +52,7 @@ class Finding(NamedTuple):
     failed: bool = False
     reasons: Sequence[tuple[tuple[str, str], int]] = ()
     seen: Sequence[tuple[tuple[str, str], int]] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass
@@ -81,21 +84,25 @@ class Made:
 class Record(Made):
     """State of recording for one dataset.
 
+    name     what trials are kept under
     page     where trials answer
     off      why nothing is recorded (any more)
     warn     whether the user is to be warned of that
     remote   this is a worker process: the main process does it
     trusted  a trial has shown that recorded samples are the same
+    kept     a trial in another process has
     begun    batches that were made without stand-ins while nothing was known
     due      samples until the next trial
     left     of a stream, the session of its last batch: samples may be kept for later ones
     """
 
+    name: str = ""
     page: Page = field(default_factory=Page)
     off: Refusal | None = None
     warn: bool = False
     remote: bool = False
     trusted: bool = False
+    kept: bool = False
     begun: int = 0
     due: int = 0
     attempts: int = 0
@@ -138,6 +145,8 @@ class Record(Made):
                 self.stop("trace", "its own code raised errors whenever samples were tried")
         else:
             self.trusted, self.due = True, CHECK_EVERY
+            if finding.files and self.name:
+                kept.keep(self.name, finding.files)
 
     def stop(self, what: str, why: str, code: str = "RECORDING_ENDED", warn: bool = False) -> None:
         """Ends recording of this dataset."""
@@ -170,10 +179,10 @@ class Record(Made):
         self.recorded += made.recorded
         self.due -= made.samples
         self.leaves += made.leaves
-        for kept, new in ((self.reasons, made.reasons), (self.seen, made.seen)):
+        for told, new in ((self.reasons, made.reasons), (self.seen, made.seen)):
             for reason, times in new.items():
-                if reason in kept or len(kept) < _REASONS_MAX:
-                    kept[reason] += times
+                if reason in told or len(told) < _REASONS_MAX:
+                    told[reason] += times
         if not self.leaves and self.samples >= _BARREN_SAMPLES:
             first = next(iter(self.reasons), None)
             why = "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel"

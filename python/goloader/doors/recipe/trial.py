@@ -9,9 +9,13 @@ from __future__ import annotations
 import gc
 import io
 import math
+import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -21,7 +25,7 @@ from ...state.generators import PROCESS, capture, same
 from .. import sandbox
 from ..same import difference
 from ..worker import collate
-from . import hooks
+from . import hooks, kept
 from .native import WorkerNative
 from .record import KEPT, Finding
 from .session import Session
@@ -49,6 +53,7 @@ class _Half(NamedTuple):
     seconds  of CPU time, and by the clock
     error    what the user's code raised, as text
     outside  what it tried to change outside of its process
+    files    of all code that ran
     """
 
     batches: bytes
@@ -56,6 +61,7 @@ class _Half(NamedTuple):
     seconds: tuple[float, float]
     error: str | None
     outside: str | None
+    files: tuple[str, ...] = ()
 
 
 class _Recorded(NamedTuple):
@@ -125,7 +131,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
         if one > other * share:
             took = f"{one * 1e3:.1f} ms with stand-ins, {other * 1e3:.1f} ms without"
             return off(f"it gains nothing: samples took {took}", "NO_GAIN")
-    return Finding(None, reasons=reasons, seen=seen)
+    return Finding(None, reasons=reasons, seen=seen, files=eager.files)
 
 
 def _difference(eager: _Half, other: _Half) -> str | None:
@@ -142,7 +148,28 @@ def _eager(fetcher: Fetcher, indices: Any, batches: int = 1) -> _Half:
         return [fetcher.eager(indices, batches)]
 
     with sandbox.restrict():
-        return _timed_again(_timed(run), run)
+        half = _timed_again(_timed(run), run)
+        return half if half.error or fetcher.streams else half._replace(files=_files(run))
+
+
+def _files(run: Callable[[], object]) -> tuple[str, ...]:
+    """Those of all code that runs, but Python's own and ours."""
+    ran: set[str] = set()
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            path, scope = frame.f_code.co_filename, frame.f_globals
+            if not path.startswith("<"):
+                ran.add(path)
+            elif not str(scope.get("__name__")).startswith(("importlib.", "namedtuple_")):
+                ran.add(str(scope.get("__file__", path)))  # what Python writes for a dataclass; or code of no file
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    with suppress(Exception):
+        run()
+    sys.setprofile(None)
+    return tuple(filter(kept.matters, ran))
 
 
 def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:

@@ -129,7 +129,7 @@ class Scripted(Node):
         _check_calls(compiler)
         self.part = ScriptPart(
             own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
-            tuple(compiler.needs), tuple(compiler.names), frozenset(compiler.generators), images,
+            tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators), images,
             tuple(compiler.column_kinds),
         )  # fmt: skip
         count = len(images)
