@@ -282,7 +282,8 @@ gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *o
 
 /* gl_submit asks for one more batch.
  *   indices     n sample numbers, 0 <= i < count, copied; GL_RANGE, and nothing asked for, if one is not, or if its
- *               index (gl_rows) names no row.  n may be 0: the batch then has no fields
+ *               index (gl_rows) names no row.  n may be 0: the batch then has no fields.  Of a plan of kind "script" -1
+ *               is a sample that the caller alone knows of: GL_ASK_BATCH
  *   lent        NULL, or memory of the caller for this batch (torch's pinned memory, say), alive until the batch is
  *               delivered or the run is closed; GL_SHAPE from gl_next if lent_bytes are too few */
 gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);

@@ -47,6 +47,7 @@ def measured(name: str, count: int, rounds: int) -> dict[str, Any]:
     cpu_s: dict[str, list[float]] = {loader: [] for loader in turns.LOADERS}
     for number in range(rounds):
         for loader in turns.LOADERS[:: 1 if number % 2 == 0 else -1]:
+            turns.apart(lambda: {"bytes": harness.touch_memory()})
             timed = turns.turn(name, loader, count)
             seconds[loader].append(timed["epochs"])
             cpu_s[loader].append(timed["cpu_s"])

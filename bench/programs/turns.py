@@ -132,7 +132,8 @@ def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
     found = {"epochs": epochs, "digests": said, "workers": inner.num_workers, "batches": batches}
     if loader == "goloader":
         explanation = inner.explain()
-        found["explained"] = {**explanation.to_dict(), "codes": explanation.codes, "text": str(explanation)}
+        explained = {**explanation.to_dict(), "codes": explanation.codes, "text": str(explanation)}
+        found["explained"] = json.loads(json.dumps(explained).replace(str(root), program.DATA))
     del made, inner  # and workers that persist
     gc.collect()
     return found | {"cpu_s": measure.cpu_s() - cpu_s}

@@ -44,8 +44,8 @@ type Header struct {
 	Format Format
 	// Pixels, as Image.open(...).size says: EXIF orientation does not turn them, TIFF's Orientation does.
 	Width, Height int32
-	// RGB says that the file is of Pillow's mode RGB, as Image.open(...).mode says; false where that is not known as well.
-	RGB bool
+	// Mode is Pillow's, as Image.open(...).mode says: "RGB", "L" or "P"; empty for others, and where it is not known.
+	Mode string
 }
 
 // The kinds of errors; Probe wraps them in an *Error.
@@ -105,7 +105,7 @@ func Probe(head []byte) (Header, error) {
 		if p.err != nil {
 			return Header{}, p.err
 		}
-		return Header{known.format, int32(width), int32(height), p.rgb}, nil
+		return Header{known.format, int32(width), int32(height), p.mode}, nil
 	}
 	if len(head) < longestMagic {
 		return Header{}, &Error{Kind: ErrShort, Offset: longestMagic}
@@ -140,7 +140,7 @@ func isSpace(c byte) bool { return c == ' ' || (c >= '\t' && c <= '\r') }
 // prober reads head; its first failure sticks, and every read after one gives zeros.
 type prober struct {
 	head   []byte
-	rgb    bool
+	mode   string
 	format Format
 	err    error
 }
@@ -201,7 +201,7 @@ func (p *prober) jpeg() (width, height uint32) {
 			if components != 1 && components != 3 && components != 4 {
 				p.invalid(at+9, fmt.Sprintf("%d components", components))
 			}
-			p.rgb = components == 3
+			p.mode = map[byte]string{1: "L", 3: "RGB"}[components]
 			return p.u16(binary.BigEndian, at+7), p.u16(binary.BigEndian, at+5)
 		}
 		at += 2 + length
@@ -217,7 +217,14 @@ func (p *prober) png() (width, height uint32) {
 		p.invalid(12, "no IHDR chunk at the start")
 	}
 	p.at(28, 1) // the last byte of IHDR is there too
-	p.rgb = p.u8(24) == 8 && p.u8(25) == 2
+	switch bits, colours := p.u8(24), p.u8(25); {
+	case bits == 8 && colours == 2:
+		p.mode = "RGB"
+	case bits > 1 && bits <= 8 && colours == 0:
+		p.mode = "L"
+	case colours == 3:
+		p.mode = "P"
+	}
 	return p.u32(binary.BigEndian, 16), p.u32(binary.BigEndian, 20)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
 	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/ring"
 	"github.com/goloader/goloader/core/source"
@@ -48,7 +49,7 @@ type sample struct {
 	pixels    mem.Block // what Pillow supplied, if it did
 	why       detour    // unsized, refused
 	told      bool      // Doubts has told of it
-	plain     bool      // of a script: the file has to be of mode RGB
+	plain     plan.Mode // of a script: the mode that the file has to be of; empty for any
 }
 
 // detour is why Python has to make an image, or to say what is wrong with it.

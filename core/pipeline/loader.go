@@ -372,7 +372,7 @@ func (l *Loader) Len() int {
 	}
 }
 
-// check refuses samples that are not there.
+// check refuses samples that are not there. A script may be asked for sample -1: the caller knows what that is.
 func (l *Loader) check(indices []int64) error {
 	if l.rows != nil {
 		return l.rows.Check(indices)
@@ -381,7 +381,7 @@ func (l *Loader) check(indices []int64) error {
 		return fmt.Errorf("indices for a loader without a source: %w", ErrState)
 	}
 	for k, i := range indices {
-		if i < 0 || i >= int64(l.Len()) {
+		if (i < 0 && (i != noSample || l.script == nil)) || i >= int64(l.Len()) {
 			return fmt.Errorf("index %d at position %d: the source has %d samples: %w", i, k, l.Len(), source.ErrRange)
 		}
 	}

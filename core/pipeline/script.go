@@ -16,6 +16,9 @@ import (
 // batch is submitted (openFiles), from generators that nothing later of the script draws from. All else is drawn when the
 // sizes of the files' images are known.
 
+// noSample is a sample of which the caller's own code alone knows what becomes of it.
+const noSample = -1
+
 // sinceMax is how many words a user's own code may draw for a batch for its place in the stream to be known.
 const sinceMax = 1 << 22
 
@@ -74,7 +77,12 @@ func (r *Run) openFiles(b *batch) {
 	st.save(&b.began)
 	rows := make([]int64, len(opens.Opens))
 	for n, index := range b.indices {
-		err := guard(func() error { return l.script.First(r.frame, index, st.source(&l.exps), rows) })
+		err := guard(func() error {
+			if index == noSample {
+				return &draw.Refused{Op: "script", Text: "there is no such sample"}
+			}
+			return l.script.First(r.frame, index, st.source(&l.exps), rows)
+		})
 		for k, open := range opens.Opens {
 			if err == nil && (rows[k] < 0 || rows[k] >= opens.Files[open.List]) {
 				err = &draw.Refused{Op: "script", Text: fmt.Sprintf("row %d of %d files", rows[k], opens.Files[open.List])}
@@ -87,8 +95,12 @@ func (r *Run) openFiles(b *batch) {
 		b.numbers = append(b.numbers, r.frame.Numbers[:numbers]...)
 		for v, view := range l.parts[0].views {
 			file := opens.Gives[v].File
-			at := l.lists[opens.Opens[file].List] + rows[file]
-			b.samples = append(b.samples, sample{index: at, view: int32(v), mode: view.mode, plain: opens.Opens[file].Plain})
+			open := opens.Opens[file]
+			made := sample{index: l.lists[open.List] + rows[file], view: int32(v), mode: view.mode}
+			if open.Plain {
+				made.plain = open.Mode
+			}
+			b.samples = append(b.samples, made)
 		}
 	}
 	b.first = st.drawn()

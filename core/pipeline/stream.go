@@ -89,7 +89,7 @@ func (r *Run) draw(b *batch) bool {
 		for place := b.drawn; place < b.drawn+each; place++ {
 			if s := &b.samples[place]; s.state == unsized {
 				kind := AskPixels
-				if s.plain { // pixels do not tell what its mode was
+				if s.plain != "" { // pixels do not tell what its mode was
 					kind = AskBatch
 				}
 				b.stall = b.doubt(kind, place, s.why)

@@ -126,8 +126,8 @@ func (w *worker) size(s *sample) {
 		s.away(unsized, stats.Unknown, "%s: %v", l.files.Name(int(s.index)), err)
 	case large != "":
 		s.away(unsized, stats.TooLarge, "%s: %s", l.files.Name(int(s.index)), large)
-	case s.plain && !header.RGB:
-		s.away(unsized, stats.Foreign, "%s: its mode is not RGB, or not known", l.files.Name(int(s.index)))
+	case s.plain != "" && header.Mode != string(s.plain):
+		s.away(unsized, stats.Foreign, "%s: its mode is not %s, or not known", l.files.Name(int(s.index)), s.plain)
 	default:
 		s.state, s.format, s.size = sized, header.Format, size
 	}

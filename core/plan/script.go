@@ -22,7 +22,7 @@ type Open struct {
 	List int  // of Script.Files
 	Row  Expr // of the list; it is known after Script.First
 	Mode Mode
-	// Plain says that code takes the file's image as it is: files of other modes than RGB are left to it.
+	// Plain says that code takes the file's image as it is: files of other modes than Mode are left to it.
 	Plain bool
 }
 

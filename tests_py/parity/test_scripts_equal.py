@@ -16,7 +16,7 @@ import torchvision.transforms as T
 import torchvision.transforms.functional as F
 from photos import picture, save
 from PIL import Image, ImageFilter, ImageOps
-from torch.utils.data import Dataset, Subset
+from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision.datasets import ImageFolder
 from twins import Program, check, loader_of
 
@@ -209,6 +209,78 @@ class Twice(Base):
         self.low = T.Compose([T.ToPILImage(), T.Resize(6, interpolation=Image.BICUBIC), T.ToTensor()])
 
 
+def _part(image: Any, place: Any, size: int) -> Any:
+    w, h = image.size
+    if w > size or h > size:
+        return image.crop((*place, place[0] + size, place[1] + size))
+    return image
+
+
+def _steps(load: int, size: int, chosen: dict[str, Any]) -> Any:
+    steps = [T.Resize([load, load], T.InterpolationMode.BICUBIC)]
+    steps.append(T.Lambda(lambda image: _part(image, chosen["place"], size)))
+    if chosen["flip"]:
+        steps.append(T.Lambda(lambda image, how=Image.FLIP_LEFT_RIGHT: image.transpose(how)))
+    steps += [T.ToTensor(), T.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))]
+    return T.Compose(steps)
+
+
+class Aligned(Base):
+    """pix2pix's: transforms that are made for each sample, with functions of what was drawn."""
+
+    def __getitem__(self, index: int) -> Any:
+        both = Image.open(self.a[index]).convert("RGB")
+        w, h = both.size
+        half = int(w / 2)
+        one, two = both.crop((0, 0, half, h)), both.crop((half, 0, w, h))
+        x, y = random.randint(0, max(0, 30 - 26)), random.randint(0, max(0, 30 - 26))
+        chosen = {"place": (x, y), "flip": random.random() > 0.5}
+        return {"A": _steps(30, 26, chosen)(one), "B": _steps(30, 26, chosen)(two)}
+
+
+class Segmented(Base):
+    """torchvision's references: crops by *parameters, masks as their files have them, imports within."""
+
+    def __getitem__(self, index: int) -> Any:
+        import numpy as arrays
+        from torchvision.transforms import functional as functions
+
+        image, mask = Image.open(self.a[index]), Image.open(self.masks[index])
+        size = random.randint(26, 40)
+        image = functions.resize(image, size, antialias=True)
+        mask = functions.resize(mask, size, interpolation=T.InterpolationMode.NEAREST)
+        where = T.RandomCrop.get_params(image, (24, 24))
+        image, mask = functions.crop(image, *where), functions.crop(mask, *where)
+        return functions.pil_to_tensor(image), torch.as_tensor(arrays.array(mask), dtype=torch.int64)
+
+
+class Halves(Base):
+    """Functions made within, one of which uses another."""
+
+    def __getitem__(self, index: int) -> Any:
+        k = random.randint(18, 24)
+
+        def sized(image: Any, by: int = 1) -> Any:
+            return image.resize((k * by, k))
+
+        def both(image: Any) -> Any:
+            return [turn(sized(image, n)) for n in (1, 2) for turn in (F.hflip,)]
+
+        one, two = both(Image.open(self.b[index]).convert("RGB"))
+        return F.to_tensor(one.resize((20, 20))), F.to_tensor(two.resize((40, 20)))
+
+
+class Redrawn(Base):
+    """A loop that goes on until something is drawn."""
+
+    def __getitem__(self, index: int) -> Any:
+        other = index
+        while other == index:
+            other = random.randrange(len(self.a))
+        image = Image.open(self.a[index]).convert("RGB").resize((20, 20))
+        return F.to_tensor(image), F.to_tensor(Image.open(self.a[other]).convert("RGB").resize((20, 20)))
+
+
 def folder(transform: Any) -> Callable[[Path], Any]:
     def make(root: Path) -> Any:
         dataset = ImageFolder(str(root), transform)
@@ -218,7 +290,9 @@ def folder(transform: Any) -> Callable[[Path], Any]:
 
 
 KINDS: dict[str, Callable[[Path], Any]] = {
-    **{kind.__name__: kind for kind in (Unpaired, Flipped, Cropped, Resized, Chosen, Triplets, Twice)},
+    **{kind.__name__: kind for kind in (Unpaired, Flipped, Cropped, Resized, Chosen, Triplets, Twice, Aligned)},
+    **{kind.__name__: kind for kind in (Segmented, Halves, Redrawn)},
+    "joined": lambda root: ConcatDataset([Flipped(root)]),
     "two crops": folder(Two(CONTRASTIVE)),
     "many crops": folder(Many(CONTRASTIVE, CROP, 3)),
     "one's own transform": folder(T.Compose([Blur([0.5, 1.0]), CROP])),
@@ -237,6 +311,43 @@ def test_a_script_is_its_code(kind: str, root: Path, num_workers: int) -> None:
 def test_generators_go_on_from_epoch_to_epoch(kind: str, root: Path) -> None:
     arguments = loader_of(KINDS[kind](root), batch_size=3, num_workers=2, persistent_workers=True, shuffle=True)
     check(Program(arguments, epochs=3, leave=(None, 2, None)))
+
+
+class Moded(Base):
+    """Converts what is not RGB."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index])
+        if image.mode != "RGB":
+            image = image.convert("RGB")
+        return CROP(image), image.width
+
+
+class AsItIs(Base):
+    """Takes files as they are."""
+
+    def __getitem__(self, index: int) -> Any:
+        return T.functional.pil_to_tensor(Image.open(self.a[index]).resize((18, 16))), random.random()
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", [Moded, AsItIs])
+@pytest.mark.parametrize("first", ["RGB", "L", "P"])
+def test_files_of_several_modes(root: Path, num_workers: int, kind: Any, first: str, tmp_path: Path) -> None:
+    dataset = kind(root)
+    modes = [first, *(mode for mode in ("RGB", "L", "P", "RGBA", "1", "LA", "I;16", "CMYK") if mode != first)]
+    for k, mode in enumerate(modes):
+        image = picture(30 + k, 31, k)
+        made = (
+            image.quantize(20)
+            if mode == "P"
+            else Image.new(mode, image.size, 300)
+            if mode == "I;16"
+            else image.convert(mode)
+        )
+        made.save(tmp_path / f"{k}.{'jpg' if mode == 'CMYK' else 'png'}")
+    dataset.a[: len(modes)] = sorted(map(str, tmp_path.iterdir()))
+    check(Program(loader_of(dataset, batch_size=1, num_workers=num_workers), epochs=2))
 
 
 class Strange(Base):
@@ -365,6 +476,11 @@ STEPS = [
     "k = random.choice([1, 2, 3])",
     "total = total * 2 - (1 if DRAW < 0.4 else k)",
     "k = max(k, 1) // 2 + w % 7",
+    "image = T.Compose([T.Resize((22, 21)), T.Lambda(lambda picture: F.pad(picture, [k % 3, 1]))])(image)",
+    "steps.append(F.hflip if DRAW < 0.5 else F.vflip); image = steps[-1](image)",
+    "steps += [lambda picture, by=k: picture.resize((20 + by % 5, 24))]; image = steps[-1](image)",
+    "image = [F.crop(image, *place) for place in [(0, 0, 18, 18), T.RandomCrop.get_params(image, (17, 16))]][-1]",
+    "import math as numbers; k = k + int(numbers.pi)",
 ]
 
 
@@ -393,13 +509,13 @@ def _block(chance: random.Random, depth: int, count: int) -> list[str]:
 def test_any_code_gives_what_torch_gives(seed: int, root: Path) -> None:
     chance = random.Random(seed)
     lines = [
-        "image = Image.open(self.a[i]).convert('RGB')", "w, h = image.size", "k, total = 1, 0.5",
+        "image = Image.open(self.a[i]).convert('RGB')", "w, h = image.size", "k, total, steps = 1, 0.5, []",
         *_block(chance, 2, chance.randint(2, 5)),
         "return F.to_tensor(image.resize((16, 16))), total, k",
     ]  # fmt: skip
     source = "def __getitem__(self, i):\n" + "\n".join(f"    {line}" for line in lines)
     names = {"random": random, "np": np, "torch": torch, "Image": Image, "ImageFilter": ImageFilter, "F": F}
-    space: dict[str, Any] = {**names, "ImageOps": ImageOps, "CROP": CROP, "os": os}
+    space: dict[str, Any] = {**names, "ImageOps": ImageOps, "CROP": CROP, "os": os, "T": T}
     exec(source, space)
     kind = type("Any", (Base,), {"__getitem__": space["__getitem__"]})
     dataset = kind(root)

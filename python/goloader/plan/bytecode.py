@@ -18,7 +18,7 @@ means (whether a name is what it seems to be, whether a call has effects) is for
 
 Where a `draws` is given, calls of random numbers are told apart (Drawn), and a branch that `decide` cannot tell is
 followed both ways to where they meet (Branch): behind it a value is Either the one or the other. A way that is not
-understood, or raises, is Unknown.
+understood, or raises, is Unknown. What an object that the code makes has by a name is for `given` to say.
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
@@ -32,8 +32,10 @@ from __future__ import annotations
 
 import copy
 import dis
+import importlib.util
 import inspect
 import itertools
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -136,6 +138,14 @@ class Name(Expression):
     spelling = "{0.name}"
     name: str
     function: FunctionType
+
+
+@dataclass(frozen=True)
+class Module(Expression):
+    """A module that the function imports, by its whole name."""
+
+    spelling = "{0.name}"
+    name: str
 
 
 @dataclass(frozen=True)
@@ -258,11 +268,19 @@ class _Through(Expression):
 
 
 @dataclass(frozen=True, eq=False)
-class _Function(Expression):
-    """A function made within, as a comprehension is, and the variables around that it uses."""
+class Inner(Expression):
+    """A function made within: a comprehension, a lambda or a def.
+
+    around    the variables around that it uses
+    defaults  what its last arguments are that are not given
+    """
 
     function: FunctionType
-    around: tuple[Expression, ...]
+    around: tuple[Expression, ...] = ()
+    defaults: tuple[Expression, ...] = ()
+
+    def __str__(self) -> str:
+        return self.function.__name__
 
 
 @dataclass(frozen=True)
@@ -406,12 +424,16 @@ def extent_of(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Callee:
-    """A function whose code is to be read for an expression, what it is called, and what it is called with."""
+    """A function whose code is to be read for an expression, what it is called, and what it is called with.
+
+    defaults  what its last arguments are that are not given, of a function that was made within
+    """
 
     function: FunctionType
     called: Expression
     arguments: tuple[Expression, ...]
     options: tuple[tuple[str, Expression], ...] = ()
+    defaults: tuple[Expression, ...] = ()
 
 
 def read(
@@ -421,6 +443,7 @@ def read(
     value: Callable[[Expression], Any] | None = None,
     arguments: tuple[Expression, ...] = (Itself(), Index()),
     draws: Callable[[Expression], bool] | None = None,
+    given: Callable[[Call, str], Expression | None] = lambda made, name: None,
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
 
@@ -432,7 +455,7 @@ def read(
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws)
+    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given)
     result = reader.run(Callee(function, Itself(), arguments))
     if draws is not None:
         return _reading(reader, result, reader.through)
@@ -472,9 +495,10 @@ class _Reader:
         value: Callable[[Expression], Any],
         samples: bool,
         draws: Callable[[Expression], bool] | None,
+        given: Callable[[Call, str], Expression | None],
     ) -> None:
         """`samples`: loops go through those of a batch."""
-        self.decide, self.callee, self.value, self.draws = decide, callee, value, draws
+        self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
         self.numbers = itertools.count()
         self.samples, self.looping = samples, False
         self._used: list[Expression] = []
@@ -608,16 +632,16 @@ def _bound(called: Callee) -> dict[str, Expression]:
     ):
         raise wrong
     given |= options
-    defaults = function.__defaults__ or ()
+    defaults: tuple[Any, ...] = called.defaults or function.__defaults__ or ()
     left = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
     left |= function.__kwdefaults__ or {}
     for name in names:
         if name not in given:
             if name not in left:
                 raise wrong
-            if not isinstance(left[name], str | bytes | int | float | None):
+            if not isinstance(left[name], Expression | str | bytes | int | float | None):
                 raise UnreadableError(f"calls {code.co_name} with a default of type {type(left[name]).__qualname__}")
-            given[name] = _constant(left[name])
+            given[name] = left[name] if isinstance(left[name], Expression) else _constant(left[name])
     return given
 
 
@@ -698,11 +722,14 @@ def _meets(code: CodeType) -> dict[int, int]:
 
 
 class _Fork(Exception):
-    """A branch that goes one of two ways."""
+    """An instruction that goes one of two ways.
 
-    def __init__(self, condition: Expression) -> None:
+    either  the value that it goes by, if it is no branch
+    """
+
+    def __init__(self, condition: Expression, either: Either | None = None) -> None:
         super().__init__(condition)
-        self.condition = condition
+        self.condition, self.either = condition, either
 
 
 class _Machine:
@@ -720,11 +747,14 @@ class _Machine:
         self.constants = function.__code__.co_consts
         self.around = dict(zip(function.__code__.co_freevars, around, strict=False))
         self.yielded: list[Expression] = []
+        self.captured: set[str] = set()  # variables that functions made within use later
         self._reader = reader
         self._code = _instructions(function.__code__)
         self.samples, self.use = reader.samples, reader.use
         self._at = 0
         self._outcome: bool | None = None  # of the next branch, if that is known
+        # Instructions of which one way is being gone.
+        self._within: frozenset[tuple[int, int | None]] = frozenset()
         self._line: int | None = function.__code__.co_firstlineno
 
     @property
@@ -746,7 +776,7 @@ class _Machine:
             instruction = self._code[self._at]
             if instruction.offset == until:
                 return None
-            before = list(self.stack) if "_IF_" in instruction.opname else []
+            before = list(self.stack) if self._reader.draws is not None else []
             self._at += 1
             self._reader.steps += 1
             if self._reader.steps > _STEPS_MAX:
@@ -760,7 +790,7 @@ class _Machine:
             except _Fork as fork:
                 self.stack = before
                 self._at -= 1
-                returned = self._both_ways(fork.condition)
+                returned = self._both_ways(fork)
                 if returned is not None:
                     return returned
                 continue
@@ -771,17 +801,27 @@ class _Machine:
                 return _Iterator(tuple(self.yielded)) if is_generator else self.stack.pop()
         raise UnreadableError("does not return")  # not code of a compiler
 
-    def _both_ways(self, condition: Expression) -> Expression | None:
-        """What is returned by way of a branch that goes one of two ways; None if it goes on where they meet."""
+    def _both_ways(self, fork: _Fork) -> Expression | None:
+        """What is returned by way of an instruction that goes one of two ways; None if it goes on where they meet."""
         if self.loop is not None:
             raise UnreadableError("has a loop that branches")
+        instruction, condition = self._code[self._at], fork.condition
+        within = instruction.offset, None if fork.either is None else fork.either.number
+        if within in self._within:
+            raise UnreadableError(f"has a loop that goes on by {condition}")
         reader, place, number = self._reader, self.place, next(self._reader.numbers)
-        before, meet = reader.evaluated, _meets(self.function.__code__).get(self._code[self._at].offset)
+        before, meet = reader.evaluated, _meets(self.function.__code__).get(instruction.offset)
+        if fork.either is not None and instruction.opname != "GET_ITER":
+            meet = self._code[self._at + 1].offset
         ways: list[tuple[_Machine, Expression | None, tuple[Any, ...]]] = []
         for outcome in (True, False):
             machine = copy.copy(self)
             machine.stack, machine.locals, machine.yielded = list(self.stack), dict(self.locals), list(self.yielded)
-            machine.made, machine._outcome = _Lists(self.made.all), outcome
+            machine.made, machine._within = _Lists(self.made.all), self._within | {within}
+            if fork.either is None:
+                machine._outcome = outcome
+            else:
+                machine._settle(fork.either.number, outcome)
             reader.evaluated = []
             try:
                 result = machine._go_on(meet)
@@ -800,6 +840,16 @@ class _Machine:
             self._join(condition, number, *(machine for machine, result, _ in ways if result is None))
             return None
         return _joined(condition, then, otherwise, number)
+
+    def _settle(self, number: int, outcome: bool) -> None:
+        """All values that a branch decides are what they are on one of its ways."""
+        self.stack = [_settled(each, number, outcome) for each in self.stack]
+        self.locals = {name: _settled(each, number, outcome) for name, each in self.locals.items()}
+
+    def one_of(self, value: Expression) -> None:
+        """Goes both ways if it depends on a branch what a value is, where that has to be known."""
+        if isinstance(value, Either) and self._reader.draws is not None:
+            raise _Fork(value.condition, value)
 
     def _join(self, condition: Expression, number: int, one: _Machine, other: _Machine | None = None) -> None:
         """Goes on where one or two ways have come to."""
@@ -826,10 +876,17 @@ class _Machine:
 
     def push(self, value: Expression) -> None:
         """A value that was evaluated, or what the function that it calls gives."""
+        if isinstance(value, Attribute) and isinstance(value.owner, Call):
+            given = self._reader.given(value.owner, value.name)
+            if given is not None:
+                self.stack.append(given)
+                return
         if isinstance(value, Item) and isinstance(value.key, Constant):
-            owner, key = value.owner, value.key.value
-            if isinstance(owner, Mapping) and key in owner.names:
-                self.stack.append(owner.items[owner.names.index(key)])
+            if _is_made(value.owner):
+                self.one_of(value.owner)
+            item = _item_of(value.owner, value.key.value)
+            if item is not None:
+                self.stack.append(item)
                 return
         self._look(value)
         for each in _parts(value):
@@ -870,6 +927,7 @@ class _Machine:
 
     def loop_over(self, of: Expression) -> None:
         """Begins a loop."""
+        self.one_of(of)
         if self.samples or _is_window(of):
             self.use(of)
             self.stack.append(_Through(of))
@@ -1039,11 +1097,12 @@ class _Machine:
         return outcome
 
     def call(self, count: int) -> None:
+        self.one_of(self.stack[-count - 1])
         names, self.options = self.options, ()
         function, *arguments = self.pop(count + 1)
         if function == _None and self.stack and isinstance(self.stack[-1], _Exit):
             function = self.stack.pop()  # some versions count one of its three arguments as part of it
-        if isinstance(function, _Iterator | _Through) and self.stack and isinstance(self.stack[-1], _Function):
+        if isinstance(function, _Iterator | _Through) and self.stack and isinstance(self.stack[-1], Inner):
             function, arguments = self.stack.pop(), [function]  # of a comprehension, in some versions
         if isinstance(function, _Adding) and len(arguments) == 1 and not names:
             (more,) = arguments
@@ -1064,11 +1123,10 @@ class _Machine:
             return
         if not arguments and function == Name("super", self.function) and self.first is not None:
             arguments = [Name("__class__", self.function), self.first]
-        if isinstance(function, _Function):
-            code = function.function.__code__
-            if names or code.co_argcount != len(arguments):
-                raise UnreadableError(f"calls {code.co_name} with other arguments")
-            called = Callee(function.function, function, tuple(arguments))
+        if isinstance(function, Inner):
+            plain = len(arguments) - len(names)
+            options = tuple(zip(names, arguments[plain:], strict=True))
+            called = Callee(function.function, function, tuple(arguments[:plain]), options, function.defaults)
             self.stack.append(self._reader.run(called, function.around))
             self.made.all.append(self.stack[-1])
             return
@@ -1103,6 +1161,8 @@ class _Machine:
 
     def load_attr(self, instruction: dis.Instruction) -> None:
         owner, name = self.stack.pop(), instruction.argval
+        if _is_list(owner) and name in ("append", "extend"):
+            self.one_of(owner)
         if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
             self.stack.append(_Adding(owner, name))
         else:
@@ -1110,6 +1170,18 @@ class _Machine:
 
     def load_name(self, instruction: dis.Instruction) -> None:
         self.push(Name(instruction.argval, self.function))
+
+    def import_name(self, instruction: dis.Instruction) -> None:
+        level, names = map(_value, self.pop(2))
+        package = self.function.__globals__.get("__package__") or ""
+        try:
+            name = importlib.util.resolve_name("." * level + instruction.argval, package)
+        except ImportError:
+            raise UnreadableError(f"imports {instruction.argval}") from None
+        self.stack.append(Module(name if names else name.partition(".")[0]))
+
+    def import_from(self, instruction: dis.Instruction) -> None:
+        self.push(Attribute(self.stack[-1], instruction.argval))
 
     def load_deref(self, instruction: dis.Instruction) -> None:
         if instruction.argval in self.around:
@@ -1122,7 +1194,7 @@ class _Machine:
             self.load_name(instruction)
 
     def load_closure(self, instruction: dis.Instruction) -> None:
-        """A variable that is handed to a comprehension, which is called at once: as what it is now."""
+        """A variable that is handed to a function made within: as what it is now, which it stays."""
         name = instruction.argval
         known = self.around.get(name) or self.locals.get(name)
         if known is None:
@@ -1132,29 +1204,52 @@ class _Machine:
     def store_deref(self, instruction: dis.Instruction) -> None:
         if instruction.argval not in self.function.__code__.co_cellvars:
             raise UnreadableError(f"sets {instruction.argval} of a function around")
+        if instruction.argval in self.captured:
+            raise UnreadableError(f"sets {instruction.argval}, which a function made within uses")
         self.store_fast(instruction)
 
     def make_function(self, instruction: dis.Instruction) -> None:
-        """A comprehension, which is called at once."""
         if sys.version_info < (3, 11):
             self.stack.pop()  # its name
         code = self.stack.pop()
-        self._make_comprehension(code, self.stack.pop() if instruction.arg == _CLOSURE else Display(tuple, ()))
+        flags = instruction.arg or 0
+        around = self.stack.pop() if flags & _CLOSURE else Display(tuple, ())
+        if flags & _ANNOTATIONS:
+            self.stack.pop()
+        defaults = self.stack.pop() if flags & _DEFAULTS else Display(tuple, ())
+        if flags & ~(_CLOSURE | _DEFAULTS | _ANNOTATIONS):
+            raise UnreadableError("makes a function")
+        self._make(code, around, defaults)
 
     def set_function_attribute(self, instruction: dis.Instruction) -> None:
-        function, around = self.stack.pop(), self.stack.pop()
-        if instruction.arg != _CLOSURE or not isinstance(function, _Function):
+        function, value = self.stack.pop(), self.stack.pop()
+        if instruction.arg not in (_CLOSURE, _DEFAULTS, *_ABOUT) or not isinstance(function, Inner):
             raise UnreadableError("makes a function")
-        self._make_comprehension(_constant(function.function.__code__), around)
+        if instruction.arg in _ABOUT:
+            self.stack.append(function)
+            return
+        around, defaults = Display(tuple, function.around), Display(tuple, function.defaults)
+        if instruction.arg == _CLOSURE:
+            self._make(_constant(function.function.__code__), value, defaults)
+        else:
+            self._make(_constant(function.function.__code__), around, value)
 
-    def _make_comprehension(self, code: Expression, around: Expression) -> None:
-        if not isinstance(code, Constant) or code.kind is not CodeType or not isinstance(around, Display):
+    def _make(self, code: Expression, around: Expression, defaults: Expression) -> None:
+        if not isinstance(code, Constant) or code.kind is not CodeType:
             raise UnreadableError("makes a function")
-        if code.value.co_name not in (("<listcomp>",) if self.samples else ("<listcomp>", "<dictcomp>", "<genexpr>")):
-            raise UnreadableError(f"makes a function ({code.value.co_name})")
+        name = code.value.co_name
+        at_once = name in ("<listcomp>", "<dictcomp>", "<genexpr>")
+        if (
+            (self.samples and name != "<listcomp>")
+            or not isinstance(around, Display)
+            or not isinstance(defaults, Display)
+        ):
+            raise UnreadableError(f"makes a function ({name})")
+        if not at_once:
+            self.captured.update(code.value.co_freevars)
         cells = tuple(CellType() for _ in code.value.co_freevars)
         function = FunctionType(code.value, self.function.__globals__, closure=cells or None)
-        self.stack.append(_Function(function, around.items))
+        self.stack.append(Inner(function, around.items, defaults.items))
 
     def get_iter(self, instruction: dis.Instruction) -> None:
         self.loop_over(self.stack.pop())
@@ -1198,10 +1293,14 @@ class _Machine:
         self.call(instruction.argval)
 
     def call_with_unpacked(self, instruction: dis.Instruction) -> None:
-        """function(*argument), where the argument is as long as there are samples."""
+        """function(*argument), where the number of values is known, or the argument is as long as there are samples."""
         function, argument = self.pop(2)
-        if instruction.arg or not self.samples:
+        if instruction.arg or not (self.samples or isinstance(argument, Display)):
             raise UnreadableError("unpacks values whose number is not known")
+        if isinstance(argument, Display) and not self.samples:
+            self.stack += [function, *argument.items]
+            self.call(len(argument.items))
+            return
         arguments = argument.items if isinstance(argument, Display) else (Spread(Member(argument), argument),)
         self.push(Call(function, arguments))
 
@@ -1230,6 +1329,7 @@ class _Machine:
 
     def unpack_sequence(self, instruction: dis.Instruction) -> None:
         owner, count = self.stack.pop(), instruction.argval
+        self.one_of(owner)
         self.use(owner)
         if isinstance(owner, Display):
             if len(owner.items) != count:
@@ -1250,21 +1350,26 @@ class _Machine:
         else:
             self.binary(instruction.argrepr)
 
-    def binary(self, operator: str) -> None:
+    def binary(self, sign: str) -> None:
         left, right = self.pop(2)
-        if operator == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
+        if sign == "+=":
+            for side, other in ((left, right), (right, left)):
+                if isinstance(other, Display) or _is_list(other):
+                    self.one_of(side)
+        if sign == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
             self.push(Display(left.kind, (*left.items, *right.items)))
             return
         lists = [each for each in (left, right) if isinstance(each, Display) and each.kind is list]
-        if operator == "+=" and len(lists) == 2:
+        if sign == "+=" and len(lists) == 2:
             left, right = lists
             self.stack.append(left)
             self.grow(left, right.items)
             return
-        self.push(Binary(operator, left, right))
+        self.push(Binary(sign, left, right))
 
     def list_extend(self, instruction: dis.Instruction) -> None:
         more = self.stack.pop()
+        self.one_of(more)
         self.extend(instruction, more.items if isinstance(more, Display) else None)
 
     def extend(self, instruction: dis.Instruction, items: tuple[Expression, ...] | None) -> None:
@@ -1326,6 +1431,47 @@ def _joined(condition: Expression, then: Expression, otherwise: Expression, numb
     return Either(condition, then, otherwise, number)
 
 
+def _is_made(value: Expression) -> bool:
+    """Whether it is a list, tuple or dict that was made here, whichever way was gone."""
+    if isinstance(value, Either):
+        return _is_made(value.then) and _is_made(value.otherwise)
+    return isinstance(value, Display | Mapping)
+
+
+def _item_of(made: Expression, key: Any) -> Expression | None:
+    """The item of a list, tuple or dict that was made here; None where there is none, or it is another value."""
+    if isinstance(made, Mapping) and key in made.names:
+        return made.items[made.names.index(key)]
+    if not isinstance(made, Display) or made.kind is slice or type(key) is not int:
+        return None
+    spread = any(isinstance(each, Spread) for each in made.items)
+    return made.items[key] if -len(made.items) <= key < len(made.items) and not spread else None
+
+
+def _is_list(value: Expression) -> bool:
+    """Whether it is a list that was made here, whichever way was gone."""
+    if isinstance(value, Either):
+        return _is_list(value.then) and _is_list(value.otherwise)
+    return isinstance(value, Display) and value.kind is list
+
+
+def _settled(value: Expression, number: int, outcome: bool) -> Expression:
+    """What a value is on one way of a branch; it stays itself where nothing depends on that."""
+    match value:
+        case Either(number=own) if own == number:
+            return _settled(value.then if outcome else value.otherwise, number, outcome)
+        case Either(condition=condition, then=then, otherwise=otherwise):
+            sides = _settled(then, number, outcome), _settled(otherwise, number, outcome)
+            return value if sides[0] is then and sides[1] is otherwise else Either(condition, *sides, value.number)
+        case Display(items=items):
+            settled = tuple(_settled(each, number, outcome) for each in items)
+            return value if all(map(operator.is_, settled, items)) else Display(value.kind, settled)
+        case Mapping(items=items):
+            settled = tuple(_settled(each, number, outcome) for each in items)
+            return value if all(map(operator.is_, settled, items)) else Mapping(value.names, settled)
+    return value
+
+
 def _holds(value: Expression, one: Expression) -> bool:
     """Whether one is part of a value, itself and not its equal."""
     return any(each is one for each in parts_of(value))
@@ -1380,7 +1526,9 @@ def _value(expression: Expression) -> Any:
     return expression.value
 
 
-_CLOSURE = 8  # MAKE_FUNCTION's
+# What MAKE_FUNCTION or SET_FUNCTION_ATTRIBUTE gives a function; the last one came with Python 3.14.
+_CLOSURE, _DEFAULTS, _ANNOTATIONS, _ANNOTATE = 8, 1, 4, 16
+_ABOUT = (_ANNOTATIONS, _ANNOTATE)
 _TO_TUPLE = 6  # INTRINSIC_LIST_TO_TUPLE
 
 
@@ -1478,6 +1626,8 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("FORMAT_SIMPLE FORMAT_VALUE", _Machine.format_value),
     ("GET_ITER", _Machine.get_iter),
     ("INPLACE_ADD", _operator("+=")),
+    ("IMPORT_FROM", _Machine.import_from),
+    ("IMPORT_NAME", _Machine.import_name),
     ("IS_OP", _negatable("is", "is not")),
     ("JUMP_ABSOLUTE JUMP_BACKWARD", _Machine.jump_back),
     ("JUMP_FORWARD", _Machine.jump),

@@ -13,14 +13,26 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
 from operator import attrgetter, contains, is_, itemgetter
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from . import kept_calls
+from .kept_calls import Found
 from .look import parents
-from .originals import as_shipped, behind, bound_as_shipped, code_of, is_module, module_of, operations, unwrapped
+from .originals import (
+    as_shipped,
+    behind,
+    bound_as_shipped,
+    code_of,
+    is_data,
+    is_module,
+    module_of,
+    operations,
+    unwrapped,
+)
 from .refusal import SourceRefusal
+from .registries import NOTHING, all_registered, registered
 
 # Whose functions are read. Those of others are only looked at themselves.
 _READ = {"PIL", "albucore", "albumentations", "torchvision"}
@@ -40,7 +52,6 @@ _UNNAMED = (
 )
 # Those that a class without them may be given.
 _NAMES_HOOKED = frozenset({"__call__", "__getattr__", "__getattribute__"})
-_NOTHING: Any = object()
 _CODE, _DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__")
 
 
@@ -50,40 +61,30 @@ class Calls:
     Nothing that is found there is ever called, or compared by rules of its own.
     """
 
-    def __init__(self, roots: Iterable[tuple[Any, str]], classes: Iterable[type], names: Iterable[str]) -> None:
-        self._bound: dict[int, _Scope] = {}
-        self._functions: dict[FunctionType, None] = {}
-        self._classes: dict[type, None] = {}
-        self._names = dict.fromkeys((*_UNNAMED, *names))
-        # What a class has, of its own and of its bases, and how many of the names were looked up in it.
-        self._looked_up: dict[type, tuple[frozenset[str], int]] = {}
-        self._work: list[FunctionType] = []
-        self.replaced = ""
-        for owner, name in roots:
-            self._find(owner, name)
-        for kind in classes:
-            self._reach(kind)
-        while not self.replaced and (self._work or self._look_up()):
-            if self._work:
-                self._follow(self._work.pop())
-        functions = tuple(self._functions)
+    def __init__(self, found: Found, replaced: str = "") -> None:
+        self.found = found
+        self.replaced = replaced
+        functions = tuple(found.functions)
         self._codes = (functions, tuple(map(code_of, functions)))
         self._defaults = (functions, tuple(map(_DEFAULTS, functions)))
         # These can be changed in place; few functions have them.
         self._options = [
             (each, each.__kwdefaults__, {**each.__kwdefaults__}) for each in functions if each.__kwdefaults__
         ]
-        self._scopes = list(self._bound.values())
+        # Modules, classes and tables: what they are called, and what is found in them.
+        self._scopes: list[tuple[str, Mapping[Any, Any], dict[Any, Any]]] = [
+            (_name_of(owner), _names_in(owner), {name: behind(was) for name, was in values.items()})
+            for owner, values in found.scopes
+        ]
+        self._scopes += [("a table of functions", table, values) for table, values in all_registered(functions)]
         there = [
-            (each.mapping, {name: was for name, was in each.values.items() if was is not _NOTHING})
-            for each in self._scopes
+            (mapping, {name: was for name, was in values.items() if was is not NOTHING})
+            for _, mapping, values in self._scopes
         ]
         # A name more than is needed, as itemgetter gives no tuple for one alone.
         self._names_there = [(itemgetter(*names, next(iter(names))), mapping) for mapping, names in there if names]
         self._values = [was for _, names in there if names for was in (*names.values(), next(iter(names.values())))]
-        nowhere = [
-            (each.mapping, name) for each in self._scopes for name in each.values if each.values[name] is _NOTHING
-        ]
+        nowhere = [(mapping, name) for _, mapping, values in self._scopes for name in values if values[name] is NOTHING]
         self._nowhere = tuple(zip(*nowhere, strict=True)) or ((), ())
 
     def look(self) -> str:
@@ -91,10 +92,10 @@ class Calls:
         if self.replaced:
             return self.replaced
         if not self._are_bound():
-            for scope in self._scopes:
-                for name, was in scope.values.items():
-                    if behind(scope.mapping.get(name, _NOTHING)) is not was:
-                        return f"{scope.name}.{name}"
+            for of, mapping, values in self._scopes:
+                for name, was in values.items():
+                    if behind(mapping.get(name, NOTHING)) is not was:
+                        return f"{of}.{name}"
         functions, codes = self._codes
         if not all(map(is_, map(_CODE, functions), codes)):  # those of our own hooks, perhaps
             for function, code in zip(functions, codes, strict=True):
@@ -121,25 +122,50 @@ class Calls:
             return False
         return all(map(is_, now, self._values)) and not any(map(contains, *self._nowhere))
 
-    def _keep(self, mapping: Mapping[Any, Any], of: str, key: Any, value: Any) -> bool:
+
+class _Search:
+    """Follows names from roots to all that may be called, through the code that libraries' files have."""
+
+    def __init__(self, roots: Iterable[tuple[Any, str]], classes: Iterable[type], names: Iterable[str]) -> None:
+        # What each module or class has, by its id.
+        self._bound: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._functions: dict[FunctionType, None] = {}
+        self._classes: dict[type, None] = {}
+        self._names = dict.fromkeys((*_UNNAMED, *names))
+        # What a class has, of its own and of its bases, and how many of the names were looked up in it.
+        self._looked_up: dict[type, tuple[frozenset[str], int]] = {}
+        self._work: list[FunctionType] = []
+        self._missing: set[str] = set()
+        self._plain: set[tuple[str, str]] = set()
+        self.replaced = ""
+        for owner, name in roots:
+            self._find(owner, name)
+        for kind in classes:
+            self._reach(kind)
+        while not self.replaced and (self._work or self._look_up()):
+            if self._work:
+                self._follow(self._work.pop())
+
+    @property
+    def found(self) -> Found:
+        kinds = dict.fromkeys(base for kind in self._classes for base in _mro(kind))
+        return Found([*self._bound.values()], [*self._functions], [*kinds], self._missing, self._plain)
+
+    def _keep(self, owner: Any, name: str, value: Any) -> bool:
         """Notes what a name has to stand for; False if that was noted before."""
-        scope = self._bound.get(id(mapping))
-        if scope is None:
-            scope = self._bound[id(mapping)] = _Scope(mapping, of, {})
-        if key in scope.values:
+        values = self._bound.setdefault(id(owner), (owner, {}))[1]
+        if name in values:
             return False
-        scope.values[key] = behind(value)
+        values[name] = value
         return True
 
     def _find(self, owner: Any, name: str) -> None:
         """What a module or a class has by a name may be called."""
         if not is_module(owner):
             self._find_in(owner, name)
-        elif (
-            name in vars(owner)
-            and not _is_data(vars(owner)[name])
-            and self._keep(vars(owner), owner.__name__, name, vars(owner)[name])
-        ):
+        elif name not in vars(owner) or is_data(vars(owner)[name]):
+            self._plain.add((owner.__name__, name))
+        elif self._keep(owner, name, vars(owner)[name]):
             self._check(owner, name, vars(owner)[name])
 
     def _find_in(self, kind: type, name: str) -> None:
@@ -147,11 +173,10 @@ class Calls:
         if found is None and name not in _NAMES_HOOKED:
             return
         for base in _mro(kind):
-            members = _members(base)
-            value = members.get(name, _NOTHING)
-            if value is not _NOTHING and _is_data(value):
+            value = _members(base).get(name, NOTHING)
+            if value is not NOTHING and is_data(value):
                 return
-            if self._keep(members, f"{base.__module__}.{base.__qualname__}", name, value) and base is found:
+            if self._keep(base, name, value) and base is found:
                 self._check(base, name, value)
             if base is found:
                 return
@@ -188,25 +213,18 @@ class Calls:
 
     def _follow(self, function: FunctionType) -> None:
         uses = _uses(function)
+        self._missing |= uses.missing
+        self._plain |= uses.plain
         for owner, name in uses.found:
             self._find(owner, name)
         self._names.update(uses.names)
         for value in uses.closed_over:
             self._reach(value)
-        for table, key, value in _tables(function):
-            if self._keep(table, f"the table of {_name_of(function)}", key, value):
-                for each in value if type(value) is tuple else (value,):
-                    if type(each) is FunctionType and not as_shipped(each):
-                        self.replaced = self.replaced or f"what {_name_of(function)} calls for {key}"
-                    self._reach(each)
-
-
-class _Scope(NamedTuple):
-    """A module, class or table, its name, and what is found in it."""
-
-    mapping: Mapping[Any, Any]
-    name: str
-    values: dict[Any, Any]
+        for _, key, value in registered(function):
+            for each in value if type(value) is tuple else (value,):
+                if type(each) is FunctionType and not as_shipped(each):
+                    self.replaced = self.replaced or f"what {_name_of(function)} calls for {key}"
+                self._reach(each)
 
 
 class _Uses(NamedTuple):
@@ -215,33 +233,41 @@ class _Uses(NamedTuple):
     found        names in modules and classes
     names        of attributes, of objects that nobody knows
     closed_over  what stands in its closure
+    missing      modules that it imports, and nobody has yet
+    plain        names that its module does not have, as they are Python's own
     """
 
     found: dict[tuple[Any, str], None]
     names: dict[str, None]
     closed_over: list[Any]
+    missing: set[str]
+    plain: set[tuple[str, str]]
 
 
 @functools.cache
 def _uses(function: FunctionType) -> _Uses:
-    uses = _Uses({}, {}, [])
+    uses = _Uses({}, {}, [], set(), set())
     module = sys.modules[function.__globals__["__name__"]]
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     work: list[CodeType] = [code_of(function)]
     while work:
         code = work.pop()
         work += [each for each in code.co_consts if type(each) is CodeType]
-        known = _NOTHING
+        known = NOTHING
         for operation, argument, name in operations(code):
-            before, known = known, _NOTHING
+            before, known = known, NOTHING
             if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
                 before = module if name in vars(module) else builtins
+                if before is builtins:
+                    uses.plain.add((module.__name__, name))
             elif operation in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
                 known = _content(cells, code, argument)
                 uses.closed_over.append(known)
                 continue
             elif operation == "IMPORT_NAME":
-                known = sys.modules.get(name, _NOTHING)
+                known = sys.modules.get(name, NOTHING)
+                if known is NOTHING:
+                    uses.missing.add(name)
                 continue
             elif operation not in ("IMPORT_FROM", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
                 continue
@@ -265,9 +291,9 @@ def _content(cells: dict[str, Any], code: CodeType, argument: int) -> Any:
         names = (*code.co_cellvars, *code.co_freevars)
     name = names[argument]
     try:
-        return cells[name].cell_contents if name in cells else _NOTHING
+        return cells[name].cell_contents if name in cells else NOTHING
     except ValueError:  # it is empty
-        return _NOTHING
+        return NOTHING
 
 
 @functools.cache
@@ -285,6 +311,11 @@ def _lookup(kind: type, name: str) -> type | None:
 def _members(kind: type) -> Mapping[str, Any]:
     # One object a class, which stays.
     return vars(kind)
+
+
+def _names_in(owner: Any) -> Mapping[str, Any]:
+    """What a module or a class has, by its names."""
+    return vars(owner) if is_module(owner) else _members(owner)
 
 
 _shipped: dict[tuple[int, str], tuple[Any, ...]] = {}
@@ -310,41 +341,14 @@ def _is_read(module: str) -> bool:
     return module.partition(".")[0] in _READ or module in _READ_MODULES
 
 
-def _is_data(value: Any) -> bool:
-    """True for settings and the like, which are anybody's to change."""
-    kind = type(value)
-    if kind not in _is_data_kind:
-        has = {name for base in parents(kind) for name in ("__call__", "__get__") if name in vars(base)}
-        _is_data_kind[kind] = not has and not is_module(value)
-    return _is_data_kind[kind]
-
-
-_is_data_kind: dict[type, bool] = {}
-
-
 def _name_of(value: Any) -> str:
     if is_module(value):
         return str(value.__name__)
     return f"{value.__globals__['__name__'] if type(value) is FunctionType else module_of(value)}.{value.__qualname__}"
 
 
-def _tables(function: FunctionType) -> Iterator[tuple[Mapping[Any, Any], Any, Any]]:
-    """What a library keeps in tables that a function looks into: the table, a key, and what is there."""
-    module = str(function.__globals__.get("__name__"))
-    if module == "PIL.Image" and function.__name__ == "open":
-        image: Any = sys.modules[module]
-        image.preinit()
-        for table, names in ((image.OPEN, ("JPEG", "PNG")), (image.DECODERS, ("jpeg", "zip"))):
-            for name in names:
-                yield table, name, table.get(name, _NOTHING)
-    if module.startswith("torchvision.transforms.v2.functional."):
-        utils = sys.modules.get("torchvision.transforms.v2.functional._utils")
-        kernels = {} if utils is None else vars(utils).get("_KERNEL_REGISTRY", {}).get(function, {})
-        for kind, kernel in kernels.items():
-            yield kernels, kind, kernel
-
-
 _known: dict[Any, Calls] = {}
+_known_together: dict[Any, Calls] = {}
 
 
 # What calls_of is asked for.
@@ -370,8 +374,15 @@ def noting() -> Iterator[list[_Asked]]:
 
 def calls_of_all(several: Iterable[_Asked]) -> Calls:
     """All that may be called by way of any of these: what several of them call is looked at but once."""
-    parts = zip(((), (), ()), *several, strict=True)
-    return calls_of(*(tuple(dict.fromkeys(chain.from_iterable(part))) for part in parts))
+    key = tuple(dict.fromkeys(several))
+    calls = _known_together.get(key)
+    if calls is None:
+        parts = [calls_of(*each) for each in key]
+        replaced = next((part.replaced for part in parts if part.replaced), "")
+        calls = Calls(kept_calls.together(part.found for part in parts), replaced)
+        if not replaced:
+            _known_together[key] = calls
+    return calls
 
 
 def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (), names: tuple[str, ...] = ()) -> Calls:
@@ -385,8 +396,14 @@ def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (),
     key = (roots, classes, names)
     calls = _known.get(key)
     if calls is None:
-        calls = Calls(roots, classes, names)
-        if calls.replaced:
+        found, replaced = kept_calls.load(key), ""
+        if found is None:
+            search = _Search(roots, classes, names)
+            found, replaced = search.found, search.replaced
+            if not replaced:
+                kept_calls.store(key, found)
+        calls = Calls(found, replaced)
+        if replaced:
             _uses.cache_clear()  # what was read leads to the replacement, which may be gone next time
         else:
             _known[key] = calls

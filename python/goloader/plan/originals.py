@@ -64,7 +64,7 @@ def as_shipped(function: Any) -> bool:
     """True for a plain function whose code, defaults and closure are those that its module's file gives it."""
     if type(function) is not FunctionType:
         return False
-    state = (code_of(function), function.__defaults__, function.__kwdefaults__, function.__closure__)
+    state = _state(function)
     known = _known.get(id(function))
     if known is not None and known[0] is function and all(map(is_, known[1], state)):
         return True
@@ -72,6 +72,15 @@ def as_shipped(function: Any) -> bool:
         return False
     _known[id(function)] = function, state
     return True
+
+
+def trust(function: FunctionType) -> None:
+    """Takes a function for one that is as shipped."""
+    _known[id(function)] = function, _state(function)
+
+
+def _state(function: FunctionType) -> tuple[Any, ...]:
+    return code_of(function), function.__defaults__, function.__kwdefaults__, function.__closure__
 
 
 def _is_shipped(function: FunctionType, code: CodeType) -> bool:
@@ -488,6 +497,21 @@ def _module_of(owner: Any) -> str:
 def is_module(value: Any) -> TypeGuard[ModuleType]:
     """isinstance() would ask the object for its class."""
     return issubclass(type(value), ModuleType)
+
+
+def is_data(value: Any) -> bool:
+    """True for settings and the like, which are anybody's to change."""
+    kind = type(value)
+    if kind not in _is_data_kind:
+        has = {name for base in parents(kind) for name in ("__call__", "__get__") if name in vars(base)}
+        _is_data_kind[kind] = not has and not is_module(value)
+    return _is_data_kind[kind]
+
+
+_is_data_kind: dict[type, bool] = {}
+
+
+# ---- values
 
 
 def module_of(kind: type) -> str:

@@ -126,8 +126,8 @@ class _TargetForm(Form):
             image.putpalette(bytes(range(256)) * 3)
         return image
 
-    def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
-        return run_tail(tail, channels, names, self.make)
+    def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
+        return run_tail(tail, channels, names, self.make, key)
 
 
 class _Joint(_TargetForm):
@@ -141,7 +141,7 @@ class _Joint(_TargetForm):
         if not isinstance(each, _v2().Transform):
             raise _refused(each, "only torchvision's v2 takes image and target at once", "TRANSFORM_JOINT")
 
-    def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
+    def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
         def both(each: Any) -> Callable[[Any], Any]:
             return lambda pair: each(*pair)
 
@@ -150,7 +150,7 @@ class _Joint(_TargetForm):
             image, target = (pixels, other) if self.place == 0 else (other, pixels)
             return as_pil(image), self.make(target)
 
-        return run_tail([*map(both, tail), lambda pair: pair[self.place]], channels, names, begin)
+        return run_tail([*map(both, tail), lambda pair: pair[self.place]], channels, names, begin, key)
 
 
 class _JointTargetForm(_Joint):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import json
 import sys
 from collections import OrderedDict
@@ -26,6 +27,7 @@ import numpy as np
 import torch
 
 from .. import transforms as T
+from ..selfcheck import libraries
 from . import augments, erasing
 from .calls import calls_of
 from .look import hiding, name_of
@@ -66,9 +68,9 @@ class Form:
         """The same behind `tail`, which has made a tensor of it."""
         return _tensor_step(operation, each, tail, channels)
 
-    def table(self, tail: Sequence[Any], channels: int, names: str) -> Table:
+    def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
         """What functions make of every byte of an image. Raises RefusalError."""
-        return run_tail(tail, channels, names)
+        return run_tail(tail, channels, names, key=key)
 
 
 def lower(transform: Any, form: Form | int | None = 3) -> Lowered | Refusal:
@@ -764,7 +766,8 @@ def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
     table = _tables.get(key)
     if table is None:
         try:
-            table = form.table(tail, channels, names)
+            about = repr((key, libraries.stamp("torchvision"), np.__version__, torch.get_default_dtype()))
+            table = form.table(tail, channels, names, hashlib.blake2b(about.encode(), digest_size=16).hexdigest())
         except RefusalError:
             raise
         except Exception as error:  # whatever it is, torch's own path is to raise it

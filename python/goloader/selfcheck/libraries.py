@@ -12,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .._native import LIBRARY
+
 # How people call them, by the first part of a behaviour's name.
 NAMES = {"pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV"}
 _MODULES = {"pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2"}
@@ -37,6 +39,11 @@ def version(library: str) -> str:
 def stamp(library: str) -> str:
     """What remembered results of an imported library are kept under; another one where anything differs."""
     return f"{library} {_tables():08x} {_processor():08x} {_stamp(library)}"
+
+
+def core() -> str:
+    """The same of goloader's own library."""
+    return f"{_processor():08x} {_about(str(LIBRARY))}"
 
 
 @cache

@@ -1,4 +1,5 @@
-"""Results kept on disk: one small JSON file, replaced whole.
+"""Results kept on disk: one small JSON file of what libraries do, and files of their own for what is larger. Each is
+replaced whole.
 
 Loading and storing raise nothing: what cannot be read or written is tried again next time.
 """
@@ -67,3 +68,29 @@ def store(stamp: str, found: dict[str, Any]) -> None:
     newest = dict(list(kept.items())[-_STAMPS_MAX:])
     with suppress(OSError), replacing(path) as file:
         file.write(json.dumps(newest).encode())
+
+
+def find(kind: str, name: str) -> dict[str, Any] | None:
+    """What was kept of a kind by a name; nobody says that it makes sense."""
+    with suppress(OSError, ValueError, RecursionError), open(_place(kind, name), "rb") as file:
+        kept = json.loads(file.read(_BYTES_MAX))
+        return kept if isinstance(kept, dict) else None
+    return None
+
+
+def keep(kind: str, name: str, value: dict[str, Any], kept_max: int) -> None:
+    """Keeps something by a name. Of so many of a kind, those that were written longest ago are forgotten."""
+    if not writes or not os.path.isabs(folder()):
+        return
+    path = _place(kind, name)
+    with suppress(OSError):
+        with replacing(path) as file:
+            file.write(json.dumps(value).encode())
+        with os.scandir(os.path.dirname(path)) as entries:
+            files = sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)
+        for entry in files[:-kept_max]:
+            os.unlink(entry.path)
+
+
+def _place(kind: str, name: str) -> str:
+    return os.path.join(folder(), kind, f"{name}.json")

@@ -118,6 +118,10 @@ class _Defaults(AbstractContextManager[None]):
         self._inside.close()
 
 
+# A sample that is not there.
+_NO_ROW = np.array([-1], np.int64)
+
+
 class _NativeIterator(ResumableIterator):
     """An iterator over batches from the core. torch's base class makes its draws, so they are torch's own."""
 
@@ -262,6 +266,11 @@ class _NativeIterator(ResumableIterator):
             raise _Lost(error) from None
         return self._pin(batch)
 
+    @property
+    def _generators(self) -> tuple[str, ...]:
+        """Those of a process that samples are drawn for by."""
+        return PROCESS if self._plan.script is not None else PROCESS[:1]
+
     def _decoded(self, row: int) -> Pixels | None:
         """What Pillow made of a file already."""
         return None
@@ -283,7 +292,7 @@ class _NativeIterator(ResumableIterator):
             if not self._samples.unchanged(self._dataset):
                 # torch's workers would ask the dataset that they were begun with.
                 raise self._samples.missing(task.given if self._auto_collation else [task.at(0)])
-            with self._directory, torch.random.fork_rng(devices=()):
+            with self._directory, untouched(self._generators):
                 batch = self._ask_dataset(task.asked)
         except Exception as error:
             raise _Lost(error, asked=True) from None
@@ -347,8 +356,7 @@ class InlineIterator(_NativeIterator):
     def _start(self, core: Core) -> Run:
         self._core = core
         self._draws = core.plan.random and self._rng != "sample"
-        self._names = PROCESS if core.plan.script is not None else PROCESS[:1]
-        self._words = np.zeros(len(self._names), np.int64)
+        self._words = np.zeros(len(self._generators), np.int64)
         return core.start(workers=0, streams=1)
 
     def _next_data(self) -> Any:
@@ -383,7 +391,7 @@ class InlineIterator(_NativeIterator):
         Raises IndexError.
         """
         if states is None and self._draws:
-            states = Processes(self._names)
+            states = Processes(self._generators)
         if states is not None:
             run.set_states(0, states)
         self._submit(run, task)
@@ -522,7 +530,7 @@ class PrefetchingIterator(_NativeIterator):
     @property
     def _positions(self) -> int:
         """How many numbers say where the streams stand."""
-        return self._num_workers * (len(PROCESS) if self._plan.script is not None else 1)
+        return self._num_workers * len(self._generators)
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         number = self._received % self._num_workers
@@ -573,6 +581,8 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks.append(self._put(self._run, self._task(batch)))
 
     def _put(self, run: Run, task: _Task) -> _Task:
+        if self._plan.script is not None and not task.complete:  # its code draws until it comes to the error
+            task = replace(task, rows=_NO_ROW, complete=True, lent=None)
         try:
             self._submit(run, task)
         except IndexError:

@@ -1,7 +1,8 @@
 """Trial of a plan: a forked child makes a few samples by the core and by the dataset itself, and compares them.
 
-Once in a process for each kind of plan: dataset, transforms, and the libraries' versions. Go makes the batches
-meanwhile. Where samples differ, the user is warned, and later epochs run as torch's.
+Once for each kind of plan: dataset, transforms, the libraries' versions, goloader's own library and the processor; that
+samples were equal is kept on disk. Go makes the batches meanwhile. Where samples differ, the user is warned, and later
+epochs run as torch's.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ... import _told
 from ..._core import Core
 from ..._native import own_library
 from ...plan import Plan, Refusal
+from ...selfcheck import libraries, memory
 from ...state.generators import Processes
 from .. import sandbox
 
@@ -35,6 +37,10 @@ _SEED = 20260701
 # Nobody waits for the answer, so the training loop comes first. A trial of recording is not held back so: its answer
 # halves what batches cost, and at this niceness it came two to three times as many batches later on two busy cores.
 _NICENESS = 10
+
+# What the child answers where nothing differs, and how that is kept on disk.
+_EQUAL = "equal"
+_KIND, _KEPT_MAX = "trials", 1000
 
 # What is known of plans: why one is not to be used; None for one that is right, or is being tried.
 _known: dict[str, Refusal | None] = {}
@@ -61,6 +67,8 @@ def begin(loader: DataLoader[Any], plan: Plan) -> None:
     if key in _known:
         return
     _known[key] = None
+    if memory.find(_KIND, key) is not None:
+        return
     page = sandbox.Page()
     try:
         sandbox.begin(page, lambda: _tried(loader, plan))
@@ -80,7 +88,9 @@ def hear() -> None:
         if found is None:
             continue
         del _running[key]
-        if found:
+        if found == _EQUAL:
+            memory.keep(_KIND, key, {}, _KEPT_MAX)
+        elif found:
             kind, text = found
             _known[key] = refusal = Refusal("source", kind, f"{text} when Go makes it", "SAMPLES_DIFFER")
             advice = f"It runs as torch's from the next epoch on. Please report this, with {_versions()}."
@@ -105,7 +115,9 @@ def _named(loader: DataLoader[Any], plan: Plan) -> str:
         named += [str(plan.collation), plan.dtypes]
     programs = [field.get("program") for field in whole["source"].get("fields", ())]
     return hashlib.sha256(
-        json.dumps([named, whole["parts"], whole["output"], whole["source"]["kind"], programs]).encode()
+        json.dumps(
+            [named, whole["parts"], whole["output"], whole["source"]["kind"], programs, libraries.core()]
+        ).encode()
     ).hexdigest()
 
 
@@ -115,7 +127,7 @@ def _versions() -> str:
 
 
 def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
-    """What differs, and in what; "" for nothing, and where the dataset itself fails."""
+    """What differs, and in what; _EQUAL for nothing, "" where the dataset itself fails."""
     from ..same import difference  # it needs Pillow
 
     with contextlib.suppress(OSError):  # a system may forbid it
@@ -128,7 +140,7 @@ def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
         found = found or difference(theirs[0], ours[0])
     except Exception:  # a file that cannot be read, a class that cannot be pickled
         return ""
-    return (type(loader.dataset).__qualname__, found) if found else ""
+    return (type(loader.dataset).__qualname__, found) if found else _EQUAL
 
 
 def _seed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from contextlib import suppress
+from enum import EnumMeta
 from operator import is_
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from ..bytecode import (
     Index,
     Item,
     Itself,
+    Module,
     Name,
     Reading,
     UnreadableError,
@@ -190,6 +192,8 @@ class OwnCode:
                 return self.dataset
             case Name(name=name, function=function):
                 return _variable(function, name)
+            case Module(name=name) if is_a(sys.modules.get(name), ModuleType):
+                return sys.modules[name]
             case Attribute(owner=owner, name=name):
                 return _attribute(self.value(owner), name, expression)
             case Item(owner=owner, key=Constant() | Attribute() | Name() as key):
@@ -374,6 +378,10 @@ def _attribute(owner: Any, name: str, expression: Expression) -> Any:
         found = in_class(owner, name)
         if found is not None and (type(found) is FunctionType or not in_class(type(found), "__get__")):
             return found
+    elif type(owner) is EnumMeta:
+        members = vars(owner).get("_member_map_")
+        if type(members) is dict and name in members:
+            return members[name]
     elif is_plain(owner):
         shared = in_class(type(owner), name)
         if in_class(type(shared), "__set__") or in_class(type(shared), "__delete__"):

@@ -194,7 +194,7 @@ def _common_mode(name: str, paths: Sequence[Any]) -> str:
     """The mode of all these files, but for those that cannot be read, whose errors are the dataset's to raise."""
     chunks = [paths[begin : begin + _CHUNK] for begin in range(0, len(paths), _CHUNK)]
     with ThreadPoolExecutor(_READERS) as pool:
-        found = sum(pool.map(lambda chunk: Counter(map(_mode, chunk)), chunks), Counter[tuple[str, bool]]())
+        found = sum(pool.map(lambda chunk: Counter(map(mode_of, chunk)), chunks), Counter[tuple[str, bool]]())
     found.pop(_UNREADABLE, None)
     modes = sorted({mode for mode, _ in found})
     if len(modes) != 1 or modes[0] not in ("P", "L"):
@@ -211,8 +211,8 @@ def _common_mode(name: str, paths: Sequence[Any]) -> str:
 _UNREADABLE = ("", False)
 
 
-def _mode(path: Any) -> tuple[str, bool]:
-    """Pillow's mode of a file, and whether the core reads it."""
+def mode_of(path: Any) -> tuple[str, bool]:
+    """Pillow's mode of a file, and whether the core reads it; ("", False) for one that cannot be read."""
     from PIL import Image
 
     try:

@@ -12,19 +12,30 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...bytecode import Attribute, Branch, Call, Callee, Expression, Reading, UnreadableError, read
+from ...bytecode import Attribute, Branch, Call, Callee, Display, Expression, Reading, UnreadableError, read
 from ...look import hiding, in_class, is_a
-from ...originals import is_original
+from ...originals import is_original, module_of
 from ...watch import HOOKED, has_global_hooks
 from ..images import function_of, makes_image, opens
-from ..own import OwnCode
+from ..own import OwnCode, is_of_library
 
 
 class ScriptCode(OwnCode):
-    """What `dataset[index]` does, whatever is drawn for it."""
+    """What `dataset[index]` does, whatever is drawn for it.
+
+    calls  of libraries that it goes by
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.calls: dict[tuple[Any, str], None] = {}
+        # Transforms that the code makes for each sample, of constants: one is enough.
+        self._objects: dict[Call, Any] = {}
+        super().__init__(dataset)
 
     def _reading(self) -> Reading:
-        return read(self._function, self._decide, self._callee, self.means, self.arguments, draws=self._draws)
+        return read(
+            self._function, self._decide, self._callee, self.means, self.arguments, draws=self._draws, given=self._given
+        )
 
     @property
     def opens_images(self) -> int:
@@ -42,12 +53,44 @@ class ScriptCode(OwnCode):
         return count
 
     def value(self, expression: Expression) -> Any:
+        if isinstance(expression, Call) and (kind := self._made(expression)) is not None:
+            if expression not in self._objects:
+                arguments = map(self._constant, expression.arguments)
+                options = {name: self._constant(each) for name, each in expression.options}
+                self._objects[expression] = kind(*arguments, **options)
+            return self._objects[expression]
         if isinstance(expression, Attribute):
             owner = super().value(expression.owner)
             found = in_class(owner, expression.name) if type(owner) is type else None
             if type(found) is staticmethod:
                 return found.__func__
         return super().value(expression)
+
+    def _constant(self, expression: Expression) -> Any:
+        if isinstance(expression, Display) and expression.kind in (list, tuple):
+            return expression.kind(map(self._constant, expression.items))
+        return self.value(expression)
+
+    def _made(self, call: Call) -> type | None:
+        """The class of a transform of torchvision's that a call makes."""
+        try:
+            kind = super().value(call.function)
+        except UnreadableError:
+            return None
+        if type(kind) is not type or not module_of(kind).startswith("torchvision.transforms."):
+            return None
+        made = in_class(kind, "__init__")
+        return kind if type(made) is FunctionType and is_original(made, "torchvision", "torch") else None
+
+    def _given(self, made: Call, name: str) -> Expression | None:
+        """What a transform that the code makes has by a name, if that is all that matters of it."""
+        transforms, v2 = map(sys.modules.get, ("torchvision.transforms.transforms", "torchvision.transforms.v2"))
+        if transforms is None or (kind := self._made(made)) is None:
+            return None
+        composes = kind is transforms.Compose or kind is getattr(v2, "Compose", None)
+        if name == ("transforms" if composes else "lambd" if kind is transforms.Lambda else ""):
+            return dict(zip((name,), made.arguments, strict=False)).get(name, dict(made.options).get(name))
+        return None
 
     def _draws(self, expression: Expression) -> bool:
         if not isinstance(expression, Call):
@@ -61,7 +104,7 @@ class ScriptCode(OwnCode):
         callee = super()._callee(expression)
         if callee is None and isinstance(expression, Call):
             try:
-                found = self._of_library(self.value(expression.function))
+                found = self._through(expression.function)
             except UnreadableError:
                 return None
             if found is not None:
@@ -75,49 +118,62 @@ class ScriptCode(OwnCode):
         function = super()._called(called, of_item)
         if type(function) is FunctionType:
             return function
-        found = self._of_library(self.value(called))
+        found = self._through(called)
         return None if found is None else found[0]
 
-    def _of_library(self, called: Any) -> tuple[FunctionType, bool] | None:
+    def _through(self, called: Expression) -> tuple[FunctionType, bool] | None:
         """The code of a library that is read through, and whether it is a method of what is called."""
+        if isinstance(called, Call) and (kind := self._made(called)) is not None:
+            for name in ("transforms", "lambd"):
+                if self._given(called, name) is not None:
+                    return self._method(kind, False)
+        return self._of_library(self.value(called))
+
+    def _of_library(self, called: Any) -> tuple[FunctionType, bool] | None:
         transforms = sys.modules.get("torchvision.transforms.transforms")
         if transforms is None:
             return None
         if type(called) is FunctionType:
             known = called is vars(transforms.RandomCrop)["get_params"].__func__
             return (called, False) if known and is_original(called, "torchvision") else None
-        kind, v2 = type(called), sys.modules.get("torchvision.transforms.v2")
-        method = {
-            transforms.Compose: transforms.Compose.__call__,
-            transforms.Lambda: transforms.Lambda.__call__,
-            transforms.RandomApply: transforms.RandomApply.forward,
-            # Of one image v2's does what v1's does.
-            getattr(v2, "Compose", None): transforms.Compose.__call__,
-        }.get(kind)
-        if method is None:
-            own = in_class(kind, "forward") if is_a(called, torch.nn.Module) else None
-            method = own if type(own) is FunctionType and not _is_known(called) else None
-        if method is None or hiding(called) or not _calls_forward(called):
+        if hiding(called) or not self._calls_forward(called):
             return None
-        if method.__module__.partition(".")[0] == "torchvision" and not is_original(method, "torchvision"):
+        return self._method(type(called), is_a(called, torch.nn.Module))
+
+    def _method(self, kind: type, is_module: bool) -> tuple[FunctionType, bool] | None:
+        """What calling an object of a class runs, if that is to be read through."""
+        transforms: Any = sys.modules["torchvision.transforms.transforms"]
+        v2 = sys.modules.get("torchvision.transforms.v2")
+        through = {"__call__": (transforms.Compose, transforms.Lambda), "forward": (transforms.RandomApply,)}
+        known = next((name for name, kinds in through.items() if any(kind is each for each in kinds)), None)
+        if v2 is not None and kind is v2.Compose and is_original(in_class(kind, "forward"), "torchvision"):
+            self.calls[kind, "forward"] = None
+            method = transforms.Compose.__call__  # of one image v2's does what v1's does
+        elif known is not None:
+            method = in_class(kind, known)
+        else:
+            method = in_class(kind, "forward") if is_module and not _is_known(kind) else None
+        if type(method) is not FunctionType:
+            return None
+        if is_of_library(method.__globals__.get("__name__")) and not is_original(method, "torchvision"):
             return None
         return method, True
 
+    def _calls_forward(self, called: Any) -> bool:
+        """Whether calling it calls its forward, and nothing else: no hooks."""
+        if not is_a(called, torch.nn.Module):
+            return True
+        self.calls[torch.nn.Module, "__call__"] = None
+        return (
+            in_class(type(called), "__call__") is torch.nn.Module.__call__
+            and not any(vars(called).get(f"_{name}_hooks") for name in HOOKED)
+            and not has_global_hooks()
+        )
 
-def _is_known(transform: Any) -> bool:
+
+def _is_known(kind: type) -> bool:
     """Whether it is one of torch's or torchvision's own."""
-    return str(type(transform).__module__).partition(".")[0] in ("torch", "torchvision")
-
-
-def _calls_forward(called: Any) -> bool:
-    """Whether calling it calls its forward, and nothing else: no hooks."""
-    if not is_a(called, torch.nn.Module):
-        return True
-    return (
-        in_class(type(called), "__call__") is torch.nn.Module.__call__
-        and not any(vars(called).get(f"_{name}_hooks") for name in HOOKED)
-        and not has_global_hooks()
-    )
+    return module_of(kind).partition(".")[0] in ("torch", "torchvision")
 
 
 def drawn_by(called: Any) -> str | None:

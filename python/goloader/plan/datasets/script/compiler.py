@@ -33,6 +33,7 @@ from ...bytecode import (
     Entered,
     Expression,
     Index,
+    Inner,
     Item,
     Mapping,
     Name,
@@ -42,6 +43,7 @@ from ...bytecode import (
     UnreadableError,
     parts_of,
 )
+from ...look import is_a
 from ...lowered import PASSES_MAX
 from ...refusal import RefusalError
 from ...structure import Structure
@@ -49,6 +51,7 @@ from ...tables import Table, run_tail
 from ..columns import Columns
 from ..images import array_of, makes_image, opened_path, opens
 from ..made import Made, made_of
+from ..pairs import mode_of
 from . import numbers
 from .code import ScriptCode, drawn_by
 from .images import METHODS, OF_NUMBERS, Applied, Picture, bind, function_row, known_transform
@@ -62,8 +65,9 @@ class Opened:
     columns  says the path of each row, or None for an array
     path     the expression of the path, with the row as its index; of an array the one of the array
     row      which row it is
-    mode     of the image as code gets it: "RGB" converts whatever the file has, "file" leaves it
+    mode     of the image as code gets it
     axes     of the array, "" for files
+    plain    the file itself has to be of that mode; else it is converted
     """
 
     columns: Columns | None
@@ -71,6 +75,7 @@ class Opened:
     row: Number
     mode: str
     axes: str = ""
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class Compiler:
         self.pictures: list[Picture] = []
         self.kinds: list[str] = []
         self.needs: dict[str, None] = {}
-        self.calls: dict[tuple[Any, str], None] = {}
+        self.calls = {**own.calls}
         self.transforms: list[Any] = []
         self.names: list[str] = []
         # The first registers are those of the files that a sample opens.
@@ -122,6 +127,8 @@ class Compiler:
         self.copies: list[tuple[ScriptCode, Expression, Any]] = []
         self.lengths: list[tuple[Expression, int]] = []
         self._understood: set[int] = set()
+        # Files whose image is used as it is in them.
+        self._used: set[int] = set()
         self._columns: list[int] = []
         self._registers: list[str] = []
         reading = own.reading
@@ -148,7 +155,30 @@ class Compiler:
             else:
                 self.picture(each)
 
+    def _converting(self, branch: Branch) -> bool | None:
+        """Which way a branch goes that converts a file's image to a mode unless it is of that: then all are."""
+        match branch.condition:
+            case Binary(
+                operator="==" | "!=" as sign, left=Attribute(owner=owner, name="mode"), right=Constant() as mode
+            ):
+                way = branch.then if sign == "!=" else branch.otherwise
+                calls = [each for each in way if isinstance(each, Branch | Call)]
+                picture = self.picture(owner)
+                if picture is None or not picture.plain or picture.file in self._used or len(calls) != 1:
+                    return None
+                match calls[0]:
+                    case Call(function=Attribute(owner=image, name="convert"), arguments=(given,)) if image is owner:
+                        return way is branch.then if given == mode else None
+        return None
+
     def _branch(self, branch: Branch) -> None:
+        holds = self._converting(branch)
+        if holds is not None:
+            self.understand(branch.condition)
+            self._branches[branch.number] = holds
+            self._walk(branch.then if holds else branch.otherwise)
+            self._pass_over(branch.otherwise if holds else branch.then)
+            return
         try:
             condition = self.number(branch.condition)
         except UnreadableError:
@@ -204,6 +234,8 @@ class Compiler:
 
     def _does_nothing(self, expression: Expression) -> bool:
         match expression:
+            case Inner():
+                return True
             case Display(items=items) | Mapping(items=items):
                 return all(id(each) in self._understood or self._does_nothing(each) for each in items)
             case Attribute(owner=owner) if self.picture(owner) is not None:
@@ -215,26 +247,6 @@ class Compiler:
             except (UnreadableError, RefusalError):
                 continue
         return False
-
-    def looks_up_first(self) -> bool:
-        """Whether an index that is no row's is an error before anything is drawn."""
-        return self._first_look_up(self.own.reading.evaluated) is True
-
-    def _first_look_up(self, evaluated: Sequence[Any]) -> bool | None:
-        """False if a draw comes first; None if there is neither."""
-        for each in evaluated:
-            if isinstance(each, Branch):
-                found = [self._first_look_up(way) for way in (each.then, each.otherwise)]
-                if any(one is not None for one in found):
-                    return False
-            elif isinstance(each, Item) and isinstance(each.key, Index):
-                return True
-            elif isinstance(each, Drawn) or (isinstance(each, Call) and self._transforms(each)):
-                return False
-        return None
-
-    def _transforms(self, call: Call) -> bool:
-        return self.picture(call) is not None and not opens(self.function(call.function))
 
     # Draws
 
@@ -412,6 +424,7 @@ class Compiler:
         if mode is None or (picture := self.picture(mode.owner)) is None or picture.form != "pil":
             return None
         other = self.constant(of.right if mode is of.left else of.left)
+        self.use(picture)
         return Number(int((picture.mode == other) is (of.operator == "==")), "int")
 
     def either(self, condition: Number, then: Number, otherwise: Number) -> Number:
@@ -541,9 +554,11 @@ class Compiler:
             return None
         if opens(called):
             self.own.means(function)
+            self.calls[sys.modules[called.__module__], called.__name__] = None
             return self._open(arguments[0], called) if len(arguments) == 1 and not call.options else None
         if makes_image(called):
             self.own.means(function)
+            self.calls[sys.modules[called.__module__], called.__name__] = None
             return self._of_array(call)
         if not arguments:
             return None
@@ -553,7 +568,7 @@ class Compiler:
         row_of = function_row(called, image.form)
         self.own.means(function)
         if row_of is None:
-            if isinstance(called, FunctionType | BuiltinFunctionType | type):
+            if is_a(called, FunctionType, BuiltinFunctionType, type):
                 return None
             if len(arguments) > 1 or call.options:
                 raise UnreadableError(f"calls {function} with an image", call)
@@ -577,16 +592,34 @@ class Compiler:
         return Picture(self._images - 1, file, mode)
 
     def _open(self, path: Expression, called: Any) -> Picture:
-        by_pillow = called is sys.modules["PIL.Image"].open
         found, row = self._row_of(opened_path(self.own, path))
-        return self._add(Opened(self._column(found), found, row, "file" if by_pillow else "RGB"))
+        column = self._column(found)
+        if called is not sys.modules["PIL.Image"].open:
+            return self._add(Opened(column, found, row, "RGB"))
+        mode, _ = mode_of(next(iter(column.work_out(range(min(column.length, 1)))[0]), ""))
+        return self._add(Opened(column, found, row, mode if mode in ("L", "P") else "RGB", plain=True))
 
     def _add(self, opened: Opened) -> Picture:
         if self._into is not self._body:
             raise UnreadableError("opens images in a branch")
         self.opened.append(opened)
-        mode = "RGB" if opened.mode == "file" else opened.mode
-        return Picture(len(self.opened) - 1, len(self.opened) - 1, mode)
+        return Picture(len(self.opened) - 1, len(self.opened) - 1, opened.mode, plain=opened.plain)
+
+    def convert_file(self, picture: Picture, mode: str) -> Picture | None:
+        """A file's image, as code got it, converted to a mode as it is read; None where it was used before."""
+        opened = self.opened[picture.file]
+        if not picture.plain or mode not in ("RGB", "L") or picture.file in self._used or opened.mode != picture.mode:
+            return None
+        self.opened[picture.file] = replace(opened, mode=mode, plain=False)
+        return replace(picture, mode=mode, plain=False)
+
+    def use(self, picture: Picture) -> Picture:
+        """An image of which something is made: a file's own has to be of its mode then."""
+        if picture.plain:
+            if not self.opened[picture.file].plain:
+                raise UnreadableError("takes a file's image as it is, and converted")
+            self._used.add(picture.file)
+        return replace(picture, plain=False)
 
     def _of_array(self, call: Call) -> Picture:
         place, axes, mode = array_of(self.own, call)
@@ -604,6 +637,7 @@ class Compiler:
         if picture.passes + passes > PASSES_MAX:
             raise UnreadableError(f"goes over an image more than {PASSES_MAX} times")
         self.needs.update(dict.fromkeys(needs))
+        picture = self.use(picture)
         self._images += 1
         made = self._images - 1
         self._into.append(
@@ -638,6 +672,8 @@ class Compiler:
         one, other = self.picture(of.then), self.picture(of.otherwise)
         if one is None or other is None:
             return None
+        if not (one.plain and other.plain):
+            one, other = self.use(one), self.use(other)
         key = (of.number, one, other)
         if key not in self._either:
             alike = (one.file, one.mode, one.form, one.tail) == (other.file, other.mode, other.form, other.tail)
@@ -718,7 +754,7 @@ class Compiler:
         if picture is not None:
             if picture.form != "tensor":
                 raise UnreadableError("gives images that are no tensors", given)
-            self.pictures.append(picture)
+            self.pictures.append(self.use(picture))
             return _IMAGES + len(self.pictures) - 1
         self.understand(given)
         self.given.append(self._give(given, batch))
@@ -791,7 +827,6 @@ class Compiler:
         counts  files of each list
         lists   which list each opened file is of
         """
-        modes = {"file": "RGB"}
         return {
             "files": list(counts),
             "images": self._images,
@@ -800,8 +835,8 @@ class Compiler:
                 {
                     "list": number,
                     "row": each.row.json,
-                    "mode": modes.get(each.mode, each.mode),
-                    "plain": each.mode == "file",
+                    "mode": each.mode,
+                    "plain": each.plain,
                 }
                 for number, each in zip(lists, self.opened, strict=True)
             ],

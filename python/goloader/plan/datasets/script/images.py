@@ -38,6 +38,7 @@ class Picture:
     tail      functions that make that of the PIL image, one after the other
     size      (height, width), if it is the same for all
     passes    how often the core goes over its pixels at most
+    plain     it is a file's image as it is in the file
     """
 
     register: int
@@ -47,6 +48,7 @@ class Picture:
     tail: tuple[Callable[[Any], Any], ...] = ()
     size: T.Size | None = None
     passes: int = 0
+    plain: bool = False
 
     @property
     def channels(self) -> int:
@@ -199,8 +201,11 @@ def _transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture
 
 def _convert(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     mode = c.constant(given["mode"]) if "mode" in given else p.mode
+    converted = c.convert_file(p, mode)
+    if converted is not None:
+        return converted
     if mode == p.mode:
-        return p
+        return c.use(p)
     if (p.mode, mode) not in (("RGB", "L"), ("L", "RGB")):
         raise UnreadableError(f"converts images of mode {p.mode} to {mode!r}")
     return c.transform(p, T.Grayscale(1 if mode == "L" else 3))
@@ -235,7 +240,7 @@ def _tail(function: Any, form: str, *names: str) -> Row:
 
     def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
         options = tuple((name, c.constant(given[name])) for name in names if name in given)
-        return p.then(Applied(function, options=options), form)
+        return c.use(p).then(Applied(function, options=options), form)
 
     return row
 
@@ -368,5 +373,5 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
         return _to_pil(c, p, transform)
     step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
     if makes:
-        return p.then(transform, "tensor")
-    return p if step is None else c.transform(p, step)
+        return c.use(p).then(transform, "tensor")
+    return c.use(p) if step is None else c.transform(p, step)

@@ -7,6 +7,7 @@ Whoever changes the dataset, its lists or its transforms is seen to do so, as by
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -115,8 +116,6 @@ class Scripted(Node):
             raise UnreadableError("takes images of several places")
         if len(set(lengths)) > 1:
             raise UnreadableError("takes items of attributes that differ in length")
-        if lengths and not compiler.looks_up_first():
-            raise UnreadableError("looks the index up when random numbers may have been drawn")
         self.length = lengths[0] if lengths else _length(own.dataset)
         files = None if pixels is not None else Files.of((path, 0) for path in paths)
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
@@ -127,7 +126,7 @@ class Scripted(Node):
             (table.dtype, table.channels, picture.size, not _is_volume(compiler, picture))
             for picture, table in zip(compiler.pictures, compiler.tables, strict=True)
         )
-        check_calls("transforms", tuple(compiler.calls))
+        _check_calls(compiler)
         self.part = ScriptPart(
             own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
             tuple(compiler.needs), tuple(compiler.names), frozenset(compiler.generators), images,
@@ -144,7 +143,7 @@ class Scripted(Node):
         try:
             if self._watch.found(self._compiled_again, self._transforms) != self._text:
                 return False
-            check_calls("transforms", tuple(compiler.calls))
+            _check_calls(compiler)
             return (
                 all(own.value(expression) == was for own, expression, was in compiler.copies)
                 and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
@@ -182,6 +181,12 @@ class Scripted(Node):
             if [_plain(each) for each in now] != [_plain(beside.values[row]) for row in rows]:
                 return False
         return True
+
+
+def _check_calls(compiler: Compiler) -> None:
+    """Raises RefusalError if somebody replaced what the code calls."""
+    image = sys.modules["PIL.Image"].Image
+    check_calls("images", tuple(compiler.calls), (image,), ("convert", "size", "mode"))
 
 
 def _paths(opened: Opened) -> list[Any]:
@@ -266,6 +271,7 @@ class Scripts(Samples):
         self._is_leaf = root in leaves
         (column,) = root.columns
         (self.part,) = column.pieces
+        self._number_columns = next(leaf.rows for leaf in leaves if isinstance(leaf, Scripted))
         self.index = column.index
         self.tried = True
 
@@ -284,7 +290,7 @@ class Scripts(Samples):
             for tensor, (*_, flat) in zip(columns[:count], part.images, strict=True)
         ]
         numbers = columns[count:]
-        for (given, beside), column in zip(part.given, self._number_columns(), strict=True):
+        for (given, beside), column in zip(part.given, self._number_columns, strict=True):
             if beside is None:
                 made.append(numbers[given.number])
             elif beside.is_index:
@@ -293,12 +299,6 @@ class Scripts(Samples):
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 made.append(default_collate(beside.batch(beside[row] for row in at)))
         return made
-
-    def _number_columns(self) -> list[int | None]:
-        node: Any = self._root
-        while not isinstance(node, Scripted):
-            node = node.inner
-        return node.rows
 
     def name(self, row: int) -> Any:
         """The path of a file, the place of an image in memory."""
