@@ -227,10 +227,12 @@ def _looked_up(function: Any, *names: str) -> Row:
     """A function of ImageOps' that changes each byte by itself."""
 
     def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-        if p.mode not in _steps.RAMPS:
+        from .... import _pillow_steps  # Pillow is imported by those who have images
+
+        if p.mode not in _pillow_steps.RAMPS:
             raise UnreadableError(f"changes colours of an image of mode {p.mode}")
         options = {name: c.constant(given[name]) for name in names if name in given}
-        return _fixed(c, p, _steps.lookup(_steps.by_channel(function(_steps.RAMPS[p.mode], **options))))
+        return _fixed(c, p, _steps.lookup(_pillow_steps.by_channel(function(_pillow_steps.RAMPS[p.mode], **options))))
 
     return row
 
