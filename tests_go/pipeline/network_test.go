@@ -37,9 +37,12 @@ type network struct {
 	store *httpstore.Store
 }
 
-// newNetwork serves files by their names.
+// newNetwork serves files by their names. With -short its test is skipped: the proxy takes half a minute to build.
 func newNetwork(t *testing.T, files map[string][]byte) *network {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Each request has a connection of its own: a spoilt one spoils one read.
 		w.Header().Set("Connection", "close")

@@ -62,11 +62,11 @@ func rowField(spec tensor.Spec, rows int, memory []byte) array.Field {
 // gathered is what a batch's fields hold.
 func (m table) gathered(indices []int64) (want []string) {
 	for k, spec := range m.plan.Source.Fields {
-		n, field := spec.Bytes(), ""
+		n, field := spec.Bytes(), []byte{}
 		for _, i := range indices {
-			field += string(m.fields[k][int(i)*n : (int(i)+1)*n])
+			field = append(field, m.fields[k][int(i)*n:(int(i)+1)*n]...)
 		}
-		want = append(want, field)
+		want = append(want, string(field))
 	}
 	return want
 }

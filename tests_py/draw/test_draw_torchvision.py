@@ -66,7 +66,7 @@ class Drawdump:
 @pytest.fixture(scope="module")
 def drawdump(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drawdump]:
     program = tmp_path_factory.mktemp("drawdump") / "drawdump"
-    subprocess.run(["go", "build", "-o", str(program), "./tests_go/draw/drawdump"], cwd=ROOT, check=True)
+    subprocess.run(["go", "build", "-trimpath", "-o", str(program), "./tests_go/draw/drawdump"], cwd=ROOT, check=True)
     running = Drawdump(program)
     yield running
     running.close()

@@ -48,7 +48,7 @@ def mount_command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     go = shutil.which("go")
     assert go is not None
     command = tmp_path_factory.mktemp("bin") / "mount"
-    subprocess.run([go, "build", "-o", command, "./tests_go/source/faultfs/mount"], cwd=ROOT, check=True)
+    subprocess.run([go, "build", "-trimpath", "-o", command, "./tests_go/source/faultfs/mount"], cwd=ROOT, check=True)
     return command
 
 

@@ -15,7 +15,7 @@ from op_library import BOX_BLUR, CONVOLVE, STENCIL, Bytes, Pass, Worker, identit
 from PIL import Image, ImageFilter
 
 from goloader import selfcheck
-from goloader._steps import filter_of
+from goloader._pillow_steps import filter_of
 
 
 def blurring(chosen: ImageFilter.Filter) -> list[Pass]:

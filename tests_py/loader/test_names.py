@@ -112,6 +112,10 @@ def test_torch_is_imported_by_those_who_use_it() -> None:
     assert run(code.format("goloader.Subset")) == "True"
 
 
+def test_pillow_is_imported_by_programs_that_do() -> None:
+    assert run("import sys; from goloader import DataLoader; print('PIL' in sys.modules)") == "False"
+
+
 @pytest.mark.slow
 def test_type_checkers_see_them(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api", reason="mypy is not installed")

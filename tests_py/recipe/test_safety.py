@@ -27,7 +27,7 @@ from PIL import Image
 from torch.utils import data
 
 import goloader
-from goloader import _native, _steps
+from goloader import _native, _pillow_steps, _steps
 from goloader._core import Augmentation
 from goloader.doors.recipe import chains, door, hooks, trial
 from goloader.doors.recipe import image as images
@@ -89,7 +89,7 @@ def wrongly(right: Any) -> Any:
 
 @pytest.mark.parametrize("composed", [True, False])
 def test_a_wrong_step_is_found_and_ends_tracing(root: Path, composed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_steps, "TRANSPOSES", _steps.TRANSPOSES | {0: ((), False)})
+    monkeypatch.setattr(_pillow_steps, "TRANSPOSES", _pillow_steps.TRANSPOSES | {0: ((), False)})
     monkeypatch.setattr(Augmentation, "draw", wrongly(Augmentation.draw))
     flip, resize = T.RandomHorizontalFlip(1.0), T.Resize((20, 20))
 

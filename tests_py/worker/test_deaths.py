@@ -35,6 +35,8 @@ class Deadly(data.Dataset[Any]):
         return 8
 
     def __getitem__(self, index: int) -> Any:
+        if self.how == "slow":
+            time.sleep(0.2)
         if index == self.deadly:
             if self.how == "exit":
                 os._exit(7)
@@ -102,19 +104,23 @@ def test_after_a_death_the_loader_goes_on_with_its_slots(tmp_path: Path) -> None
 
 
 @pytest.mark.timeout(90)
-@pytest.mark.parametrize("pinned", [False, True])
-def test_workers_of_an_iterator_in_a_cycle_end_at_once(monkeypatch: pytest.MonkeyPatch, pinned: bool) -> None:
-    """torch waits for each of them, which its queues, collected first, can tell nothing any more."""
+@pytest.mark.parametrize(("pinned", "how"), [(False, "none"), (True, "none"), (False, "slow")])
+def test_workers_of_an_iterator_in_a_cycle_end_at_once(monkeypatch: pytest.MonkeyPatch, pinned: bool, how: str) -> None:
+    """torch waits for each of them, which its queues, collected first, can tell nothing any more.
+
+    Those that are slow have tasks left, which they are to leave alone.
+    """
     monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 1000.0)
     gc.collect()
     before = set(multiprocessing.active_children())
-    iterator = iter(goloader.DataLoader(Deadly("none", -1), batch_size=2, num_workers=2, pin_memory=pinned))
+    loader = goloader.DataLoader(Deadly(how, -1), batch_size=1, num_workers=2, pin_memory=pinned, prefetch_factor=4)
+    iterator = iter(loader)
     next(iterator)
     workers = set(multiprocessing.active_children()) - before
     assert len(workers) == 2
     cycle: list[Any] = [iterator]
     cycle.append(cycle)
-    del iterator, cycle
+    del iterator, loader, cycle
     gc.collect()
     for worker in workers:
         worker.join()

@@ -266,33 +266,31 @@ def test_what_a_forked_child_sees_is_not_overwritten_while_it_lives(monkeypatch:
     monkeypatch.setattr(forks, "_guard", None)  # a child of a test before, which is still ending, is none of these
     slots = Slots(64 * MIB)
     batches = [lease(slots, 1), lease(slots, 2)]
-    ready, go = os.pipe(), os.pipe()
+    go = [os.pipe(), os.pipe()]
     children = []
-    for _ in range(2):
+    for child in range(2):
         pid = os.fork()
         if not pid:
-            os.write(ready[1], b"x")
-            os.read(go[0], 1)
+            os.read(go[child][0], 1)
             os._exit(not ((batches[0] == 1).all() and (batches[1] == 2).all()))
         children.append(pid)
-    os.read(ready[0], 2)
     before = len(os.listdir("/proc/self/fd"))
     batches.clear()
     for value in range(3, 20):
         other = lease(slots, value)
         del other
     assert slots.usage()["held"] == 2
-    os.write(go[1], b"x")
-    assert os.waitstatus_to_exitcode(os.waitpid(-1, 0)[1]) == 0
+    os.write(go[1][1], b"x")
+    assert os.waitstatus_to_exitcode(os.waitpid(children[1], 0)[1]) == 0
     other = lease(slots, 20)
     del other
     assert slots.usage()["held"] == 2
-    os.write(go[1], b"x")
-    assert os.waitstatus_to_exitcode(os.waitpid(-1, 0)[1]) == 0
+    os.write(go[0][1], b"x")
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
     slots.trim()
     assert slots.usage()["held"] == 0
     assert len(os.listdir("/proc/self/fd")) <= before
-    for descriptor in (*ready, *go):
+    for descriptor in (*go[0], *go[1]):
         os.close(descriptor)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
+from .. import _steps
 from .. import transforms as T
 from ..selfcheck import value
 
@@ -138,7 +139,7 @@ class AutoAugment(T.Geometry):
 
 
 def _needs(wires: Iterable[bytes]) -> tuple[str, ...]:
-    return tuple(sorted({name for wire in wires for name in pillow_steps().needs(wire)}))
+    return tuple(sorted({name for wire in wires for name in _steps.needs(wire)}))
 
 
 # Probabilities, as the p of `torch.rand(1) < p` in float32
@@ -171,9 +172,9 @@ def _probability(p: Any) -> float:
 # Classes. `each` is the object, `channels` and `size` (height, width) those of the image it gets.
 
 
-def pillow_steps() -> Any:
+def _pillow_steps() -> Any:
     """Imported late: goloader does without Pillow until there are images."""
-    from .. import _steps as steps
+    from .. import _pillow_steps as steps
 
     return steps
 
@@ -228,8 +229,8 @@ def _looked_up(mode: str, name: str, *arguments: Any) -> bytes:
     """A function of torchvision's that changes each byte by itself."""
     from torchvision.transforms import _functional_pil
 
-    made = getattr(_functional_pil, name)(pillow_steps().RAMPS[mode], *arguments)
-    return bytes(pillow_steps().lookup(pillow_steps().by_channel(made)))
+    made = getattr(_functional_pil, name)(_pillow_steps().RAMPS[mode], *arguments)
+    return bytes(_steps.lookup(_pillow_steps().by_channel(made)))
 
 
 def _factor(value: Any) -> float:
@@ -284,15 +285,15 @@ class _Operations:
 
     def steps(self, name: str, magnitude: float) -> bytes:
         """The steps of an operation, in wire form."""
-        steps = pillow_steps()
         if name == "Identity":
             return b""
         if name in ("Brightness", "Posterize", "Solarize", "Invert"):
-            return bytes(steps.lookup(steps.by_channel(self._apply(steps.RAMPS[self.mode], name, magnitude))))
-        colours = {"Color": steps.saturation, "Contrast": steps.contrast, "Sharpness": steps.sharpness}
+            ramp = self._apply(_pillow_steps().RAMPS[self.mode], name, magnitude)
+            return bytes(_steps.lookup(_pillow_steps().by_channel(ramp)))
+        colours = {"Color": _steps.saturation, "Contrast": _steps.contrast, "Sharpness": _steps.sharpness}
         if name in colours:
             return bytes(colours[name](1.0 + magnitude))
-        histograms = {"AutoContrast": steps.AUTOCONTRAST, "Equalize": steps.EQUALIZE}
+        histograms = {"AutoContrast": _steps.AUTOCONTRAST, "Equalize": _steps.EQUALIZE}
         if name in histograms:
             return bytes(histograms[name])
         if name not in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"):
@@ -320,8 +321,6 @@ def _noted(mode: str, size: tuple[int, int]) -> Any:
     """An image without pixels that notes what is done to it."""
     from PIL import Image
 
-    steps = pillow_steps()
-
     class Noted(Image.Image):
         def __init__(self, size: tuple[int, int], made: bytes) -> None:
             super().__init__()
@@ -332,13 +331,13 @@ def _noted(mode: str, size: tuple[int, int]) -> Any:
             return self
 
         def transpose(self, method: Any) -> Any:
-            done, turns = steps.TRANSPOSES[int(method)]
+            done, turns = _pillow_steps().TRANSPOSES[int(method)]
             return Noted(self.size[::-1] if turns else self.size, self.steps + b"".join(done))
 
         def transform(
             self, size: Any, method: Any, data: Any = None, resample: int = 0, fill: int = 1, fillcolor: Any = None
         ) -> Any:
-            step = steps.transform_of(mode, size, method, data, resample, fillcolor)
+            step = _pillow_steps().transform_of(mode, size, method, data, resample, fillcolor)
             if step is None:
                 raise ValueError(
                     f"Image.transform({size}, {method}, {data}, {resample}, fillcolor={fillcolor}) is not known"
@@ -390,9 +389,9 @@ READERS: dict[str, _Reader] = {
     "RandomInvert": _at_random(lambda each, mode: _looked_up(mode, "invert")),
     "RandomPosterize": _at_random(lambda each, mode: _looked_up(mode, "posterize", each.bits)),
     "RandomSolarize": _at_random(lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
-    "RandomAutocontrast": _at_random(lambda each, mode: pillow_steps().AUTOCONTRAST),
-    "RandomEqualize": _at_random(lambda each, mode: pillow_steps().EQUALIZE),
-    "RandomAdjustSharpness": _at_random(lambda each, mode: pillow_steps().sharpness(_factor(each.sharpness_factor))),
+    "RandomAutocontrast": _at_random(lambda each, mode: _steps.AUTOCONTRAST),
+    "RandomEqualize": _at_random(lambda each, mode: _steps.EQUALIZE),
+    "RandomAdjustSharpness": _at_random(lambda each, mode: _steps.sharpness(_factor(each.sharpness_factor))),
     "RandAugment": partial(_remembered, _rand_augment),
     "TrivialAugmentWide": partial(_remembered, _trivial_augment),
     "AutoAugment": partial(_remembered, _auto_augment),

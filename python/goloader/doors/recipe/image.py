@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from ... import _steps
+from ... import _pillow_steps, _steps
 from . import switch
 from .guarded import guarded
 from .recipe import PILLOW, STEPS_MAX, Decoded, Recipe, Source
@@ -157,8 +157,8 @@ class StandInImage(Image.Image):
 
     def transpose(self, method: Any) -> Any:
         made = _begin(self)
-        if made is not None and _moves(made, 3) and isinstance(method, int) and int(method) in _steps.TRANSPOSES:
-            steps, turns = _steps.TRANSPOSES[int(method)]
+        if made is not None and _moves(made, 3) and isinstance(method, int) and int(method) in _pillow_steps.TRANSPOSES:
+            steps, turns = _pillow_steps.TRANSPOSES[int(method)]
             size = made.size[::-1] if turns else made.size
             return _derive(made, _base.transpose, (method,), steps, size, made.mode)
         become_real(self, "Image.transpose")
@@ -169,7 +169,7 @@ class StandInImage(Image.Image):
         if made is not None and _records(made) and mode in (None, made.mode):
             if callable(lut) and not isinstance(lut, Image.ImagePointHandler):
                 lut = [lut(i) for i in range(256)] * len(self.getbands())  # as Pillow calls it
-            table = _steps.table_of(made.mode, lut)
+            table = _pillow_steps.table_of(made.mode, lut)
             if table is not None:
                 steps = (_steps.lookup(table),)
                 return _derive(made, _base.point, (lut, mode), steps, made.size, made.mode)
@@ -179,7 +179,7 @@ class StandInImage(Image.Image):
     def filter(self, filter: Any) -> Any:
         made = _begin(self)
         if made is not None and _records(made):
-            found = _steps.filter_of(filter)
+            found = _pillow_steps.filter_of(filter)
             if found is not None:
                 chosen, steps = found
                 return _derive(made, _base.filter, (chosen,), steps, made.size, made.mode)
@@ -197,7 +197,7 @@ class StandInImage(Image.Image):
     ) -> Any:
         made = _begin(self)
         if made is not None and _records(made):
-            step = _steps.transform_of(made.mode, size, method, data, resample, fillcolor)
+            step = _pillow_steps.transform_of(made.mode, size, method, data, resample, fillcolor)
             if step is not None:
                 arguments = (tuple(size), method, tuple(data), resample, fill, fillcolor)
                 return _derive(made, _base.transform, arguments, (step,), tuple(size), made.mode)

@@ -208,6 +208,7 @@ class _IndexQueue:
         self._tasks, self._batches, self._worker, self._note, self._whole = tasks, batches, worker, note, whole
 
     def get(self, timeout: float) -> Any:
+        self._note.idle()  # also after a task that torch's loop has left alone, as it is to end
         if not self._worker.greeted:
             self._batches.greet()
         try:
@@ -261,7 +262,6 @@ class _DataQueue:
             self._worker.resuming()
             self._worker.greeted = False
         self._packer.forget()
-        self._note.idle()
         self._queue.put(item)
 
     def _packed(self, made: Any) -> Any:

@@ -93,8 +93,14 @@ def _leaf(dataset: Any) -> Node:
             return files.ImageFiles(dataset, of_files)
         if in_memory is not None:
             return pictures.Pictures(dataset, in_memory)
-    except RefusalError as refused:
-        return _read(dataset, refused)
+    except RefusalError:
+        # Its class is known, but something in it is the user's own: the code may say what.
+        try:
+            return _of_code(dataset)
+        except RefusalError:
+            if type(dataset).__module__.partition(".")[0] != "torchvision":
+                raise
+        raise
     if type(dataset) in (list, tuple):
         return Computed(ListItems(dataset))
     left = why_not(dataset)
@@ -103,40 +109,27 @@ def _leaf(dataset: Any) -> Node:
     return _of_code(dataset)
 
 
-def _read(dataset: Any, refused: RefusalError) -> Node:
-    """What the code of a dataset says whose class is known, but in which something is the user's own.
-
-    Raises `refused`, the reason why it is not lowered as what its class is known for, where that says no more.
-    """
-    try:
-        return _of_code(dataset)
-    except RefusalError as unread:
-        own = type(dataset).__module__.partition(".")[0] != "torchvision"
-        raise unread if own else refused from None
-
-
 def _of_code(dataset: Any) -> Node:
     """What the code of a dataset says. Raises RefusalError."""
     try:
         own = OwnCode(dataset)
-    except RefusalError as unread:
-        return _scripted(dataset, unread)
-    if not opens_images(own):
-        return Computed(own)
-    try:
-        return OpenedFiles(own)
-    except RefusalError as unread:
-        return _scripted(dataset, unread)
+        if opens_images(own):
+            return OpenedFiles(own)
+    except RefusalError:
+        # An error that is raised again by who has it as an argument would keep its frames, and all that they hold.
+        scripted = _scripted(dataset)
+        if scripted is None:
+            raise
+        return scripted
+    return Computed(own)
 
 
-def _scripted(dataset: Any, unread: RefusalError) -> Node:
-    """The same as a script. Raises RefusalError: `unread` where there are no images."""
+def _scripted(dataset: Any) -> Node | None:
+    """The same as a script; None where there are no images. Raises RefusalError."""
     if "PIL.Image" not in sys.modules:
-        raise unread
+        return None
     own = ScriptCode(dataset)
-    if not own.opens_images:
-        raise unread
-    return Scripted(own)
+    return Scripted(own) if own.opens_images else None
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from .... import _steps
+from .... import _pillow_steps, _steps
 from .. import opencv, switch
 from ..array import Picture, StandInArray, made_real, of_pixels, record_call, record_function, record_pixels
 from .front import Make
@@ -33,9 +33,9 @@ _BORDERS = {
     cv2.BORDER_REFLECT_101: "reflect",
 }
 _ROTATIONS = {
-    cv2.ROTATE_90_CLOCKWISE: _steps.TRANSPOSES[int(Image.Transpose.ROTATE_270)],
-    cv2.ROTATE_180: _steps.TRANSPOSES[int(Image.Transpose.ROTATE_180)],
-    cv2.ROTATE_90_COUNTERCLOCKWISE: _steps.TRANSPOSES[int(Image.Transpose.ROTATE_90)],
+    cv2.ROTATE_90_CLOCKWISE: _pillow_steps.TRANSPOSES[int(Image.Transpose.ROTATE_270)],
+    cv2.ROTATE_180: _pillow_steps.TRANSPOSES[int(Image.Transpose.ROTATE_180)],
+    cv2.ROTATE_90_COUNTERCLOCKWISE: _pillow_steps.TRANSPOSES[int(Image.Transpose.ROTATE_90)],
 }
 _SWAPPED = _steps.select((2, 1, 0))
 # Code of a conversion: mode before, steps, mode after.

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .... import _steps
 from .... import transforms as T
-from ...augments import Steps, pillow_steps
+from ...augments import Steps
 from ...bytecode import Call, Expression, UnreadableError
 from ...tables import as_pil
 from ...transforms import step_of
@@ -182,14 +183,17 @@ def _fixed(c: Compiler, p: Picture, *steps: bytes) -> Picture:
     return c.apply(p, [made.to_plan()], made.needs(), size=p.size)
 
 
-def _flip(which: str) -> Row:
-    return lambda c, p, given: _fixed(c, p, getattr(pillow_steps(), f"FLIP_{which}"))
+def _flip(step: bytes) -> Row:
+    return lambda c, p, given: _fixed(c, p, step)
 
 
 def _transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     method = c.constant(given["method"])
-    steps = pillow_steps()
-    flips = {0: (steps.FLIP_HORIZONTAL,), 1: (steps.FLIP_VERTICAL,), 3: (steps.FLIP_HORIZONTAL, steps.FLIP_VERTICAL)}
+    flips = {
+        0: (_steps.FLIP_HORIZONTAL,),
+        1: (_steps.FLIP_VERTICAL,),
+        3: (_steps.FLIP_HORIZONTAL, _steps.FLIP_VERTICAL),
+    }
     if int(method) not in flips:
         raise UnreadableError(f"turns images by {method!r}")
     return _fixed(c, p, *flips[int(method)])
@@ -223,11 +227,12 @@ def _looked_up(function: Any, *names: str) -> Row:
     """A function of ImageOps' that changes each byte by itself."""
 
     def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-        steps = pillow_steps()
-        if p.mode not in steps.RAMPS:
+        from .... import _pillow_steps  # Pillow is imported by those who have images
+
+        if p.mode not in _pillow_steps.RAMPS:
             raise UnreadableError(f"changes colours of an image of mode {p.mode}")
         options = {name: c.constant(given[name]) for name in names if name in given}
-        return _fixed(c, p, steps.lookup(steps.by_channel(function(steps.RAMPS[p.mode], **options))))
+        return _fixed(c, p, _steps.lookup(_pillow_steps.by_channel(function(_pillow_steps.RAMPS[p.mode], **options))))
 
     return row
 
@@ -308,8 +313,8 @@ OF_NUMBERS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] 
 # Functions: where they are, the parameters behind the image, and what they do.
 _Rows = tuple[tuple[str, tuple[str, ...], Row], ...]
 _FUNCTIONAL: _Rows = (
-    ("hflip", (), _flip("HORIZONTAL")),
-    ("vflip", (), _flip("VERTICAL")),
+    ("hflip", (), _flip(_steps.FLIP_HORIZONTAL)),
+    ("vflip", (), _flip(_steps.FLIP_VERTICAL)),
     ("crop", ("top", "left", "height", "width"), _crop_of),
     ("resize", ("size", "interpolation", "max_size", "antialias"), _resize_of),
     ("pad", ("padding", "fill", "padding_mode"), _pad_of),
@@ -345,8 +350,8 @@ def function_row(called: Any, form: str) -> tuple[tuple[str, ...], Row, tuple[An
             operations.solarize: (("threshold",), _looked_up(operations.solarize, "threshold")),
             operations.invert: ((), _looked_up(operations.invert)),
             operations.posterize: (("bits",), _looked_up(operations.posterize, "bits")),
-            operations.mirror: ((), _flip("HORIZONTAL")),
-            operations.flip: ((), _flip("VERTICAL")),
+            operations.mirror: ((), _flip(_steps.FLIP_HORIZONTAL)),
+            operations.flip: ((), _flip(_steps.FLIP_VERTICAL)),
         }
         for each, (names, row) in rows.items():
             if called is each:
