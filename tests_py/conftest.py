@@ -30,7 +30,7 @@ from goloader import _core, _native
 # There are tests with more workers than this machine may have cores.
 _TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
 
-# Folders whose tests start interpreters of their own, or import the frameworks: 0.2 GB, of which each fork copies the tables.
+# Folders whose tests start interpreters of their own or import the frameworks: 0.2 GB, whose tables each fork copies.
 _SLOW_FOLDERS = {"frameworks", "hazards", "programs"}
 
 # Of a test's variants one is quick, and one more for every twenty; the others are slow.
