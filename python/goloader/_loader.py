@@ -20,7 +20,6 @@ from .adapters.torch import check_workers, in_order_argument
 from .doors import allowed, choice
 from .doors.index import init_fn
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
-from .doors.index.streams import InlineStream, PrefetchingStream
 from .doors.recipe import door
 from .doors.worker.iterator import without_slots
 from .on_error import Action, OnError
@@ -243,6 +242,8 @@ class DataLoader(data.DataLoader[T_co]):
             return choice.working(self, resumed)
         core = choice.core(self, decision)
         if decision.stream is not None:
+            from .doors.index.streams import InlineStream, PrefetchingStream
+
             if self.num_workers == 0:
                 return InlineStream(self, core)
             check_workers(self)

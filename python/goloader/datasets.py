@@ -5,8 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from ._cache import Cache, CacheOptions, Given
 from ._files import archived, list_files
 from .doors import allowed
 from .plan.datasets.files import open_member
-from .plan.paths import Files, Member, is_url
+from .plan.paths import Files, Member, braces, is_url
 from .selfcheck import memory
 
 __all__ = ["CacheOptions", "ImageFolder", "TarDataset", "TarImages"]
@@ -232,7 +231,7 @@ def expand(shards: Paths, absolute: bool = False) -> list[str]:
     paths = [
         path
         for each in given
-        for text in _braces(os.fspath(each))
+        for text in braces(os.fspath(each))
         for path in (sorted(glob.glob(text)) if _is_pattern(text) else [text])
     ]
     if not paths:
@@ -242,22 +241,3 @@ def expand(shards: Paths, absolute: bool = False) -> list[str]:
 
 def _is_pattern(text: str) -> bool:
     return glob.has_magic(text) and not is_url(text) and not os.path.exists(text)
-
-
-def _braces(text: str) -> Iterator[str]:
-    """ "a{0..2}" -> "a0", "a1", "a2"; "{a,b}c" -> "ac", "bc"; as a shell has it, numbers filled up with zeros."""
-    found = re.search(r"\{(?:(\d+)\.\.(\d+)|([^{}]*,[^{}]*))\}", text)
-    if found is None:
-        yield text
-        return
-    first, last, names = found.groups()
-    if names is None:
-        step = 1 if int(first) <= int(last) else -1
-        filled = any(len(each) > 1 and each[0] == "0" for each in (first, last))
-        width = max(len(first), len(last)) if filled else 0
-        parts = [f"{number:0{width}}" for number in range(int(first), int(last) + step, step)]
-    else:
-        parts = names.split(",")
-    for part in parts:
-        for rest in _braces(text[found.end() :]):
-            yield f"{text[: found.start()]}{part}{rest}"

@@ -26,8 +26,7 @@ from torch.utils import data
 
 from . import _native
 from ._errors import LibraryError
-from .datasets import _braces
-from .plan.paths import is_url
+from .plan.paths import braces, is_url
 
 __all__ = [
     "DecodingError",
@@ -543,7 +542,7 @@ def expand_urls(urls: str | Iterable[str]) -> list[str]:
     return [
         path
         for url in urls.split("::")
-        for path in _braces(re.sub(r"\$\{(\w+)\}", lambda found: os.environ["WDS_" + found[1]], url))
+        for path in braces(re.sub(r"\$\{(\w+)\}", lambda found: os.environ["WDS_" + found[1]], url))
     ]
 
 

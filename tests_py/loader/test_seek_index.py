@@ -77,10 +77,13 @@ def test_batches_are_the_same_with_any_index(folder: Path, bytes_max: int) -> No
 
 
 class Own(datasets.ImageFolder):
-    """Recorded, since it is a class of one's own."""
+    """Recorded, since its code catches errors."""
 
     def __getitem__(self, index: int) -> Any:
-        image = Image.open(self.imgs[index][0]).convert("RGB")
+        try:
+            image = Image.open(self.imgs[index][0]).convert("RGB")
+        except OSError as error:
+            raise RuntimeError("no such image") from error
         return v1.functional.pil_to_tensor(v1.RandomResizedCrop(32)(image)), index
 
 

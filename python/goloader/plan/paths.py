@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -29,6 +30,25 @@ _EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "ti
 def is_url(path: object) -> bool:
     """True for what the core reads from a remote store: core/source/remote, Is."""
     return isinstance(path, str) and path.startswith(("s3://", "hf://", "http://", "https://"))
+
+
+def braces(text: str) -> Iterator[str]:
+    """ "a{0..2}" -> "a0", "a1", "a2"; "{a,b}c" -> "ac", "bc"; as a shell has it, numbers filled up with zeros."""
+    found = re.search(r"\{(?:(\d+)\.\.(\d+)|([^{}]*,[^{}]*))\}", text)
+    if found is None:
+        yield text
+        return
+    first, last, names = found.groups()
+    if names is None:
+        step = 1 if int(first) <= int(last) else -1
+        filled = any(len(each) > 1 and each[0] == "0" for each in (first, last))
+        width = max(len(first), len(last)) if filled else 0
+        parts = [f"{number:0{width}}" for number in range(int(first), int(last) + step, step)]
+    else:
+        parts = names.split(",")
+    for part in parts:
+        for rest in braces(text[found.end() :]):
+            yield f"{text[: found.start()]}{part}{rest}"
 
 
 class Object(str):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from PIL import Image
 from torch.utils.data import _utils
 
 from ... import _native, _told
@@ -400,6 +399,8 @@ def _handled(error: Exception, handler: Any) -> bool:
 
 def _pixels(content: bytes) -> tuple[bytes, int, int]:
     """What Pillow makes of an image, as webdataset decodes it."""
+    from PIL import Image
+
     with io.BytesIO(content) as stream:
         opened = Image.open(stream)
         opened.load()

@@ -18,7 +18,7 @@ from tests_py.streams.shards import identity
 
 
 class Pipeline(NamedTuple):
-    """One of the gallery.
+    """One of the pipelines.
 
     after    whose code it follows
     make     the dataset

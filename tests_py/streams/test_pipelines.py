@@ -6,7 +6,7 @@ import pytest
 
 from goloader.doors.recipe import door
 from tests_py.pages import require_part
-from tests_py.streams.gallery import GALLERY
+from tests_py.streams.pipelines import GALLERY
 from tests_py.streams.shards import compare, native, shards
 
 pytestmark = pytest.mark.timeout(180)
