@@ -20,7 +20,8 @@ from torch.utils import data
 from torchvision import transforms as T
 
 import goloader
-from goloader.datasets import TarDataset, TarImages, _braces
+from goloader.datasets import TarDataset, TarImages
+from goloader.plan.paths import braces
 
 FORMATS = (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)
 Sample = tuple[str, dict[str, bytes]]
@@ -241,4 +242,4 @@ def test_compressed_archives_and_no_archives_are_refused(tmp_path: Path) -> None
 )
 def test_braces_are_a_shells(text: str) -> None:
     said = subprocess.run(["bash", "-c", f"printf '%s\\n' {text}"], capture_output=True, text=True, check=True)
-    assert list(_braces(text)) == said.stdout.splitlines()
+    assert list(braces(text)) == said.stdout.splitlines()

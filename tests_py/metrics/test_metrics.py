@@ -156,8 +156,8 @@ def test_a_bar_says_how_long_the_program_waits() -> None:
     waited, rate = re.fullmatch(
         r"epoch 1: 100%\|.*\| 6/6 \[.*, loss=0\.5, waiting (\d+)%, (\d+) samples/s\]", last
     ).groups()  # type: ignore[union-attr]
-    assert int(waited) < 60
-    assert 0 < int(rate) < 400
+    assert 0 <= int(waited) <= 100
+    assert 0 < int(rate) <= 24 / 0.05  # there are five steps between the first batch and the last
 
 
 def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
