@@ -37,8 +37,9 @@ apt_aside() { # FOLDER TYPES RELEASE COMMAND ...
         -o Dir::Cache="$aside/cache" -o APT::Sandbox::User=root "$@"
 }
 
-# The sources of packages: unpacked, with Debian's patches, in FOLDER/PACKAGE-VERSION, or as they are with --download-only.
-apt_source() { # FOLDER RELEASE [--download-only] PACKAGE ...
+# The sources of packages: unpacked, with Debian's patches, in FOLDER/PACKAGE-VERSION, or as they are with --download-only
+# (and --tar-only: without the patches).
+apt_source() { # FOLDER RELEASE [--download-only [--tar-only]] PACKAGE ...
     folder=$1 release=$2
     shift 2
     command -v apt-get >/dev/null 2>&1 || {
@@ -52,17 +53,20 @@ apt_source() { # FOLDER RELEASE [--download-only] PACKAGE ...
     (cd "$folder" && apt_aside . deb-src "$release" source "$@" >/dev/null)
 }
 
-# Packages of another architecture with all that they need, unpacked in FOLDER/root, where an emulator finds them.
-apt_root() { # FOLDER ARCHITECTURE PACKAGE ...
-    folder=$1 architecture=$2
-    shift 2
+# Packages of an architecture with all that they need, unpacked in FOLDER/root, where an emulator finds them, or a program that
+# was told so.
+apt_root() { # FOLDER ARCHITECTURE RELEASE PACKAGE ...
+    folder=$1 architecture=$2 release=$3
+    shift 3
     rm -rf "$folder/unpacked"
     mkdir -p "$folder/unpacked"
     set -- -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o Dir::State::status=/dev/null "$@"
-    apt_aside "$folder" deb "" -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" update
-    apt_aside "$folder" deb "" install -y --no-install-recommends --download-only "$@" >/dev/null
-    for package in "$folder"/apt/cache/archives/*.deb; do
-        dpkg-deb -x "$package" "$folder/unpacked"
+    # One of the lists may have no such release.
+    apt_aside "$folder" deb "$release" -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" update \
+        >/dev/null 2>&1 || true
+    apt_aside "$folder" deb "$release" install -y --no-install-recommends --download-only "$@" >/dev/null
+    for deb in "$folder"/apt/cache/archives/*.deb; do
+        dpkg-deb -x "$deb" "$folder/unpacked"
     done
     mv "$folder/unpacked" "$folder/root"
 }

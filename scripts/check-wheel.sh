@@ -19,7 +19,7 @@ case $wheel in
 *_aarch64.whl)
     command -v qemu-aarch64 >/dev/null || apt_install qemu-user
     system=$PWD/build/aarch64
-    [ -d "$system/root" ] || apt_root "$system" arm64 python3 libstdc++6 # which numpy's wheel does not bring
+    [ -d "$system/root" ] || apt_root "$system" arm64 "" python3 libstdc++6 # which numpy's wheel does not bring
     qemu=$(command -v qemu-aarch64)
     run() {
         env -i PATH=/nowhere HOME="$scratch" PYTHONPATH="$scratch/site" "$qemu" -L "$system/root" "$system/root/usr/bin/python3" "$@"

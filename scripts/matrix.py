@@ -4,7 +4,8 @@
 
 An environment is made in .matrix/ROW by uv, with goloader from a wheel as users have it, and removed when its row is
 done: uv keeps what it downloaded, so that the next time takes seconds. A Python is looked for on PATH, in
-GOLOADER_PYTHONS (folders, as PATH), and in pyenv's folder.
+GOLOADER_PYTHONS (folders, as PATH), and in pyenv's folder; where there is none, scripts/python.sh makes one from what
+Debian has, or says why it cannot.
 
 A row fails if a test fails, if one is skipped, or if a door is not as the row says. A row whose Python is not here is
 left out, with a word; one that was asked for by its name fails. What was found goes to tests_py/matrix/results.json,
@@ -100,7 +101,7 @@ def newest_wheel() -> Path:
 
 
 def python(version: str) -> str | None:
-    """A CPython of a version, 3.14t for one that is free-threaded; None if there is none here."""
+    """A CPython of a version, 3.14t for one that is free-threaded; None if there is none, and none could be made."""
     given = os.environ.get("GOLOADER_PYTHONS", "").split(os.pathsep)
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     kept = sorted(pyenv.glob(f"{version.rstrip('t')}.*{'t' * version.endswith('t')}/bin"), reverse=True)
@@ -114,7 +115,8 @@ def python(version: str) -> str | None:
         done = subprocess.run([found, "-c", wanted], capture_output=True, text=True)
         if done.returncode == 0 and done.stdout.strip() == version:
             return found
-    return None
+    made = subprocess.run(["scripts/python.sh", version], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    return made.stdout.strip() if made.returncode == 0 else None
 
 
 def run(row: Row, interpreter: str, wheel: Path, *, keep: bool) -> dict[str, Any]:

@@ -112,6 +112,23 @@ def test_workers_start_without_a_warning() -> None:
     assert run("-W", "error:This process:DeprecationWarning", "-c", program).split() == ["41"] * 4
 
 
+def test_no_gil_is_turned_on_for_us(root: Path) -> None:
+    """A free-threaded CPython does that where a library is imported that asks for it."""
+    program = """if 1:
+        import sys, sysconfig
+        from pathlib import Path
+        import goloader
+        import matrix_samples as samples
+        root = Path(sys.argv[1])
+        for dataset in samples.folder(root), samples.Pairs(root), samples.Numbers():
+            list(goloader.DataLoader(dataset, batch_size=5, num_workers=2))
+        on = getattr(sys, "_is_gil_enabled", lambda: True)()  # Python 3.13
+        print(on, not sysconfig.get_config_var("Py_GIL_DISABLED"))
+    """
+    on, wanted = run("-c", program, str(root)).split()
+    assert on == wanted
+
+
 @pytest.mark.slow
 def test_a_program_trains_as_with_torch_s_loader(root: Path) -> None:
     printed = run(str(HERE / "train.py"), str(root), "torch.utils.data", "goloader")
