@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from torchvision.datasets import ImageFolder
 from twins import Program, check, loader_of
 
 import goloader
+from tests_py.pages import part
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(120)
@@ -281,6 +283,24 @@ class Redrawn(Base):
         return F.to_tensor(image), F.to_tensor(Image.open(self.a[other]).convert("RGB").resize((20, 20)))
 
 
+class Siamese(Base):
+    """Files, ways and what is done on them, all drawn from one generator."""
+
+    def __getitem__(self, index: int) -> Any:
+        one = Image.open(self.a[index]).convert("RGB").resize((28, 28))
+        same = random.random() < 0.5
+        if same:
+            other = index
+        else:
+            other = random.randrange(len(self.b))
+            one = one.crop((2, 2, 2 + random.randint(16, 20), 22)).resize((28, 28))
+        two = Image.open(self.b[other]).convert("RGB").resize((28, 28))
+        if random.random() < self.p:
+            two = ImageOps.mirror(two) if random.random() < 0.5 else ImageOps.flip(two)
+        left, top = np.random.randint(0, 8), np.random.randint(0, 8)
+        return CROP(one), F.to_tensor(two.crop((left, top, left + 20, top + 20))), int(same), other
+
+
 def folder(transform: Any) -> Callable[[Path], Any]:
     def make(root: Path) -> Any:
         dataset = ImageFolder(str(root), transform)
@@ -291,7 +311,7 @@ def folder(transform: Any) -> Callable[[Path], Any]:
 
 KINDS: dict[str, Callable[[Path], Any]] = {
     **{kind.__name__: kind for kind in (Unpaired, Flipped, Cropped, Resized, Chosen, Triplets, Twice, Aligned)},
-    **{kind.__name__: kind for kind in (Segmented, Halves, Redrawn)},
+    **{kind.__name__: kind for kind in (Segmented, Halves, Redrawn, Siamese)},
     "joined": lambda root: ConcatDataset([Flipped(root)]),
     "two crops": folder(Two(CONTRASTIVE)),
     "many crops": folder(Many(CONTRASTIVE, CROP, 3)),
@@ -305,6 +325,17 @@ KINDS: dict[str, Callable[[Path], Any]] = {
 def test_a_script_is_its_code(kind: str, root: Path, num_workers: int) -> None:
     dataset = KINDS[kind](root)
     check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers), epochs=3, seed=5))
+
+
+@WORKERS
+def test_the_example_of_the_page(root: Path, num_workers: int) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", part("docs/datasets.md", "script"), re.DOTALL)
+    names = {**globals()}
+    exec(example.replace("256", "24"), names)
+    dataset = names["Unpaired"]()
+    dataset.photos, dataset.paintings, dataset.transform = Base(root).a, Base(root).b, PLAIN
+    names["Unpaired"].__len__ = lambda self: COUNT
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers), epochs=2))
 
 
 @pytest.mark.parametrize("kind", ["Unpaired", "Cropped", "two crops"], ids=lambda kind: kind.replace(" ", "-"))

@@ -100,8 +100,8 @@ class WorkerIterator(WorkersIterator):
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._slots.trim()
         super()._reset(loader, first_iter)
-        # A queue that has had nothing yet starts its thread with the word that ends its worker. Where the iterator goes as
-        # part of a cycle, the thread would close descriptors that the collector closes as well.
+        # A queue that has had nothing yet starts its thread with the word that ends its worker. Where the iterator goes
+        # as part of a cycle, the thread would close descriptors that the collector closes as well.
         queues: list[Any] = self._index_queues
         for queue in queues:
             if queue._thread is None:

@@ -805,21 +805,25 @@ class Compiler:
     # The script
 
     def _split(self) -> tuple[list[Any], list[Any]]:
-        """What is drawn before files are known, and the rest. Raises UnreadableError."""
-        rows = [each.row for each in self.opened]
-        needed = {register for row in rows for register in _registers(row.json)}
-        if not needed:
+        """What is drawn before files are known, and the rest. Raises UnreadableError.
+
+        A generator is drawn from by one of the two, in the code's order: what else is drawn from those that choose files
+        comes first, too.
+        """
+        first = {register for each in self.opened for register in _registers(each.row.json)}
+        if not first:
             return [], self._body
-        last = 0
-        for place, each in enumerate(self._body):
-            if needed & set(_sets(each)):
-                last = place + 1
-        first, body = self._body[:last], self._body[last:]
-        if any(_looks_at_images(each) for each in first):
+        generators: set[str] = set()
+        known = -1
+        while known != len(first) + len(generators):
+            known = len(first) + len(generators)
+            _wanted(self._body, first, generators)
+        parts = _parted(self._body, first)
+        if _looks_at_images(parts[0]):
             raise UnreadableError("looks at an image before it knows which others it opens")
-        if _generators(first) & _generators(body):
+        if generators & _generators(parts[1]):
             raise UnreadableError("draws from one generator for its files and for its images")
-        return first, body
+        return parts
 
     def to_plan(self, counts: Sequence[int], lists: Sequence[int]) -> dict[str, Any]:
         """The script of a part.
@@ -920,8 +924,39 @@ def _registers(json: Any) -> Iterator[int]:
     return (each[1] for each in _flat(json) if isinstance(each, list) and each[:1] == ["number"])
 
 
-def _sets(instruction: Any) -> Iterator[int]:
-    return (each["number"] for each in _flat(instruction) if isinstance(each, dict) and each.get("do") == "let")
+def _wanted(instructions: Sequence[Any], first: set[int], generators: set[str]) -> bool:
+    """Adds to `first` the numbers that its numbers are made of, and those that are drawn from the same generators.
+
+    True if any of the instructions sets one of them.
+    """
+    found = False
+    for each in instructions:
+        if each["do"] == "let":
+            drawn = _generators(each["value"])
+            if each["number"] in first or drawn & generators:
+                first |= {each["number"], *_registers(each["value"])}
+                generators |= drawn
+                found = True
+        elif each["do"] == "if":
+            # Both: no short cut.
+            if _wanted(each["then"], first, generators) | _wanted(each["else"], first, generators):
+                first |= set(_registers(each["condition"]))
+                found = True
+    return found
+
+
+def _parted(instructions: Sequence[Any], first: set[int]) -> tuple[list[Any], list[Any]]:
+    """Instructions that set numbers of `first`, and all others; both in their order."""
+    parts: tuple[list[Any], list[Any]] = [], []
+    for each in instructions:
+        if each["do"] == "if":
+            sides = _parted(each["then"], first), _parted(each["else"], first)
+            for part, then, otherwise in zip(parts, *sides, strict=True):
+                if then or otherwise:
+                    part.append(each | {"then": then, "else": otherwise})
+        else:
+            parts[0 if each["do"] == "let" and each["number"] in first else 1].append(each)
+    return parts
 
 
 def _looks_at_images(instruction: Any) -> bool:
