@@ -15,9 +15,10 @@ from torch.utils.data._utils import collate
 from .._beside import Beside
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
+from .bytecode import UnreadableError
 from .look import name_of
 from .originals import is_original
-from .refusal import Refusal, RefusalError
+from .refusal import Refusal, RefusalError, granted
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
 from .rows import Array, Field, View
 from .structure import Structure, collated, count
@@ -192,7 +193,10 @@ def finishing(loader: Any, why: Refusal) -> Collation:
     known = _finished.get(loader)
     if known is None or known.after is None or known.after.given is not loader.collate_fn or not known.unchanged():
         _finished.pop(loader)
-        known = Collation(name_of(loader.collate_fn), after=Finish.of(loader.collate_fn, why))
+        try:
+            known = Collation(name_of(loader.collate_fn), after=Finish.of(loader.collate_fn, why))
+        except UnreadableError:
+            return granted(why)
     assert known.after is not None
     known.after.check(loader)
     _finished[loader] = known

@@ -51,14 +51,11 @@ class Finish:
 
     @classmethod
     def of(cls, given: Any, why: Refusal) -> Finish:
-        """Raises RefusalError, with `why`, unless it is known to do nothing else with the samples."""
+        """Raises UnreadableError unless it is known to do nothing else with the samples."""
         ways: list[_Way] = []
-        try:
-            _Way(*_called(given), ways)
-        except UnreadableError:
-            raise RefusalError(why.stage, why.what, why.why, why.code) from None
+        _Way(*_called(given), ways)
         if not gives():
-            raise RefusalError(why.stage, why.what, why.why, why.code)
+            raise UnreadableError("goes on with what this torch's default_collate does not give")
         return cls(given, why, tuple(ways))
 
     @property
