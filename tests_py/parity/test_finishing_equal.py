@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import random
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import photos
 import pytest
 import torch
+from accelerator import Lent
 from torch.utils import data
 from torch.utils.data import default_collate, get_worker_info
 from torchvision.datasets import ImageFolder
@@ -221,6 +223,53 @@ def test_samples_in_error_and_batches_of_theirs(root: Path, tmp_path: Path) -> N
             )
         )
         assert errors(events)
+
+
+kinds: tuple[type[BaseException], ...] = (ValueError,)
+
+
+def ends_at_times(batch: Any) -> Any:
+    images, labels = default_collate(batch)
+    if torch.rand(1) < 0.4:
+        raise kinds[0]
+    return images * torch.rand(1), labels
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_interrupt_costs_one_batch(root: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[Any]] = []
+    for kind in (ValueError, KeyboardInterrupt):
+        monkeypatch.setattr(sys.modules[__name__], "kinds", (kind,))
+        seed(8)
+        dataset = ImageFolder(root, transform_of(RANDOM))
+        iterator = iter(goloader.DataLoader(dataset, batch_size=2, collate_fn=ends_at_times, num_workers=workers))
+        found.append([])
+        for _ in range(-(-COUNT // 2)):
+            try:
+                found[-1].append(bits(next(iterator)))
+            except (KeyboardInterrupt, ValueError):
+                found[-1].append("lost")
+        with pytest.raises(StopIteration):
+            next(iterator)
+    assert found[0] == found[1]
+    assert 0 < found[0].count("lost") < len(found[0])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_the_collate_gives_is_page_locked(root: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def epoch(**arguments: Any) -> list[Any]:
+        seed(2)
+        dataset = ImageFolder(root, transform_of(RANDOM))
+        loader: Any = goloader.DataLoader(dataset, batch_size=4, collate_fn=in_place, num_workers=workers, **arguments)
+        assert "COLLATE_GOES_ON" in loader.explain().codes
+        return list(loader)
+
+    plain = epoch()
+    lent = Lent(monkeypatch)
+    locked = epoch(pin_memory=True)
+    assert not lent.blocks
+    assert lent.copied == [tensor.nbytes for batch in locked for tensor in batch.values()]
+    assert bits(plain) == bits(locked)
 
 
 def test_each_sample_with_a_generator_of_its_own(root: Path) -> None:

@@ -30,7 +30,7 @@ import numpy as np
 import torch
 
 from ..adapters.torch import collate, gives, instead
-from .bytecode import UnreadableError
+from .bytecode import UnreadableError, check_python
 from .datasets.own import is_of_library, is_plain, variable
 from .look import attributes, in_class, is_a, name_of, own, parents
 from .originals import module_of, unwrapped
@@ -52,6 +52,7 @@ class Finish:
     @classmethod
     def of(cls, given: Any, why: Refusal) -> Finish:
         """Raises UnreadableError unless it is known to do nothing else with the samples."""
+        check_python()
         ways: list[_Way] = []
         _Way(*_called(given), ways)
         if not gives():
