@@ -192,6 +192,11 @@ gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error
     return go_rng_set(run, (uint8_t *)state, bytes, err);
 }
 
+gl_status gl_follow(gl_handle run, int32_t stream, const uint8_t *state, size_t bytes, int32_t each, gl_error *err) {
+    ENTER(err);
+    return go_follow(run, stream, (uint8_t *)state, bytes, each, err);
+}
+
 gl_status gl_states_set(gl_handle run, int32_t stream, const uint8_t *states, size_t bytes, gl_error *err) {
     ENTER(err);
     return go_states_set(run, stream, (uint8_t *)states, bytes, err);

@@ -91,7 +91,8 @@ type Run struct {
 	hands    []*reading
 	streams  []stream
 	sequence int64
-	workers  int // goroutines that make samples, and
+	followed int64 // batches that Follow has told of
+	workers  int   // goroutines that make samples, and
 	readers  readers
 	expects  int       // that tell the storage of reads to come
 	alive    int       // all of them, but for those that were left in a read
@@ -100,7 +101,9 @@ type Run struct {
 	number   int32     // tells it from all other runs, by its events
 	serves   []*worker // the tools of all goroutines, of those left in a read too
 	closed   bool
-	broken   error // workers could not be started: every batch fails with this
+	// A stream's next batch draws only when Follow has told of the one before it.
+	followsEach bool
+	broken      error // workers could not be started: every batch fails with this
 	// What is under way ends soon after these: ctx for reads, cancel for C workers, who look at it between images.
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -408,7 +411,7 @@ func (r *Run) Reset() (left int, err error) {
 	for i := range r.streams {
 		r.streams[i].needsExp = false
 	}
-	r.sequence, r.waiting, r.lanes = 0, 0, nil
+	r.sequence, r.followed, r.waiting, r.lanes = 0, 0, 0, nil
 	r.work.Broadcast()
 	return left, nil
 }

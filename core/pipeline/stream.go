@@ -77,6 +77,9 @@ func (r *Run) draw(b *batch) bool {
 		return false
 	}
 	if b.drawn == 0 {
+		if r.followsEach && b.sequence >= r.followed+int64(len(r.streams)) {
+			return false
+		}
 		r.beginDraws(b)
 	}
 	each := 1 // images that are drawn for together
@@ -304,6 +307,50 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 		copy(st.yielded[:], drawn[w*each:(w+1)*each])
 	}
 	r.sequence = sequence
+	return nil
+}
+
+// Follow says that the caller has done its own part of all batches that Next gave, and in which state, in torch's form, it has
+// left a stream's generator, whose position is counted from there on; nil if it has drawn nothing. Batches that have drawn
+// begin anew. With each, from here on a batch draws only after this was said of the batch before it in its stream.
+func (r *Run) Follow(stream int, state []byte, each bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return ErrClosed
+	case r.loader.script != nil:
+		return fmt.Errorf("the state of one generator for a script: %w", ErrState)
+	case stream < 0 || stream >= len(r.streams):
+		return fmt.Errorf("stream %d of %d", stream, len(r.streams))
+	}
+	if state != nil {
+		var now rng.MT19937
+		if err := now.LoadTorch(state); err != nil {
+			return err
+		}
+		st := &r.streams[stream]
+		var later []*batch
+		for _, b := range r.batches {
+			if b.stream == st {
+				later = append(later, b)
+			}
+		}
+		r.hold(later)
+		for _, b := range later {
+			if b.drawn > 0 {
+				r.loader.Stats.Rewinds.Add(1)
+			}
+			b.restart()
+		}
+		st.needsExp, st.mt, st.yielded = false, now, positions{}
+		r.release(later)
+	}
+	r.followed, r.followsEach = r.sequence-int64(len(r.batches)), each
+	for i := range r.streams {
+		r.advance(&r.streams[i])
+	}
+	r.announce()
 	return nil
 }
 

@@ -387,6 +387,14 @@ class Run:
         else:
             self._call(self._lib.gl_states_set, stream, states.address, states.size)
 
+    def follow(self, stream: int, state: Memory | None, *, each: bool) -> None:
+        """Says that Python's part of all batches received is done, and in which state, as torch.get_rng_state() gives
+        it, that has left a stream, whose position counts from there; None if it has drawn nothing.
+
+        each  from now on batches draw only after this was said of the one before them in their stream
+        """
+        self._call(self._lib.gl_follow, stream, *_place(state), each)
+
     def position(self, drawn: NDArray[np.int64]) -> None:
         """Writes how many words each stream has drawn for the batches received, lost ones included: [streams] int64.
 

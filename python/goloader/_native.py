@@ -260,6 +260,7 @@ _SHORT = {
     "gl_next": (c_int32, [c_int64, POINTER(Batch), POINTER(Ask), POINTER(Error)]),
     "gl_answer_exp": (c_int32, [c_int64, c_float, c_float, POINTER(Error)]),
     "gl_rng_set": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
+    "gl_follow": (c_int32, [c_int64, c_int32, c_void_p, c_size_t, c_int32, POINTER(Error)]),
     "gl_states_set": (c_int32, [c_int64, c_int32, c_void_p, c_size_t, POINTER(Error)]),
     "gl_asked_states": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),
     "gl_skip": (c_int32, [c_int64, c_void_p, c_size_t, POINTER(Error)]),

@@ -130,3 +130,55 @@ func TestASeededSampleIsTheSameAnywhere(t *testing.T) {
 		})
 	}
 }
+
+// Whoever takes a batch may draw from its stream before the stream's next batch does, at every batch or at some, said
+// ahead or not.
+func TestACallerDrawsBetweenTheBatchesOfAStream(t *testing.T) {
+	const n, count = 36, 14
+	for at, make := range []func(int) *plan.Plan{training, cropping, flipping, joined} {
+		t.Run(fmt.Sprint("plan ", at), func(t *testing.T) {
+			leakcheck.Check(t)
+			random := rand.New(rand.NewPCG(uint64(at), 9))
+			photos, p := makePhotos(n, uint64(at), mixed(good, good, asked, bad)...), make(n)
+			l := openLoader(t, p, store(t, photos))
+			for range 8 {
+				o := pipeline.Options{
+					Workers: 1 + random.IntN(3), Streams: 1 + random.IntN(4), BaseSeed: random.Uint64(), Span: random.IntN(5),
+				}
+				batches, ahead := randomBatches(random, n, count, 6), 1+random.IntN(count)
+				m := newModel(p, photos, o.Streams, o.BaseSeed)
+				r := start(t, l, p, photos, o)
+				require.NoError(t, r.run.Follow(0, nil, random.IntN(2) == 0))
+				for _, indices := range batches[:ahead] {
+					r.submit(indices...)
+				}
+				for k, indices := range batches {
+					stream := k % o.Streams
+					requireOutcome(t, m.batch(indices), r.result(nil), "batch %d", k)
+					var state []byte
+					if random.IntN(3) > 0 {
+						m.streams[stream].Discard(random.Int64N(700))
+						state = append(state, torchState(t, &m.streams[stream])...)
+						require.NoError(t, m.streams[stream].LoadTorch(state))
+					}
+					require.NoError(t, r.run.Follow(stream, state, random.IntN(2) == 0))
+					if ahead < count {
+						r.submit(batches[ahead]...)
+						ahead++
+					}
+				}
+				for w, stream := range m.streams {
+					require.Equal(t, stream.Drawn(), positionOf(t, r, o.Streams)[w], "stream %d", w)
+				}
+				r.close()
+			}
+		})
+	}
+}
+
+func torchState(t *testing.T, generator *rng.MT19937) []byte {
+	t.Helper()
+	state := make([]byte, rng.TorchStateBytes)
+	require.NoError(t, generator.StoreTorch(state))
+	return state
+}

@@ -42,7 +42,7 @@ _logged: Beside[DataLoader[Any], str] = Beside()
 
 # Reasons in a user's own code and data, which take long to find: they stand until an attribute of the loader or of its
 # dataset is another object, or explain() is asked. What has become Go's meanwhile stays torch's, and as right as that.
-_STANDING = frozenset(("CODE_UNREAD", "COLLATE_OWN", "IN_LISTS", "ITERABLE", "SMALL_BATCHES"))
+_STANDING = frozenset(("CODE_UNREAD", "COLLATE_KEEPS", "COLLATE_OWN", "IN_LISTS", "ITERABLE", "SMALL_BATCHES"))
 
 # Whether each loader prints its explain() table when its first epoch begins: install(explain=True).
 announcing = False

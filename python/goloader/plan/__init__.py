@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .collate import Collation
     from .datasets import Arrays, Images, Samples, Scripts
     from .datasets.script import ScriptPart
+    from .finish import Finish
     from .own_collate import OwnCollate
     from .streams import Pipeline
 
@@ -124,6 +125,11 @@ class Plan:
         if self.stream is not None:
             return any(image.lowered.random for image in self.stream.images)
         return self.script is not None or any(lowered is not None and lowered.random for _, lowered in self.parts)
+
+    @property
+    def after(self) -> Finish | None:
+        """What Python does with a batch that Go made."""
+        return None if self.collation is None else self.collation.after
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -265,6 +271,8 @@ def make(loader: Any) -> Plan | Refusal:
     samples = datasets.lower(loader.dataset)
     if isinstance(samples, Refusal):
         return samples
+    if collation.after is not None and not isinstance(samples, datasets.Images):
+        return collation.after.why
     if isinstance(samples, datasets.Arrays):
         return _make_tensors(loader, samples, collation)
     if isinstance(samples, datasets.Scripts):
@@ -292,7 +300,7 @@ def _make_stream(loader: Any) -> Plan | Refusal:
     collation = collate.of(loader)
     if isinstance(collation, Refusal):
         return collation
-    if not collation.plain:
+    if not collation.plain or collation.after is not None:
         return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
     refusal = check_pillow_plugins()
     if refusal is not None:
@@ -411,7 +419,12 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
     try:
         found = _rules(whole, in_files=not samples.in_memory)
         if collation.own:
-            put = _put_images(samples, collation, targets)
+            try:
+                put = _put_images(samples, collation, targets)
+            except RefusalError as refused:
+                from .collate import finishing
+
+                collation = finishing(loader, refused.refusal)
     except RefusalError as refused:
         return refused.refusal
     return Plan(
@@ -732,7 +745,14 @@ def _rows(loader: Any, samples: Samples, collation: Collation | OwnCollate, stag
     from . import samplers
 
     sampler, how = samplers.describe(loader)
-    return Row("sampler", sampler, "Python", how), *stages, Row("collate", collation.name, "Go", collation.note)
+    made = [Row("collate", collation.name, "Go", collation.note)]
+    if collation.after is not None:
+        how_finished = "goes on with Go's batch, in this process"
+        made = [
+            Row("collate", "default_collate", "Go"),
+            Row("collate", collation.name, "Python", how_finished, "COLLATE_GOES_ON"),
+        ]
+    return Row("sampler", sampler, "Python", how), *stages, *made
 
 
 def _source_name(loader: Any, samples: Samples) -> str:

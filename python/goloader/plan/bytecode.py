@@ -436,6 +436,12 @@ class Callee:
     defaults: tuple[Expression, ...] = ()
 
 
+def check_python() -> None:
+    """Raises UnreadableError where instructions are not known."""
+    if sys.implementation.name != "cpython" or sys.version_info[0] != 3 or sys.version_info[1] not in _VERSIONS:
+        raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
+
+
 def read(
     function: Any,
     decide: Callable[[Expression], bool],
@@ -451,8 +457,7 @@ def read(
 
     Whatever is evaluated is part of what is given, of what is loose, or of a condition.
     """
-    if sys.implementation.name != "cpython" or sys.version_info[0] != 3 or sys.version_info[1] not in _VERSIONS:
-        raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
+    check_python()
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
     reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given)

@@ -15,14 +15,16 @@ from torch.utils.data._utils import collate
 from .._beside import Beside
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
+from .bytecode import UnreadableError
 from .look import name_of
 from .originals import is_original
-from .refusal import Refusal, RefusalError
+from .refusal import Refusal, RefusalError, granted
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
 from .rows import Array, Field, View
 from .structure import Structure, collated, count
 
 if TYPE_CHECKING:
+    from .finish import Finish
     from .own_collate import OwnCollate
 
 
@@ -37,6 +39,7 @@ class Collation:
     name    for explain()
     pad     Pad's settings: batch_first, padding_value, pad_to_multiple_of, lengths
     fields  of a sample that are sequences; None: all
+    after   what a collate_fn of the user's own does with default_collate's batch, for Python to do
     around  what torch's default_collate goes by, as it was
     """
 
@@ -44,6 +47,7 @@ class Collation:
     kind: type[Sequences] | None = None
     pad: tuple[Any, ...] = ()
     fields: tuple[str | int, ...] | None = None
+    after: Finish | None = None
     around: tuple[Any, ...] = field(default_factory=lambda: surroundings())
 
     own = False
@@ -54,8 +58,8 @@ class Collation:
         return self.kind is None
 
     def unchanged(self) -> bool:
-        """True if samples are put together as they were; who does it is ours, or torch's."""
-        return surroundings() == self.around
+        """True if samples are put together as they were; who does it is ours, or torch's, or goes on with it."""
+        return surroundings() == self.around and (self.after is None or self.after.unchanged())
 
     def lay(
         self, fields: Sequence[Field], structure: Structure, sample: Any = None, size: int | None = None
@@ -114,8 +118,9 @@ def surroundings() -> tuple[Any, ...]:
     return collate.default_collate_fn_map.copy(), torch.get_default_device()
 
 
-# The collate functions of users' own, as they were read.
+# The collate functions of users' own, as they were read; those that go on with default_collate's batch.
 _own_ones: Beside[Any, OwnCollate] = Beside()
+_finished: Beside[Any, Collation] = Beside()
 
 
 def of(loader: Any) -> Collation | OwnCollate | Refusal:
@@ -162,13 +167,39 @@ def of(loader: Any) -> Collation | OwnCollate | Refusal:
     return made
 
 
-def _read(loader: Any) -> OwnCollate:
+def _read(loader: Any) -> OwnCollate | Collation:
     """What a collate_fn of the user's own does. Raises RefusalError."""
     from .own_collate import OwnCollate
 
+    finished = _finished.get(loader)
+    if finished is not None and finished.after is not None and finished.after.given is loader.collate_fn:
+        return finishing(loader, finished.after.why)
     known = _own_ones.get(loader)
     if known is None or known.given is not loader.collate_fn or not known.unchanged():
-        known = _own_ones[loader] = OwnCollate(loader.collate_fn)
+        try:
+            known = _own_ones[loader] = OwnCollate(loader.collate_fn)
+        except RefusalError as refused:
+            return finishing(loader, refused.refusal)
+    return known
+
+
+def finishing(loader: Any, why: Refusal) -> Collation:
+    """The same where Go makes default_collate's batch, and Python goes on, as more is not compiled: for that `why`.
+
+    Raises RefusalError.
+    """
+    from .finish import Finish
+
+    known = _finished.get(loader)
+    if known is None or known.after is None or known.after.given is not loader.collate_fn or not known.unchanged():
+        _finished.pop(loader)
+        try:
+            known = Collation(name_of(loader.collate_fn), after=Finish.of(loader.collate_fn, why))
+        except UnreadableError:
+            return granted(why)
+    assert known.after is not None
+    known.after.check(loader)
+    _finished[loader] = known
     return known
 
 

@@ -91,7 +91,7 @@ class _Code(OwnCode):
 class OwnCollate:
     """As plan.collate's Collation. Raises RefusalError for code that is not understood."""
 
-    plain, own = False, True
+    plain, own, after = False, True, None
     note = "compiled from its bytecode"
 
     def __init__(self, given: Any) -> None:

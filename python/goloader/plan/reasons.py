@@ -66,6 +66,16 @@ REASONS = {
         "write it with what docs/arrays.md lists, or use `Pad`, `Jagged` and `Pack` of `goloader.collate`, whose "
         "`others` takes a function; images that the dataset opens are Go's all the same",
     ),
+    "COLLATE_GOES_ON": Reason(
+        "Go makes what `default_collate` gives, and Python runs what a `collate_fn` of your own does with it, one "
+        "batch at a time",
+        "nothing; what takes long there may be done as the batch is used",
+    ),
+    "COLLATE_KEEPS": Reason(
+        "a `collate_fn` of your own that goes on with `default_collate`'s batch may keep something from batch to "
+        "batch, of which each worker process has its own",
+        "draw from torch's, Python's or numpy's own generators; assign no attributes or global variables there",
+    ),
     "COLLATE_PADDING": Reason(
         "torch cannot pad this dtype so, or pads by a rule that Go does not follow", "pad with a number of that dtype"
     ),

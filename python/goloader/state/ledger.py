@@ -12,6 +12,8 @@ A record is JSON:
     seeds        of these generators, where worker_init_fn has seeded them; else null
     rng          null, or the seed of rng="sample"
     lanes        of a stream alone: where the core's lanes stand (doors/index/streams.py)
+    generators   where Python goes on with Go's batches: the states of the generators of each worker that has drawn, by
+                 its number (generators.to_text); left out where none has
     order        where the index sampler stands (order.py); null if finished
     between      if finished, the states of the loader's generators and of samplers that have one (order.py)
 
@@ -28,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import StateError
+from .generators import from_text, to_text
 from .order import Mark, Order
 
 VERSION = 2
@@ -42,6 +45,7 @@ class Ledger:
     streams  [num_workers] int64, words drawn for batches yielded; None if nothing draws from streams
     seeds    [num_workers] uint64, of the streams, if worker_init_fn has chosen them
     lanes    where those of a stream stand, for batches yielded; None where there are none
+    generators  states of those of workers, for batches yielded; None where no Python draws in them
     """
 
     order: Order
@@ -55,6 +59,7 @@ class Ledger:
     yielded: int = 0
     finished: bool = False
     lanes: Callable[[], dict[str, Any]] | None = None
+    generators: dict[int, dict[str, Any]] | None = None
 
     def record(self) -> dict[str, Any]:
         """The record of this moment."""
@@ -70,6 +75,7 @@ class Ledger:
             "rng": self.rng,
             "order": None if self.finished else self.order.state(self.mark or self.order.mark()),
             "between": self.order.between() if self.finished else None,
+            **({} if not self.generators else {"generators": _told(self.generators)}),
         } | ({} if self.finished or self.lanes is None else {"lanes": self.lanes()})
 
     def state(self) -> dict[str, Any]:
@@ -93,11 +99,16 @@ class Record:
     order: Mapping[str, Any] | None
     between: Mapping[str, Any] | None
     lanes: Mapping[str, Any] | None = None
+    generators: Mapping[int, dict[str, Any]] | None = None
 
     @property
     def own(self) -> Mapping[str, Any]:
         """torchdata's part: states of datasets and their iterators. Empty if there is none."""
         return {} if isinstance(self.state.get("goloader"), int) else self.state
+
+
+def _told(states: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    return {str(number): {name: to_text(state) for name, state in each.items()} for number, each in states.items()}
 
 
 def unbegun(num_workers: int, epoch: int, rng: int | None, between: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,6 +153,10 @@ def read(state: Mapping[str, Any]) -> Record:
             order=record["order"],
             between=record["between"],
             lanes=record.get("lanes"),
+            generators={
+                int(number): {name: from_text(text) for name, text in states.items()}
+                for number, states in (record.get("generators") or {}).items()
+            },
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StateError(f"not a state of a loader: {type(error).__name__}: {error}") from None

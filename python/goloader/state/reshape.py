@@ -174,7 +174,11 @@ def _check_own(record: Record) -> None:
         raise StateError(
             "the dataset has a state of its own in each rank, which another number of ranks cannot go on from"
         )
-    if (record.streams is not None and record.streams.any()) or any(worker["generators"] for worker in told):
+    if (
+        record.generators
+        or (record.streams is not None and record.streams.any())
+        or any(worker["generators"] for worker in told)
+    ):
         raise StateError(
             "random numbers were drawn in workers, whose generators another number of ranks cannot go on with. With "
             "rng='sample' draws do not depend on ranks"

@@ -379,7 +379,7 @@ def _check_foreign(record: Record, loader: Any) -> None:
         raise StateError(
             f"the state is of a loader with num_workers={record.num_workers}, this one has {loader.num_workers}"
         )
-    if record.streams is not None and record.streams.any():
+    if record.generators or (record.streams is not None and record.streams.any()):
         raise StateError(
             "the state is of batches that Go made, with random numbers that worker processes cannot go on with; "
             "explain() says why they are made in Python now"

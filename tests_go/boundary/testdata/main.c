@@ -281,6 +281,7 @@ static void use_handle(const char *what, gl_handle handle, int as) {
         printf("gl_reject: %d\n", gl_reject(handle, &error));
         printf("gl_answer_exp: %d\n", gl_answer_exp(handle, 1.0f, 2.7182817f, &error));
         printf("gl_rng_set: %d\n", gl_rng_set(handle, state, sizeof state, &error));
+        printf("gl_follow: %d\n", gl_follow(handle, 0, state, sizeof state, 1, &error));
         printf("gl_states_set: %d\n", gl_states_set(handle, 0, state, sizeof state, &error));
         printf("gl_asked_states: %d\n", gl_asked_states(handle, state, sizeof state, &error));
         printf("gl_skip: %d\n", gl_skip(handle, state, sizeof state, &error));
@@ -363,6 +364,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_reject(run, &error));
     SAY(gl_answer_exp(run, 1.0f, 2.7182817f, &error));
     SAY(gl_rng_set(run, state, sizeof state, &error));
+    SAY(gl_follow(run, 0, state, sizeof state, 0, &error));
     SAY(gl_states_set(run, 0, state, sizeof state, &error));
     SAY(gl_asked_states(run, state, sizeof state, &error));
     SAY(gl_skip(run, state, sizeof state, &error));

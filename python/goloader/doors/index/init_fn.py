@@ -29,6 +29,7 @@ from ..._beside import Beside
 from ...adapters.python import forked
 from ...adapters.torch import worker
 from ...plan import Plan, Refusal
+from ...state.generators import PROCESS, capture, plain
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -43,6 +44,9 @@ _CHANGES = "it changes what the workers load"
 _FAILS = "it fails, or ends its process"
 _OWN_STATE = "it leaves torch's generator in a state that is no seed's"
 
+# The seed of torch's generator, the words drawn from it since, and the states of all generators, if they are wanted.
+_Told = tuple[int, int, dict[str, Any]]
+
 # Loaders whose function was seen to be of no use to Go, and that function.
 _refused: Beside[DataLoader[Any], tuple[Any, Refusal]] = Beside()
 
@@ -54,11 +58,13 @@ class Seeded:
     base_seed  that the workers were seeded with
     seeds      [workers] uint64: the seed of each since
     drawn      [workers] int64: 32-bit words drawn from it
+    states     of each worker's generators, if that was asked for
     """
 
     base_seed: int
     seeds: NDArray[np.uint64]
     drawn: NDArray[np.int64]
+    states: tuple[dict[str, Any], ...] = ()
 
 
 def wanted(loader: DataLoader[Any]) -> bool:
@@ -99,26 +105,27 @@ def run(loader: DataLoader[Any], plan: Plan, base_seed: int) -> Seeded | Refusal
         return _gathered(loader, base_seed, list(map(_received, children)))
 
 
-def _received(answer: Connection) -> tuple[int, int] | str:
+def _received(answer: Connection) -> _Told | str:
     try:
-        told: tuple[int, int] | str = answer.recv()
+        told: _Told | str = answer.recv()
         return told
     except EOFError:
         return _FAILS
 
 
-def _gathered(loader: DataLoader[Any], base_seed: int, told: Sequence[tuple[int, int] | str]) -> Seeded | Refusal:
+def _gathered(loader: DataLoader[Any], base_seed: int, told: Sequence[_Told | str]) -> Seeded | Refusal:
     for what in told:
         if isinstance(what, str):
             refusal = Refusal("loader", "worker_init_fn", what, "INIT_FN")
             if what != _FAILS:  # it may not fail the next time
                 _refused[loader] = loader.worker_init_fn, refusal
             return refusal
-    pairs = [what for what in told if not isinstance(what, str)]
+    found = [what for what in told if not isinstance(what, str)]
     return Seeded(
         base_seed,
-        np.array([seed for seed, _ in pairs], np.uint64),
-        np.array([drawn for _, drawn in pairs], np.int64),
+        np.array([seed for seed, _, _ in found], np.uint64),
+        np.array([drawn for _, drawn, _ in found], np.int64),
+        tuple({**states, "torch": torch.from_numpy(states["torch"])} for _, _, states in found if states),
     )
 
 
@@ -142,7 +149,9 @@ def _work(answer: Connection, loader: DataLoader[Any], plan: Plan, base_seed: in
     if not plan.loads_the_same(loader) or _settings(plan) != before:
         answer.send(_CHANGES)
     else:
-        answer.send(_position() or _OWN_STATE)
+        position = _position()
+        states = {} if plan.after is None else {name: plain(state) for name, state in capture(PROCESS).items()}
+        answer.send(_OWN_STATE if position is None else (*position, states))
 
 
 def _settings(plan: Plan) -> tuple[Any, ...]:

@@ -35,6 +35,7 @@ from .. import choice, lent
 from . import init_fn, trial
 from .ahead import Ahead, Pixels, pixels
 from .directory import Directory
+from .finishing import Finisher
 
 if TYPE_CHECKING:
     from ..._loader import DataLoader
@@ -224,7 +225,7 @@ class _NativeIterator(ResumableIterator):
 
     def _pinned(self, count: int) -> torch.Tensor | None:
         """Page-locked memory for a batch."""
-        if not self._pin_memory or self._plan.shapes is None or count == 0:
+        if not self._pin_memory or self._plan.shapes is None or count == 0 or self._plan.after is not None:
             return None
         fields = zip(self._dtypes, self._plan.shapes, strict=True)
         return lent.room(count * math.prod(shape) * dtype.itemsize for dtype, shape in fields)
@@ -262,8 +263,16 @@ class _NativeIterator(ResumableIterator):
         try:
             with self._defaults:
                 batch = self._plan.put(columns)
+                batch = self._finished(run, batch, len(task.rows))
         except Exception as error:  # of a collate_fn of the user's own
             raise _Lost(error) from None
+        return self._pinned_batch(batch)
+
+    def _finished(self, run: Run, batch: Any, count: int) -> Any:
+        """A batch of so many samples, with what Python does to it."""
+        return batch
+
+    def _pinned_batch(self, batch: Any) -> Any:
         return self._pin(batch)
 
     @property
@@ -431,12 +440,16 @@ class InlineIterator(_NativeIterator):
             state, taken = follow, np.maximum(taken, self._words)
             self._ask(run, task, state)
         if lost is None:
-            return made
+            return made if self._plan.after is None else self._pin(self._plan.after(made, len(task.rows)))
         # Raised here, it is told with the errors that led to it where it comes from, and no others.
         try:
             raise lost.error
         finally:
             del lost  # its traceback has this frame
+
+    def _pinned_batch(self, batch: Any) -> Any:
+        # Python goes on with it when what its samples have drawn is taken from the process's generators.
+        return self._pin(batch) if self._plan.after is None else batch
 
     def _result(self, run: Run, task: _Task) -> tuple[Any, _Lost | None]:
         """The batch that was asked for, or what it was lost to."""
@@ -492,8 +505,14 @@ class PrefetchingIterator(_NativeIterator):
             seeded = again
         self._samples.hold()
         self._directory = Directory()
-        if core.plan.collation is not None and core.plan.collation.own:
+        if core.plan.collation is not None and (core.plan.collation.own or core.plan.after is not None):
             self._defaults = _Defaults()
+        self._finisher: Finisher | None = None
+        if core.plan.after is not None:
+            self._finisher = Finisher(
+                core.plan.after, int(self._base_seed), self._num_workers, self._dataset, draws=self._core_draws
+            )
+            self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         self._stream_seeds = None if seeded is None else seeded.seeds
         self._core = core
         self._run = self._start()
@@ -511,6 +530,11 @@ class PrefetchingIterator(_NativeIterator):
         # Who looks for torch's processes here finds that there are none.
         self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
+
+    @property
+    def _core_draws(self) -> bool:
+        """Whether samples draw from their worker's generator."""
+        return self._plan.random and self._rng != "sample"
 
     def _start(self) -> Run:
         with self._directory:
@@ -548,16 +572,20 @@ class PrefetchingIterator(_NativeIterator):
         # What is under way draws from its streams to the end, as in torch's persistent workers. Its user's state stays.
         if self._tasks:
             streams = self._ledger.streams
-            self._ledger = replace(self._ledger, streams=None if streams is None else streams.copy())
+            told = self._ledger.generators
+            self._ledger = replace(
+                self._ledger,
+                streams=None if streams is None else streams.copy(),
+                generators=None if told is None else told.copy(),
+            )
         while self._tasks:
             self._next_result(self._run)  # nobody wants it any more
-            self._mark(self._tasks.popleft().mark)
-            self._received += 1
+            self._handed_out()
         super()._reset(loader, first_iter)
         self._run.reset()
         if self._ahead is not None:
             self._ahead.clear()
-        if self._plan.random and self._rng != "sample":
+        if self._core_draws:
             self._ledger.streams, self._ledger.seeds = np.zeros(self._positions, np.int64), self._stream_seeds
         self._received = 0
         if resumed is not None:
@@ -566,8 +594,13 @@ class PrefetchingIterator(_NativeIterator):
                 streams = np.zeros(self._positions, np.int64)
             self._received = 0 if resumed.order is None else int(resumed.order["batches"])
             self._run.resume(self._received, streams)
-            if resumed.finished:
-                return  # the next epoch begins with another _reset
+        if self._finisher is not None:
+            self._ledger.generators = self._finisher.states
+            if first_iter:
+                known = {} if resumed is None or resumed.generators is None else resumed.generators
+                self._finisher.start(self._run, {**self._seeded, **known})
+        if resumed is not None and resumed.finished:
+            return  # the next epoch begins with another _reset
         self._mark(self._sampler_iter.mark())
         for _ in range(self._prefetch_factor * self._num_workers):
             self._try_put_index()
@@ -650,12 +683,23 @@ class PrefetchingIterator(_NativeIterator):
     def _mark(self, mark: Mark) -> None:
         """Writes down how far this epoch is for its user."""
         self._ledger.mark = mark
-        if self._ledger.streams is not None and self._run is not None:
+        if self._ledger.streams is not None and self._run is not None and self._finisher is None:
             self._run.position(self._ledger.streams)
 
-    def _advance(self) -> None:
+    def _finished(self, run: Run, batch: Any, count: int) -> Any:
+        if self._finisher is None:
+            return batch
+        return self._finisher.batch(run, self._received % self._num_workers, batch, count)
+
+    def _handed_out(self) -> None:
+        """The batch of the first task is handed out, or lost."""
+        if self._finisher is not None and self._run is not None:
+            self._finisher.handed_out(self._run, self._received % self._num_workers)
         self._mark(self._tasks.popleft().mark)
         self._received += 1
+
+    def _advance(self) -> None:
+        self._handed_out()
         self._try_put_index()
 
     def _shutdown_workers(self) -> None:
@@ -670,6 +714,11 @@ class PrefetchingIterator(_NativeIterator):
 
 def _check_streams(resumed: Record | None, loader: DataLoader[Any], plan: Plan) -> None:
     """Raises StateError if a resumed epoch would need random streams that its state does not have."""
+    if resumed is not None and resumed.generators and (plan.after is None or resumed.num_workers != loader.num_workers):
+        raise StateError(
+            f"the state is of an epoch with num_workers={resumed.num_workers}, whose collate_fn draws from generators "
+            f"of each worker: it goes on with the same collate_fn and as many only, not with {loader.num_workers}"
+        )
     if resumed is None or not plan.random or loader.rng == "sample":
         return
     if resumed.num_workers == loader.num_workers and (resumed.streams is not None or loader.num_workers == 0):

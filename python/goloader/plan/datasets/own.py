@@ -191,7 +191,7 @@ class OwnCode:
             case Itself():
                 return self.dataset
             case Name(name=name, function=function):
-                return _variable(function, name)
+                return variable(function, name)
             case Module(name=name) if is_a(sys.modules.get(name), ModuleType):
                 return sys.modules[name]
             case Attribute(owner=owner, name=name):
@@ -356,7 +356,7 @@ def _is_super(expression: Expression) -> bool:
     )
 
 
-def _variable(function: FunctionType, name: str) -> Any:
+def variable(function: FunctionType, name: str) -> Any:
     """A variable of the module or of a function around, as a function sees it."""
     if name in function.__code__.co_freevars:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
