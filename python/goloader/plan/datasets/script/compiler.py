@@ -807,8 +807,8 @@ class Compiler:
     def _split(self) -> tuple[list[Any], list[Any]]:
         """What is drawn before files are known, and the rest. Raises UnreadableError.
 
-        A generator is drawn from by one of the two, in the code's order: what else is drawn from those that choose files
-        comes first, too.
+        A generator is drawn from by one of the two, in the code's order: what else is drawn from those that choose
+        files comes first, too.
         """
         first = {register for each in self.opened for register in _registers(each.row.json)}
         if not first:
@@ -938,8 +938,8 @@ def _wanted(instructions: Sequence[Any], first: set[int], generators: set[str]) 
                 generators |= drawn
                 found = True
         elif each["do"] == "if":
-            # Both: no short cut.
-            if _wanted(each["then"], first, generators) | _wanted(each["else"], first, generators):
+            sides = [_wanted(each[side], first, generators) for side in ("then", "else")]
+            if any(sides):
                 first |= set(_registers(each["condition"]))
                 found = True
     return found
