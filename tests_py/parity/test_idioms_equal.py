@@ -23,6 +23,13 @@ from twins import Program, check, errors, loader_of
 
 import goloader
 
+
+@pytest.fixture(autouse=True)
+def without_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As users have it who do not ask for them."""
+    monkeypatch.setenv("GOLOADER_SCRIPTS", "0")
+
+
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
 

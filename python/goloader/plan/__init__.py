@@ -204,7 +204,7 @@ class Plan:
             for count, lowered in self.parts
         ]
         if self.script is not None:
-            parts = [{"count": self.length, "script": self.script.script}]
+            parts = [{"count": len(self.script), "script": self.script.script}]
         for part, pixels in zip(parts, self.pixels, strict=False):
             part["image"] = pixels.to_plan()
         if self.layout is not None:

@@ -284,10 +284,11 @@ class Compiler:
             self._only_one(call, call.arguments, set())
             return self._let([random], "tensor")
         if kind == "uniform":
-            bound = bind(call, ("a", "b") if library == "random" else ("low", "high"))
-            ends = list(map(self.number, bound.values()))
-            if len(ends) != 2:
+            names = ("a", "b") if library == "random" else ("low", "high")
+            bound = bind(call, names)
+            if len(bound) != 2:
                 raise UnreadableError(f"draws by {call}", call)
+            ends = [self.number(bound[name]) for name in names]
             drawn = self._let([random], "float")
             width = numbers.binary("-", ends[1], ends[0])
             return numbers.binary("+", ends[0], numbers.binary("*", width, drawn))
@@ -504,10 +505,10 @@ class Compiler:
 
     def _shape(self, picture: Picture) -> list[Number]:
         width, height = picture.extents()
-        made = picture.begin(np.zeros((3, 5, picture.channels), np.uint8))
+        made = picture.begin(np.zeros((5, 7, picture.channels), np.uint8))
         for each in picture.tail:
             made = each(made)
-        known = {3: height, 5: width}
+        known = {5: height, 7: width}
         return [known.get(extent, Number(int(extent), "int")) for extent in np.shape(made)]
 
     # Images
@@ -730,7 +731,7 @@ class Compiler:
         if not keys:
             return of, INDEX
         first, *others = keys.values()
-        if any(other != first for other in others):
+        if any(other != first for other in others) or any(isinstance(key, Index) for key in _keys(of)):
             raise UnreadableError(f"uses several rows in {of}", of)
         return _with_index(of, first), self.number(first)
 
