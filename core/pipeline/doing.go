@@ -98,7 +98,11 @@ func (r *Run) awaited(now int64) Statement {
 // said is about a worker.
 func (r *Run) said(w *worker, e stats.Event, now int64) Statement {
 	who, what := fmt.Sprintf("%s %d", roles[e.Role], e.Worker), doings[e.Stage]
-	to := r.loader.kind.name(w.batch, e.Sample)
+	b := w.batch
+	if b != nil && b.sequence != e.Batch { // it has just begun with another one
+		b = nil
+	}
+	to := r.loader.kind.name(b, e.Sample)
 	if e.TookNs < 0 {
 		return Statement{who, fmt.Sprintf("has been %s %s for %s (batch %d)", what[0], to, seconds(now-e.BeginNs), e.Batch)}
 	}

@@ -195,6 +195,7 @@ func (r *Run) serveReads() error {
 	r.enlist(w, stats.Reader)
 	defer r.delist(w)
 	for !r.closed && r.readers.serving <= r.readersWanted() {
+		r.drawDue()
 		b, sp := r.pickRead()
 		if sp == nil {
 			r.work.Wait()
@@ -241,7 +242,7 @@ var leftBehind atomic.Int64
 func LeftBehind() int { return int(leftBehind.Load()) }
 
 // settle waits until nobody has anything of these batches in hand, and lets nothing be taken. Reads that do not come back
-// are left. It says how many.
+// are left, and workers among them replaced. It says how many.
 func (r *Run) settle(batches []*batch) (left int) {
 	over := false
 	alarm := time.AfterFunc(leaveAfter, func() {
@@ -251,6 +252,7 @@ func (r *Run) settle(batches []*batch) (left int) {
 		r.quiet.Broadcast()
 	})
 	defer alarm.Stop()
+	before := r.workers
 	r.hold(batches)
 	for _, b := range batches {
 		for b.reads > 0 && !over {
@@ -264,6 +266,9 @@ func (r *Run) settle(batches []*batch) (left int) {
 		if b.reads > 0 {
 			left += r.leave(b)
 		}
+	}
+	if r.workers < before && !r.closed {
+		r.staff()
 	}
 	return left
 }

@@ -79,7 +79,6 @@ type Run struct {
 	directory local.Directory
 
 	mu       sync.Mutex
-	before   generators  // before the sample that is being drawn
 	frame    *draw.Frame // of a script, and
 	sizes    []recipe.Size
 	work     sync.Cond     // workers wait here for spans
@@ -90,6 +89,7 @@ type Run struct {
 	unused   []*batch      // for reuse
 	hands    []*reading
 	streams  []stream
+	due      []*stream // whose next samples can be drawn for, perhaps
 	sequence int64
 	followed int64 // batches that Follow has told of
 	workers  int   // goroutines that make samples, and
@@ -513,6 +513,7 @@ func (r *Run) serve() error {
 	r.enlist(w, stats.Worker)
 	defer r.delist(w)
 	for !r.closed {
+		r.drawDue()
 		b, sp, read := r.pick()
 		left := false
 		switch {
@@ -610,6 +611,7 @@ func (r *Run) fail(err error) {
 	r.announce()
 }
 
+// finishRead takes a span back of which some was read. Its reader calls drawDue next.
 func (r *Run) finishRead(b *batch, sp *span, err error) {
 	if err != nil {
 		r.lose(b, err)
@@ -618,7 +620,7 @@ func (r *Run) finishRead(b *batch, sp *span, err error) {
 		return
 	}
 	sp.phase = ready
-	r.advance(b.stream)
+	r.putOnDue(b.stream)
 }
 
 // finishRun takes a span back whose samples up to one were made.

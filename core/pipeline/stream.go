@@ -6,16 +6,20 @@ import (
 	"slices"
 
 	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/stats"
 )
 
 // stream is the random generator of one of torch's would-be workers. Its batches are drawn one after the other, sample
 // by sample, in torch's order, as soon as the sizes of their images are known; nothing else about a sample has to wait
-// for another.
+// for another. Different streams are drawn from at the same time.
 type stream struct {
 	generators
-	before   rng.MT19937 // torch's, before the sample that was drawn last, where its target draws the same numbers
+	undo     generators  // before the sample that was drawn last
+	before   rng.MT19937 // torch's, before the image that was drawn last, where its target draws the same numbers
+	due      bool        // it is in Run.due
+	drawing  bool        // somebody draws from it
 	yielded  positions   // words drawn by the batches that Next has handed out or reported lost
 	needsExp bool        // the next draw cannot go on before torch has said what exp(exp) is
 	exp      float32
@@ -58,21 +62,55 @@ func (g *generators) source(exps *draw.Answers) draw.Source {
 	return from
 }
 
-// advance makes all draws of a stream that can be made, and lets everybody look whether there is something to do.
+// advance has all draws of a stream made that can be made: a worker makes them (drawDue).
 func (r *Run) advance(st *stream) {
-	defer r.wake()
-	for _, b := range r.batches {
-		if b.stream == st && !b.lost && !r.draw(b) {
-			return
-		}
+	r.putOnDue(st)
+	r.wake()
+}
+
+// putOnDue is advance for a goroutine that calls drawDue itself before it waits for anything.
+func (r *Run) putOnDue(st *stream) {
+	if !st.due {
+		st.due = true
+		r.due = append(r.due, st)
 	}
 }
 
-// draw makes a batch's draws as far as it can, and reports whether all are made.
-func (r *Run) draw(b *batch) bool {
-	if b.drawn >= len(b.samples) {
-		return true
+// drawDue makes the draws that are due, and lets everybody look whether there is something to do. It gives the lock back while
+// it draws (drawSamples).
+func (r *Run) drawDue() {
+	if len(r.due) == 0 {
+		return
 	}
+	for len(r.due) > 0 {
+		st := r.due[0]
+		r.due = append(r.due[:0], r.due[1:]...)
+		st.due = false
+		if st.drawing {
+			continue // whoever draws from it looks again before it stops
+		}
+		st.drawing = true
+		for r.drawNext(st) {
+			r.wake()
+		}
+		st.drawing = false
+	}
+	r.announce() // a stall, or a question about torch's exp
+	r.wake()
+}
+
+// drawNext draws for the next samples of a stream, at most for a span's, and reports whether it got any further.
+func (r *Run) drawNext(st *stream) bool {
+	for _, b := range r.batches {
+		if b.stream == st && !b.lost && b.drawn < len(b.samples) {
+			return r.drawSpan(b)
+		}
+	}
+	return false
+}
+
+// drawSpan is drawNext where it is known which batch has its turn.
+func (r *Run) drawSpan(b *batch) bool {
 	if b.stall.Kind != 0 || b.held || b.stream.needsExp {
 		return false
 	}
@@ -82,41 +120,109 @@ func (r *Run) draw(b *batch) bool {
 		}
 		r.beginDraws(b)
 	}
-	each := 1 // images that are drawn for together
-	if r.loader.script != nil {
-		each = r.loader.views
+	hi := r.drawable(b)
+	if hi == b.drawn {
+		return false
 	}
-	for b.drawn < len(b.samples) {
-		if b.spanOf(b.drawn).phase == waiting {
-			return false
+	b.running++ // nobody takes the batch away, or what it has drawn back
+	made, err := r.drawSamples(b, hi)
+	b.running--
+	if made.count > 0 && !b.lost {
+		b.steps = made.steps
+		for range made.count {
+			r.drewSample(b)
 		}
-		for place := b.drawn; place < b.drawn+each; place++ {
-			if s := &b.samples[place]; s.state == unsized {
-				kind := AskPixels
-				switch {
-				case s.plain != "": // pixels do not tell what its mode was
-					kind = AskBatch
-				case s.odd:
-					kind = AskSample
-				}
-				b.stall = b.doubt(kind, place, s.why)
-				return false
-			}
+		if !b.lost {
+			b.after, b.drew = made.after, true
 		}
-		if !r.drawSample(b, each) {
-			return false
-		}
-		if b.lost {
-			return true
-		}
-		b.drawn += each
-		b.after, b.drew = r.drawnFor(b), true
 	}
-	return true
+	if err != nil && !b.lost {
+		r.stopDraws(b, err)
+	}
+	r.putDown(b)
+	return err == nil || b.lost
 }
 
-// drawImage draws for the image at a place, whose batch is drawn up to there.
-func (l *Loader) drawImage(b *batch, place int) error {
+// together is how many images are drawn for in one go: they belong to one sample.
+func (l *Loader) together() int {
+	if l.script != nil {
+		return l.views
+	}
+	return 1
+}
+
+// drawable says up to which image a batch can be drawn for now, of the span that has its turn. If that is none, it says why where
+// only Python can help.
+func (r *Run) drawable(b *batch) int {
+	each, sp, hi := r.loader.together(), b.spanOf(b.drawn), b.drawn
+	if sp.phase == waiting {
+		return hi
+	}
+	for ; hi < sp.hi; hi += each {
+		for place := hi; place < hi+each; place++ {
+			s := &b.samples[place]
+			if s.state != unsized {
+				continue
+			}
+			if hi > b.drawn { // those before it come first
+				return hi
+			}
+			kind := AskPixels
+			switch {
+			case s.plain != "": // pixels do not tell what its mode was
+				kind = AskBatch
+			case s.odd:
+				kind = AskSample
+			}
+			b.stall = b.doubt(kind, place, s.why)
+			return hi
+		}
+		if !b.slot.Valid() && hi+each >= r.loader.views || r.loader.script != nil {
+			return hi + each // the first sample decides on the slot; a script's numbers go there one sample at a time
+		}
+	}
+	return hi
+}
+
+// draws are what was drawn for some samples.
+type draws struct {
+	count int
+	steps []recipe.Step // of the batch, with theirs behind
+	after positions
+}
+
+// drawSamples draws for a batch's images up to one, or to an error. It does so without the lock, unless a script draws: all of a
+// run's streams share its room.
+func (r *Run) drawSamples(b *batch, hi int) (made draws, err error) {
+	st, lo := b.stream, b.drawn
+	made.steps = b.steps
+	if r.loader.script != nil {
+		st.save(&st.undo)
+		if err = guard(func() error { return r.drawScript(b) }); err == nil {
+			made = draws{1, b.steps, r.drawnFor(b)}
+		}
+		return made, err
+	}
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	err = guard(func() (err error) {
+		for place := lo; place < hi; place++ {
+			if s := &b.samples[place]; b.seeds != nil && s.view == 0 && r.loader.parts[s.part].random {
+				st.mt.Seed(b.seeds[place/r.loader.views])
+			}
+			st.save(&st.undo)
+			if made.steps, err = r.loader.drawImage(b, place, made.steps); err != nil {
+				return err
+			}
+			made.count, made.after = made.count+1, r.drawnFor(b)
+		}
+		return nil
+	})
+	return made, err
+}
+
+// drawImage draws for the image at a place, whose batch is drawn up to there, and appends its recipe to steps.
+func (l *Loader) drawImage(b *batch, place int, steps []recipe.Step) ([]recipe.Step, error) {
 	st, s := b.stream, &b.samples[place]
 	part := &l.parts[s.part]
 	from := st.source(&l.exps)
@@ -128,68 +234,57 @@ func (l *Loader) drawImage(b *batch, place int) error {
 		st.mt = st.before
 		if image := b.samples[place-1].size; image != s.size {
 			if err := part.views[0].program.Pairs(image, s.size, &from); err != nil {
-				return err
+				return steps, err
 			}
 			st.mt = st.before
 		}
 	}
-	first := len(b.steps)
-	steps, out, err := part.views[s.view].program.Draw(b.steps, s.size, &from)
+	more, out, err := part.views[s.view].program.Draw(steps, s.size, &from)
 	if err != nil {
-		return err
+		return steps, err
 	}
-	b.steps = steps
-	s.steps, s.out = [2]int32{int32(first), int32(len(steps))}, out
-	return nil
+	s.steps, s.out = [2]int32{int32(len(steps)), int32(len(more))}, out
+	return more, nil
 }
 
-// drawSample writes the recipes of so many images, which belong to one sample.
-func (r *Run) drawSample(b *batch, each int) bool {
-	st, s := b.stream, &b.samples[b.drawn]
-	if b.seeds != nil && s.view == 0 && r.loader.parts[s.part].random {
-		st.mt.Seed(b.seeds[b.drawn/r.loader.views])
-	}
-	before := &r.before
-	st.save(before)
-	err := guard(func() error {
-		if r.loader.script != nil {
-			return r.drawScript(b)
-		}
-		return r.loader.drawImage(b, b.drawn)
-	})
-	var need *draw.NeedExp
-	var no *draw.Refused
-	switch {
-	case errors.As(err, &need):
-		before.save(&st.generators)
-		st.needsExp, st.exp = true, need.X
-		return false
-	case errors.As(err, &no):
-		if r.loader.script != nil {
-			before.save(&st.generators)
-			b.stall = b.doubt(AskBatch, b.drawn, detour{stats.Untransformed, no.Error()})
-			return false
-		}
-		if !s.pixels.Valid() && r.loader.image(s) == nil {
-			// torchvision only sees an image that could be decoded, and of the size that Pillow gives it.
-			before.save(&st.generators)
-			b.stall = b.doubt(AskPixels, b.drawn, detour{stats.Untransformed, no.Error()})
-			return false
-		}
-		// The generator stays where the transform left it, as it does when torchvision raises.
-		b.stall = b.doubt(AskSample, b.drawn, detour{stats.Untransformed, no.Error()})
-		return false
-	case err != nil:
-		b.lost, b.undone, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)
-		return true
-	}
+// drewSample takes note of the sample at a batch's turn, which is drawn for.
+func (r *Run) drewSample(b *batch) {
+	each := r.loader.together()
 	for place := b.drawn; place < b.drawn+each && !b.lost; place++ {
 		r.placed(b, place)
+	}
+	if b.lost {
+		return
 	}
 	if r.loader.script != nil && b.slot.Valid() {
 		r.putNumbers(b)
 	}
-	return true
+	b.drawn += each
+}
+
+// stopDraws takes note of why the sample at a batch's turn could not be drawn for.
+func (r *Run) stopDraws(b *batch, err error) {
+	st, s := b.stream, &b.samples[b.drawn]
+	ask := func(kind AskKind) { b.stall = b.doubt(kind, b.drawn, detour{stats.Untransformed, err.Error()}) }
+	var need *draw.NeedExp
+	var no *draw.Refused
+	switch {
+	case errors.As(err, &need):
+		st.undo.save(&st.generators)
+		st.needsExp, st.exp = true, need.X
+	case errors.As(err, &no) && r.loader.script != nil:
+		st.undo.save(&st.generators)
+		ask(AskBatch)
+	case errors.As(err, &no) && !s.pixels.Valid() && r.loader.image(s) == nil:
+		// torchvision only sees an image that could be decoded, and of the size that Pillow gives it.
+		st.undo.save(&st.generators)
+		ask(AskPixels)
+	case errors.As(err, &no):
+		// The generator stays where the transform left it, as it does when torchvision raises.
+		ask(AskSample)
+	default:
+		b.lost, b.undone, b.err = true, 0, fmt.Errorf("sample %d: %w", s.index, err)
+	}
 }
 
 // placed takes note of the size of a finished image at a place; the first sample's decide on the slot.
@@ -226,7 +321,8 @@ func (r *Run) takeBack(b *batch, n int) error {
 	r.goBack(b)
 	b.steps = b.steps[:0]
 	for i := range n {
-		if err := r.loader.drawImage(b, i); err != nil {
+		var err error
+		if b.steps, err = r.loader.drawImage(b, i, b.steps); err != nil {
 			return fmt.Errorf("drawing sample %d again: %w", b.samples[i].index, err)
 		}
 	}

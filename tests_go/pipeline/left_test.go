@@ -95,29 +95,34 @@ func TestCloseDoesNotWaitForAReadThatHangs(t *testing.T) {
 	eventuallyNoneLeft(t)
 }
 
-// A sample in error ends its batch, though the file of another one hangs; later batches come.
+// A sample in error ends its batch, though the file of another one hangs; later batches come, also where all workers there
+// were hang.
 func TestAnErrorDoesNotWaitForAReadThatHangs(t *testing.T) {
-	leakcheck.Check(t)
-	photos, p := makePhotos(8, 1, good...), training(8)
-	photos[0].file, photos[0].broken = cut(photos[0].file), true
-	inner := store(t, photos)
-	files := faulty.Wrap(inner)
-	gate := faulty.NewGate(inner, 3)
-	files.OnRead(3, gate.Read)
-	r := start(t, openLoader(t, p, files), p, photos, pipeline.Options{Workers: 3, Streams: 1, Span: 1})
-	r.submit(0, 1, 2, 3)
-	r.submit(4, 5)
-	<-gate.Arrived()
-	requireSoon(t, func() {
-		ask := r.question(pipeline.AskPixels)
-		require.Zero(t, ask.Position)
-		left, err := r.run.Reject()
-		require.NoError(t, err)
-		require.Positive(t, left)
-		require.Equal(t, []int64{1004, 1005}, r.result(nil).labels)
-	})
-	gate.Open()
-	eventually(t, func() bool { return pipeline.LeftBehind() == 0 })
+	for name, workers := range map[string]int{"its only worker": 1, "one of three workers": 3} {
+		t.Run(name, func(t *testing.T) {
+			leakcheck.Check(t)
+			photos, p := makePhotos(8, 1, good...), training(8)
+			photos[0].file, photos[0].broken = cut(photos[0].file), true
+			inner := store(t, photos)
+			files := faulty.Wrap(inner)
+			gate := faulty.NewGate(inner, 3)
+			files.OnRead(3, gate.Read)
+			r := start(t, openLoader(t, p, files), p, photos, pipeline.Options{Workers: workers, Streams: 1, Span: 1})
+			r.submit(0, 1, 2, 3)
+			r.submit(4, 5)
+			<-gate.Arrived()
+			requireSoon(t, func() {
+				ask := r.question(pipeline.AskPixels)
+				require.Zero(t, ask.Position)
+				left, err := r.run.Reject()
+				require.NoError(t, err)
+				require.Positive(t, left)
+				require.Equal(t, []int64{1004, 1005}, r.result(nil).labels)
+			})
+			gate.Open()
+			eventually(t, func() bool { return pipeline.LeftBehind() == 0 })
+		})
+	}
 }
 
 func TestWhatIsWaitedForIsNamed(t *testing.T) {

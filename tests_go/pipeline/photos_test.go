@@ -179,7 +179,7 @@ func makePhotos(n int, seed uint64, kindsOf ...string) []photo {
 }
 
 // store writes photos into a folder and makes it a source.
-func store(t *testing.T, photos []photo) *folder.Folder {
+func store(t testing.TB, photos []photo) *folder.Folder {
 	t.Helper()
 	dir := t.TempDir()
 	var paths strings.Builder

@@ -3,6 +3,8 @@ package pipeline_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,4 +142,37 @@ func TestTwoRunsOfALoaderDoNotDisturbEachOther(t *testing.T) {
 			requireOutcome(t, m.batch(indices), got.outcomes[k], "batch %d of seed %d", k, got.seed)
 		}
 	}
+}
+
+// Samples whose draws take milliseconds: two workers are seen to draw, each for a stream of its own.
+func TestStreamsAreDrawnFromAtTheSameTime(t *testing.T) {
+	photos, p := makePhotos(2, 1, good...), still(2)
+	for range 1 << 18 {
+		p.Parts[0].Transforms = append(p.Parts[0].Transforms, plan.RandomVerticalFlip{})
+	}
+	r := newRig(t, p, photos, pipeline.Options{Workers: 2, Streams: 2})
+	stacks := make([]byte, 1<<20)
+	atOnce := func() (drawing int) {
+		for goroutine := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			if strings.Contains(goroutine, "draw.(*Program).Draw(") {
+				drawing++
+			}
+		}
+		return drawing
+	}
+	eventually(t, func() bool {
+		r.submit(0)
+		r.submit(1)
+		most := 0
+		for delivered := 0; delivered < 2; {
+			most = max(most, atOnce())
+			news, lease, _, err := r.run.Next()
+			require.NoError(t, err)
+			if news == pipeline.Delivered {
+				lease.Slot.Release()
+				delivered++
+			}
+		}
+		return most == 2
+	})
 }
