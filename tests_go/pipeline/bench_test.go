@@ -1,17 +1,20 @@
 package pipeline_test
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
+	"github.com/goloader/goloader/core/source"
 )
 
 // smooth is a JPEG of no detail, which takes little to decode: what a run itself costs weighs the more.
@@ -26,11 +29,22 @@ func smooth(s recipe.Size, random *rand.Rand) []byte {
 	return jpegOf(m)
 }
 
-// What a run does per image of 500 x 375, by random streams and by what is drawn:
+// late is files that take so long to read.
+type late struct {
+	source.Files
+	by time.Duration
+}
+
+func (l late) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
+	time.Sleep(l.by)
+	return l.Files.Read(ctx, i, buf)
+}
+
+// What a run does per image of 500 x 375, by random streams, and by how long each file takes to read:
 //
 //	go test ./tests_go/pipeline -run '^$' -bench Images -cpuprofile cpu -mutexprofile mutex
 func BenchmarkImages(b *testing.B) {
-	const n, batch, ahead = 256, 64, 4
+	const n, batch, ahead = 256, 64, 8
 	random := rand.New(rand.NewPCG(1, 1))
 	photos := make([]photo, n)
 	for i := range photos {
@@ -39,12 +53,15 @@ func BenchmarkImages(b *testing.B) {
 	p := training(n)
 	p.Parts[0].Transforms = []plan.Transform{randomResizedCrop(224, 224, usualRatio), plan.RandomHorizontalFlip{P: 0.5}}
 	p.Pillow.MaxPixels = 0
-	for _, streams := range []int{1, 4} {
-		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
-			l, err := pipeline.Open(p, store(b, photos))
+	for _, c := range []struct {
+		streams int
+		takes   time.Duration
+	}{{1, 0}, {4, 0}, {4, 50 * time.Millisecond}} {
+		b.Run(fmt.Sprintf("streams=%d/read=%v", c.streams, c.takes), func(b *testing.B) {
+			l, err := pipeline.Open(p, late{store(b, photos), c.takes})
 			require.NoError(b, err)
 			defer func() { require.NoError(b, l.Close()) }()
-			r := start(b, l, p, photos, pipeline.Options{Streams: streams})
+			r := start(b, l, p, photos, pipeline.Options{Streams: c.streams})
 			indices := make([]int64, batch)
 			submitted := 0
 			submit := func() {
