@@ -341,7 +341,7 @@ func go_submit_seeded(h C.gl_handle, indices *C.int64_t, seeds *C.uint64_t, n C.
 		if seeds != nil {
 			of = unsafe.Slice((*uint64)(seeds), int(n))
 		}
-		return run.SubmitSeeded(unsafe.Slice((*int64)(indices), int(n)), of, lent, int(lentBytes))
+		return run.Submit(unsafe.Slice((*int64)(indices), int(n)), of, lent, int(lentBytes))
 	})
 }
 

@@ -17,17 +17,17 @@ type kind interface {
 	spanLength(n int, o *Options) int
 	// setUp fills a batch that knows its sequence and stream, of which a worker takes at most span samples at a time.
 	setUp(r *Run, b *batch, indices []int64, span int)
-	// enter gives a batch its slot that has just become outstanding, if its size is known.
+	// enter is told that a batch has become outstanding. It gives the batch its slot, if the size of that is known.
 	enter(r *Run, b *batch) error
 	// pictures says that samples are images, which workers have tools for, and which readers read ahead from a slow storage.
 	pictures() bool
 	// shares says that an image of a batch is of the same file as the one before it.
 	shares(b *batch, i int) bool
-	// read reads an image of a batch in hand and its header, behind those of the same reading.
+	// read reads image i of a batch, and its header. Its bytes go behind those that the same reading has read before.
 	read(ctx context.Context, w *worker, t *reading, i int)
-	// work lets a worker make a span without the lock, and reports whether it was left in a read.
+	// work has a worker make a span, and gives the lock back meanwhile. It reports whether the worker was left in a read.
 	work(r *Run, w *worker, b *batch, sp *span) (left bool)
-	// make makes the samples of a span up to one.
+	// make makes the samples of a span up to hi.
 	make(w *worker, b *batch, sp *span, hi int, steps []recipe.Step) error
 	// fields are those of a finished batch, and their bytes.
 	fields(b *batch) ([]Field, int)

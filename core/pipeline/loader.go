@@ -146,8 +146,8 @@ type Loader struct {
 	output []plan.Output // of each
 	labels bool          // a sample has a label as well
 	random bool          // any part draws
-	script *draw.Script  // makes samples; nil but for a scripted source, of whose
-	lists  []int64       // files the first of each list
+	script *draw.Script  // makes the samples of a scripted source; nil for all others
+	lists  []int64       // of a scripted source: the number of each list's first file
 	exps   draw.Answers
 	seek   *seek.Index // nil if no seek index is kept
 
@@ -156,7 +156,7 @@ type Loader struct {
 	workers []*op.Worker     // idle; decoder states and tables are kept between epochs
 	buffers []*source.Buffer // idle
 	runs    int
-	// lingering is how many goroutines were left in a read and use the loader until they return.
+	// lingering is how many may still use the loader when it is closed: goroutines that were left in a read, and Close itself.
 	lingering int
 	// warnings that nobody has taken yet
 	warnings []error

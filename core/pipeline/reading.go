@@ -51,8 +51,9 @@ type reading struct {
 	span   *span
 	lo, hi int
 	buffer *source.Buffer
-	reader bool // in a reader's hands, not in a worker's; or
-	lane   bool // in a lane's
+	// A worker reads, unless one of these is set.
+	reader bool // a reader does
+	lane   bool // a lane's goroutine does
 }
 
 // takeReading gives the next samples of a span to be read, at most n.

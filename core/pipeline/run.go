@@ -78,33 +78,34 @@ type Run struct {
 	// directory is where relative paths begin.
 	directory local.Directory
 
-	mu       sync.Mutex
-	frame    *draw.Frame // of a script, and
+	mu       sync.Mutex  // guards all below
+	work     sync.Cond   // goroutines wait here for something to do
+	quiet    sync.Cond   // the caller waits here for what is in hand to come back, and for goroutines to end
+	batches  []*batch    // outstanding, in order of their sequence
+	unused   []*batch    // for reuse
+	hands    []*reading  // readings under way
+	streams  []stream    // random streams
+	due      []*stream   // those whose next samples can be drawn for, perhaps
+	sequence int64       // of the next batch
+	frame    *draw.Frame // room for a script's draws
 	sizes    []recipe.Size
-	work     sync.Cond     // workers wait here for spans
-	quiet    sync.Cond     // the caller waits here for what is in hand to come back, and for goroutines to end
-	batches  []*batch      // outstanding, in order of their sequence
-	lanes    []*lane       // of a loader of streams, each nil until it is opened; and
-	told     source.Buffer // the sample that was asked about last
-	unused   []*batch      // for reuse
-	hands    []*reading
-	streams  []stream
-	due      []*stream // whose next samples can be drawn for, perhaps
-	sequence int64
-	followed int64 // batches that Follow has told of
-	workers  int   // goroutines that make samples, and
-	readers  readers
-	expects  int       // that tell the storage of reads to come
-	alive    int       // all of them, but for those that were left in a read
-	left     int       // reads that Close left
-	waiting  int64     // since when Next is called for the first batch, as stats.Now; 0: it is not
-	number   int32     // tells it from all other runs, by its events
-	serves   []*worker // the tools of all goroutines, of those left in a read too
+	lanes    []*lane       // of a loader of streams; each is nil until it is opened
+	told     source.Buffer // of a loader of streams: the sample that was asked about last
+	workers  int           // goroutines that make samples
+	readers  readers       // goroutines that only read
+	expects  int           // goroutines that tell the storage of reads to come
+	alive    int           // all goroutines, but for those that were left in a read
+	left     int           // reads that Close left
+	waiting  int64         // since when Next is called for the first batch, as stats.Now; 0: it is not
+	number   int32         // tells the run from all others, by its events
+	serves   []*worker     // the tools of all goroutines, also of those that were left in a read
 	closed   bool
-	// A stream's next batch draws only when Follow has told of the one before it.
-	followsEach bool
-	broken      error // workers could not be started: every batch fails with this
-	// What is under way ends soon after these: ctx for reads, cancel for C workers, who look at it between images.
+	broken   error // workers could not be started: every batch fails with this
+
+	followed    int64 // batches that Follow has told of
+	followsEach bool  // a stream's next batch draws only when Follow has told of the one before it
+
+	// What is under way ends soon after these: ctx for reads, cancel for C workers, which look at it between images.
 	ctx    context.Context
 	stop   context.CancelFunc
 	cancel int32
@@ -172,8 +173,8 @@ func (r *Run) end() {
 	atomic.StoreInt32(&r.cancel, 1) // a span may hold seconds of work
 }
 
-// staff starts the workers, when there is something to do for them: a run of small batches never needs any. It also starts
-// one for each that was left in a read.
+// staff starts the workers that are missing: all of them when there is first something to do, which is never in a run of small
+// batches of rows; later, one for each that was left in a read.
 func (r *Run) staff() {
 	first := r.workers == 0
 	for r.workers < r.options.Workers {
@@ -218,14 +219,13 @@ func (r *Run) spawn(task func() error) {
 // Events is a file descriptor that is readable when Next has news. It is closed by Close.
 func (r *Run) Events() int { return r.events }
 
-// Submit asks for one more batch. indices are copied; lent, if not nil, is memory of the caller for the finished batch.
-func (r *Run) Submit(indices []int64, lent unsafe.Pointer, lentBytes int) error {
-	return r.SubmitSeeded(indices, nil, lent, lentBytes)
-}
-
-// SubmitSeeded is Submit for samples with generators of their own: sample i draws as after torch.manual_seed(seeds[i]),
-// whatever its place, batch, stream or run. With nil they draw from the batch's stream. seeds are copied.
-func (r *Run) SubmitSeeded(indices []int64, seeds []uint64, lent unsafe.Pointer, lentBytes int) error {
+// Submit asks for one more batch.
+//
+//	indices  of its samples; copied
+//	seeds    nil: its samples draw from the batch's stream. Else they have generators of their own: sample i draws as after
+//	         torch.manual_seed(seeds[i]), whatever its place, batch, stream or run; copied
+//	lent     nil, or memory of the caller for the finished batch
+func (r *Run) Submit(indices []int64, seeds []uint64, lent unsafe.Pointer, lentBytes int) error {
 	if seeds != nil && len(seeds) != len(indices) {
 		return fmt.Errorf("%d seeds for %d samples", len(seeds), len(indices))
 	}
@@ -623,7 +623,7 @@ func (r *Run) finishRead(b *batch, sp *span, err error) {
 	r.putOnDue(b.stream)
 }
 
-// finishRun takes a span back whose samples up to one were made.
+// finishRun takes a span back, whose samples up to hi were made.
 func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
 	if len(b.samples) > 0 {
 		refusal := func(s sample) bool { return s.state == refused }

@@ -67,7 +67,7 @@ func OpenStream(p *plan.Plan, from streams.Source) (*Loader, error) {
 	return l, nil
 }
 
-// lane is one at work, under the run's lock but for what its goroutine has in hand.
+// lane is one random stream's samples. It is under the run's lock, but for what its goroutine has in hand.
 type lane struct {
 	number  int
 	order   *streams.Order
@@ -76,9 +76,9 @@ type lane struct {
 	given   *streams.Lane  // nil until its goroutine has begun
 	serving bool           // the goroutine is there, or begins
 	over    bool           // an error has ended it
-	yielded streams.Place  // behind what Next has handed out or reported lost,
-	moved   bool           // if that is anything, and
-	batches int64          // the order's own batches in that
+	yielded streams.Place  // behind the last batch that Next has handed out or reported lost
+	moved   bool           // there was such a batch
+	batches int64          // the order's own batches up to there
 }
 
 // succession is a batch of a lane.
@@ -291,7 +291,7 @@ func (r *Run) find(w *worker, la *lane, b *batch) (left bool) {
 	return false
 }
 
-// take takes a batch's samples from a lane, and those before them that are too few for one.
+// take takes a batch's samples from a lane. apart are samples that came before them and were too few for a batch.
 func (k *streamed) take(ctx context.Context, w *worker, la *lane, taken []streams.Taken, n int) (_, apart []streams.Taken, _ error) {
 	ctx = streams.WithEnvironment(ctx, la.order.Environment)
 	if la.given == nil {

@@ -6,10 +6,6 @@ import (
 	"math/bits"
 )
 
-// Generators are those of a process that draw by Mersenne Twisters: torch's for the CPU, the random module's, and numpy's
-// old one (numpy.random.*).
-type Generators struct{ Torch, Python, NumPy MT19937 }
-
 // SeedPython starts over, as Python's random.seed(seed) does (init_by_array in Modules/_randommodule.c).
 func (m *MT19937) SeedPython(seed uint64) {
 	m.Seed(19650218)

@@ -213,7 +213,7 @@ func TestRowsOfAStorageThatHangsAreLeft(t *testing.T) {
 	l := pipeline.OpenRows(p, rows)
 	r := start(t, l, p, nil, pipeline.Options{Workers: 1, Streams: 1})
 	lent := lend(t, 4096)
-	require.NoError(t, r.run.Submit([]int64{5, 1, 7}, address(lent), len(lent)))
+	require.NoError(t, r.run.Submit([]int64{5, 1, 7}, nil, address(lent), len(lent)))
 	r.submit(2, 3)
 	<-slow.arrived
 	requireSoon(t, func() {

@@ -39,7 +39,7 @@ func (u *user) submit1() {
 		memory = lend(u.t, 1<<17)
 	}
 	u.do("submit %v lent %d", indices, len(memory))
-	require.NoError(u.t, u.run.Submit(indices, address(memory), len(memory)))
+	require.NoError(u.t, u.run.Submit(indices, nil, address(memory), len(memory)))
 	u.want = append(u.want, u.model.batch(indices))
 }
 

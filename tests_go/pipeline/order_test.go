@@ -71,7 +71,7 @@ func TestABatchOfNothingKeepsItsPlace(t *testing.T) {
 	photos := makePhotos(4, 1, "png", "bmp")
 	r := againstModel(t, training(4), photos, pipeline.Options{Workers: 2, Streams: 2},
 		[]int64{}, []int64{0, 1}, []int64{}, []int64{2}, []int64{})
-	require.NoError(t, r.run.Submit(nil, address(lend(t, 64)), 64))
+	require.NoError(t, r.run.Submit(nil, nil, address(lend(t, 64)), 64))
 	lease := r.deliver()
 	require.Equal(t, pipeline.Lease{Sequence: 5}, lease, "it has no slot, not even if memory is lent")
 }
@@ -81,9 +81,9 @@ func TestAnIndexOutsideTheSourceIsRefusedAndNothingElse(t *testing.T) {
 	r := newRig(t, p, photos, pipeline.Options{Workers: 1, Streams: 2})
 	m := newModel(p, photos, 2, 0)
 	r.submit(0)
-	require.EqualError(t, r.run.Submit([]int64{1, 3}, nil, 0), "index 3 at position 1: the source has 3 samples: index out of range")
-	require.Error(t, r.run.Submit([]int64{-1}, nil, 0))
-	require.Error(t, r.run.Submit([]int64{1 << 62}, nil, 0))
+	require.EqualError(t, r.run.Submit([]int64{1, 3}, nil, nil, 0), "index 3 at position 1: the source has 3 samples: index out of range")
+	require.Error(t, r.run.Submit([]int64{-1}, nil, nil, 0))
+	require.Error(t, r.run.Submit([]int64{1 << 62}, nil, nil, 0))
 	r.submit(2, 2)
 	for _, indices := range [][]int64{{0}, {2, 2}} {
 		requireOutcome(t, m.batch(indices), r.result(nil))
@@ -147,7 +147,7 @@ func TestWhatIsClosedSaysSo(t *testing.T) {
 	require.NoError(t, r.run.Close())
 	_, _, _, err := r.run.Next()
 	for what, err := range map[string]error{
-		"next": err, "submit": r.run.Submit([]int64{0}, nil, 0), "submit nothing": r.run.Submit(nil, nil, 0),
+		"next": err, "submit": r.run.Submit([]int64{0}, nil, nil, 0), "submit nothing": r.run.Submit(nil, nil, nil, 0),
 		"supply": r.run.Supply(make([]byte, 3), size(1, 1)), "reject": second(r.run.Reject()), "exp": r.run.AnswerExp(1, 2.7182817),
 		"reset": second(r.run.Reset()), "close": r.run.Close(),
 	} {
@@ -238,7 +238,7 @@ func TestLentMemoryIsWhereTheBatchGoes(t *testing.T) {
 	batches := [][]int64{{0, 1, 2}, {3, 4, 5}, {5, 0}}
 	memory := lend(t, 3*4096*4)
 	for k, indices := range batches {
-		require.NoError(t, r.run.Submit(indices, address(memory[k*4*4096:]), 4*4096))
+		require.NoError(t, r.run.Submit(indices, nil, address(memory[k*4*4096:]), 4*4096))
 	}
 	for k, indices := range batches {
 		var kept []pipeline.Lease
@@ -256,7 +256,7 @@ func TestLentMemoryThatIsTooSmallIsItsBatchsErrorAndStaysUntouched(t *testing.T)
 	r := newRig(t, p, photos, pipeline.Options{Workers: 2, Streams: 1})
 	m := newModel(p, photos, 1, 0)
 	memory := lend(t, 4096)
-	require.NoError(t, r.run.Submit([]int64{0, 1, 2}, address(memory), 3*3*9*11))
+	require.NoError(t, r.run.Submit([]int64{0, 1, 2}, nil, address(memory), 3*3*9*11))
 	r.submit(3, 4)
 	_, _, err := r.next()
 	require.ErrorIs(t, err, pipeline.ErrShape)
@@ -271,7 +271,7 @@ func TestLentMemoryIsLetGoOfWhateverBecomesOfItsBatch(t *testing.T) {
 	before := mem.InUse(mem.Slots)
 	r := newRig(t, p, photos, pipeline.Options{Workers: 2, Streams: 1})
 	submit := func(indices ...int64) {
-		require.NoError(t, r.run.Submit(indices, address(memory), len(memory)))
+		require.NoError(t, r.run.Submit(indices, nil, address(memory), len(memory)))
 	}
 	submit(0)
 	require.Equal(t, broken, r.result(nil).kind)

@@ -106,7 +106,7 @@ func TestASeededSampleIsTheSameAnywhere(t *testing.T) {
 					for _, index := range indices {
 						seeds = append(seeds, seedOf(index))
 					}
-					require.NoError(t, r.run.SubmitSeeded(indices, seeds, nil, 0))
+					require.NoError(t, r.run.Submit(indices, seeds, nil, 0))
 				}
 				for _, indices := range batches {
 					got, pixels := r.result(nil), []byte{}
@@ -126,7 +126,7 @@ func TestASeededSampleIsTheSameAnywhere(t *testing.T) {
 				}
 			}
 			r := start(t, l, p, photos, pipeline.Options{Workers: 1, Streams: 1})
-			require.Error(t, r.run.SubmitSeeded([]int64{0, 1}, []uint64{1}, nil, 0))
+			require.Error(t, r.run.Submit([]int64{0, 1}, []uint64{1}, nil, 0))
 		})
 	}
 }

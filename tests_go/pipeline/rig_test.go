@@ -71,7 +71,7 @@ func (r *rig) close() {
 
 func (r *rig) submit(indices ...int64) {
 	r.t.Helper()
-	require.NoError(r.t, r.run.Submit(indices, nil, 0))
+	require.NoError(r.t, r.run.Submit(indices, nil, nil, 0))
 }
 
 // wait waits as gl_wait does: until the event descriptor is readable, and takes the event.

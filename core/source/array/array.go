@@ -23,9 +23,9 @@ import (
 // stride for each dimension. A stride may be 0 or negative. Memory is the caller's and stays alive as long as the source,
 // so do the lists below.
 type Array struct {
-	Data    unsafe.Pointer   // of the first item, or
-	File    source.Container // the file that it is in, and
-	Offset  int64            // its place there
+	Data    unsafe.Pointer   // of the first item; nil if the array is in File
+	File    source.Container // the file that the array is in; nil if it is in memory
+	Offset  int64            // of the first item in File
 	Rows    int
 	Strides []int
 	Begins  []int64 // bytes from the first item to each row, where they lie anyhow; nil: Strides[0] says it

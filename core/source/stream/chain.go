@@ -21,12 +21,13 @@ type Shuffle struct {
 	Draws   Draws `json:"draws"`
 }
 
-// Draws are the numbers of Python's random.Random. In round r of an order, from 0 on, they begin anew:
+// Draws are the numbers of Python's random.Random. Each round of an order begins with a generator seeded by Seed, unless one of
+// the others is set.
 type Draws struct {
-	Seed    uint64 `json:"seed"`    // as random.Random(Seed)
-	Each    bool   `json:"each"`    // as random.Random(Seed + r)
-	State   []byte `json:"state"`   // nil, or as this generator stands (rng.LoadPython), which
-	Through bool   `json:"through"` // goes on from round to round
+	Seed    uint64 `json:"seed"`
+	Each    bool   `json:"each"`    // round r, from 0 on, begins with a generator seeded by Seed + r
+	State   []byte `json:"state"`   // a round begins with a generator in this state (rng.LoadPython); nil: it is seeded
+	Through bool   `json:"through"` // only round 0 begins so: the generator goes on from round to round
 }
 
 func (d *Draws) begin(mt *rng.MT19937, round int64) error {

@@ -74,24 +74,24 @@ type Lane struct {
 
 	back    []Taken // was given back
 	pending error   // behind it
-	mark    *State  // where it stood,
-	since   int64   // so many samples ago
+	mark    *State  // where it stood some samples ago
+	since   int64   // how many samples ago that was
 }
 
 // State is where a Lane stands. It is JSON.
 type State struct {
-	Rounds  int64 `json:"rounds"`  // that are over
-	Given   int64 `json:"given"`   // samples, in all rounds, and
-	Round   int64 `json:"round"`   // in this one
+	Rounds  int64 `json:"rounds"`  // rounds that are over
+	Given   int64 `json:"given"`   // samples given in all rounds
+	Round   int64 `json:"round"`   // samples given in this round
 	Batches int64 `json:"batches"` // of the order's own
-	Picked  int64 `json:"picked"`  // shards in this round, for which
-	Drawn   int64 `json:"drawn"`   // words were drawn
-	Shard   int   `json:"shard"`   // the last one
-	Reading bool  `json:"reading"` // is not over, and goes on
-	At      int64 `json:"at"`      // here
+	Picked  int64 `json:"picked"`  // shards picked in this round
+	Drawn   int64 `json:"drawn"`   // words drawn to pick them
+	Shard   int   `json:"shard"`   // the shard picked last
+	Reading bool  `json:"reading"` // that shard is not at its end
+	At      int64 `json:"at"`      // where its next sample begins
 	Found   bool  `json:"found"`   // this round's shards had samples
-	Stopped bool  `json:"stopped"` // and no more of them are read
-	Over    bool  `json:"over"`    // there are no more
+	Stopped bool  `json:"stopped"` // no more shards are read in this round
+	Over    bool  `json:"over"`    // there are no more samples
 
 	ShardStages []StageState `json:"shard_stages,omitempty"`
 	Stages      []StageState `json:"stages,omitempty"`

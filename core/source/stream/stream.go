@@ -43,8 +43,8 @@ type Sample struct {
 // Part is one of a sample's files.
 type Part struct {
 	Suffix string
-	Data   []byte     // its bytes, if they came with the sample; else nil, and
-	Key    source.Key // where they are
+	Data   []byte     // its bytes, if they came with the sample; else nil
+	Key    source.Key // where its bytes are, if they did not
 }
 
 // Find gives the part with the first of some suffixes that the sample has; nil if it has none.

@@ -16,8 +16,8 @@ var ErrDamaged = errors.New("not a sound tar archive")
 // Member is a file in an archive.
 type Member struct {
 	Name   string
-	Header int64 // where its header begins in the archive, and
-	Offset int64 // its first byte
+	Header int64 // where its header begins in the archive
+	Offset int64 // where its first byte is in the archive
 	Bytes  int64
 }
 
