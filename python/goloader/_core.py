@@ -76,7 +76,8 @@ class Helper(Protocol):
     """What the core cannot know and asks for."""
 
     def pixels(self, row: int) -> tuple[bytes, int, int]:
-        """(RGB interleaved, width, height) of a file that Pillow has to decode; raises what the dataset would raise.
+        """(RGB interleaved, width, height) of a file that Pillow has to decode; raises what the dataset would raise, or
+        LateError if that takes too long.
 
         Of a target that is an image the pixels are a byte each. `row` is the source's, a file's where a sample has
         several, or an image's number in its batch of recipes.
@@ -91,6 +92,10 @@ class Helper(Protocol):
 
     def exp(self, x: float) -> float:
         """torch.exp of a float32."""
+
+
+class LateError(Exception):
+    """What the core asked for is not there yet, and is not waited for any longer. The core asks again."""
 
 
 class StreamEnd(Exception):
@@ -303,7 +308,10 @@ class Run:
                 self._lent.popleft()
                 raise StreamEnd
             if status == _native.ASK:
-                self._answer(helper, self._ask)
+                try:
+                    self._answer(helper, self._ask)
+                except LateError:
+                    return None
             elif not self._wait(deadline):
                 return None
 
@@ -335,6 +343,8 @@ class Run:
         if ask.kind == _native.ASK_PIXELS:
             try:
                 rgb, width, height = helper.pixels(row)
+            except LateError:
+                raise
             except Exception as raised:
                 if helper.skips is not None:
                     self._skip(helper.skips, ask)

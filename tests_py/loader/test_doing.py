@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import Compose, Resize, ToTensor
@@ -124,3 +125,23 @@ def test_a_level_that_there_is_not_is_told() -> None:
     command = [sys.executable, "-c", "import goloader._told"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "GoloaderWarning: GOLOADER_LOG is 'loud', not one of off, error, warning, info, debug" in done.stderr
+
+
+@needs_notes
+@pytest.mark.slow
+def test_a_timeout_ends_a_wait_for_pillow(tmp_path: Path) -> None:
+    """The pipe is no regular file: the core leaves it to Pillow, which waits in open(), as in torch's workers."""
+    stuck = Stuck(tmp_path)
+    iterator = iter(stuck.loader(num_workers=2, timeout=3))
+    next(iterator)
+    next(iterator)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"^DataLoader timed out after 3 seconds") as raised:
+            next(iterator)
+        assert f"Python is asked for {stuck.path}" in raised.value.__notes__[0]
+    pixels = Image.new("RGB", (50, 40), (255, 0, 0))
+    with stuck.path.open("wb") as pipe:
+        pixels.save(pipe, "BMP")
+    images, _ = next(iterator)
+    assert torch.equal(images[1], ToTensor()(pixels.resize((8, 8))))
+    assert len(list(iterator)) == 3

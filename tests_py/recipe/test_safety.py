@@ -752,3 +752,24 @@ def test_no_warnings_where_nothing_is_wrong(root: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compare(lambda: classes.Files(root, classes.TRAIN))
+
+
+@pytest.mark.slow
+def test_a_timeout_ends_a_wait_for_the_core(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A core that gives nothing, as where a storage stops to answer once a worker has read a file's header."""
+    dataset = classes.Files(root, T.Compose([T.Resize((16, 16)), T.ToTensor()]))
+    loader = goloader.DataLoader(dataset, batch_size=4, num_workers=2, timeout=2)
+    want = list(data.DataLoader(dataset, batch_size=4, num_workers=2))
+    list(loader)
+    assert door.record(loader).state == "native"
+    iterator = iter(loader)
+    got = [next(iterator)]
+    with monkeypatch.context() as silent:
+
+        def nothing(_native: CoreNative, timeout: float = 0) -> None:
+            time.sleep(timeout)
+
+        silent.setattr(CoreNative, "receive", nothing)
+        with pytest.raises(RuntimeError, match=r"^DataLoader timed out after 2 seconds"):
+            next(iterator)
+    assert difference(want, [*got, *iterator]) is None

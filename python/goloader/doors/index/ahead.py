@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from queue import SimpleQueue
 from typing import Any
 
-from ..._core import Run
+from ..._core import LateError, Run
 from ...plan.datasets import Images, Scripts
 
 # RGB interleaved, or a byte each of a target; width; height.
@@ -42,18 +44,31 @@ class Ahead:
         self.close = weakref.finalize(self, _end, self._queue, threads)
         self.close.atexit = False
 
-    def take(self, run: Run, row: int) -> Pixels | None:
-        """The pixels of a file that the core asks for, if a thread was given it and could; begins with others."""
-        found = self._begun.pop(row, None)
+    def take(self, run: Run, row: int, deadline: float | None) -> Pixels | None:
+        """The pixels of a file that the core asks for, if a thread was given it and could; begins with others.
+
+        deadline  when to raise LateError, on time.monotonic(). With one every file is given to a thread, since a read
+                  that hangs cannot be left by who makes it
+        """
+        if deadline is not None:
+            self._begin(row)
         room = _WAITING_MAX * self._threads - len(self._begun)
         for other in run.doubts(room) if room > 0 else ():
-            # Where a relative path begins is only known where the core asks.
-            if other != row and os.path.isabs(self._samples.name(other)):
+            if other != row:
                 self._begin(other)
-        return None if found is None else found.result()
+        found = self._begun.get(row)
+        if found is None:
+            return None
+        try:
+            made = found.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        except FutureTimeoutError:
+            raise LateError from None
+        del self._begun[row]
+        return made
 
     def _begin(self, row: int) -> None:
-        if row in self._begun:
+        # Where a relative path begins is only known where the core asks.
+        if row in self._begun or not os.path.isabs(self._samples.name(row)):
             return
         made: Future[Pixels | None] = Future()
         self._begun[row] = made

@@ -233,7 +233,8 @@ class _NativeIterator(ResumableIterator):
     def _receive(self, run: Run, task: _Task) -> Any:
         """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
         try:
-            fields = run.receive(_Helper(self, task), self._timeout)
+            deadline = time.monotonic() + self._timeout if self._timeout else None
+            fields = run.receive(_Helper(self, task, deadline), self._timeout)
         except Skipped as skipped:
             if skipped.error is not None:
                 raise _Lost(skipped.error, asked=True) from None
@@ -280,8 +281,8 @@ class _NativeIterator(ResumableIterator):
         """Those of a process that samples are drawn for by."""
         return PROCESS if self._plan.script is not None else PROCESS[:1]
 
-    def _decoded(self, row: int) -> Pixels | None:
-        """What Pillow made of a file already."""
+    def _decoded(self, row: int, deadline: float | None) -> Pixels | None:
+        """What Pillow makes of a file in another thread, if it is done there. Raises LateError."""
         return None
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
@@ -332,7 +333,7 @@ class _NativeIterator(ResumableIterator):
     def _found(self, task: _Task) -> _Lost | None:
         """The first error that the dataset raises for a sample of a batch, each asked for alone."""
         for position in range(len(task.given) if task.batched else 1):
-            error = _Helper(self, task).error_of(position, drawn=True)
+            error = _Helper(self, task, None).error_of(position, drawn=True)
             if error is not None:
                 return _Lost(error, position)
         return None
@@ -676,9 +677,9 @@ class PrefetchingIterator(_NativeIterator):
         self._advance()
         return batch
 
-    def _decoded(self, row: int) -> Pixels | None:
+    def _decoded(self, row: int, deadline: float | None) -> Pixels | None:
         assert self._run is not None  # it asks
-        return None if self._ahead is None else self._ahead.take(self._run, row)
+        return None if self._ahead is None else self._ahead.take(self._run, row, deadline)
 
     def _mark(self, mark: Mark) -> None:
         """Writes down how far this epoch is for its user."""
@@ -735,13 +736,13 @@ def _check_streams(resumed: Record | None, loader: DataLoader[Any], plan: Plan) 
 class _Helper:
     """Answers the core's questions for one batch."""
 
-    def __init__(self, iterator: _NativeIterator, task: _Task) -> None:
-        self._iterator, self._task = iterator, task
+    def __init__(self, iterator: _NativeIterator, task: _Task, deadline: float | None) -> None:
+        self._iterator, self._task, self._deadline = iterator, task, deadline
 
     def pixels(self, row: int) -> Pixels:
         samples = self._iterator._samples
         assert isinstance(samples, Images | Scripts)
-        made = self._iterator._decoded(row)
+        made = self._iterator._decoded(row, self._deadline)
         if made is not None:
             return made
         with self._iterator._directory:

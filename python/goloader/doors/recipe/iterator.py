@@ -6,6 +6,7 @@ for its own as it is returned.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -109,10 +110,13 @@ class TracingIterator(ReportedIterator):
         arrival = data.batch
         try:
             self._take_arrived()
+            begun = time.monotonic()
             while arrival in self._asked and arrival.failed is None:
                 self._receive()
+                if 0 < self._timeout < time.monotonic() - begun and arrival in self._asked:
+                    raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         except BaseException:
-            # Ctrl-C: the batch is the next one still.
+            # Ctrl-C, or time is up: the batch is the next one still.
             self._task_info[task] = (worker, data)
             self._rcvd_idx = task
             raise
