@@ -205,8 +205,8 @@ def run(loader: str, target: str, way: str, when: str, kind: str, workers: int, 
         assert all(one is other for one, other in zip(now, stands, strict=True)), "a function was left replaced"
         assert codes == [getattr(each, "__code__", None) for each in now], "code was left exchanged"
         hooks, switch = (sys.modules.get(f"goloader.doors.recipe.{name}") for name in ("hooks", "switch"))
-        assert hooks is None or not hooks._installed, "hooks are left"
-        assert switch is None or not switch._standing, "builtins are left replaced"
+        assert hooks is None or not hooks._installed.parts, "hooks are left"
+        assert switch is None or not switch._standing.parts, "builtins are left replaced"
     return results
 
 

@@ -136,7 +136,7 @@ def test_other_threads_go_on_while_hooks_are_held(folder: Path) -> None:
 
 def test_hooks_are_all_held_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     hooks.hold()
-    swaps = list(hooks._installed)
+    swaps = list(hooks._installed.parts)
     hooks.release()
     codes = [swap._function.__code__ for swap in swaps]
 
@@ -159,7 +159,7 @@ def test_one_function_that_was_replaced_costs_no_other_its_hook(monkeypatch: pyt
     hooks.hold()
     try:
         assert hooks.left_alone()["PIL.ImageOps.equalize"] == "PIL.ImageOps.equalize was replaced"
-        assert len(hooks._installed) > 20
+        assert len(hooks._installed.parts) > 20
     finally:
         hooks.release()
     monkeypatch.undo()

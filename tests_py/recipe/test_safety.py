@@ -29,7 +29,7 @@ from torch.utils import data
 import goloader
 from goloader import _native, _pillow_steps, _steps
 from goloader._core import Augmentation
-from goloader.doors.recipe import chains, door, hooks, trial
+from goloader.doors.recipe import chains, door, fetch, hooks, trial
 from goloader.doors.recipe import image as images
 from goloader.doors.recipe.native import CoreNative
 from goloader.doors.recipe.wire import DTYPES
@@ -247,8 +247,8 @@ def test_whatever_moves_on_with_a_sample_moves_on_as_with_torch(root: Path, kind
 def test_checks_come_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("goloader.doors.recipe.record.CHECK_EVERY", 10)
     begun: list[int] = []
-    right = trial.begin
-    monkeypatch.setattr(trial, "begin", lambda *arguments: (begun.append(1), right(*arguments))[1])
+    right = fetch.begin_trial
+    monkeypatch.setattr(fetch, "begin_trial", lambda *given, **by: (begun.append(1), right(*given, **by))[1])
     loader = compare(lambda: classes.Files(root, classes.TRAIN))
     assert len(begun) > 2 and door.record(loader).state == "native"
 

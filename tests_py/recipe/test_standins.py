@@ -263,7 +263,7 @@ def test_hooks_leave_functions_as_they_were() -> None:
     from goloader.doors.recipe import hooks
 
     hooks.hold()
-    swaps = list(hooks._installed)
+    swaps = list(hooks._installed.parts)
     hooks.release()
     before = [(swap._function, swap._function.__code__) for swap in swaps]
     assert len(before) > 9

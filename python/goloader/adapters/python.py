@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,48 @@ class ForkLock:
     def __exit__(self, *_: object) -> None:
         if self._lock.locked():  # not in a child that was forked by who held it
             self._lock.release()
+
+
+class Standing:
+    """What is installed while somebody holds it: all of it, or nothing.
+
+    parts  each has install() and undo()
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[Any] = []
+        self._holders, self._lock = 0, ForkLock()
+
+    def hold(self, find: Callable[[], Iterable[Any]]) -> None:
+        """Installs what `find` gives, until as many releases as holds were called."""
+        with self._lock:
+            if not self._holders:
+                try:
+                    for part in find():
+                        self.parts.append(part)
+                        part.install()
+                except BaseException:
+                    self._undo()
+                    raise
+            self._holders += 1
+
+    def release(self) -> None:
+        """Gives one hold back; the last one puts everything back as it was."""
+        with self._lock:
+            self._holders -= 1
+            if not self._holders:
+                self._undo()
+
+    def unless_held(self, function: Callable[[], object]) -> None:
+        """Calls a function while nothing is installed, and nobody can begin to."""
+        with self._lock:
+            if not self._holders:
+                function()
+
+    def _undo(self) -> None:
+        while self.parts:
+            self.parts[-1].undo()
+            self.parts.pop()
 
 
 def is_collected(queue: Any) -> bool:

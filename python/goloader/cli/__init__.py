@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import argparse
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import metadata
+from typing import Any
 
 from . import bench, cache, doctor, explain, inspect, pack, run, top, tune
 
@@ -40,17 +42,21 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m goloader", description="torch's DataLoader, with the work done in Go", allow_abbrev=False
     )
     made.add_argument("--version", action="version", version=_versions())
-    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    run.add(commands)
-    explain.add(commands)
-    doctor.add(commands)
-    bench.add(commands)
-    tune.add(commands)
-    top.add(commands)
-    inspect.add(commands)
-    pack.add(commands)
-    cache.add(commands)
+    commands = _Commands(made.add_subparsers(title="commands", metavar="COMMAND", required=True))
+    for module in (run, explain, doctor, bench, tune, top, inspect, pack, cache):
+        module.add(commands)
     return made
+
+
+class _Commands:
+    def __init__(self, parsers: Any) -> None:
+        self._parsers = parsers
+
+    def add(self, name: str, command: Callable[..., int], **about: Any) -> Any:
+        """The parser of a command, which it gets with what that has parsed."""
+        made = self._parsers.add_parser(name, allow_abbrev=False, **about)
+        made.set_defaults(command=partial(command, made))
+        return made
 
 
 def _versions() -> str:

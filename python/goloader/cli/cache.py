@@ -13,16 +13,14 @@ _WHAT = {"ls": "says how much it keeps", "verify": "removes what is damaged", "r
 
 
 def add(commands: Any) -> None:
-    """Adds the command to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "cache",
+        _cache,
         help="list, check or empty a dataset's cache on a disk",
         description="; ".join(f"{name}: {what}" for name, what in _WHAT.items()) + ". Loaders may be using it.",
-        allow_abbrev=False,
     )
     parser.add_argument("what", choices=_WHAT)
     parser.add_argument("path", metavar="PATH", nargs="+", help="a folder that cache= was given")
-    parser.set_defaults(command=lambda parsed: _cache(parser, parsed))
 
 
 def _cache(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

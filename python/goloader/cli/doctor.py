@@ -23,23 +23,21 @@ Line = tuple[str, str, str]
 
 
 def add(commands: Any) -> None:
-    """Adds the command to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "doctor",
+        _doctor,
         help="say what this machine and its libraries are like, and what keeps a loader from Go",
         description=(
             "Prints what goloader finds on this machine, tries all behaviours of the installed libraries, and, of a "
             "loader or dataset, says what explain says and how much memory its batches take."
         ),
-        allow_abbrev=False,
     )
-    parser.add_argument("target", nargs="?", metavar="MODULE:OBJECT", help=f"a DataLoader or a dataset: {objects.HELP}")
+    objects.takes_one(parser, nargs="?")
     parser.add_argument("--batches", type=int, default=4, metavar="N", help="batches to make of it (4)")
     parser.add_argument(
         "--fail-on", choices=["python"], help="exit code 1 where a stage runs in Python for a reason that has a code"
     )
     parser.add_argument("--json", action="store_true", help="all of it as JSON")
-    parser.set_defaults(command=lambda parsed: _doctor(parser, parsed))
 
 
 def _doctor(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

@@ -11,25 +11,19 @@ from . import objects
 
 
 def add(commands: Any) -> None:
-    """Adds the command to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "explain",
+        _explain,
         help="say what of a loader or a dataset runs in Go, and why the rest does not",
         description=(
             "Makes a few batches and prints where each stage runs, the source of the dataset with what goloader made "
             "of each line, and what to change where Python runs something."
         ),
-        allow_abbrev=False,
     )
-    parser.add_argument(
-        "target",
-        metavar="MODULE:OBJECT",
-        help=f"a DataLoader or a dataset: {objects.HELP}",
-    )
+    objects.takes_one(parser)
     parser.add_argument(
         "--batches", type=int, default=4, metavar="N", help="batches to make first (4); 0 only looks at the code"
     )
-    parser.set_defaults(command=lambda parsed: _explain(parser, parsed))
 
 
 def _explain(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

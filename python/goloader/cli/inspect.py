@@ -8,15 +8,13 @@ from typing import Any
 
 
 def add(commands: Any) -> None:
-    """Adds the command to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "inspect",
+        _inspect,
         help="say what another library's files hold",
         description="Prints what goloader.open(PATH) finds: the format, the number of samples, the fields, the files.",
-        allow_abbrev=False,
     )
     parser.add_argument("path", metavar="PATH", nargs="+", help="a folder or file, or several files")
-    parser.set_defaults(command=lambda parsed: _inspect(parser, parsed))
 
 
 def _inspect(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

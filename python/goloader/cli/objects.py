@@ -13,6 +13,11 @@ from typing import Any
 HELP = "the module is a name or a .py file; a class or function is called without arguments"
 
 
+def takes_one(parser: argparse.ArgumentParser, **more: Any) -> None:
+    """Adds the argument that names a loader or a dataset."""
+    parser.add_argument("target", metavar="MODULE:OBJECT", help=f"a DataLoader or a dataset: {HELP}", **more)
+
+
 def find(parser: argparse.ArgumentParser, target: str) -> Any:
     """What a target names, or what it gives if it is a class or function. Ends the program with 2 if there is none."""
     module, _, name = target.rpartition(":")

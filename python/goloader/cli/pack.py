@@ -26,9 +26,9 @@ _PART = ".part"
 
 
 def add(commands: Any) -> None:
-    """Adds both commands to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "pack",
+        _pack,
         help="write a folder of images or a dataset into tar archives",
         description=(
             "Writes tar archives as WebDataset has them, each with the numbers of its samples in its name, and their "
@@ -38,23 +38,20 @@ def add(commands: Any) -> None:
             "place in a tuple in front (image.png), but for a pair of an image, tensor or array and an int; bytes are "
             "a file by their name (jpg)."
         ),
-        allow_abbrev=False,
     )
     parser.add_argument(
         "source", metavar="FOLDER | MODULE:OBJECT", help=f"a folder of classes, or a dataset: {objects.HELP}"
     )
     parser.add_argument("out", metavar="OUT", type=Path, help="folder for the archives, made if it is not there")
     parser.add_argument("--samples", type=int, default=4096, metavar="N", help="samples an archive (%(default)s)")
-    parser.set_defaults(command=lambda parsed: _pack(parser, parsed))
-    checker = commands.add_parser(
+    checker = commands.add(
         "verify",
+        _verify,
         help="check archives that pack has written",
         description=f"Compares archives with {_SUMS} and looks through each.",
-        allow_abbrev=False,
     )
     checker.add_argument("out", metavar="OUT", type=Path, help="the folder that pack has written")
     checker.add_argument("--decode", action="store_true", help="decode all images, too")
-    checker.set_defaults(command=_verify)
 
 
 def _pack(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
@@ -208,7 +205,7 @@ def _read_sums(out: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def _verify(parsed: argparse.Namespace) -> int:
+def _verify(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     from ..datasets import TarDataset
 
     out: Path = parsed.out

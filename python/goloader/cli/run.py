@@ -23,16 +23,15 @@ _STARTUP = Path(__file__).resolve().parent / "startup"
 
 
 def add(commands: Any) -> None:
-    """Adds the command to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "run",
+        _run,
         help="run an unmodified script, with every DataLoader in it goloader's",
         description=(
             "Runs a Python script as `python SCRIPT ...` would, but every torch.utils.data.DataLoader made by it, by a "
             "framework inside it, or by a process that it starts (torchrun's ranks, spawned workers), is goloader's."
         ),
         usage="%(prog)s [-h] [--explain] [--profile FOLDER [--chart]] [-m] SCRIPT [ARGUMENT ...]",
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--explain",
@@ -51,7 +50,6 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("script", metavar="SCRIPT", help="a Python file, or a folder or zip file with a __main__.py")
     parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="arguments of the script")
-    parser.set_defaults(command=lambda parsed: _run(parser, parsed))
 
 
 def _run(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> NoReturn:

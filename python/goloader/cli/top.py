@@ -25,21 +25,19 @@ Cells = list[tuple[str, ...]]
 
 
 def add(commands: Any) -> None:
-    """Adds the command to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "top",
+        _top,
         help="show what the loaders of a running process do now",
         description=(
             "Shows, until Ctrl-C, what each goroutine of the loaders of a process of yours does, of which file and for "
             "how long, and its worker processes. Go answers: the process may hang. GOLOADER_TOP=0 in the environment "
             "of that process keeps everybody from looking."
         ),
-        allow_abbrev=False,
     )
     parser.add_argument("pid", type=int, metavar="PID", help="the process that takes batches")
     parser.add_argument("--every", type=float, default=1.0, metavar="S", help="seconds between two looks (1)")
     parser.add_argument("--once", action="store_true", help="look once, as where the output is no terminal")
-    parser.set_defaults(command=lambda parsed: _top(parser, parsed))
 
 
 def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

@@ -49,17 +49,16 @@ _HEAD = (*Setting._fields, "samples/s", "first batch s", "CPU s/1k")
 
 
 def add(commands: Any) -> None:
-    """Adds the command to those of the command line."""
-    parser = commands.add_parser(
+    parser = commands.add(
         "tune",
+        _tune,
         help="measure num_workers, prefetch_factor and batch_size of a loader of yours, in turn",
         description=(
             "Makes batches of a loader with one number of workers after another, then with other prefetch factors and "
             "batch sizes, each time in a process of its own. Prints samples a second and the arguments to paste."
         ),
-        allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="MODULE:OBJECT", help=f"a DataLoader or a dataset: {objects.HELP}")
+    objects.takes_one(parser)
     parser.add_argument(
         "--workers", type=int, default=_cores.allowed(), metavar="N", help="measure 0 to N (the cores that there are)"
     )
@@ -67,7 +66,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--rounds", type=int, default=2, metavar="N", help="turns of each setting; the best counts (2)")
     parser.add_argument("--chart", metavar="FILE", help="draw it with matplotlib: .png, .svg, .pdf")
     parser.add_argument("--turn", nargs=2, help=argparse.SUPPRESS)  # a setting, as JSON, and the file of the outcome
-    parser.set_defaults(command=lambda parsed: _tune(parser, parsed))
 
 
 def _tune(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

@@ -63,20 +63,22 @@ class Ledger:
 
     def record(self) -> dict[str, Any]:
         """The record of this moment."""
-        return {
-            "goloader": VERSION,
-            "epoch": self.epoch,
-            "finished": self.finished,
-            "yielded": self.yielded,
-            "num_workers": self.num_workers,
-            "base_seed": self.base_seed,
-            "streams": None if self.streams is None else self.streams.tolist(),
-            "seeds": None if self.seeds is None else self.seeds.tolist(),
-            "rng": self.rng,
-            "order": None if self.finished else self.order.state(self.mark or self.order.mark()),
-            "between": self.order.between() if self.finished else None,
-            **({} if not self.generators else {"generators": _told(self.generators)}),
-        } | ({} if self.finished or self.lanes is None else {"lanes": self.lanes()})
+        told = _record(
+            finished=self.finished,
+            yielded=self.yielded,
+            streams=None if self.streams is None else self.streams.tolist(),
+            seeds=None if self.seeds is None else self.seeds.tolist(),
+            **{name: getattr(self, name) for name in ("epoch", "num_workers", "base_seed", "rng")},
+        )
+        if self.generators:
+            told["generators"] = {
+                str(number): {name: to_text(state) for name, state in each.items()}
+                for number, each in self.generators.items()
+            }
+        if self.finished:
+            return told | {"between": self.order.between()}
+        lanes = {} if self.lanes is None else {"lanes": self.lanes()}
+        return told | {"order": self.order.state(self.mark or self.order.mark())} | lanes
 
     def state(self) -> dict[str, Any]:
         """What state_dict() gives; Python's iterators have more to tell."""
@@ -107,25 +109,29 @@ class Record:
         return {} if isinstance(self.state.get("goloader"), int) else self.state
 
 
-def _told(states: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    return {str(number): {name: to_text(state) for name, state in each.items()} for number, each in states.items()}
+def _record(**told: Any) -> dict[str, Any]:
+    """A record that says so, and nothing of the rest."""
+    names = ("epoch", "finished", "yielded", "num_workers", "base_seed", "streams", "seeds", "rng", "order", "between")
+    return {"goloader": VERSION, **dict.fromkeys(names), **told}
 
 
 def unbegun(num_workers: int, epoch: int, rng: int | None, between: Mapping[str, Any]) -> dict[str, Any]:
     """The record of a loader that has begun no epoch; `epoch` will be its first."""
-    return {
-        "goloader": VERSION,
-        "epoch": epoch - 1,
-        "finished": True,
-        "yielded": 0,
-        "num_workers": num_workers,
-        "base_seed": None,
-        "streams": None,
-        "seeds": None,
-        "rng": rng,
-        "order": None,
-        "between": dict(between),
-    }
+    return _record(epoch=epoch - 1, finished=True, yielded=0, num_workers=num_workers, rng=rng, between=dict(between))
+
+
+def dealt(base: Record, num_workers: int, order: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a rank that goes on in the epoch of another's, with an order of its own."""
+    return _record(
+        epoch=base.epoch,
+        finished=False,
+        yielded=0,
+        num_workers=num_workers,
+        base_seed=base.base_seed,
+        streams=[0] * num_workers or None,
+        rng=base.rng,
+        order=order,
+    )
 
 
 def read(state: Mapping[str, Any]) -> Record:

@@ -12,8 +12,8 @@ from ..adapters.torch import DatasetKind
 from ..plan import samplers
 from ..plan.explain import number_of
 from ..plan.look import attribute, has
-from . import deal
-from .ledger import VERSION, Record, read, unbegun
+from . import deal, ledger
+from .ledger import Record, read, unbegun
 from .order import batch_size_of, between, name_of, ranks_of, sampler_of, set_epoch
 
 if TYPE_CHECKING:
@@ -113,27 +113,15 @@ def _dealt_again(loader: DataLoader[Any], records: Sequence[Record], rank: int) 
         return _begins(loader, base, base.epoch)
     rest = rest.after(taken)
     left = {"drop_last": mine["drop_last"], "begin": rest.begin, "early": rest.early.tolist()}
-    return {
-        "goloader": VERSION,
-        "epoch": base.epoch,
-        "finished": False,
-        "yielded": 0,
-        "num_workers": loader.num_workers,
-        "base_seed": base.base_seed,
-        "streams": [0] * loader.num_workers or None,
-        "seeds": None,
-        "rng": base.rng,
-        "order": {name: order[name] for name in ("epoch",) if name in order}
-        | {
-            "sampler": name_of(sampler),
-            "batches": 0,
-            "taken": 0,
-            "batch_size": batch_size_of(loader._index_sampler),
-            "ranks": ranks_of(sampler),
-            "deal": _source(order) | left,
-        },
-        "between": None,
+    made = {name: order[name] for name in ("epoch",) if name in order} | {
+        "sampler": name_of(sampler),
+        "batches": 0,
+        "taken": 0,
+        "batch_size": batch_size_of(loader._index_sampler),
+        "ranks": ranks_of(sampler),
+        "deal": _source(order) | left,
     }
+    return ledger.dealt(base, loader.num_workers, made)
 
 
 def _batches(record: Record) -> int:

@@ -7,7 +7,7 @@ place, so whatever refers to a stand-in for one is given the array instead.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
@@ -27,39 +27,35 @@ _HOLDERS_MAX = 8  # from an array to what holds it: cache[i] = {"image": (array,
 
 def without_stand_ins(value: Any) -> Any:
     """A batch with real arrays: its lists, dicts and objects are changed, its tuples made anew."""
-    return _walk(value, _real, {}, 0)
+    return _walk(value, {}, 0)
 
 
-def _real(value: Any) -> Any:
-    return become_real(value, "an array in the batch") if type(value) is StandInArray else value
-
-
-def _walk(value: Any, real: Callable[[Any], Any], seen: dict[int, Any], depth: int) -> Any:
+def _walk(value: Any, seen: dict[int, Any], depth: int) -> Any:
     kind = type(value)
     if kind is StandInArray:
-        return real(value)
+        return become_real(value, "an array in the batch")
     if depth > _DEPTH_MAX or isinstance(value, _OPAQUE) or kind in (int, float, str, bytes, bool, type(None)):
         return value
     if id(value) in seen:
         return seen[id(value)]
     seen[id(value)] = value
     if isinstance(value, tuple):
-        items = [_walk(item, real, seen, depth + 1) for item in value]
+        items = [_walk(item, seen, depth + 1) for item in value]
         if any(one is not other for one, other in zip(items, value, strict=True)):
             seen[id(value)] = _tuple(value, items)
         return seen[id(value)]
     if isinstance(value, list):
         for at, item in enumerate(value):
-            made = _walk(item, real, seen, depth + 1)
+            made = _walk(item, seen, depth + 1)
             if made is not item:
                 value[at] = made
     elif isinstance(value, Mapping):
         for key, item in list(value.items()):
-            made = _walk(item, real, seen, depth + 1)
+            made = _walk(item, seen, depth + 1)
             if made is not item:
                 value[key] = made  # type: ignore[index]
     if type(getattr(value, "__dict__", None)) is dict:
-        _walk(vars(value), real, seen, depth + 1)
+        _walk(vars(value), seen, depth + 1)
     return value
 
 

@@ -18,7 +18,7 @@ from ...state.generators import PROCESS, capture, put
 from . import hooks, trial
 from .array import StandInArray
 from .escape import give_arrays, in_sight, make_real, reached, settle, without_stand_ins
-from .first import few
+from .first import begin_trial
 from .image import StandInImage, is_made, prepare
 from .image import become_real as image_becomes_real
 from .native import CoreNative
@@ -106,17 +106,9 @@ class Fetcher:
         if not record.on:
             return False
         if self.tries and record.due <= 0 and not record.page.running:
-            self._try(indices)
+            begin_trial(record, indices, partial(trial.judge, self), batched=self._inner.auto_collation)
         record.begun += not record.trusted
         return record.on and record.trusted
-
-    def _try(self, indices: Any) -> None:
-        try:
-            trial.begin(self._record.page, self, few(indices) if self._inner.auto_collation else indices)
-        except (OSError, TroubleError) as error:
-            self._record.stop("trace", f"samples cannot be tried apart: {error}")
-        else:
-            self._record.hear()
 
     def _tell(self, error: Exception) -> None:
         """Says of an error of a stream, which cannot be read again from there, that a stand-in may be its cause.

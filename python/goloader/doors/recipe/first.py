@@ -10,10 +10,10 @@ from typing import Any
 from ...plan.refusal import Refusal
 from .. import sandbox
 from .opens import opens
-from .record import Finding, Record
+from .record import Finding, Record, no_gain
 from .session import TroubleError
 
-__all__ = ["First", "few"]
+__all__ = ["First", "begin_trial"]
 
 # Samples of a trial.
 _SAMPLES = 8
@@ -79,35 +79,36 @@ class First:
             return True
         record.hear()
         if self._tries and record.on and not record.trusted and page.spent >= _SPENT_S and not page.running:
-            self._try(indices)
+            begin_trial(record, indices, self._found, batched=self._inner.auto_collation)
         record.begun += not record.trusted
         return record.trusted
-
-    def _try(self, indices: Any) -> None:
-        try:
-            chosen = few(indices) if self._inner.auto_collation else indices
-            sandbox.begin(self._record.page, lambda: self._found(chosen))
-        except (OSError, TroubleError) as error:
-            self._record.stop("trace", f"samples cannot be tried apart: {error}")
-        else:
-            self._record.hear()
 
     def _found(self, indices: Any) -> Finding:
         """In the process of a trial."""
         try:
             if not hasattr(self._inner, "dataset_iter") and not opens(lambda: self._inner.fetch(indices)):
-                return Finding(Refusal("source", "trace", "it opens no images", "NO_GAIN"))
+                return Finding(Refusal("source", "trace", *no_gain(())))
             made = self._then(self._inner)
             if isinstance(made, Refusal):
                 return Finding(made)
             from . import trial
         except Exception as error:
-            why = f"samples could not be tried apart: {type(error).__name__}: {error}"
-            return Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
+            return Finding.none(f"{type(error).__name__}: {error}")
         return trial.judge(made, indices)
 
 
-def few(indices: Any) -> Any:
+def begin_trial(record: Record, indices: Any, judge: Callable[[Any], Finding], *, batched: bool) -> None:
+    """Begins a trial of the first of a batch's indices, in a process of its own, where `judge` says what it found."""
+    try:
+        chosen = _few(indices) if batched else indices
+        sandbox.begin(record.page, lambda: judge(chosen))
+    except (OSError, TroubleError) as error:
+        record.stop("trace", f"samples cannot be tried apart: {error}")
+    else:
+        record.hear()
+
+
+def _few(indices: Any) -> Any:
     """The first indices of a batch. Raises TroubleError."""
     if isinstance(indices, Mapping):
         return dict(itertools.islice(indices.items(), _SAMPLES))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,6 +53,11 @@ class Finding(NamedTuple):
     reasons: Sequence[tuple[tuple[str, str], int]] = ()
     seen: Sequence[tuple[tuple[str, str], int]] = ()
     files: tuple[str, ...] = ()
+
+    @classmethod
+    def none(cls, why: str) -> Finding:
+        """It could not be done."""
+        return cls(Refusal("source", "trace", f"samples could not be tried apart: {why}", "RECORDING_ENDED"))
 
 
 @dataclass
@@ -131,8 +136,7 @@ class Record(Made):
         try:
             finding: Finding | None = self.page.take(WAIT_S)
         except LookupError as error:
-            why = f"samples could not be tried apart: {error}"
-            finding = Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
+            finding = Finding.none(str(error))
         if finding is None:
             return
         if finding.off is not None:
@@ -184,9 +188,7 @@ class Record(Made):
                 if reason in told or len(told) < _REASONS_MAX:
                     told[reason] += times
         if not self.leaves and self.samples >= _BARREN_SAMPLES:
-            first = next(iter(self.reasons), None)
-            why = "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel"
-            self.stop("trace", why, "NO_GAIN")
+            self.stop("trace", *no_gain(self.reasons))
 
     def rows(self) -> list[Row]:
         """What explain() says."""
@@ -211,6 +213,12 @@ class Record(Made):
         if self.off is not None:
             rows.append(Row("trace", "from here on", "Python", f"it runs as torch runs it: {self.off.why}"))
         return rows
+
+
+def no_gain(reasons: Iterable[tuple[str, str]]) -> tuple[str, str]:
+    """Why code gains nothing that no image was recorded of, and the code of that."""
+    first = next(iter(reasons), None)
+    return "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel", "NO_GAIN"
 
 
 def places(batch: Any, found: Any, at: str = "batch") -> Counter[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...adapters.python import ForkLock
+from ...adapters.python import Standing
 from ...plan.needs import decoders as _decoders
 from ...selfcheck import holds as _holds
 from ...selfcheck import value as _value
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from .session import Session
     from .shipment import Recipes
 
-# What stands in front of modules' functions while any thread records; set by those who hold the hooks.
+# What stands in front of modules' functions while any thread records; whoever holds the hooks says so.
 fronts: tuple[Fronts, ...] = ()
-_lock = ForkLock()
-_standing: list[Fronts] = []
-_recorders = 0
+_standing = Standing()
 
 
 class _Local(threading.local):
@@ -40,41 +38,13 @@ def current() -> Session | None:
 @contextmanager
 def recording(session: Session) -> Iterator[None]:
     """Within it, what this thread opens are stand-ins of that session."""
-    _stand()
+    _standing.hold(lambda: fronts)
     before, _local.session = _local.session, session
     try:
         yield
     finally:
         _local.session = before
-        _step_back()
-
-
-def _stand() -> None:
-    global _recorders
-    with _lock:
-        if not _recorders:
-            try:
-                for front in fronts:
-                    _standing.append(front)
-                    front.install()
-            except BaseException:
-                _undo()
-                raise
-        _recorders += 1
-
-
-def _step_back() -> None:
-    global _recorders
-    with _lock:
-        _recorders -= 1
-        if not _recorders:
-            _undo()
-
-
-def _undo() -> None:
-    while _standing:
-        _standing[-1].undo()
-        _standing.pop()
+        _standing.release()
 
 
 @contextmanager

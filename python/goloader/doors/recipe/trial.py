@@ -27,13 +27,13 @@ from ..same import difference
 from ..worker import collate
 from . import hooks, kept
 from .native import WorkerNative
-from .record import KEPT, Finding
+from .record import KEPT, Finding, no_gain
 from .session import Session
 
 if TYPE_CHECKING:
     from .fetch import Fetcher
 
-__all__ = ["begin", "judge"]
+__all__ = ["judge"]
 
 # Recording has to take less than this share of the CPU time of eager code to go on, and not much longer by the clock.
 _SHARE_MAX, _LONGER_MAX = (math.inf, math.inf) if sandbox.WAITS else (0.9, 3.0)
@@ -77,11 +77,6 @@ class _Recorded(NamedTuple):
     refused: Refusal | None
 
 
-def begin(page: sandbox.Page, fetcher: Fetcher, indices: Any) -> None:
-    """Begins a trial of the samples of these indices. Raises OSError where nothing can be forked."""
-    sandbox.begin(page, lambda: judge(fetcher, indices))
-
-
 def judge(fetcher: Fetcher, indices: Any) -> Finding:
     """In the process of a trial, what it found."""
     collate.apart = True
@@ -93,8 +88,7 @@ def judge(fetcher: Fetcher, indices: Any) -> Finding:
             eager, recorded = sandbox.run_apart(lambda: _eager(fetcher, indices), lambda: _recorded(fetcher, indices))
         return _found(eager, recorded, fetcher, indices)
     except Exception as error:
-        why = f"samples could not be tried apart: {type(error).__name__}: {error}"
-        return Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
+        return Finding.none(f"{type(error).__name__}: {error}")
 
 
 def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) -> Finding:
@@ -114,8 +108,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     if traced.error is not None:
         return off(f"a stand-in was in the way: {traced.error}")
     if recorded.images == 0:
-        first = next(iter(recorded.reasons), None)
-        return off("it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel", "NO_GAIN")
+        return off(*no_gain(recorded.reasons))
     found = _difference(eager, traced)
     if found is not None:
         [again] = sandbox.run_apart(lambda: _eager(fetcher, indices, recorded.batches))

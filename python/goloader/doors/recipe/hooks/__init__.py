@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
-from ....adapters.python import ForkLock
+from ....adapters.python import Standing
 from ....plan.calls import Calls, calls_of_all
 from ....plan.refusal import Refusal
 from .. import switch
@@ -116,24 +116,16 @@ def _calls(hooks: Iterable[Hook]) -> Calls:
 
 
 _hooks = _Hooks()
-_lock = ForkLock()
-_holders = 0
-_installed: list[Swap] = []
+_installed = Standing()
 
 
 def refusal() -> Refusal | None:
     """Why nothing can be recorded here; None if some image can."""
-    with _lock:
-        if not _holders:
-            _hooks.look(again=True)
-        if OPENERS.isdisjoint({*_hooks.swaps, *_hooks.fronts}):
-            name, why = next(iter(_left_openers().items()), ("images", "nothing has imported what opens them"))
-            return Refusal("trace", name, why, "FUNCTION_REPLACED")
+    _installed.unless_held(lambda: _hooks.look(again=True))
+    if OPENERS.isdisjoint({*_hooks.swaps, *_hooks.fronts}):
+        left = ((name, why) for name, why in _hooks.left_alone.items() if name in OPENERS or name in _LIBRARIES)
+        return Refusal("trace", *next(left, ("images", "nothing has imported what opens them")), "FUNCTION_REPLACED")
     return None
-
-
-def _left_openers() -> dict[str, str]:
-    return {name: why for name, why in _hooks.left_alone.items() if name in OPENERS or name in _LIBRARIES}
 
 
 def left_alone() -> dict[str, str]:
@@ -141,37 +133,18 @@ def left_alone() -> dict[str, str]:
     return dict(_hooks.left_alone)
 
 
+def _found() -> Iterable[Swap]:
+    _hooks.look()
+    switch.fronts = _hooks.of_modules
+    return _hooks.swaps.values()
+
+
 def hold() -> None:
     """Installs the hooks of all libraries in use, until as many releases as holds were called: all, or none."""
-    global _holders
-    with _lock:
-        if not _holders:
-            _hooks.look()
-            try:
-                for swap in _hooks.swaps.values():
-                    _installed.append(swap)
-                    swap.install()
-            except BaseException:
-                _undo()
-                raise
-            switch.fronts = _hooks.of_modules
-        _holders += 1
+    _installed.hold(_found)
 
 
-def release() -> None:
-    """Gives one hold back; the last one puts everything back as it was."""
-    global _holders
-    with _lock:
-        _holders -= 1
-        if not _holders:
-            _undo()
-
-
-def _undo() -> None:
-    switch.fronts = ()
-    while _installed:
-        _installed[-1].undo()
-        _installed.pop()
+release = _installed.release
 
 
 @contextmanager

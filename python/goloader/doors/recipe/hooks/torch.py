@@ -4,6 +4,7 @@ made yet."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,39 +32,27 @@ def _collate_tensor_fn(original: Any, batch: Any, *, collate_fn_map: Any) -> Any
 
 def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of torch's functions."""
-    return (
-        (torch, "from_numpy", _from_numpy),
-        (torch, "as_tensor", _as_tensor),
-        (torch, "tensor", _tensor),
-    )
+    return tuple((torch, name, partial(_front, name, record)) for name, record in _MAKERS.items())
 
 
-def _from_numpy(original: Callable[..., Any]) -> Callable[..., Any]:
-    def from_numpy(array: Any) -> Any:
-        if type(array) is StandInArray:
-            made = _shared(original, array)
+def _front(name: str, record: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    """In front of a function of numbers: what `record(function, *arguments, **options)` makes of a stand-in, or the
+    function of the real thing."""
+
+    def front(data: Any, *arguments: Any, **options: Any) -> Any:
+        if type(data) is StandInArray or isinstance(data, StandInTensor):
+            made = attempt(record, (original, data, *arguments), options)
             if made is not None:
                 return made
-            array = become_real(array, "torch.from_numpy")
-        return as_user(original, (array,), {})
-
-    return from_numpy
-
-
-def _as_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    def as_tensor(data: Any, *arguments: Any, **options: Any) -> Any:
         if type(data) is StandInArray:
-            made = attempt(_shared, (original, data, *arguments), options)
-            if made is not None:
-                return made
-            data = become_real(data, "torch.as_tensor")
+            data = become_real(data, f"torch.{name}")
         return as_user(original, (data, *arguments), options)
 
-    return as_tensor
+    return front
 
 
-def _shared(original: Callable[..., Any], array: StandInArray, dtype: Any = None, device: Any = None) -> Any:
-    if device is not None and device != "cpu" and device != torch.device("cpu"):
+def _shared(original: Callable[..., Any], array: Any, dtype: Any = None, device: Any = None) -> Any:
+    if type(array) is not StandInArray or (device is not None and device != "cpu" and device != torch.device("cpu")):
         return None
     if dtype in (None, array.memory.value.tail.dtype):
         made = to_tensor(array)
@@ -76,23 +65,16 @@ def _shared(original: Callable[..., Any], array: StandInArray, dtype: Any = None
 _READ_ONLY = np.frombuffer(b" ", np.uint8)
 
 
-def _tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    def tensor(data: Any, *arguments: Any, **options: Any) -> Any:
-        if type(data) is StandInArray:
-            made = (
-                record_function("tensor", original, (data, *arguments), **options)
-                if set(options) <= {"dtype"}
-                else None
-            )
-            if made is not None:
-                return made
-            data = become_real(data, "torch.tensor")
-        elif isinstance(data, StandInTensor):  # torch goes round __torch_function__ here
-            if type(data) is StandInTensor and not arguments and set(options) <= {"dtype"}:
-                as_user(original, (torch.empty(0),), {})  # it warns of copies of tensors
-                dtype = options.get("dtype") or data.dtype
-                return data.clone() if dtype == data.dtype else data.to(dtype)
-            tensor_becomes_real(data, "torch.tensor")
-        return as_user(original, (data, *arguments), options)
+def _copied(original: Callable[..., Any], data: Any, *arguments: Any, **options: Any) -> Any:
+    plain = set(options) <= {"dtype"}
+    if type(data) is StandInArray:
+        return record_function("tensor", original, (data, *arguments), **options) if plain else None
+    if type(data) is StandInTensor and not arguments and plain:
+        as_user(original, (torch.empty(0),), {})  # it warns of copies of tensors
+        dtype = options.get("dtype") or data.dtype
+        return data.clone() if dtype == data.dtype else data.to(dtype)
+    tensor_becomes_real(data, "torch.tensor")  # torch goes round __torch_function__ here
+    return None
 
-    return tensor
+
+_MAKERS = {"from_numpy": _shared, "as_tensor": _shared, "tensor": _copied}

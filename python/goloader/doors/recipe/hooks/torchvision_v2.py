@@ -45,13 +45,8 @@ def hooks() -> tuple[Hook, ...]:
         Hook(functional_misc, "_gaussian_blur_image_pil", blur.hook(functional_misc)),
         Hook(functional_misc, "gaussian_blur_image", _gaussian_blur_image),
         Hook(_color, "_rgb_to_grayscale_image", _grey),
-        Hook(_color, "adjust_brightness_image", recorder(partial(_blended, "brightness"))),
-        Hook(_color, "adjust_contrast_image", recorder(partial(_blended, "contrast"))),
-        Hook(_color, "adjust_saturation_image", recorder(partial(_blended, "saturation"))),
-        Hook(_color, "adjust_sharpness_image", recorder(partial(_blended, "sharpness"))),
-        Hook(_color, "adjust_hue_image", _hue),
-        Hook(_color, "autocontrast_image", recorder(partial(_by_levels, "autocontrast"))),
-        Hook(_color, "equalize_image", recorder(partial(_by_levels, "equalize"))),
+        *(Hook(_color, f"adjust_{name}_image", recorder(partial(_by_factor, name))) for name in _FACTORS),
+        *(Hook(_color, f"{name}_image", recorder(partial(_by_levels, name))) for name in ("autocontrast", "equalize")),
         Hook(Compose, "forward", partial(chains.call, Compose), known_classes("v2"), ("forward",)),
         *_TV_TENSORS,
     )
@@ -258,9 +253,8 @@ def _resize_image(
     if min(height, width, *shown.size) < 2 or len(shown.steps) >= STEPS_MAX or (width, height) == shown.size:
         return None
     steps = (_steps.resize(width, height, _FILTERS[mode]),)
-    made = shown.then(
-        lambda real: original(real, [height, width], interpolation, None, True), (), steps, (width, height), shown.mode
-    )
+    given = ([height, width], interpolation, None, True)
+    made = shown.then(original, given, steps, (width, height), shown.mode)
     last = image.layout_.strides == (1, 3 * shown.size[0], 3)
     return _tensor(made, "hwc" if last and shown.mode == "RGB" else "chw")
 
@@ -278,7 +272,7 @@ def _pad_image(original: Any, image: Any, padding: Any, fill: Any, mode: Any) ->
     if min(left, right, top, bottom) < 0 or max(size) >= 1 << 20 or min(*size, *shown.size) < 2:
         return None
     steps = (_steps.pad(left, top, right, bottom, mode, (int(value),)),)
-    made = shown.then(lambda real: original(real, padding, fill, mode), (), steps, size, shown.mode)
+    made = shown.then(original, (padding, fill, mode), steps, size, shown.mode)
     return _tensor(made, "chw")  # torch takes no tensor of one image for channels_last here
 
 
@@ -290,30 +284,22 @@ def _gaussian_blur_image(original: Any, image: Any, counts: Any, sigma: Any) -> 
     step = blur.blur_step(functional_misc, counts, sigma, shown.size, shown.mode)
     if step is None:
         return None
-    counts, sigma = blur.kept(counts), blur.kept(sigma)
-    made = shown.then(lambda real: original(real, counts, sigma), (), (step,), shown.size, shown.mode)
+    made = shown.then(original, (blur.kept(counts), blur.kept(sigma)), (step,), shown.size, shown.mode)
     return _tensor(made, "chw")
 
 
 # ---- colours. Posterize, solarize and invert need no hooks: they change each byte by itself, by numbers that few draw.
 
 _MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
+# Bounds of the one number that a colour is changed by.
+_FACTORS = dict.fromkeys(("brightness", "contrast", "saturation", "sharpness"), (0, 1e6)) | {"hue": (-0.5, 0.5)}
 
 
-_FACTOR_MAX = 1e6
-
-
-def _blended(name: str, original: Any, image: Any, factor: Any) -> StandInTensor | None:
-    if type(factor) not in (int, float) or not 0 <= factor <= _FACTOR_MAX:
+def _by_factor(name: str, original: Any, image: Any, factor: Any) -> StandInTensor | None:
+    low, high = _FACTORS[name]
+    if type(factor) not in (int, float) or not low <= factor <= high:
         return None
-    return _coloured(name, original, image, (factor,), float(factor), 1.0 - factor)
-
-
-@recorder
-def _hue(original: Any, image: Any, hue_factor: Any) -> StandInTensor | None:
-    if type(hue_factor) not in (int, float) or not -0.5 <= hue_factor <= 0.5:
-        return None
-    return _coloured("hue", original, image, (hue_factor,), float(hue_factor))
+    return _coloured(name, original, image, (factor,), float(factor), 0.0 if name == "hue" else 1.0 - factor)
 
 
 def _by_levels(name: str, original: Any, image: Any) -> StandInTensor | None:
@@ -351,8 +337,7 @@ def _coloured(
     else:
         step = _steps.torch_colour(name, fused, factor, rest)
     mode = "L" if name == "grey" else shown.mode
-    made = shown.then(lambda real: original(real, *arguments), (), (step,), shown.size, mode)
-    return _tensor(made, left)
+    return _tensor(shown.then(original, arguments, (step,), shown.size, mode), left)
 
 
 _orders: dict[tuple[str, int, bool, bool], str | None] = {}
