@@ -15,8 +15,10 @@ from twins import Program, bits, check, errors, loader_of
 
 import goloader
 from goloader import _told
+from goloader.doors import choice
 from goloader.doors.index import trial
 from goloader.doors.same import difference
+from goloader.plan import Plan
 from goloader.plan.datasets import arithmetic
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
@@ -233,6 +235,57 @@ def test_warnings_are_numpys() -> None:
             told.append((str(batches), [(each.category, str(each.message)) for each in warned]))
         assert told[0] == told[1]
         assert told[0][1], "the law is about warnings"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "torch.from_numpy(self.x[i]).permute(0, 3, 1, 2)",
+        "torch.from_numpy(self.x[i]).permute(0, 3, 1, 2).float() / 255",
+        "self.x[i].transpose(0, 3, 1, 2)",
+        "(self.x[i : i + 2, 0].transpose(0, 3, 1, 2), i)",
+        "torch.stack([torch.from_numpy(self.x[i, k]).permute(2, 0, 1) for k in (0, 1)])",
+        "torch.from_numpy(self.x[i]).permute(0, 3, 1, 2).contiguous()",
+    ],
+)
+def test_frames_are_in_the_order_in_which_torch_stacks_them(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = np.random.default_rng(0).integers(0, 255, (9, 2, 4, 5, 3), np.uint8)
+    dataset = function_dataset(source)(x=frames, length=7)
+    batch = next(iter(DataLoader(dataset, 4)))
+    native = (batch[0] if isinstance(batch, list) else batch).is_contiguous()
+    check(Program(loader_of(dataset, batch_size=4), epochs=1), native=native)
+    check(Program(loader_of(dataset, batch_size=4, num_workers=2), epochs=1))
+    if not native:  # a trial with workers finds nothing
+        monkeypatch.setattr("os.nice", lambda more: 0)
+        loader = goloader.DataLoader(dataset, 4, num_workers=2)
+        assert isinstance(plan := choice.decide(loader), Plan)
+        assert trial._tried(loader, plan) == trial._EQUAL
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "self.x[i] * 1e300",
+        "self.x[i] + np.float32(1) * 3.5e38",
+        "torch.FloatTensor([self.x[i]])",
+        "torch.tensor([self.x[i], self.x[i]])",
+        "torch.as_tensor([self.x[i]])",
+    ],
+)
+def test_what_always_warns_warns(source: str) -> None:
+    dataset = function_dataset(source)(x=np.zeros((4, 3), np.float32), length=4)
+    torch.set_warn_always(True)
+    try:
+        told = []
+        for kind in goloader.DataLoader, DataLoader:
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                list(kind(dataset, batch_size=2))
+            told.append([(each.category, str(each.message)) for each in warned])
+    finally:
+        torch.set_warn_always(False)
+    assert told[0] == told[1]
+    assert told[1], "the law is about warnings"
 
 
 @WORKERS

@@ -432,6 +432,56 @@ def test_what_stays_with_python(collate: Any, num_workers: int) -> None:
     check(Program(arguments), native=False)
 
 
+class Ordered(data.Dataset[Any]):
+    """Arrays and tensors whose dimensions lie in an order of their own, and numbers."""
+
+    def __init__(self) -> None:
+        self.array = np.random.default_rng(0).random((COUNT, 4, 5, 3), np.float32)
+        self.frames = torch.rand(COUNT, 2, 4, 5, 3)
+        self.number = torch.arange(COUNT) / 2
+        self.complex = torch.arange(COUNT).to(torch.complex64)
+
+    def __len__(self) -> int:
+        return COUNT
+
+
+ORDERED = {
+    "an array": lambda self, index: self.array[index].transpose(2, 0, 1),
+    "pixels": lambda self, index: torch.from_numpy(self.array[index]).permute(2, 0, 1),
+    "frames": lambda self, index: self.frames[index].permute(0, 3, 1, 2),
+    "a number": lambda self, index: self.number[index],
+    "a complex number": lambda self, index: self.complex[index],
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize(
+    ("given", "source", "native"),
+    [
+        ("an array", "np.array([x for x in batch])", True),
+        ("an array", "np.stack([x for x in batch])", False),
+        ("an array", "torch.from_numpy(np.stack([x for x in batch]))", False),
+        ("pixels", "torch.stack([x for x in batch])", True),
+        ("pixels", "default_collate([x for x in batch])", True),
+        ("pixels", "torch.cat([x.unsqueeze(0) for x in batch])", True),
+        ("frames", "torch.stack([x for x in batch])", False),
+        ("frames", "torch.cat([x for x in batch])", False),
+        ("frames", "default_collate([x for x in batch])", False),
+        ("a number", "torch.tensor([x for x in batch])", True),
+        ("a number", "torch.tensor([x for x in batch], dtype=torch.float64)", True),
+        ("a number", "torch.tensor([x for x in batch], dtype=torch.long)", False),  # a TypeError; of floats it is none
+        ("a number", "torch.tensor([x for x in batch], dtype=torch.bool)", False),
+        ("a complex number", "torch.tensor([x for x in batch])", False),
+        ("a complex number", "torch.tensor([x for x in batch], dtype=torch.float32)", False),
+    ],
+)
+def test_orders_in_memory_and_what_torch_refuses(given: str, source: str, native: bool, num_workers: int) -> None:
+    dataset = type("Own", (Ordered,), {"__getitem__": ORDERED[given]})()
+    collate = eval(f"lambda batch: {source}")
+    arguments = loader_of(dataset, batch_size=7, num_workers=num_workers, collate_fn=lambda: collate)
+    check(Program(arguments, epochs=1), native=native)
+
+
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_an_error_of_a_batch_is_torch_s(num_workers: int) -> None:
     def unfit(batch: Any) -> Any:

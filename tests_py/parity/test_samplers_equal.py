@@ -71,6 +71,29 @@ class Moody(Listed):
         return [self.count, self.count + 1]
 
 
+class Stumbling(Listed):
+    """Raises an error in the middle, and would go on."""
+
+    def __iter__(self) -> Iterator[int]:
+        return map(lambda k: 10 // (5 - k) and k, range(12))
+
+
+class Resuming(Listed):
+    """Its iterator says that it is at its end, and goes on when it is asked again."""
+
+    def __iter__(self) -> Iterator[int]:
+        return self.Iterator()
+
+    class Iterator(Iterator[int]):
+        count = -1
+
+        def __next__(self) -> int:
+            self.count += 1
+            if self.count % 7 == 6 or self.count > 40:
+                raise StopIteration
+            return self.count % LENGTH
+
+
 @WORKERS
 @pytest.mark.parametrize(
     "sampler",
@@ -90,6 +113,9 @@ class Moody(Listed):
         lambda: range(9),
         lambda: Drawing(),
         lambda: Raising(),
+        lambda: Stumbling(),
+        lambda: Resuming(),
+        lambda: 5,
     ],
 )
 def test_samplers(dataset: ImageFolder, num_workers: int, sampler: Any) -> None:
@@ -98,6 +124,30 @@ def test_samplers(dataset: ImageFolder, num_workers: int, sampler: Any) -> None:
             loader_of(dataset, batch_size=4, num_workers=num_workers, sampler=sampler), draw=True, leave=(None, 2, 12)
         )
     )
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("sampler", [lambda: Resuming(), lambda: Listed(*range(20)), lambda: Stumbling()])
+def test_a_batch_size_that_is_changed(dataset: ImageFolder, sampler: Any, drop_last: bool) -> None:
+    def arguments() -> dict[str, Any]:
+        batches = BatchSampler(sampler(), 4, drop_last)
+        return {"dataset": Subset(dataset, Resizing(batches)), "batch_sampler": batches}
+
+    check(Program(arguments), native=False)
+
+
+class Resizing:
+    """Indices of a Subset; each that is looked up changes the size of batches."""
+
+    def __init__(self, batches: BatchSampler) -> None:
+        self.batches = batches
+
+    def __len__(self) -> int:
+        return LENGTH
+
+    def __getitem__(self, index: int) -> int:
+        self.batches.batch_size = 2 + index % 3
+        return index
 
 
 @WORKERS

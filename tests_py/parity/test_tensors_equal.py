@@ -63,6 +63,7 @@ def layouts() -> dict[str, torch.Tensor]:
         "0-d rows with gaps": noise(9, 3)[:, 1],
         "empty rows": noise(9, 0, 3),
         "large": noise(9, 3, 90, 70),
+        "frames innermost": noise(9, 4, 6, 3).transpose(1, 2),
         "seven dimensions": noise(9, 1, 2, 1, 3, 2, 2, dtype=torch.int16),
     }
 
@@ -79,6 +80,18 @@ def test_every_layout(name: str) -> None:
     for num_workers, shuffle in (0, False), (0, True), (2, True):
         dataset = TensorDataset(layouts()[name], torch.arange(9))
         check(Program(loader_of(dataset, batch_size=4, shuffle=shuffle, num_workers=num_workers), epochs=1))
+
+
+@pytest.mark.parametrize("gap", [1, 2])
+@pytest.mark.parametrize("order", [(0, 1, 4, 2, 3), (0, 1, 5, 2, 3, 4), (0, 4, 3, 1, 2), (0, 2, 1, 4, 3)])
+def test_rows_in_channels_last(order: tuple[int, ...], gap: int) -> None:
+    """Without workers torch.stack keeps their order; in workers it writes to memory that it is given."""
+    rows = noise(9, 3, 5, 2, 4, 2)[:, :, ::gap] if len(order) == 6 else noise(9, 3, 5, 2, 4)[..., ::gap]
+    dataset = TensorDataset(rows.permute(order))
+    plain = torch.stack([row for (row,) in dataset]).is_contiguous()
+    for num_workers in 0, 2:
+        arguments = loader_of(dataset, batch_size=4, num_workers=num_workers)
+        check(Program(arguments, epochs=1), native=plain or num_workers > 0)
 
 
 @WORKERS

@@ -365,6 +365,9 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     if samples.in_lists and loader.num_workers == 0 and collation.plain:
         why = "its samples are in lists, of which torch makes batches as quickly where there are no workers"
         return Refusal("source", type(loader.dataset).__qualname__, why, "IN_LISTS")
+    if samples.channels_last and loader.num_workers == 0:  # in workers torch.stack is given memory to write to
+        why = "its samples are in channels_last, and batches that are made without workers then are, too"
+        return Refusal("source", type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")
     try:
         sample = _first(loader) if collation.own else None
         size = loader.batch_size if loader.num_workers == 0 else None
@@ -530,6 +533,8 @@ def _put_images(
             "collate", collation.name, "samples are more than an image of a size and an int", "COLLATE_OWN"
         )
     image = torch.empty((whole[0].channels, 1, 1), dtype=getattr(torch, whole[0].dtype))
+    if not all(lowered.contiguous for lowered in whole):
+        image = image.as_strided(image.shape, (1, image.numel(), image.numel()))
     return collation.lay((), samples.structure, (image, 0))[1]
 
 

@@ -273,6 +273,22 @@ def _even(array: Array, dtype: str, length: int) -> Array:
     return replace(array, shape=(rows, length, *item), strides=(0, step, *array.strides[1:]), lengths=None)
 
 
+def is_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether torch takes a tensor for one in the memory format channels_last, or channels_last_3d.
+
+    torch.stack and torch.cat then lay their result out in the same order. The rule is c10/core/MemoryFormat.h's
+    is_channels_last_strides_2d and _3d, which also hold for tensors with gaps.
+    """
+    if len(shape) not in (4, 5) or strides[1] == 0 or 0 in shape:
+        return False
+    least = 0
+    for dimension in (1, *range(len(shape) - 1, 1, -1), 0):
+        if strides[dimension] < least or (dimension == 0 and least == strides[1]):
+            return False
+        least = strides[dimension] * max(shape[dimension], 1)
+    return True
+
+
 def collates_plainly(sample: Any) -> bool:
     """True if torch's own function makes a batch of samples like this one: a number, or something of numpy's."""
     if isinstance(sample, np.ndarray):

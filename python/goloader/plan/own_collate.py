@@ -37,7 +37,7 @@ from .bytecode import (
     parts_of,
     short,
 )
-from .collate import padding, stacked, surroundings
+from .collate import is_channels_last, padding, stacked, surroundings
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
 from .originals import is_original
@@ -509,7 +509,8 @@ class _Compiler:
 
     def each(self, leaf: _Leaf, expression: Expression) -> _Number:
         """A field of numbers."""
-        if type(leaf.sample) not in (int, float, bool) and not (leaf.is_tensor and not leaf.dimensions):
+        number = leaf.is_tensor and not leaf.dimensions and not leaf.sample.is_complex()
+        if type(leaf.sample) not in (int, float, bool) and not number:
             raise self._unknown(expression)
         column = self._column(leaf, STACKED)
         return _Number(lambda columns: column(columns).tolist())
@@ -648,13 +649,21 @@ def _stacked_rows(compiler: _Compiler, item: Any, call: Expression) -> Any:
     if isinstance(item, _Scalar):
         return _Made(lambda columns: torch.tensor(item.number.each(columns), **dict(item.options)))
     if isinstance(item, _Leaf) and item.is_tensor and not item.row:
+        _check_order(item.sample, call)
         return compiler.tensor(item, STACKED)
     return None
+
+
+def _check_order(tensor: torch.Tensor, call: Expression) -> None:
+    """Raises UnreadableError if torch.stack and torch.cat keep the order in which a tensor's dimensions lie."""
+    if is_channels_last(tensor.shape, tensor.stride()):
+        raise UnreadableError(f"puts tensors in channels_last together: {short(call)}", call)
 
 
 def _cat(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
     item, given = _bound(compiler, ("tensors", "dim"), arguments, options)
     if isinstance(item, _Leaf) and item.is_tensor and item.dimensions and given.pop("dim", 0) == 0 and not given:
+        _check_order(item.sample[None] if item.row else item.sample, call)
         if item.row:
             return compiler.tensor(replace(item, row=False), STACKED)
         return compiler.tensor(item, _JOINED)
@@ -723,6 +732,8 @@ def _tensor(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> An
     item = value.item if isinstance(value, _Rows) else None
     if isinstance(item, _Leaf) and item.is_tensor and not item.dimensions:
         numbers, dtype = compiler.each(item, call), known.get("dtype") or item.sample.dtype
+        if item.sample.is_floating_point() and not dtype.is_floating_point:  # as of Python's numbers, torch does not
+            raise UnreadableError(f"makes {dtype} of tensors of {item.sample.dtype}: {short(call)}", call)
         return _Made(lambda columns: torch.tensor(numbers.each(columns), dtype=dtype))
     return None
 
@@ -796,7 +807,10 @@ def _collated(compiler: _Compiler, item: Any, call: Call) -> Any:
         dtype = torch.float64 if type(item.sample) is float else None
         return _Made(lambda columns: torch.tensor(numbers.each(columns), dtype=dtype))
     if isinstance(item, _Leaf) and type(item.sample) is np.ndarray:
-        item = replace(item, sample=torch.tensor(item.sample))
+        array = item.sample
+        if is_channels_last(array.shape, array.strides):
+            raise UnreadableError(f"puts arrays in channels_last together: {short(call)}", call)
+        item = replace(item, sample=torch.tensor(array))
     return _stacked_rows(compiler, item, call)
 
 
@@ -805,6 +819,8 @@ def _of_arrays(compiler: _Compiler, call: Call, arguments: Any, options: Any) ->
     value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
     if not isinstance(value, _Rows) or not isinstance(value.item, _Leaf) or type(value.item.sample) is not np.ndarray:
         return None
+    if compiler.means(call.function) is np.stack and not value.item.sample.flags.c_contiguous:
+        raise UnreadableError(f"stacks arrays whose order in memory np.stack keeps: {short(call)}", call)
     whole = compiler.tensor(value.item, STACKED)
     return _Made(lambda columns: whole.make(columns).numpy().copy())
 

@@ -224,7 +224,7 @@ class Order(Iterator[Any]):
             return self._source
         looked_up = not self._known or type(self._sampler) is SubsetRandomSampler
         if type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch") and looked_up:
-            self._source = Batches(sampler.sampler, sampler.batch_size, sampler.drop_last)
+            self._source = Batches(sampler)
         else:
             self._source = iter(sampler)
         if not self._arrays:

@@ -7,7 +7,7 @@ seed when it is made and goes on with one generator from epoch to epoch.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterator, Sized
 from typing import Any
 
 import torch
@@ -73,20 +73,24 @@ class BatchSampler(_BatchSampler):
     """torch.utils.data.BatchSampler, but that iter() calls iter() of its sampler at once, and keeps its state."""
 
     def __iter__(self) -> Iterator[list[Any]]:
-        batches = Batches(self.sampler, self.batch_size, self.drop_last)
+        batches = Batches(self)
         batches.begin()
         return batches
 
 
 class Batches(Iterator[list[Any]]):
-    """What iter() of torch's BatchSampler gives, with the sampler's state and its iterator's within reach."""
+    """What iter() of torch's BatchSampler gives, with the sampler's state and its iterator's within reach.
 
-    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
-        self._sampler, self._batch_size, self._drop_last = sampler, batch_size, drop_last
+    As there, a batch_size that is changed holds from the next batch on, unless incomplete batches are dropped.
+    """
+
+    def __init__(self, of: _BatchSampler) -> None:
+        self._of, self._sampler, self._size = of, of.sampler, of.batch_size
         self._indices: Iterator[Any] | None = None
         self._samples = 0
         self.over = False  # the sampler has no more, which it may have forgotten
-        if has_state(sampler):
+        self._ended = False  # as a generator has, after its last batch and after an error
+        if has_state(self._sampler):
             self.begin()  # its state is then that of this epoch
 
     def begin(self) -> Iterator[Any]:
@@ -96,11 +100,17 @@ class Batches(Iterator[list[Any]]):
         return self._indices
 
     def __next__(self) -> list[Any]:
-        batch = list(itertools.islice(self.begin(), self._batch_size))
-        self._samples += len(batch)
-        self.over = len(batch) < self._batch_size
-        if not batch or (self._drop_last and len(batch) < self._batch_size):
+        if self._ended:
             raise StopIteration
+        self._ended = True
+        if not self._of.drop_last:
+            self._size = self._of.batch_size
+        batch = list(itertools.islice(self.begin(), self._size))
+        self._samples += len(batch)
+        self.over = len(batch) < self._size
+        if not batch or (self._of.drop_last and self.over):
+            raise StopIteration
+        self._ended = False
         return batch
 
     def skip(self, samples: int) -> None:
@@ -122,7 +132,7 @@ class Batches(Iterator[list[Any]]):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._samples = 0
+        self._samples, self._ended = 0, False
         restore(self._sampler, state_dict.get("sampler_state"))
         self._indices = None
         restore(self.begin(), state_dict.get("sampler_iter_state"))

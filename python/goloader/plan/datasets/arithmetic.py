@@ -99,13 +99,16 @@ class Arithmetic:
     def done(
         self, function: Callable[..., Any], values: Sequence[Any], options: Mapping[str, Any] | None = None
     ) -> Any:
-        """What a function makes of samples. Raises UnreadableError where it fails or warns."""
+        """What a function makes of samples. Raises UnreadableError where it fails or warns, and of what is no mere
+        sample, but the same each time, where numpy warns.
+        """
 
         def sample(value: Any) -> Any:
             return [sample(each) for each in value] if isinstance(value, list) else value.sample
 
+        settings = {} if _are_constant([*values, *(options or {}).values()]) else {"all": "ignore"}
         try:
-            with caught_warnings() as warned, np.errstate(all="ignore"), torch.no_grad():
+            with caught_warnings() as warned, np.errstate(**settings), torch.no_grad():  # type: ignore[arg-type]
                 made = function(*map(sample, values), **{name: sample(each) for name, each in (options or {}).items()})
         except Exception as error:
             raise UnreadableError(f"does what fails ({type(error).__name__}: {error})") from None
@@ -120,7 +123,7 @@ class Arithmetic:
         through  an integer becomes a float by way of a double
         """
         if value.constant:
-            return self.writer.constant(_converted(value.sample, dtype))
+            return self.writer.constant(_converted(value.sample, dtype, watch=watch))
         own = value.items
         if own.dtype == dtype:
             return own
@@ -388,10 +391,13 @@ def _is_small(value: Value) -> bool:
     return value.constant and type(value.sample) is int and abs(value.sample) < _EXACT
 
 
-def _converted(sample: Any, dtype: str) -> NDArray[Any]:
+def _converted(sample: Any, dtype: str, *, watch: bool) -> NDArray[Any]:
     array: NDArray[Any] = sample.numpy() if isinstance(sample, torch.Tensor) else np.asarray(sample)
     with np.errstate(all="ignore"):
-        return array.astype(dtype)
+        converted = array.astype(dtype)
+    if watch and _is_float(dtype) and (np.isinf(converted) & np.isfinite(array)).any():
+        raise UnreadableError(f"makes {dtype} of {sample}, of which numpy warns")
+    return converted
 
 
 def _check_fits(number: Any, dtype: str) -> None:
@@ -460,10 +466,14 @@ def _two(values: Sequence[Any], options: Mapping[str, Any]) -> tuple[Value, Valu
 
 
 def _constants(values: Sequence[Any], options: Mapping[str, Any]) -> None:
-    for each in (*values, *options.values()):
-        listed = each if isinstance(each, list) else [each]
-        if not all(isinstance(value, Value) and value.constant for value in listed):
-            raise UnreadableError("calls it with arguments that depend on the index")
+    if not _are_constant([*values, *options.values()]):
+        raise UnreadableError("calls it with arguments that depend on the index")
+
+
+def _are_constant(values: Sequence[Any]) -> bool:
+    return all(
+        _are_constant(each) if isinstance(each, list) else isinstance(each, Value) and each.constant for each in values
+    )
 
 
 def _binary(name: str) -> Rule:
@@ -478,6 +488,8 @@ def _convert(a: Arithmetic, function: Callable[..., Any], values: list[Any], opt
     first, *rest = values
     _constants(rest, options)
     if isinstance(first, list):
+        if any(isinstance(each, Value) and kind_of(each.sample) == "array" for each in first) and function in _LISTED:
+            raise UnreadableError("makes a tensor of a list of arrays, which torch warns of")
         named = {name: each.sample for name, each in options.items()}
         return a.joined(lambda parts: function(parts, *(each.sample for each in rest), **named), first, True)
     if len(rest) > 1 or not {*options} <= {"dtype", "copy"}:
@@ -576,6 +588,8 @@ _EXACTLY = (torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.IntTe
 # What makes a tensor of that size of a number.
 _SIZED = (torch.Tensor, *_EXACTLY)
 _WARNING = (torch.as_tensor, torch.from_numpy, *_SIZED)
+# What warns of lists of arrays.
+_LISTED = (torch.tensor, torch.as_tensor, *_SIZED)
 
 # Methods, by the class that has them.
 METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {

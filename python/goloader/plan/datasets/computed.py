@@ -34,6 +34,7 @@ from ..bytecode import (
     parts_of,
     short,
 )
+from ..collate import is_channels_last
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
 from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_of
@@ -128,7 +129,7 @@ class Computed(Node):
         kind = kind_of(found)
         if kind in ("tensor", "array"):
             if kind == "tensor" and (
-                found.requires_grad or found.device.type != "cpu" or found.layout != torch.strided
+                found.requires_grad or found.device.type != "cpu" or found.layout != torch.strided or found.is_quantized
             ):
                 raise UnreadableError(f"uses {expression}, which is no plain tensor", expression)
             if math.prod(found.shape) * found.itemsize > _KEPT_BYTES_MAX:
@@ -767,6 +768,7 @@ class _Piece:
 
     is_row  they are rows as they are, each that of its index
     listed  they are items of a list as they are
+    channels_last  torch takes what is given for such a tensor
     """
 
     program: Program | None = None
@@ -781,6 +783,8 @@ class _Piece:
         how = leaf.writer.plain(items)
         self.is_row = how == "row" and leaf.inputs[0].base is not None and leaf.inputs[0].rows.is_index
         base = leaf.inputs[0].base if how == "row" else None
+        strides = leaf.sample.stride() if leaf.kind == "tensor" else getattr(leaf.sample, "strides", ())
+        self.channels_last = is_channels_last(getattr(leaf.sample, "shape", ()), strides)
         self.listed = base is not None and base.is_list and type(base.first) is leaf.given_type
         shape, kind, more = items.shape, "" if leaf.kind == "tensor" else leaf.kind, ("", "")
         if how == "row" and leaf.inputs[0].is_element:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
+from ..collate import is_channels_last
 from ..lowered import Lowered
 from ..paths import Files
 from ..rows import Array, Field, Owner, Pixels, View
@@ -254,13 +255,18 @@ class Arrays(Samples):
 
     fields    where each is
     in_lists  a sample is there already, as objects in lists
+    channels_last  torch takes some tensors of a sample for such
     """
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
         self.fields = tuple(made.field() for made in _joined(root.columns))
-        pieces = itertools.chain.from_iterable(column.pieces for column in root.columns)
+        pieces = list(itertools.chain.from_iterable(column.pieces for column in root.columns))
         self.in_lists = all(getattr(piece, "listed", False) for piece in pieces)
+        self.channels_last = any(
+            piece.channels_last if hasattr(piece, "channels_last") else _is_channels_last(piece.array)
+            for piece in pieces
+        )
 
     def versions(self) -> tuple[int, ...]:
         arrays = (array for field in self.fields for arrays in field.sources for array in arrays)
@@ -270,6 +276,10 @@ class Arrays(Samples):
         for field in self.fields:
             for array in itertools.chain.from_iterable(field.sources):
                 hold(array)
+
+
+def _is_channels_last(array: Array) -> bool:
+    return array.lengths is None and is_channels_last(array.shape[1:], array.strides[1:])
 
 
 @dataclass
