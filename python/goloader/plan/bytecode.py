@@ -220,9 +220,13 @@ class Either(Expression):
 
 @dataclass(frozen=True)
 class Unknown(Expression):
-    """What nobody can say of a way that code may go."""
+    """What nobody can say of a way that code may go.
+
+    raises  it comes to no return
+    """
 
     why: str
+    raises: bool
 
     def __str__(self) -> str:
         return f"what {self.why}"
@@ -255,9 +259,13 @@ class _Enter(Expression):
 
 @dataclass(frozen=True)
 class _Iterator(Expression):
-    """What a loop still has to go over."""
+    """What a loop still has to go over.
+
+    of  what it was begun with
+    """
 
     items: tuple[Expression, ...]
+    of: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -321,7 +329,7 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Unary(Expression):
-    """operator operand: "-" or "~"."""
+    """operator operand: "-", "~" or, with draws, "not"."""
 
     spelling = "{0.operator}{0.operand}"
     operator: str
@@ -511,6 +519,7 @@ class _Reader:
         self._before = 0  # what was evaluated before the loop
         self.evaluated: list[Any] = []
         self.through: list[Expression] = []  # the functions that were read, as they were called
+        self.gone: list[Expression] = []  # what gives its items but once, and has
         self.conditions: list[tuple[Expression, bool]] = []
         self.extents: list[tuple[Expression, Any]] = []
         self.places: dict[Expression, str] = {}
@@ -550,6 +559,9 @@ class _Reader:
                 called = self.value(function)
                 if called is range:
                     return tuple(map(_constant, range(*map(self._number, arguments))[: _ITEMS_MAX + 1]))
+                if any(of is each for each in self.gone):
+                    raise UnreadableError(f"goes over {of} twice", of)
+                self.gone.append(of)
                 if called is zip:
                     return tuple(Display(tuple, pair) for pair in zip(*map(self.items, arguments), strict=False))
                 if called is enumerate and len(arguments) == 1:
@@ -692,9 +704,8 @@ class _Loop:
 
 
 @lru_cache(maxsize=64)
-def _meets(code: CodeType) -> dict[int, int]:
-    """Where the two ways of each branch meet that come to the function's end: the offset of the instruction, by that of
-    the branch; none for ways that meet nowhere before it."""
+def _follow(code: CodeType) -> tuple[list[list[int]], set[int], set[int]]:
+    """The places to which each instruction may go on; those that return; and those that may come to one of these."""
     instructions = _instructions(code)
     places = {each.offset: place for place, each in enumerate(instructions)}
     follow: list[list[int]] = []
@@ -704,11 +715,25 @@ def _meets(code: CodeType) -> dict[int, int]:
         always = jumps and each.opname.startswith("JUMP_") and "_IF_" not in each.opname
         on = [] if ends or always else [place + 1]
         follow.append([*on, *([places[each.argval]] if jumps and each.argval in places else [])])
-    last = len(instructions)
     returns = {place for place, each in enumerate(instructions) if each.opname in ("RETURN_VALUE", "RETURN_CONST")}
-    ending = set(returns)  # those that come to a return
+    ending = set(returns)
     while more := {place for place, on in enumerate(follow) if place not in ending and ending & set(on)}:
         ending |= more
+    return follow, returns, ending
+
+
+def _ending(code: CodeType) -> set[int]:
+    """The offsets of instructions that may come to a return."""
+    return {_instructions(code)[place].offset for place in _follow(code)[2]}
+
+
+@lru_cache(maxsize=64)
+def _meets(code: CodeType) -> dict[int, int]:
+    """Where the two ways of each branch meet that come to the function's end: the offset of the instruction, by that of
+    the branch; none for ways that meet nowhere before it."""
+    instructions = _instructions(code)
+    follow, returns, ending = _follow(code)
+    last = len(instructions)
     # Which instructions all ways from one go through, itself included.
     through = {place: {last, place} if place in returns else {*ending, last} for place in ending}
     changed = True
@@ -816,6 +841,7 @@ class _Machine:
             raise UnreadableError(f"has a loop that goes on by {condition}")
         reader, place, number = self._reader, self.place, next(self._reader.numbers)
         before, meet = reader.evaluated, _meets(self.function.__code__).get(instruction.offset)
+        gone, gone_since = reader.gone, []
         if fork.either is not None and instruction.opname != "GET_ITER":
             meet = self._code[self._at + 1].offset
         ways: list[tuple[_Machine, Expression | None, tuple[Any, ...]]] = []
@@ -827,19 +853,21 @@ class _Machine:
                 machine._outcome = outcome
             else:
                 machine._settle(fork.either.number, outcome)
-            reader.evaluated = []
+            reader.evaluated, reader.gone = [], list(gone)
             try:
                 result = machine._go_on(meet)
                 went = tuple(reader.evaluated)
             except UnreadableError as error:
                 error.place = error.place or machine.place
-                result = Unknown(str(error))
+                stands = machine._code[machine._at - 1].offset
+                result = Unknown(str(error), stands not in _ending(self.function.__code__))
                 went = (result,)  # what it has done before is unknown as well
             ways.append((machine, result, went))
-        reader.evaluated = before
+            gone_since += reader.gone[len(gone) :]
+        reader.evaluated, reader.gone = before, [*gone, *gone_since]
         (_, then, first), (_, otherwise, second) = ways
         if isinstance(then, Unknown) and isinstance(otherwise, Unknown):
-            raise UnreadableError(then.why)
+            raise UnreadableError(then.why if otherwise.raises else otherwise.why)
         reader.evaluated.append(Branch(condition, first, second, number, place))
         if then is None or otherwise is None:
             self._join(condition, number, *(machine for machine, result, _ in ways if result is None))
@@ -922,7 +950,7 @@ class _Machine:
         if not isinstance(iterator, _Iterator):
             raise UnreadableError("has a loop")
         if iterator.items:
-            self.stack += [_Iterator(iterator.items[1:]), iterator.items[0]]
+            self.stack += [_Iterator(iterator.items[1:], iterator.of), iterator.items[0]]
             return
         self.jump(instruction)
         # What would take the iterator from the stack, which some versions skip.
@@ -940,7 +968,7 @@ class _Machine:
         items = self._reader.items(of)
         if len(items) > _ITEMS_MAX:
             raise UnreadableError(f"goes over more than {_ITEMS_MAX} items", of)
-        self.stack.append(_Iterator(items))
+        self.stack.append(_Iterator(items, (of,)))
 
     def change(self, made: Expression, changed: Expression) -> None:
         """A list or a dict that was made here becomes another, wherever it is.
@@ -1134,11 +1162,25 @@ class _Machine:
             called = Callee(function.function, function, tuple(arguments[:plain]), options, function.defaults)
             self.stack.append(self._reader.run(called, function.around))
             self.made.all.append(self.stack[-1])
+            if isinstance(self.stack[-1], _Iterator):
+                self._take_at_once()
             return
         if self._extends(function, arguments, names) or self._gathers(function, arguments, names):
             return
         plain = len(arguments) - len(names)
         self.push(Call(function, tuple(arguments[:plain]), tuple(zip(names, arguments[plain:], strict=True))))
+
+    def _take_at_once(self) -> None:
+        """What a generator expression gives is evaluated as it is taken: raises UnreadableError unless the next
+        instruction takes all of it, and does nothing else."""
+        if self._reader.draws is None:
+            return
+        left = (each for each in self._code[self._at :] if each.opname not in ("CACHE", "NOP", "PRECALL"))
+        instruction, function = next(left), self.stack[-2] if len(self.stack) > 1 else None
+        calls = instruction.opname in ("CALL", "CALL_FUNCTION") and instruction.argval == 1 and not self.options
+        taken = calls and isinstance(function, Name) and function.name in ("tuple", "list", "dict")
+        if not taken or self._reader.value(function) not in (tuple, list, dict):  # type: ignore[arg-type]
+            raise UnreadableError("makes a generator that is not taken at once")
 
     def _leave(self, manager: Expression) -> None:
         """Behind the end of a `with`, what it entered is closed, and what needs that."""
@@ -1183,6 +1225,8 @@ class _Machine:
             name = importlib.util.resolve_name("." * level + instruction.argval, package)
         except ImportError:
             raise UnreadableError(f"imports {instruction.argval}") from None
+        if self._reader.draws is not None and name not in sys.modules:
+            raise UnreadableError(f"imports {name}, which is not imported yet")
         self.stack.append(Module(name if names else name.partition(".")[0]))
 
     def import_from(self, instruction: dis.Instruction) -> None:
@@ -1342,6 +1386,11 @@ class _Machine:
             parts: list[Expression] = list(owner.items)
         else:
             parts = [Part(owner, number, count) for number in range(count)]
+            if self._reader.draws is not None:  # it may fail, whether they are used or not
+                if isinstance(owner, _Iterator) or not parts:
+                    raise UnreadableError(f"unpacks {owner}")
+                self._reader.evaluated.append(parts[0])
+                self._reader.places.setdefault(parts[0], self.place)
         self.stack += reversed(parts)
 
     def binary_slice(self, instruction: dis.Instruction) -> None:
@@ -1411,6 +1460,11 @@ class _Machine:
         if instruction.arg:
             raise UnreadableError("formats a value")
         self.push(Text((self.stack.pop(),)))
+
+    def negate(self, instruction: dis.Instruction) -> None:
+        if self._reader.draws is None:
+            raise UnreadableError("does more than can be read (UNARY_NOT)")
+        self.push(Unary("not", self.stack.pop()))
 
     def swap(self, instruction: dis.Instruction) -> None:
         stack, depth = self.stack, instruction.argval
@@ -1667,6 +1721,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("SWAP", _Machine.swap),
     ("UNARY_INVERT", _unary("~")),
     ("UNARY_NEGATIVE", _unary("-")),
+    ("UNARY_NOT", _Machine.negate),
     ("UNPACK_SEQUENCE", _Machine.unpack_sequence),
     ("YIELD_VALUE", lambda m, i: m.yielded.append(m.stack[-1])),
     *(

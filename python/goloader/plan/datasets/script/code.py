@@ -66,6 +66,10 @@ class ScriptCode(OwnCode):
                 return found.__func__
         return super().value(expression)
 
+    def decided(self, condition: Expression) -> bool:
+        """How a condition comes out, whatever the index. Raises UnreadableError."""
+        return self._decide(condition)
+
     def _constant(self, expression: Expression) -> Any:
         if isinstance(expression, Display) and expression.kind in (list, tuple):
             return expression.kind(map(self._constant, expression.items))

@@ -2,9 +2,12 @@
 draws.
 
 What a sample gives is its images and, beside them, values that are worked out ahead for each index
-(datasets/columns.py), items of lists at a place that is drawn, and numbers. All that is evaluated has to be one of
-these, or part of it: what is not understood, and might do something, is a refusal; on one way of a branch it is left to
-the user's own code as it comes.
+(datasets/columns.py), items of lists at a place that is drawn, and numbers.
+
+Whatever the code evaluates is accounted for as it is evaluated (_take), or the class is refused: it is an image or a
+number, which the script makes at that place, where it may fail; or a draw; or a value that is worked out ahead, used or
+not; or it does nothing that could be seen and cannot fail; or it is part of one of these. A way of a branch that raises
+an error is left to the user's own code as it comes.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import base64
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -38,6 +42,7 @@ from ...bytecode import (
     Mapping,
     Name,
     Part,
+    Text,
     Unary,
     Unknown,
     UnreadableError,
@@ -87,6 +92,7 @@ class Given:
     made    how it is made of them, if it is made
     row     the row, where it is not the index
     number  the core's column of numbers that it is, in place of all else
+    truth   these are bools
     """
 
     batch: type
@@ -95,6 +101,7 @@ class Given:
     made: Made | None = None
     row: Number | None = None
     number: int | None = None
+    truth: bool = False
 
 
 class Compiler:
@@ -108,7 +115,6 @@ class Compiler:
         self.opened: list[Opened] = []
         self.given: list[Given] = []
         self.pictures: list[Picture] = []
-        self.kinds: list[str] = []
         self.needs: dict[str, None] = {}
         self.calls = {**own.calls}
         self.transforms: list[Any] = []
@@ -120,26 +126,36 @@ class Compiler:
         self._into = self._body
         self._drawn: dict[int, Number | Expression] = {}
         self._branches: dict[int, tuple[list[Any], list[Any]] | bool] = {}
+        # The block of instructions that each is part of, by the id of the other.
+        self._around: dict[int, list[Any]] = {}
+        # By the number of a branch that converts a file's image unless it has a mode: the image, and before.
+        self._conversions: dict[int, tuple[Expression, Expression]] = {}
         self._either: dict[Any, Number | Picture] = {}
         # By the id of an expression, which is kept, so that no other has it.
         self._known: dict[int, tuple[Expression, Picture | None]] = {}
+        self._let_as: dict[int, tuple[Expression, Number, list[Any]]] = {}
+        # Values worked out ahead that were evaluated, and whether by the index; and those that nothing is made of.
+        self._found: list[tuple[Expression, Columns, bool]] = []
+        self.asides: list[tuple[Columns, bool]] = []
         # Lists that code goes by, and what they held.
         self.copies: list[tuple[ScriptCode, Expression, Any]] = []
         self.lengths: list[tuple[Expression, int]] = []
-        self._understood: set[int] = set()
+        # By their ids, what was evaluated and is accounted for.
+        self._accounted: set[int] = set()
         # Files whose image is used as it is in them.
         self._used: set[int] = set()
         self._columns: list[int] = []
         self._registers: list[str] = []
         reading = own.reading
-        for each in reading.loose:
-            self.understand(each)
+        self._accounted |= set(map(id, reading.loose))
         self._walk(reading.evaluated)
         self.structure = self._structure(reading.result, list)
         if not self.pictures:
             raise UnreadableError("gives no images")
-        self.tables = list(map(self._table, self.pictures))
+        if {picture.file for picture in self.pictures} != set(range(len(self.opened))):
+            raise UnreadableError("opens an image that it does not give")
         self._check_all(reading.evaluated)
+        self.tables = list(map(self._table, self.pictures))
         self._first, self._body = self._split()
 
     # What is evaluated, in order
@@ -149,11 +165,103 @@ class Compiler:
             if isinstance(each, Branch):
                 self._branch(each)
             elif isinstance(each, Unknown):
-                self._into.append({"do": "fail"})
+                if not each.raises:
+                    raise UnreadableError(each.why)
+                self._fail()
             elif isinstance(each, Drawn):
                 self._draw(each)
             else:
-                self.picture(each)
+                self._take(each)
+
+    def _take(self, of: Expression) -> None:
+        """A value that is evaluated now. What stays unaccounted for has to be part of another."""
+        if isinstance(of, Call | Binary | Entered) and self.picture(of) is not None:
+            self._check_tail(self.picture(of))
+        elif self._is_sure(of):
+            self._accounted.add(id(of))
+        elif self._reckons(of) or not self._is_ahead(of):
+            with suppress(UnreadableError):
+                self._let_as[id(of)] = of, self._sure(self.number(of)), self._into
+                self._accounted.add(id(of))
+
+    def _reckons(self, of: Expression) -> bool:
+        """Whether it is arithmetic of numbers that are known: these are not looked into again."""
+        operands = (of.left, of.right) if isinstance(of, Binary) else (of.operand,) if isinstance(of, Unary) else ()
+        known = (isinstance(each, Index | Constant | Drawn) or id(each) in self._let_as for each in operands)
+        return bool(operands) and all(known)
+
+    def _is_sure(self, of: Expression) -> bool:
+        """Whether evaluating it, beside its parts, cannot fail, or be noticed, whatever it gives."""
+        match of:
+            case Inner() | Display() | Mapping() | Binary(operator="is" | "is not"):
+                return True
+            case Call(function=Name() as function) if _is_super(self.function(function)):
+                return len(of.arguments) == 2
+            case Call(function=Attribute(owner=owner, name="load"), arguments=(), options=()) if (
+                self._form(owner) == "pil"
+            ):
+                self.calls[sys.modules["PIL.Image"].Image, "load"] = None
+                self.use(self._sure_picture(owner))
+                return True
+            case Attribute(owner=owner, name=name) if (form := self._form(owner)) is not None:
+                if form == "pil":
+                    return name in METHODS or name in ("size", "width", "height", "mode", "load")
+                return name == "shape" or (form, name) in OF_NUMBERS
+            case Attribute(owner=Drawn() as drawn, name="item"):
+                found = self._drawn.get(drawn.number)
+                return isinstance(found, Number) and not found.is_python
+            case Binary(operator="==" | "!=") if self._mode_of(of) is not None:
+                return True
+            case Call(function=function, arguments=(image,), options=()) if self._form(image) == "pil":
+                if self._dimensions(self.function(function), image) is not None:
+                    return True
+        for ask in (self.own.value, self.own.decided):
+            with suppress(UnreadableError):
+                ask(of)
+                return True
+        return False
+
+    def _is_ahead(self, of: Expression) -> bool:
+        """Whether it is worked out ahead, for all rows, or is of a row that is made sure of."""
+        try:
+            moved, row = self._row_of(of)
+            found = self._values(moved)
+        except UnreadableError:
+            return False
+        if row is not INDEX:
+            self._within(row, found.length)
+        self._found.append((of, found, row is INDEX))
+        return True
+
+    def _values(self, *of: Expression) -> Columns:
+        """Values that are worked out ahead. Raises UnreadableError for those that are not."""
+        for part in (part for each in of for part in parts_of(each)):
+            if isinstance(part, Drawn | Either | Closed | Entered | Inner) or self._form(part) is not None:
+                raise UnreadableError(f"uses {part}", part)
+        return Columns(self.own, of)
+
+    def _within(self, row: Number, length: int) -> None:
+        """A place is in a list; another, and one that is counted from behind, is left to the user's code."""
+        for outside in (["<", row.json, 0], ["<=", length, row.json]):
+            self._into.append({"do": "if", "condition": outside, "then": [{"do": "fail"}], "else": []})
+
+    def _fail(self) -> None:
+        self._into.append({"do": "fail"})
+
+    def _sure(self, number: Number) -> Number:
+        """A number as it is computed now, where that may fail."""
+        if not isinstance(number.json, list) or number.json[0] in ("number", "index", "width", "height"):
+            return number
+        return self._let(number.json, number.kind)
+
+    def _check_tail(self, picture: Picture | None) -> None:
+        """Raises UnreadableError if functions of numbers fail, used or not."""
+        assert picture is not None
+        if picture.tail:
+            try:
+                _made(picture)
+            except Exception as error:  # whatever a library raises
+                raise UnreadableError(f"does what raises {type(error).__name__}: {error}") from None
 
     def _converting(self, branch: Branch) -> bool | None:
         """Which way a branch goes that converts a file's image to a mode unless it is of that: then all are."""
@@ -161,53 +269,44 @@ class Compiler:
             case Binary(
                 operator="==" | "!=" as sign, left=Attribute(owner=owner, name="mode"), right=Constant() as mode
             ):
-                way = branch.then if sign == "!=" else branch.otherwise
-                calls = [each for each in way if isinstance(each, Branch | Call)]
+                way, other = (branch.then, branch.otherwise)[:: 1 if sign == "!=" else -1]
                 picture = self.picture(owner)
-                if picture is None or not picture.plain or picture.file in self._used or len(calls) != 1:
+                if picture is None or not picture.plain or picture.file in self._used or other:
                     return None
-                match calls[0]:
-                    case Call(function=Attribute(owner=image, name="convert"), arguments=(given,)) if image is owner:
-                        return way is branch.then if given == mode else None
+                match [each for each in way if not isinstance(each, Attribute)]:
+                    case [Call(function=Attribute(owner=image, name="convert"), arguments=(given,)) as made]:
+                        if image is owner and given == mode and not made.options:
+                            self._conversions[branch.number] = made, owner
+                            return way is branch.then
         return None
 
     def _branch(self, branch: Branch) -> None:
         holds = self._converting(branch)
+        if holds is None:
+            try:
+                condition = self.number(branch.condition)
+            except UnreadableError:
+                raise UnreadableError(f"branches on {branch.condition}", place=branch.place) from None
+            if not (condition.is_python or condition.kind == "condition"):
+                raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
+            if condition.is_constant:
+                holds = bool(condition.json)
         if holds is not None:
-            self.understand(branch.condition)
-            self._branches[branch.number] = holds
-            self._walk(branch.then if holds else branch.otherwise)
-            self._pass_over(branch.otherwise if holds else branch.then)
-            return
-        try:
-            condition = self.number(branch.condition)
-        except UnreadableError:
-            condition = None
-        if condition is None or condition.kind == "tensor":
-            raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
-        self.understand(branch.condition)
-        if condition.is_constant:
-            holds = bool(condition.json)
             self._branches[branch.number] = holds
             self._walk(branch.then if holds else branch.otherwise)
             self._pass_over(branch.otherwise if holds else branch.then)
             return
         outer, sides = self._into, ([], [])  # type: tuple[list[Any], tuple[list[Any], list[Any]]]
         outer.append({"do": "if", "condition": condition.json, "then": sides[0], "else": sides[1]})
+        self._around |= {id(side): outer for side in sides}
         self._branches[branch.number] = sides
-        for holds, evaluated in ((True, branch.then), (False, branch.otherwise)):
-            self._into = sides[not holds]
-            try:
-                self._walk(evaluated)
-                left = any(isinstance(each, Unknown) for each in evaluated)
-            except (UnreadableError, RefusalError):
-                # Whatever it is, this way is left to the user's own code.
-                self._into.append({"do": "fail"})
-                self._pass_over(evaluated)
-                left = True
-            if left and self._branches[branch.number] is sides:
-                self._branches[branch.number] = not holds
+        for side, evaluated in zip(sides, (branch.then, branch.otherwise), strict=True):
+            self._into = side
+            self._walk(evaluated)
         self._into = outer
+        left = [any(isinstance(each, Unknown) for each in evaluated) for evaluated in (branch.then, branch.otherwise)]
+        if any(left):
+            self._branches[branch.number] = not left[0]
 
     def _pass_over(self, evaluated: Sequence[Any]) -> None:
         """What is never evaluated, or left to the user's code."""
@@ -216,42 +315,29 @@ class Compiler:
                 self._branches.setdefault(each.number, True)
                 self._pass_over((*each.then, *each.otherwise))
             else:
-                self._understood.add(id(each))
+                self._accounted.add(id(each))
 
-    def understand(self, expression: Expression) -> None:
-        """All that it is made of is accounted for."""
-        self._understood |= {id(part) for part in parts_of(expression)}
+    def account(self, expression: Expression) -> None:
+        """An expression is made use of, with all that it is made of."""
+        self._accounted |= {id(part) for part in parts_of(expression)}
 
     def _check_all(self, evaluated: Sequence[Any]) -> None:
-        """Raises UnreadableError for what is evaluated and is not accounted for, unless it does nothing."""
-        for each in evaluated:
+        """Raises UnreadableError for what was evaluated and is not accounted for."""
+        asides = {id(of): aside for of, *aside in self._found}
+        for each in reversed(evaluated):  # what something is made of comes before it
             if isinstance(each, Branch):
                 self._check_all((*each.then, *each.otherwise))
-            elif isinstance(each, Unknown):
-                continue
-            elif id(each) not in self._understood and not self._does_nothing(each):
-                raise UnreadableError(f"evaluates {each}", each)
-
-    def _does_nothing(self, expression: Expression) -> bool:
-        match expression:
-            case Inner():
-                return True
-            case Display(items=items) | Mapping(items=items):
-                return all(id(each) in self._understood or self._does_nothing(each) for each in items)
-            case Attribute(owner=owner) if self.picture(owner) is not None:
-                return True
-        for ask in (self.number, self.own.value, self._column):
-            try:
-                ask(expression)
-                return True
-            except (UnreadableError, RefusalError):
-                continue
-        return False
+            elif not isinstance(each, Unknown) and id(each) not in self._accounted:
+                if id(each) not in asides:
+                    raise UnreadableError(f"evaluates {each}", each)
+                values, by_index = asides[id(each)]
+                self.asides.append((values, by_index))
+                self.account(each)
 
     # Draws
 
     def _let(self, value: Any, kind: str) -> Number:
-        register = self._register("float" if kind == "tensor" else kind)
+        register = self._register(numbers.register_of(kind))
         self._into.append({"do": "let", "number": register, "value": value})
         return Number(["number", register], kind)
 
@@ -266,8 +352,7 @@ class Compiler:
         if name is None:
             raise UnreadableError(f"draws by {call}", call)
         library, _, kind = name.partition(".")
-        self.understand(call)
-        self._understood.add(id(drawn))
+        self._accounted.add(id(drawn))
         self._drawn[drawn.number] = self._by_kind(call, library, kind)
 
     def _by_kind(self, call: Call, library: str, kind: str) -> Number | Expression:
@@ -282,7 +367,7 @@ class Compiler:
             return self._let([random], "float")
         if kind == "rand":
             self._only_one(call, call.arguments, set())
-            return self._let([random], "tensor")
+            return self._let([random], "float32")
         if kind == "uniform":
             names = ("a", "b") if library == "random" else ("low", "high")
             bound = bind(call, names)
@@ -291,14 +376,22 @@ class Compiler:
             ends = [self.number(bound[name]) for name in names]
             drawn = self._let([random], "float")
             width = numbers.binary("-", ends[1], ends[0])
-            return numbers.binary("+", ends[0], numbers.binary("*", width, drawn))
+            return self._sure(numbers.binary("+", ends[0], numbers.binary("*", width, drawn)))
         if kind == "choice":
             (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (None,)
             if of is None:
                 raise UnreadableError(f"draws by {call}", call)
+            if library == "numpy":  # of a list it makes an array
+                return self._let([below, self._integer(of).json], "numpy")
             place = self._let([below, self._length(of).json], "int")
-            return place if library == "numpy" and self._is_number(of) else Item(of, _Place(place))
+            return Item(of, _Place(place))
         return self._from_range(call, library, kind, below)
+
+    def _integer(self, of: Expression) -> Number:
+        found = self.number(of)
+        if found.kind != "int":
+            raise UnreadableError(f"draws below {of}", of)
+        return found
 
     def _from_range(self, call: Call, library: str, kind: str, below: str) -> Number:
         ends = call.arguments
@@ -310,12 +403,13 @@ class Compiler:
             raise UnreadableError(f"draws by {call}", call)
         if not 1 <= len(ends) <= 2:
             raise UnreadableError(f"draws by {call}", call)
-        low, high = (self.number(each) for each in ends) if len(ends) == 2 else (Number(0, "int"), self.number(ends[0]))
+        if kind == "randint" and library == "random" and len(ends) == 1:
+            raise UnreadableError(f"draws by {call}", call)
+        low, high = map(self._integer, ends) if len(ends) == 2 else (Number(0, "int"), self._integer(ends[0]))
         if kind == "randint" and library == "random":
             high = numbers.binary("+", high, Number(1, "int"))
-        if {low.kind, high.kind} != {"int"}:
-            raise UnreadableError(f"draws by {call}", call)
-        return numbers.binary("+", low, self._let([below, numbers.binary("-", high, low).json], "int"))
+        drawn = self._let([below, numbers.binary("-", high, low).json], "int")
+        return self._sure(numbers.binary("+", low, drawn))._replace(kind="int64" if library == "torch" else "int")
 
     def _only_one(self, call: Call, sizes: Sequence[Expression], options: set[str]) -> None:
         """Raises UnreadableError unless a draw of torch's is one number."""
@@ -323,15 +417,9 @@ class Compiler:
         if options or shapes not in ([1], [(1,)], [[1]], [()]):
             raise UnreadableError(f"draws several numbers: {call}", call)
 
-    def _is_number(self, of: Expression) -> bool:
-        try:
-            return type(self.own.value(of)) is int
-        except UnreadableError:
-            return False
-
     def _length(self, of: Expression) -> Number:
-        """len(of), or of itself for a number: of what is the same for all samples."""
-        if isinstance(of, Display):
+        """len(of), of what is the same for all samples."""
+        if isinstance(of, Display) and of.kind in (list, tuple):
             return Number(len(of.items), "int")
         value = self.own.means(of)
         if type(value) in (list, tuple, range):
@@ -339,9 +427,7 @@ class Compiler:
             return Number(len(value), "int")
         if type(value) is np.ndarray and value.ndim == 1:
             return Number(len(value), "int")
-        if type(value) is int:
-            return Number(value, "int")
-        raise UnreadableError(f"chooses from {of}", of)
+        raise UnreadableError(f"takes the length of {of}", of)
 
     # Numbers
 
@@ -349,6 +435,9 @@ class Compiler:
         """What an expression is, if it is a number. Raises UnreadableError."""
         if isinstance(of, Number):
             return of
+        let = self._let_as.get(id(of))
+        if let is not None and self._is_in(let[2]):
+            return let[1]
         match of:
             case Index():
                 return INDEX
@@ -363,20 +452,31 @@ class Compiler:
                 return self._compared(of) or numbers.binary(name, self.number(left), self.number(right))
             case Unary(operator="-", operand=operand):
                 return numbers.unary("neg", self.number(operand))
-            case Attribute(owner=owner, name="width" | "height" as name) if self.picture(owner) is not None:
+            case Unary(operator="not", operand=operand):
+                return numbers.unary("not", self.number(operand))
+            case Attribute(owner=owner, name="width" | "height" as name) if self._form(owner) == "pil":
                 return self._extents(owner)[name == "height"]
-            case Part(owner=owner, number=place):
-                return self.number(self.several(owner)[place])
+            case Part(owner=owner, number=place, count=count):
+                return self.number(self.several(owner, count)[place])
             case Item(owner=owner, key=key):
                 try:
                     at = self.number(key)
                     items = self.several(owner)
                 except UnreadableError:
                     return self._plain(of)
-                return self.number(items[at.json]) if at.is_constant else self._chosen(of, items, at)
+                if at.is_constant and type(at.value) is int and -len(items) <= at.value < len(items):
+                    return self.number(items[at.value])
+                return self._chosen(of, items, at)
             case Call():
                 return self._called(of)
         return self._plain(of)
+
+    def _is_in(self, block: list[Any]) -> bool:
+        """Whether what is set in a block is set where instructions go now."""
+        inner: list[Any] | None = self._into
+        while inner is not None and inner is not block:
+            inner = self._around.get(id(inner))
+        return inner is block
 
     def _plain(self, of: Expression) -> Number:
         found = constant(self.own.value(of))
@@ -390,19 +490,23 @@ class Compiler:
 
     def _chosen(self, of: Expression, items: Sequence[Expression | Number], place: Number) -> Number:
         """An item of a few numbers, at a place that differs from sample to sample."""
-        found = list(map(self.number, items))
-        if place.kind != "int" or not found or len({each.kind for each in found}) != 1:
+        if place.kind not in numbers.PLACES or not 0 < len(items) <= _CHOSEN_MAX or place.is_constant:
             return self._no_number(of)
+        found = list(map(self.number, items))
+        if len({each.kind for each in found}) != 1:
+            return self._no_number(of)
+        self._within(place, len(items))
         chosen = found[-1]
         for k in range(len(found) - 2, -1, -1):
-            chosen = self.either(numbers.binary("==", place, Number(k, "int")), found[k], chosen)
+            chosen = self.either(Number(["==", place.json, k], "bool"), found[k], chosen)
         return chosen
 
     def _called(self, call: Call) -> Number:
         match call:
             case Call(function=Attribute(owner=Drawn() as drawn, name="item"), arguments=(), options=()):
                 found = self.number(drawn)
-                return found._replace(kind="float") if found.kind == "tensor" else found
+                if not found.is_python:
+                    return numbers.unary("float" if found.kind == "float32" else "int", found)
             case Call(function=Name() as function, arguments=arguments, options=()):
                 called: Any = self.function(function)
                 if any(called is each for each in (int, float, round, abs)) and len(arguments) == 1:
@@ -417,31 +521,36 @@ class Compiler:
                         return self._length(arguments[0])
         return self._no_number(call)
 
+    def _mode_of(self, of: Binary) -> tuple[Picture, Any] | None:
+        """A PIL image of which a comparison is about the mode, and what with."""
+        for mode, other in ((of.left, of.right), (of.right, of.left)):
+            match mode, other:
+                case Attribute(owner=owner, name="mode"), Constant(value=value) if self._form(owner) == "pil":
+                    return self._sure_picture(owner), value
+        return None
+
     def _compared(self, of: Binary) -> Number | None:
-        """A comparison of an image's mode with a text, or of two sequences; None for others."""
-        if of.operator not in ("==", "!="):
+        """A comparison of an image's mode with a text; None for others."""
+        if of.operator not in ("==", "!=") or (found := self._mode_of(of)) is None:
             return None
-        mode = next((each for each in (of.left, of.right) if isinstance(each, Attribute) and each.name == "mode"), None)
-        if mode is None or (picture := self.picture(mode.owner)) is None or picture.form != "pil":
-            return None
-        other = self.constant(of.right if mode is of.left else of.left)
+        picture, other = found
         self.use(picture)
-        return Number(int((picture.mode == other) is (of.operator == "==")), "int")
+        return Number(int((picture.mode == other) is (of.operator == "==")), "bool")
 
     def either(self, condition: Number, then: Number, otherwise: Number) -> Number:
         """One of two numbers of a type."""
         if condition.is_constant:
             return then if condition.json else otherwise
-        if then.kind != otherwise.kind or then.kind == "tensor":
+        if then.kind != otherwise.kind or not then.is_python:
             raise UnreadableError("has numbers of several types in one place")
-        register = self._register(then.kind)
+        register = self._register(numbers.register_of(then.kind))
         sides = ([{"do": "let", "number": register, "value": each.json}] for each in (then, otherwise))
         self._into.append({"do": "if", "condition": condition.json, **dict(zip(("then", "else"), sides, strict=True))})
         return Number(["number", register], then.kind)
 
     def _number_of_two(self, of: Either) -> Number:
         sides = self._branches.get(of.number)
-        if sides is None:
+        if sides is None or of.number in self._conversions:
             return self._no_number(of)
         if isinstance(sides, bool):
             return self.number(of.then if sides else of.otherwise)
@@ -453,9 +562,9 @@ class Compiler:
                     values.append(self.number(each))
                 finally:
                     self._into = outer
-            if values[0].kind != values[1].kind or values[0].kind == "tensor":
+            if values[0].kind != values[1].kind or not values[0].is_python:
                 raise UnreadableError(f"has numbers of several types in one place: {of}", of)
-            register = self._register(values[0].kind)
+            register = self._register(numbers.register_of(values[0].kind))
             for side, value in zip(sides, values, strict=True):
                 side.append({"do": "let", "number": register, "value": value.json})
             self._either[of] = Number(["number", register], values[0].kind)
@@ -464,69 +573,83 @@ class Compiler:
         return found
 
     def several(self, of: Expression, count: int | None = None) -> Sequence[Expression | Number]:
-        """The items of a tuple or list of numbers; one number is a list of itself. Raises UnreadableError."""
+        """The items of a tuple or list. Raises UnreadableError."""
         items = self._items(of)
         if count is not None and len(items) != count:
             raise UnreadableError(f"takes {of} for {count} numbers", of)
         return items
 
+    def one_or_several(self, of: Expression) -> Sequence[Expression | Number]:
+        """The same, or one number as a list of itself."""
+        try:
+            return self._items(of)
+        except UnreadableError:
+            return [self.number(of)]
+
     def _items(self, of: Expression) -> Sequence[Expression | Number]:
         match of:
             case Display(kind=kind, items=items) if kind in (list, tuple):
                 return items
-            case Attribute(owner=owner, name="size") if (picture := self.picture(owner)) is not None:
-                if picture.form == "pil":
-                    return self._extents(owner)
-            case Attribute(owner=owner, name="shape") if (picture := self.picture(owner)) is not None:
-                return self._shape(picture)
-            case Call(function=function, arguments=(image,), options=()) if self.picture(image) is not None:
-                functional: Any = sys.modules.get("torchvision.transforms.functional")
-                picture = self.picture(image)
-                called = self.function(function)
-                if functional is not None and picture is not None and picture.form == "pil":
-                    if called is functional.get_dimensions:
-                        width, height = self._extents(image)
-                        return Number(picture.channels, "int"), height, width
-                    if called is functional.get_image_size:
-                        return self._extents(image)
-        try:
-            value = self.own.value(of)
-        except UnreadableError:
-            return [self.number(of)]
+            case Attribute(owner=owner, name="size") if self._form(owner) == "pil":
+                return self._extents(owner)
+            case Attribute(owner=owner, name="shape") if self._form(owner) in ("array", "tensor"):
+                return self._shape(self._sure_picture(owner))
+            case Call(function=function, arguments=(image,), options=()) if self._form(image) == "pil":
+                found = self._dimensions(self.function(function), image)
+                if found is not None:
+                    return found
+        value = self.own.value(of)
         self.own.means(of)
         if type(value) in (list, tuple):
             return [Constant(each, type(each)) for each in self._copied(of, value)]
-        return [self.number(of)]
+        raise UnreadableError(f"takes the items of {of}", of)
+
+    def _dimensions(self, called: Any, image: Expression) -> Sequence[Number] | None:
+        """What functions of torchvision's say of an image's size."""
+        functional: Any = sys.modules.get("torchvision.transforms.functional")
+        if functional is None:
+            return None
+        if called is functional.get_dimensions:
+            width, height = self._extents(image)
+            return Number(self._sure_picture(image).channels, "int"), height, width
+        return self._extents(image) if called is functional.get_image_size else None
 
     def _extents(self, image: Expression) -> tuple[Number, Number]:
-        picture = self.picture(image)
-        assert picture is not None
-        return picture.extents()
+        return self._sure_picture(image).extents()
 
     def _shape(self, picture: Picture) -> list[Number]:
         width, height = picture.extents()
-        made = picture.begin(np.zeros((5, 7, picture.channels), np.uint8))
-        for each in picture.tail:
-            made = each(made)
-        known = {5: height, 7: width}
-        return [known.get(extent, Number(int(extent), "int")) for extent in np.shape(made)]
+        known = {_PROBE[0]: height, _PROBE[1]: width}
+        return [known.get(extent, Number(int(extent), "int")) for extent in np.shape(_made(picture))]
 
     # Images
 
     def picture(self, of: Expression) -> Picture | None:
         """The image that an expression is; None for what is none. Raises UnreadableError for one that is not known."""
         if id(of) not in self._known:
-            self._known[id(of)] = of, None
             found = self._picture(of)
             self._known[id(of)] = of, found
             if found is not None:
-                self.understand(of)
+                self._accounted.add(id(of))
         return self._known[id(of)][1]
+
+    def _sure_picture(self, of: Expression) -> Picture:
+        picture = self.picture(of)
+        assert picture is not None
+        return picture
+
+    def _form(self, of: Expression) -> str | None:
+        """The form of an image; None for what is none."""
+        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary) else None
+        return None if picture is None else picture.form
 
     def _picture(self, of: Expression) -> Picture | None:
         match of:
             case Closed(value=value):
-                return self.picture(value)
+                picture = self.picture(value)
+                if picture is not None and picture.form == "pil":
+                    raise UnreadableError(f"uses {value} behind the end of its with", of)
+                return picture
             case Entered(manager=inner):
                 return self.picture(inner)
             case Either():
@@ -540,6 +663,8 @@ class Compiler:
     def _picture_of_call(self, call: Call) -> Picture | None:
         function, arguments = call.function, call.arguments
         if isinstance(function, Attribute) and (owner := self.picture(function.owner)) is not None:
+            if function.name == "load":
+                return None
             if owner.form == "pil" and function.name in METHODS:
                 names, row = METHODS[function.name]
                 self.calls[sys.modules["PIL.Image"].Image, function.name] = None
@@ -556,7 +681,9 @@ class Compiler:
         if opens(called):
             self.own.means(function)
             self.calls[sys.modules[called.__module__], called.__name__] = None
-            return self._open(arguments[0], called) if len(arguments) == 1 and not call.options else None
+            if len(arguments) != 1 or call.options:
+                raise UnreadableError(f"opens images by {call}", call)
+            return self._open(arguments[0], called)
         if makes_image(called):
             self.own.means(function)
             self.calls[sys.modules[called.__module__], called.__name__] = None
@@ -566,7 +693,7 @@ class Compiler:
         image = self.picture(arguments[0])
         if image is None:
             return None
-        row_of = function_row(called, image.form)
+        row_of = function_row(called, image)
         self.own.means(function)
         if row_of is None:
             if is_a(called, FunctionType, BuiltinFunctionType, type):
@@ -593,8 +720,12 @@ class Compiler:
         return Picture(self._images - 1, file, mode)
 
     def _open(self, path: Expression, called: Any) -> Picture:
-        found, row = self._row_of(opened_path(self.own, path))
-        column = self._column(found)
+        of = opened_path(self.own, path)
+        found, row = self._row_of(of)
+        column = self._values(found)
+        if of is not path:  # what opened it, and what `with` entered
+            self._accounted |= {id(path), *map(id, _managers(path))}
+        self.account(of)
         if called is not sys.modules["PIL.Image"].open:
             return self._add(Opened(column, found, row, "RGB"))
         mode, _ = mode_of(next(iter(column.work_out(range(min(column.length, 1)))[0]), ""))
@@ -607,9 +738,9 @@ class Compiler:
         return Picture(len(self.opened) - 1, len(self.opened) - 1, opened.mode, plain=opened.plain)
 
     def convert_file(self, picture: Picture, mode: str) -> Picture | None:
-        """A file's image, as code got it, converted to a mode as it is read; None where it was used before."""
+        """A file's image, as code got it, converted to RGB as it is read; None for others, and one that was used."""
         opened = self.opened[picture.file]
-        if not picture.plain or mode not in ("RGB", "L") or picture.file in self._used or opened.mode != picture.mode:
+        if not picture.plain or mode != "RGB" or picture.file in self._used or opened.mode != picture.mode:
             return None
         self.opened[picture.file] = replace(opened, mode=mode, plain=False)
         return replace(picture, mode=mode, plain=False)
@@ -625,9 +756,10 @@ class Compiler:
     def _of_array(self, call: Call) -> Picture:
         place, axes, mode = array_of(self.own, call)
         row = self.number(place.key)
-        if row.kind != "int":
+        if row.kind not in numbers.PLACES:
             raise UnreadableError(f"takes rows by {place.key}", place)
         self.own.means(place.owner)
+        self.account(call.arguments[0])
         return self._add(Opened(None, place.owner, row, mode, axes))
 
     def apply(
@@ -668,6 +800,11 @@ class Compiler:
         sides = self._branches.get(of.number)
         if sides is None:
             return None
+        if of.number in self._conversions:
+            made, before = self._conversions[of.number]
+            if {id(of.then), id(of.otherwise)} != {id(made), id(before)}:
+                return None
+            return self.picture(made)
         if isinstance(sides, bool):
             return self.picture(of.then if sides else of.otherwise)
         one, other = self.picture(of.then), self.picture(of.otherwise)
@@ -702,6 +839,7 @@ class Compiler:
 
     def constant(self, of: Expression) -> Any:
         """A value that is the same for all samples. Raises UnreadableError."""
+        self._accounted.add(id(of))
         match of:
             case Display(kind=kind, items=items) if kind in (list, tuple):
                 return kind(map(self.constant, items))
@@ -713,8 +851,8 @@ class Compiler:
             value = self.own.means(of)
         except UnreadableError:
             found = self.number(of)
-            if found.is_constant and found.kind != "tensor":
-                return found.json
+            if found.is_constant:
+                return found.value
             raise
         return self._copied(of, value)
 
@@ -727,24 +865,34 @@ class Compiler:
 
     def _row_of(self, of: Expression) -> tuple[Expression, Number]:
         """An expression of values that are worked out ahead, with its row as the index, and which row that is."""
+        of = self._placed(of)
         keys = {id(key): key for key in _keys(of) if self._is_row(key)}
         if not keys:
             return of, INDEX
         first, *others = keys.values()
         if any(other != first for other in others) or any(isinstance(key, Index) for key in _keys(of)):
             raise UnreadableError(f"uses several rows in {of}", of)
-        return _with_index(of, first), self.number(first)
+        row = self.number(first)
+        if row.kind not in numbers.PLACES:
+            raise UnreadableError(f"takes rows by {first}", of)
+        return _with_index(of, first), row
+
+    def _placed(self, of: Expression) -> Expression:
+        """An expression with items of lists in place of those that are drawn of them."""
+
+        def place(each: Expression) -> Expression | None:
+            found = self._drawn.get(each.number) if isinstance(each, Drawn) else None
+            return found if isinstance(found, Expression) else None
+
+        return _replaced(of, place)
 
     def _is_row(self, key: Expression) -> bool:
-        if isinstance(key, Index | Constant | Display):
+        if isinstance(key, Index | Constant | Display | Item | Name | Attribute | Text):
             return False
         try:
             return not self.number(key).is_constant
         except UnreadableError:
             return False
-
-    def _column(self, *of: Expression) -> Columns:
-        return Columns(self.own, of)
 
     def _structure(self, given: Expression, batch: type) -> Structure:
         if isinstance(given, Display) and given.kind in (list, tuple):
@@ -757,32 +905,29 @@ class Compiler:
                 raise UnreadableError("gives images that are no tensors", given)
             self.pictures.append(self.use(picture))
             return _IMAGES + len(self.pictures) - 1
-        self.understand(given)
         self.given.append(self._give(given, batch))
         return len(self.given) - 1
 
     def _give(self, of: Expression, batch: type) -> Given:
         if isinstance(of, Index):
             return Given(batch)
-        if isinstance(of, Drawn):
-            value = self._drawn.get(of.number)
-            of = value if isinstance(value, Expression) else of
-        moved, row = self._row_of(of)
         try:
-            if any(isinstance(part, Drawn | Either) or self.picture(part) is not None for part in parts_of(moved)):
-                raise UnreadableError(f"gives {of}", of)
+            moved, row = self._row_of(of)
             made = made_of(self.own, moved)
             values = (moved,) if made is None else made.numbers
-            return Given(batch, values, self._column(*values), made, None if row is INDEX else row)
+            columns = self._values(*values)
         except UnreadableError as error:
             try:
                 number = self.number(of)
             except UnreadableError:
                 raise error from None
-        if number.kind == "tensor":
+        else:
+            self.account(of)
+            return Given(batch, values, columns, made, None if row is INDEX else row)
+        if not number.is_python and number.kind != "numpy":
             raise UnreadableError(f"gives {of}", of)
         register = self._let(number.json, number.kind).json[1]
-        return Given(batch, number=self._column_of(register))
+        return Given(batch, number=self._column_of(register), truth=number.kind == "bool")
 
     def _column_of(self, register: int) -> int:
         self._columns.append(register)
@@ -860,6 +1005,14 @@ class Compiler:
         }
 
     @property
+    def any_integer(self) -> bool:
+        """Whether the index is but a place in lists."""
+        given = any(each.columns is None and each.number is None for each in self.given)
+        return not (
+            given or self.own.asks_index or any(each == ["index"] for each in _flat([*self._first, *self._body]))
+        )
+
+    @property
     def generators(self) -> set[str]:
         """Which of a worker's generators are drawn from: "torch", "python", "numpy"."""
         return _generators([*self._first, *self._body])
@@ -874,6 +1027,12 @@ _IMAGES = 1 << 20
 IMAGES = _IMAGES
 
 _OF_PALETTES = (T.CenterCrop, T.RandomCrop, T.RandomHorizontalFlip, T.RandomVerticalFlip, T.Pad)
+
+# Items of which a number may be chosen.
+_CHOSEN_MAX = 64
+
+# (height, width) of the image that functions of numbers are tried on.
+_PROBE = (5, 7)
 
 _NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -894,22 +1053,49 @@ class _Place(Expression):
         return hash(repr(self.number))
 
 
+def _made(picture: Picture) -> Any:
+    """What its functions of numbers make of a small image."""
+    made = picture.begin(np.zeros((*_PROBE, picture.channels), np.uint8))
+    for each in picture.tail:
+        made = each(made)
+    return made
+
+
+def _is_super(called: Any) -> bool:
+    return called is super
+
+
+def _managers(path: Expression) -> Iterator[Expression]:
+    """What `with open(...)` calls."""
+    if isinstance(path, Entered):
+        yield path.manager
+
+
 def _keys(of: Expression) -> Iterator[Expression]:
     return (part.key for part in parts_of(of) if isinstance(part, Item))
 
 
 def _with_index(of: Expression, key: Expression) -> Expression:
     """An expression with the index in place of a key."""
-    if of == key:
-        return Index()
+    return _replaced(of, lambda each: Index() if each == key else None)
+
+
+def _replaced(of: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
+    """An expression with others in place of parts for which `change` gives one; itself where there are none."""
+    if (other := change(of)) is not None:
+        return other
     changes: dict[str, Any] = {}
     for name, value in vars(of).items():
+        changed: Any = value
         if isinstance(value, Expression):
-            changes[name] = _with_index(value, key)
+            changed = _replaced(value, change)
         elif type(value) is tuple and value and all(isinstance(each, Expression) for each in value):
-            changes[name] = tuple(_with_index(each, key) for each in value)
+            changed = tuple(_replaced(each, change) for each in value)
         elif type(value) is tuple and value and all(type(each) is tuple and len(each) == 2 for each in value):
-            changes[name] = tuple((first, _with_index(second, key)) for first, second in value)
+            changed = tuple((first, _replaced(second, change)) for first, second in value)
+        both = (value, changed) if isinstance(value, tuple) else ((value,), (changed,))
+        if any(one is not new and one != new for one, new in zip(*both, strict=True)):
+            changes[name] = changed
     return replace(of, **changes) if changes else of  # type: ignore[type-var]
 
 

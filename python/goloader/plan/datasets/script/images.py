@@ -148,9 +148,13 @@ def _resize_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture
     """torchvision.transforms.functional.resize of a PIL image."""
     if "max_size" in given and c.constant(given["max_size"]) is not None:
         raise UnreadableError("resizes with a max_size")
+    if "antialias" in given and c.constant(given["antialias"]) not in (True, None):
+        raise UnreadableError("resizes with an antialias that makes torchvision warn")
     mode = c.constant(given["interpolation"]) if "interpolation" in given else "bilinear"
     name = "nearest" if p.mode == "P" else T.filter_name(getattr(mode, "value", mode))
-    sizes = c.several(given["size"])
+    sizes = c.one_or_several(given["size"])
+    if len(sizes) not in (1, 2):
+        raise UnreadableError(f"resizes to {len(sizes)} numbers")
     if len(sizes) == 2:
         return _resized(c, p, _int(c, sizes[1]), _int(c, sizes[0]), name)
     (short,) = (_int(c, each) for each in sizes)
@@ -165,7 +169,7 @@ def _pad_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     """torchvision.transforms.functional.pad."""
     if "padding_mode" in given and c.constant(given["padding_mode"]) != "constant":
         raise UnreadableError("pads otherwise than by a constant")
-    sides = [_int(c, each) for each in c.several(given["padding"])]
+    sides = [_int(c, each) for each in c.one_or_several(given["padding"])]
     if len(sides) not in (1, 2, 4):
         raise UnreadableError(f"pads by {len(sides)} numbers")
     left, top, right, bottom = (sides * 4)[:4] if len(sides) < 4 else sides
@@ -217,8 +221,9 @@ def _filter(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     if isinstance(chosen, Call) and module is not None and c.function(chosen.function) is module.GaussianBlur:
         bound = bind(chosen, ("radius",))
         radius = c.number(bound["radius"]) if "radius" in bound else Number(2, "int")
-        if radius.kind == "tensor" or p.mode == "P":
+        if not radius.is_python or p.mode == "P":
             raise UnreadableError(f"blurs by {chosen}", chosen)
+        c.account(chosen)
         return c.apply(p, [{"op": "gaussian_blur", "radius": radius.json}], ("pillow.blur",), size=p.size)
     raise UnreadableError(f"filters by {chosen}", chosen)
 
@@ -242,6 +247,8 @@ def _tail(function: Any, form: str, *names: str) -> Row:
 
     def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
         options = tuple((name, c.constant(given[name])) for name in names if name in given)
+        if dict(options).get("inplace"):
+            raise UnreadableError("changes a tensor in place")
         return c.use(p).then(Applied(function, options=options), form)
 
     return row
@@ -283,7 +290,6 @@ METHODS: dict[str, tuple[tuple[str, ...], Row]] = {
     "copy": ((), lambda c, p, given: p),
     "crop": (("box",), _crop),
     "filter": (("filter",), _filter),
-    "load": ((), lambda c, p, given: p),
     "resize": (("size", "resample"), _resize),
     "transpose": (("method",), _transpose),
 }
@@ -329,14 +335,23 @@ _TAILS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _MOVES_TENSORS = {"hflip", "vflip", "crop"}
 
 
-def function_row(called: Any, form: str) -> tuple[tuple[str, ...], Row, tuple[Any, str] | None] | None:
+def _is_upright(p: Picture) -> bool:
+    """Whether a tensor's last dimensions are height and width."""
+    made = p.begin(np.zeros((5, 7, p.channels), np.uint8))
+    for each in p.tail:
+        made = each(made)
+    return tuple(made.shape[-2:]) == (5, 7)
+
+
+def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tuple[Any, str] | None] | None:
     """What a function of a library does to an image: names of its parameters behind that, its row, and (module, name)
     of what is to be as the library has it, if somebody might have replaced it."""
+    form = image.form
     functional = sys.modules.get("torchvision.transforms.functional")
     if functional is not None:
         for name, names, row in _FUNCTIONAL:
             if called is vars(functional).get(name) and (
-                form == "pil" or (form == "tensor" and name in _MOVES_TENSORS)
+                form == "pil" or (form == "tensor" and name in _MOVES_TENSORS and _is_upright(image))
             ):
                 return names, row, (functional, name)
         for name, names in _TAILS:
@@ -371,6 +386,10 @@ def function_row(called: Any, form: str) -> tuple[tuple[str, ...], Row, tuple[An
 
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
+    if vars(transform).get("inplace"):
+        raise UnreadableError("changes a tensor in place")
+    if p.form == "tensor" and not _is_upright(p):
+        raise UnreadableError("transforms a tensor whose channels are not first")
     if type(transform).__name__ == "ToPILImage":
         return _to_pil(c, p, transform)
     step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")

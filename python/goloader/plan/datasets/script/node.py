@@ -81,6 +81,7 @@ class Scripted(Node):
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
         self._kept = compiler
+        self.any_integer = compiler.any_integer
         self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
         self.note = "its code is read from its bytecode, and runs in Go with what it draws"
         self.columns = (Column((self.part,), ScriptPart),)
@@ -90,10 +91,13 @@ class Scripted(Node):
         taken: list[Any] = [*compiler.opened, *compiler.given]
         by_index = [each for each in taken if each.row is None or each.row.json == ["index"]]
         lengths = [each.columns.length for each in by_index if each.columns is not None]
+        lengths += [each.length for each, by_index in compiler.asides if by_index]
         # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
         for each in compiler.given:
             if each.columns is not None:
                 _checked(each, range(min(each.columns.length, 1)))
+        for aside, _ in compiler.asides:
+            aside.work_out(range(aside.length))
         lists: dict[Any, int] = {}
         counts: list[int] = []
         paths: list[Any] = []
@@ -147,6 +151,7 @@ class Scripted(Node):
             return (
                 all(own.value(expression) == was for own, expression, was in compiler.copies)
                 and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
+                and all(each.work_out(range(each.length)) for each, _ in compiler.asides)
                 and self._same(at)
             )
         except (UnreadableError, RefusalError, *_ERRORS):
@@ -292,7 +297,7 @@ class Scripts(Samples):
         numbers = columns[count:]
         for (given, beside), column in zip(part.given, self._number_columns, strict=True):
             if beside is None:
-                made.append(numbers[given.number])
+                made.append(numbers[given.number].bool() if given.truth else numbers[given.number])
             elif beside.is_index:
                 made.append(default_collate(beside.batch(indices if self._is_leaf else rows.tolist())))
             else:

@@ -1,6 +1,8 @@
 """Numbers of a script: what code reckons with sizes of images, the index and what it drew, as the core reads it.
 
-A number is JSON and its kind: "int", "float", or "tensor" for a torch.rand(1), which torch compares in float32.
+A number is JSON and its kind. Python's are "int", "float" and "bool". What is drawn may be none of these: "float32" and
+"int64" are tensors of one item (torch.rand(1), torch.randint(9, (1,))), "condition" is what such a tensor is compared
+to, and "numpy" is a np.int64 (np.random.choice(9)). Of these there is no arithmetic here, since Python's is another.
 """
 
 from __future__ import annotations
@@ -22,19 +24,33 @@ class Number(NamedTuple):
     kind: str
 
     @property
-    def value(self) -> Any:
-        """What it is, if that is the same for all samples; else None."""
-        return self.json if not isinstance(self.json, list) else None
-
-    @property
     def is_constant(self) -> bool:
         return not isinstance(self.json, list)
+
+    @property
+    def is_python(self) -> bool:
+        return self.kind in PYTHON
+
+    @property
+    def value(self) -> Any:
+        """Python's number, of one that is the same for all samples."""
+        return bool(self.json) if self.kind == "bool" else self.json
+
+
+PYTHON = ("bool", "int", "float")
+# What a list takes as a place, and collate_fn as an int64.
+PLACES = ("int", "numpy")
+
+
+def register_of(kind: str) -> str:
+    """The type of the core's number that holds one of a kind."""
+    return "float" if kind in ("float", "float32") else "int"
 
 
 def constant(value: Any) -> Number | None:
     """A number that code has; None for what is none."""
     if type(value) in (bool, int) and abs(value) < _EXACT_MAX:
-        return Number(int(value), "int")
+        return Number(int(value), "bool" if type(value) is bool else "int")
     if type(value) is float and math.isfinite(value):
         return Number(value, "float")
     return None
@@ -65,22 +81,26 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 def binary(operator: str, left: Number, right: Number) -> Number:
     """left operator right. Raises UnreadableError."""
     operator = operator.removesuffix("=") if operator[:-1] in _ARITHMETIC else operator
+    of_tensors = "float32" in (left.kind, right.kind)
+    if not all(each.is_python or each.kind == "float32" for each in (left, right)):
+        raise UnreadableError("reckons with numbers that are not Python's")
     if operator in _COMPARISONS:
         name, swapped, turned = _COMPARISONS[operator]
-        if "tensor" in (left.kind, right.kind):
+        kind = "condition" if of_tensors else "bool"
+        if of_tensors:
             left, right = _float32(left), _float32(right)
         first, second = (right, left) if swapped else (left, right)
-        found = Number([name, first.json, second.json], "int")
+        found = [name, first.json, second.json]
         if left.is_constant and right.is_constant:
-            found = Number(int({"<": first.json < second.json, "<=": first.json <= second.json}.get(
-                name, first.json == second.json)), "int")  # fmt: skip
-        return negated(found) if turned else found
-    if operator not in _ARITHMETIC or "tensor" in (left.kind, right.kind):
+            holds = {"<": first.json < second.json, "<=": first.json <= second.json}
+            return Number(int(holds.get(name, first.json == second.json) is not turned), kind)
+        return Number(["not", found] if turned else found, kind)
+    if operator not in _ARITHMETIC or of_tensors:
         raise UnreadableError(f"reckons by {operator}")
     kind = "float" if operator == "/" or "float" in (left.kind, right.kind) else "int"
     if left.is_constant and right.is_constant:
         try:
-            made = constant(_ARITHMETIC[operator](left.json, right.json))
+            made = constant(_ARITHMETIC[operator](left.value, right.value))
         except ArithmeticError as error:
             raise UnreadableError(f"raises {type(error).__name__}") from None
         if made is None:
@@ -91,23 +111,27 @@ def binary(operator: str, left: Number, right: Number) -> Number:
 
 def unary(name: str, operand: Number) -> Number:
     """ "neg", "not", "abs", "int", "float" or "round" of a number. Raises UnreadableError."""
-    if operand.kind == "tensor":
-        raise UnreadableError("reckons with a tensor")
-    kind = {"not": "int", "int": "int", "round": "int", "float": "float"}.get(name, operand.kind)
+    converts = name in ("int", "float") and operand.kind != "condition"
+    if not (operand.is_python or converts or (name == "not" and operand.kind == "condition")):
+        raise UnreadableError("reckons with numbers that are not Python's")
     if operand.is_constant:
         known: dict[str, Callable[[Any], Any]] = {
-            "neg": lambda a: -a, "not": lambda a: int(not a), "abs": abs, "int": int, "float": float, "round": round,
+            "neg": lambda a: -a, "not": lambda a: not a, "abs": abs, "int": int, "float": float, "round": round,
         }  # fmt: skip
-        made = constant(known[name](operand.json))
+        made = constant(known[name](operand.value))
         if made is None:
             raise UnreadableError("reckons with numbers that are too large")
         return made
-    return operand if name == operand.kind else Number([name, operand.json], kind)
+    kind = {"not": "bool", "int": "int", "round": "int", "float": "float"}.get(name)
+    kind = kind or ("float" if operand.kind == "float" else "int")
+    held = register_of(operand.kind)
+    same = name == held or (name == "round" and held == "int")
+    return Number(operand.json if same else [name, operand.json], kind)
 
 
 def extreme(name: str, values: list[Number]) -> Number:
     """ "min" or "max" of several. Raises UnreadableError."""
-    if len({each.kind for each in values}) != 1 or values[0].kind == "tensor":
+    if len({each.kind for each in values}) != 1 or not values[0].is_python:
         raise UnreadableError(f"takes the {name} of numbers of several types")
     found = values[0]
     for each in values[1:]:
@@ -117,9 +141,5 @@ def extreme(name: str, values: list[Number]) -> Number:
     return found
 
 
-def negated(condition: Number) -> Number:
-    return unary("not", condition)
-
-
 def _float32(number: Number) -> Number:
-    return number if number.kind == "tensor" else Number(["float32", number.json], "float")
+    return number if number.kind == "float32" else Number(["float32", number.json], "float")

@@ -1,0 +1,311 @@
+"""Classes as people write them, of images, draws and branches: whatever is compiled of them is torch's to the bit.
+
+COMPILED are those that have to be; of the rest it does not matter who makes them.
+"""
+
+# ruff: noqa: E501 - rows of tables
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from test_scripts_fuzz import made_of, photos
+from twins import Program, check, loader_of
+
+import goloader
+
+pytestmark = pytest.mark.timeout(120)
+
+RGB = "img = Image.open(self.a[i]).convert('RGB')"
+SMALL = f"{RGB}.resize((24, 22))"
+TENSOR = "F.to_tensor(self.fixed(img))"
+
+# Methods by their names: lines, the last of which is what is returned.
+COMPILED: dict[str, list[str]] = {
+    "flips by itself": [
+        SMALL,
+        "if random.random() < 0.5: img = img.transpose(Image.FLIP_LEFT_RIGHT)",
+        "F.to_tensor(img), self.labels[i]",
+    ],
+    "flips by numpy": [SMALL, "if np.random.rand() > 0.5: img = ImageOps.mirror(img)", "F.to_tensor(img)"],
+    "flips by torch": [SMALL, "if torch.rand(1) < self.p: img = F.hflip(img)", "F.to_tensor(img), i"],
+    "CycleGAN": [
+        RGB,
+        "j = random.randint(0, len(self.b) - 1)",
+        "other = Image.open(self.b[j]).convert('RGB')",
+        "{'A': F.to_tensor(CROP(img)), 'B': F.to_tensor(CROP(other)), 'A_paths': self.a[i], 'j': j}",
+    ],
+    "pix2pix": [
+        RGB,
+        "w, h = img.size",
+        "A, B = img.crop((0, 0, w // 2, h)), img.crop((w // 2, 0, w, h))",
+        "A, B = A.resize((24, 24), Image.BICUBIC), B.resize((24, 24), Image.BICUBIC)",
+        "x, y = random.randint(0, max(0, 24 - 16)), random.randint(0, max(0, 24 - 16))",
+        "flip = random.random() > 0.5",
+        "A, B = A.crop((x, y, x + 16, y + 16)), B.crop((x, y, x + 16, y + 16))",
+        "if flip: A, B = A.transpose(Image.FLIP_LEFT_RIGHT), B.transpose(Image.FLIP_LEFT_RIGHT)",
+        "{'A': F.normalize(F.to_tensor(A), [0.5] * 3, [0.5] * 3), 'B': F.to_tensor(B)}",
+    ],
+    "SimCLR": [RGB, "t = T.Compose([CROP, JITTER, T.ToTensor()])", "[t(img) for _ in range(2)]"],
+    "BYOL": [
+        RGB,
+        "one, two = CROP(img), CROP(img)",
+        "if random.random() < 0.2: two = ImageOps.solarize(two, 128)",
+        "F.to_tensor(one), F.to_tensor(two)",
+    ],
+    "multi-crop": [
+        RGB,
+        "crops = [CROP(img)]",
+        "for _ in range(3): crops.append(MAYBE(CROP(img)))",
+        "[F.to_tensor(c) for c in crops], self.labels[i]",
+    ],
+    "triplet": [
+        "anchor, j, k = Image.fromarray(self.data[i]), random.randrange(11), np.random.randint(11)",
+        "positive, negative = Image.fromarray(self.data[j]), Image.fromarray(self.data[k])",
+        "[F.to_tensor(x) for x in (anchor, positive, negative)], []",
+    ],
+    "siamese": [
+        SMALL,
+        "same = random.random() < 0.5",
+        "j = i if same else random.randrange(len(self.b))",
+        "other = Image.open(self.b[j]).convert('RGB').resize((24, 22))",
+        "F.to_tensor(img), F.to_tensor(other), float(same)",
+    ],
+    "joint segmentation": [
+        f"{RGB}; mask = Image.open(self.b[i]).convert('RGB')",
+        "size = random.randint(26, 40)",
+        "img, mask = F.resize(img, size), F.resize(mask, size, interpolation=T.InterpolationMode.NEAREST)",
+        "if random.random() > 0.5: img, mask = F.hflip(img), F.hflip(mask)",
+        "at = T.RandomCrop.get_params(img, (20, 20))",
+        "img, mask = F.crop(img, *at), F.crop(mask, *at)",
+        "F.to_tensor(img), torch.as_tensor(np.array(mask.convert('L')), dtype=torch.int64)",
+    ],
+    "label unused": [
+        "path, label, x = self.pairs[i]",
+        "img = Image.open(path).convert('RGB').resize((20, 20))",
+        "F.to_tensor(F.hflip(img))",
+    ],
+    "row of a dict": [
+        "row = self.rows[i]",
+        "img = Image.open(row['file']).convert('RGB')",
+        f"{TENSOR}, row['label'], row['odd']",
+    ],
+    "super-resolution": [
+        RGB,
+        "hr = T.RandomCrop(24)(img)",
+        "lr = hr.resize((12, 12), Image.BICUBIC)",
+        "F.to_tensor(lr), F.to_tensor(hr)",
+    ],
+    "random scale": [
+        RGB,
+        "s = random.uniform(0.5, 1.5)",
+        "img = img.resize((int(img.width * s), int(img.height * s)))",
+        f"{TENSOR}, s",
+    ],
+    "square": [
+        RGB,
+        "w, h = img.size; s = min(w, h)",
+        "img = img.crop(((w - s) // 2, (h - s) // 2, (w + s) // 2, (h + s) // 2))",
+        f"{TENSOR}, w / h",
+    ],
+    "padded to a square": [
+        RGB,
+        "w, h = img.size; s = max(w, h)",
+        "img = F.pad(img, (0, 0, s - w, s - h))",
+        f"{TENSOR}",
+    ],
+    "blurred": [
+        SMALL,
+        "if random.random() < 0.5: img = img.filter(ImageFilter.GaussianBlur(random.uniform(0.1, 2.0)))",
+        "F.to_tensor(img)",
+    ],
+    "bools": [
+        SMALL,
+        "flip = random.random() < 0.5",
+        "img = F.hflip(img) if flip else img",
+        "F.to_tensor(img), flip, not flip, self.truths[i], True",
+    ],
+    "a lower level": [
+        SMALL,
+        "flip, k = np.random.random() < 0.5, np.random.choice(4)",
+        "if flip: img = F.vflip(img)",
+        "F.to_tensor(img), k, flip",
+    ],
+    "modes": ["img = Image.open(self.a[i])", "if img.mode != 'RGB': img = img.convert('RGB')", TENSOR],
+    "grey": ["img = Image.open(self.a[i]).convert('L')", "F.to_tensor(self.fixed(img)), img.width"],
+    "colours at times": [SMALL, "if random.random() < 0.3: img = img.convert('L').convert('RGB')", "F.to_tensor(img)"],
+    "methods": [RGB, "img = self.turned(img, by=0.3)", "k = self.drawn(1)", f"{TENSOR}, k, self.size"],
+    "several views": [RGB, "[F.to_tensor(self.fixed(x)) for x in self.several(img, 3)]"],
+    "loaded": [RGB, "img.load()", TENSOR],
+    "asserts": [RGB, "assert img.width > 5, 'small'", "if img.height > 900: raise ValueError(img.height)", TENSOR],
+    "array rows": [
+        "img = Image.fromarray(self.data[i])",
+        "if random.random() < 0.5: img = F.hflip(img)",
+        "T.ToTensor()(img), self.labels[i]",
+    ],
+    "a random other": ["img = Image.open(random.choice(self.a)).convert('RGB')", TENSOR],
+    "retinal": [
+        SMALL,
+        "k = random.choice([0, 1, 3])",
+        "if k == 1: img = F.hflip(img)",
+        "elif k == 3: img = F.vflip(img)",
+        "F.normalize(F.to_tensor(img), self.mean, [0.2] * 3), self.floats[i % 3]",
+    ],
+    "re-id": [
+        "path, pid, cam = self.pairs[i]",
+        "img = Image.open(path).convert('RGB')",
+        "img = T.Resize((32, 16))(img)",
+        "if random.uniform(0, 1) >= 0.5: img = F.hflip(img)",
+        "F.to_tensor(img), pid, cam, path",
+    ],
+    "a caption": [f"{RGB}; caption = self.names[i]", f"{TENSOR}, caption, i"],
+    "order of draws": [
+        SMALL,
+        "a, b = random.random(), random.randint(0, 9)",
+        "c = random.uniform(1, 2) if a < 0.5 else random.random()",
+        "F.to_tensor(img), a, b, c, random.random()",
+    ],
+    "chained": [
+        SMALL,
+        "x = random.random()",
+        "if 0.2 < x <= 0.6 and (torch.rand(1) < 0.5 or img.width == 24): img = F.vflip(img)",
+        "F.to_tensor(img), x",
+    ],
+    "a list that grows": [
+        SMALL,
+        "done = []",
+        "if random.random() < 0.5: done.append(F.hflip)",
+        "done.append(F.vflip)",
+        "for each in done: img = each(img)",
+        "F.to_tensor(img), len(done)",
+    ],
+    "a dict that grows": [
+        RGB,
+        "out = {'x': 1}",
+        f"out['img'] = {TENSOR}",
+        "out['n'] = random.randint(0, 3)",
+        "out.update(label=self.labels[i])",
+        "out",
+    ],
+    "late choice": [SMALL, "name = random.choice(['h', 'v'])", "F.to_tensor(img), self.choices[random.randrange(3)]"],
+}
+
+# Python that was, or might be, taken for something else.
+ODD: dict[str, list[str]] = {
+    "unused error": [RGB, "1 // (i - i)", TENSOR],
+    "unused item": [RGB, "self.labels[i + 5]", TENSOR],
+    "unused key": [RGB, "self.table['none']", TENSOR],
+    "unused call": [RGB, "img.thumbnail((10, 10))", TENSOR],
+    "unused append": [RGB, "self.log.append(i)", f"{TENSOR}, len(self.log)"],
+    "unused text": [RGB, "int(self.names[i])", TENSOR],
+    "unused crop": [RGB, "F.crop(img, 3, 4, 99, 99)", TENSOR],
+    "unused open": [RGB, "Image.open(self.root + '/none.png')", TENSOR],
+    "unused draws": [RGB, "random.random(); np.random.rand(); torch.rand(1)", f"{TENSOR}, random.random()"],
+    "unused jitter": [RGB, "JITTER(img)", f"{TENSOR}, torch.rand(1).item()"],
+    "unused normalize": [RGB, "F.normalize(F.to_tensor(img), [0.5] * 2, [1.0])", TENSOR],
+    "unused unpacking": [RGB, "a, c = self.pairs[i]", TENSOR],
+    "unused name": [RGB, "nothing", TENSOR],
+    "unused import": [RGB, "import not_there", TENSOR],
+    "late generator": [RGB, "g = (random.random() for _ in range(2)); x = random.random(); y = list(g)", f"{TENSOR}, x, y"],
+    "a generator in turns": [RGB, "out = []", "for x in (random.random() for _ in range(2)): out.append(x - random.random())", f"{TENSOR}, out"],
+    "zip twice": [RGB, "z = zip([1, 2], [3, 4]); a = list(z); c = list(z)", f"{TENSOR}, len(a), len(c)"],
+    "a list grown as it is gone through": [RGB, "out = [1]", "for x in out:", "    if len(out) < 4: out.append(x + 1)", f"{TENSOR}, out[-1]"],
+    "a shared list": [RGB, "a = [1]; c = a; c.append(2)", f"{TENSOR}, a, len(c)"],
+    "a default that is kept": [RGB, "def g(x=[]):", "    x.append(1)", "    return len(x)", f"{TENSOR}, g() + g()"],
+    "late binding": [RGB, "fs = [lambda: k for k in range(3)]", f"{TENSOR}, fs[0](), fs[1]()"],
+    "a variable set later": [RGB, "k = 1", "f = lambda: k", "k = random.randint(2, 9)", f"{TENSOR}, f()"],
+    "bool is int": [RGB, f"{TENSOR}, True + True, (random.random() < 0.5) * 3, isinstance(True, int), max(True, 0)"],
+    "bool or int": [RGB, f"{TENSOR}, (random.random() < 2) or 3, False or 2, 0 and True"],
+    "bool given": [RGB, f"{TENSOR}, i == 3, not i, i > 4, i % 2 == 0"],
+    "bool as an argument": [RGB, "img = self.turned(img, also=i > 3)", f"{TENSOR}, abs(True), -True, int(i > 2), float(i > 2)"],
+    "identity": [RGB, "x = random.random() < 0.5", f"{TENSOR}, x is True, x == 1, x is not None"],
+    "numpy's int": [RGB, "k = np.random.choice(5)", f"{TENSOR}, k, k / 2, k + 1"],
+    "numpy's choice": [RGB, f"{TENSOR}, np.random.choice(self.floats), np.random.choice(['a', 'b'])"],
+    "a tensor's int": [RGB, "k = torch.randint(0, 5, (1,))", f"{TENSOR}, k, k + 1, self.choices[k % 3]"],
+    "a tensor": [RGB, "x = torch.rand(1)", f"{TENSOR}, x, x < 0.5"],
+    "floors": [RGB, "k = random.randint(-9, 9)", f"{TENSOR}, k // 4, k % 4, k // -4, k % -4, int(k / 4), round(k / 2), k // 0.3, k % 0.7, -k // 2.5"],
+    "zeros": [RGB, "k = random.randint(-1, 1)", f"{TENSOR}, 3 / k, -0.0 * k"],
+    "large": [RGB, f"{TENSOR}, 2**53 + i, 2**62 * i, 1e308 * 10 * i"],
+    "a place from behind": [RGB, "k = random.randint(-5, 5)", f"{TENSOR}, self.labels[k], self.choices[-1], [1, 2, 3][k % 3 - 3]"],
+    "a place outside": [RGB, "k = random.randint(0, 12)", f"{TENSOR}, self.labels[k]"],
+    "a place of two": [RGB, "[10, 20][random.randint(0, 2)]", TENSOR],
+    "a mode and more": ["img = Image.open(self.a[i]); k = 0", "if img.mode != 'RGB':", "    img = img.convert('RGB'); k = 1", f"{TENSOR}, k"],
+    "a mode with draws": ["img = Image.open(self.a[i])", "if img.mode != 'RGB':", "    img = img.convert('RGB')", "    random.random()", f"{TENSOR}, random.random()"],
+    "a mode or draws": ["img = Image.open(self.a[i])", "if img.mode != 'RGB': img = img.convert('RGB')", "else: random.random()", f"{TENSOR}, random.random()"],
+    "a closed file": ["with Image.open(self.a[i]) as img: w = img.width", f"{TENSOR}, w"],
+    "a closed file, flipped": ["with Image.open(self.a[i]) as o: img = T.RandomHorizontalFlip(0.0)(o)", TENSOR],
+    "in place": [RGB, f"x = {TENSOR}; y = F.normalize(x, [0.5] * 3, [0.5] * 3, inplace=True)", "x, y"],
+    "multiplied in place": [RGB, f"x = {TENSOR}; y = x; y *= 2", "x, y"],
+    "channels last": [RGB, "x = F.hflip(torch.from_numpy(np.array(self.fixed(img))))", "x.permute(2, 0, 1)"],
+    "pixels of load": [RGB, "px = img.load()", f"{TENSOR}, px[0, 0]"],
+    "length of an int": [RGB, f"{TENSOR}, len(i)"],
+    "item of a float": [RGB, f"{TENSOR}, random.random().item()"],
+    "choice of a number": [RGB, f"{TENSOR}, random.choice(5)"],
+    "seeds": [RGB, "random.seed(i)", f"{TENSOR}, random.random()"],
+    "another generator": [RGB, "g = random.Random(3)", f"{TENSOR}, g.random()"],
+    "gauss": [RGB, f"{TENSOR}, random.gauss(0, 1), random.random()"],
+    "raises at times": [RGB, "if random.random() < 0.3: raise KeyError(i)", f"{TENSOR}, random.random()"],
+    "asserts at times": [RGB, "assert random.random() < 0.7, 'bad'", TENSOR],
+    "tries": [RGB, "try: k = 1 // (i % 2)", "except ZeroDivisionError: k = 9", f"{TENSOR}, k"],
+    "while": [RGB, "j = i", "while j == i: j = random.randrange(11)", f"{TENSOR}, j"],
+    "another type on one way": [RGB, "k = 1 if random.random() < 0.5 else 2.5", f"{TENSOR}, k"],
+    "a property that draws": [RGB, f"{TENSOR}, self.chance, self.chance"],
+    "a grey file of a palette": [RGB, "img = img.quantize(9).convert('L')", TENSOR],
+    "sizes that differ": [RGB, "F.to_tensor(img)"],
+    "a size of nothing": [RGB, "F.to_tensor(img.resize((i, 5)))"],
+    "not a place": [RGB, f"{TENSOR}, self.labels[i / 1]"],
+    "a slice": [RGB, f"{TENSOR}, self.labels[i:i + 1], [1, 2, 3][1:]"],
+    "short circuit": [RGB, "x = random.random() < 0.5 and random.random() < 0.5 or random.random() < 0.5", f"{TENSOR}, x, random.random()"],
+    "arguments in order": [RGB, "k = self.drawn(random.randint(0, 2), high=random.randint(6, 9))", f"{TENSOR}, k, random.random()"],
+    "walrus": [RGB, "y = (x := random.random()) + x", f"{TENSOR}, x, y"],
+    "None": [RGB, f"{TENSOR}, None"],
+    "lists of lists": [RGB, f"{TENSOR}, [[i, 2], [3.5]], (), [], {{}}"],
+    "mixup": [
+        SMALL, "j = random.randrange(11); lam = np.random.beta(1.0, 1.0)", "other = Image.open(self.b[j]).convert('RGB').resize((24, 22))",
+        "lam * F.to_tensor(img) + (1 - lam) * F.to_tensor(other), lam",
+    ],
+    "cutout": [SMALL, "x = F.to_tensor(img); k = random.randint(0, 10)", "x[:, k:k + 4, k:k + 4] = 0", "x"],
+    "mosaic": [
+        "out = Image.new('RGB', (48, 44))", "for k in range(4):",
+        "    part = Image.open(self.a[(i + k) % 11]).convert('RGB').resize((24, 22)); out.paste(part, (24 * (k % 2), 22 * (k // 2)))",
+        "F.to_tensor(out)",
+    ],
+    "rotated": [SMALL, "img = img.rotate(random.choice([0, 90, 180]))", "F.to_tensor(img)"],
+    "enhanced": [SMALL, "img = F.adjust_brightness(img, random.uniform(0.8, 1.2))", "F.to_tensor(img)"],
+    "noise": [SMALL, "F.to_tensor(img) + torch.randn(3, 22, 24) * 0.1"],
+    "sampled": [SMALL, f"{TENSOR}, random.sample(range(10), 3), random.choices([1, 2], k=2)"],
+    "shuffled": [SMALL, "order = [0, 1, 2]; random.shuffle(order)", f"{TENSOR}, order"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return photos(tmp_path_factory.mktemp("written"))
+
+
+def source_of(lines: list[str]) -> str:
+    *before, last = lines
+    body = "\n".join(f"        {line}" for line in [*before, f"return {last}"])
+    return f"class Made(Base):\n    def __getitem__(self, i):\n{body}\n"
+
+
+@pytest.mark.parametrize("name", [*COMPILED, *ODD], ids=lambda name: name.replace(" ", "-"))
+def test_a_class_as_people_write_it(name: str, root: Path) -> None:
+    lines = COMPILED.get(name) or ODD[name]
+    dataset = made_of(source_of(lines), root)
+    chance = random.Random(name)
+    arguments = loader_of(dataset, batch_size=chance.choice([1, 2, 3]), shuffle=chance.random() < 0.5)
+    told = goloader.DataLoader(**arguments()).explain()
+    assert told.native or name not in COMPILED, told
+    check(Program(arguments, epochs=2, seed=chance.randrange(99)), native=told.native)
+
+
+@pytest.mark.parametrize(
+    "name", ["CycleGAN", "multi-crop", "bools", "order of draws"], ids=lambda name: name.replace(" ", "-")
+)
+@pytest.mark.parametrize("num_workers", [1, 3])
+def test_with_workers(name: str, num_workers: int, root: Path) -> None:
+    dataset = made_of(source_of(COMPILED[name]), root)
+    check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2, seed=7))
