@@ -196,7 +196,9 @@ func (r *Run) serveReads() error {
 	r.enlist(w, stats.Reader)
 	defer r.delist(w)
 	for !r.closed && r.readers.serving <= r.readersWanted() {
-		r.drawDue()
+		if r.drawDue() {
+			continue
+		}
 		b, sp := r.pickRead()
 		if sp == nil {
 			r.work.Wait()

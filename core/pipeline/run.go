@@ -33,13 +33,14 @@ type Options struct {
 	Streams  int      // random streams, at least 1; batch k draws from stream k mod Streams
 	BaseSeed uint64   // stream w starts with seed BaseSeed + w, as torch's worker w, ...
 	Seeds    []uint64 // ... or with Seeds[w], where a worker was seeded anew; nil or one a stream
-	Span     int      // most images a worker takes at a time; 0: by batch size and workers
 	Poison   bool     // overwrite returned slots
 
 	HoldDirectory bool // relative paths begin at the working directory of this moment, not at that of their reading
 
+	// What is else found out by measuring, for tests.
+	Span       int  // most images a worker takes at a time; 0: by batch size and workers
 	ReadAhead  int  // bytes of files that are read ahead from a slow source, about; 0: readAheadMax
-	SlowSource bool // take the source for slow whatever it does, for tests
+	SlowSource bool // take the source for slow whatever it does
 }
 
 // seed is what stream w starts with.
@@ -513,7 +514,9 @@ func (r *Run) serve() error {
 	r.enlist(w, stats.Worker)
 	defer r.delist(w)
 	for !r.closed {
-		r.drawDue()
+		if r.drawDue() {
+			continue
+		}
 		b, sp, read := r.pick()
 		left := false
 		switch {

@@ -77,10 +77,11 @@ func (r *Run) putOnDue(st *stream) {
 }
 
 // drawDue makes the draws that are due, and lets everybody look whether there is something to do. It gives the lock back while
-// it draws (drawSamples).
-func (r *Run) drawDue() {
+// it draws (drawSamples), so that its caller has to look at everything anew, also whether the run is closed: it reports whether it
+// may have done so.
+func (r *Run) drawDue() bool {
 	if len(r.due) == 0 {
-		return
+		return false
 	}
 	for len(r.due) > 0 {
 		st := r.due[0]
@@ -97,6 +98,7 @@ func (r *Run) drawDue() {
 	}
 	r.announce() // a stall, or a question about torch's exp
 	r.wake()
+	return true
 }
 
 // drawNext draws for the next samples of a stream, at most for a span's, and reports whether it got any further.

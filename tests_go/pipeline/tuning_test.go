@@ -144,28 +144,34 @@ func TestTwoRunsOfALoaderDoNotDisturbEachOther(t *testing.T) {
 	}
 }
 
-// Samples whose draws take milliseconds: two workers are seen to draw, each for a stream of its own.
-func TestStreamsAreDrawnFromAtTheSameTime(t *testing.T) {
-	photos, p := makePhotos(2, 1, good...), still(2)
+// slowToDraw is a plan whose draws take milliseconds a sample.
+func slowToDraw(n int) *plan.Plan {
+	p := still(n)
 	for range 1 << 18 {
 		p.Parts[0].Transforms = append(p.Parts[0].Transforms, plan.RandomVerticalFlip{})
 	}
-	r := newRig(t, p, photos, pipeline.Options{Workers: 2, Streams: 2})
+	return p
+}
+
+// drawing is how many goroutines draw at this moment.
+func drawing() (n int) {
 	stacks := make([]byte, 1<<20)
-	atOnce := func() (drawing int) {
-		for goroutine := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-			if strings.Contains(goroutine, "draw.(*Program).Draw(") {
-				drawing++
-			}
+	for goroutine := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(goroutine, "draw.(*Program).Draw(") {
+			n++
 		}
-		return drawing
 	}
+	return n
+}
+
+func TestStreamsAreDrawnFromAtTheSameTime(t *testing.T) {
+	r := newRig(t, slowToDraw(2), makePhotos(2, 1, good...), pipeline.Options{Workers: 2, Streams: 2})
 	eventually(t, func() bool {
 		r.submit(0)
 		r.submit(1)
 		most := 0
 		for delivered := 0; delivered < 2; {
-			most = max(most, atOnce())
+			most = max(most, drawing())
 			news, lease, _, err := r.run.Next()
 			require.NoError(t, err)
 			if news == pipeline.Delivered {
@@ -175,4 +181,34 @@ func TestStreamsAreDrawnFromAtTheSameTime(t *testing.T) {
 		}
 		return most == 2
 	})
+}
+
+func TestWhoDrawsIsNotForgottenByAResetOrClose(t *testing.T) {
+	leakcheck.Check(t)
+	photos, p := makePhotos(4, 1, good...), slowToDraw(4)
+	l := openLoader(t, p, store(t, photos))
+	for _, o := range []pipeline.Options{{Workers: 2, Streams: 2}, {Workers: 2, Streams: 2, SlowSource: true}} {
+		for range 5 {
+			r := start(t, l, p, photos, o)
+			untilItDraws := func() {
+				for drawing() == 0 {
+					news, lease, _, err := r.run.Next()
+					require.NoError(t, err)
+					switch news {
+					case pipeline.Idle:
+						r.submit(0, 1)
+						r.submit(2, 3)
+					case pipeline.Delivered:
+						lease.Slot.Release()
+					}
+				}
+			}
+			for range 2 {
+				untilItDraws()
+				requireSoon(t, func() { require.NoError(t, second(r.run.Reset())) })
+			}
+			untilItDraws()
+			requireSoon(t, func() { require.NoError(t, r.run.Close()) })
+		}
+	}
 }

@@ -32,14 +32,42 @@ var _ source.Remote = (*Store)(nil)
 // New gives a store.
 func New() *Store { return &Store{http.New(nil, nil), s3.New(s3.Config{}), hub.New(hub.Config{})} }
 
+// server is a store of the URLs of a scheme.
+type server interface {
+	source.Remote
+	SetStall(longest time.Duration)
+	CloseIdle()
+}
+
+// schemes are what URLs begin with, and who reads them.
+var schemes = []struct {
+	begin string
+	store func(s *Store) server
+}{
+	{s3.Scheme, func(s *Store) server { return s.buckets }},
+	{hub.Scheme, func(s *Store) server { return s.hub }},
+	{"http://", func(s *Store) server { return s.web }},
+	{"https://", func(s *Store) server { return s.web }},
+}
+
 // Is says that a name is a URL of a scheme that there is a store for.
 func Is(name string) bool {
-	for _, scheme := range []string{s3.Scheme, hub.Scheme, "http://", "https://"} {
-		if strings.HasPrefix(name, scheme) {
+	for _, scheme := range schemes {
+		if strings.HasPrefix(name, scheme.begin) {
 			return true
 		}
 	}
 	return false
+}
+
+// of is who reads a URL. What is of no scheme fails as a URL of the web does.
+func (s *Store) of(url string) source.Remote {
+	for _, scheme := range schemes {
+		if strings.HasPrefix(url, scheme.begin) {
+			return scheme.store(s)
+		}
+	}
+	return s.web
 }
 
 // Use changes what is known, from now on.
@@ -48,27 +76,17 @@ func (s *Store) Use(config Config) {
 		config.Stall = http.Stall
 	}
 	s.buckets.Use(config.S3)
-	s.buckets.SetStall(config.Stall)
 	s.hub.Use(config.Hub)
-	s.hub.SetStall(config.Stall)
-	s.web.SetStall(config.Stall)
+	for _, scheme := range schemes {
+		scheme.store(s).SetStall(config.Stall)
+	}
 }
 
 // CloseIdle closes the connections that nobody uses.
 func (s *Store) CloseIdle() {
-	s.web.CloseIdle()
-	s.buckets.CloseIdle()
-	s.hub.CloseIdle()
-}
-
-func (s *Store) of(name string) source.Remote {
-	switch {
-	case strings.HasPrefix(name, s3.Scheme):
-		return s.buckets
-	case strings.HasPrefix(name, hub.Scheme):
-		return s.hub
+	for _, scheme := range schemes {
+		scheme.store(s).CloseIdle()
 	}
-	return s.web
 }
 
 // Patient is the store with source.Retry around it.
@@ -76,7 +94,7 @@ func (s *Store) Patient() source.Store { return source.Retry(s, source.RemotePau
 
 // Read implements source.Store.
 func (s *Store) Read(ctx context.Context, key source.Key, buf *source.Buffer) (source.Stamp, error) {
-	return s.of(string(key.Container[:min(len(s3.Scheme), len(key.Container))])).Read(ctx, key, buf)
+	return s.of(string(key.Container)).Read(ctx, key, buf)
 }
 
 // Open implements source.Store.
@@ -103,8 +121,8 @@ func (s *Store) Folders(ctx context.Context, folder string) ([]string, error) {
 type Fetch struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	buf    source.Buffer // to be read once done is closed, as
-	err    error
+	buf    source.Buffer // to be read once done is closed
+	err    error         // the same
 }
 
 // Begin begins to append bytes to a buffer.

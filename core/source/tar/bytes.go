@@ -20,14 +20,15 @@ const (
 type bytesOf struct {
 	ctx    context.Context
 	of     source.Container
-	at     int64
+	at     int64 // the next byte
 	remote bool
-	told   int64 // up to where the kernel was told
+	told   int64 // of a file: up to where the kernel was told what will be read
 
-	piece  []byte // remote: in hand, of
-	from   int64
-	coming chan arrived // remote: the next piece, if it was asked for
-	cancel context.CancelFunc
+	// Of a remote container:
+	piece  []byte             // the bytes at hand
+	from   int64              // where they begin
+	coming chan arrived       // gives the piece behind them; nil if that was not asked for
+	cancel context.CancelFunc // gives it up
 }
 
 type arrived struct {
