@@ -358,7 +358,7 @@ _VIEWS = (
     *("unsqueeze", "view"),
 )
 _RECORDED |= {
-    getattr(owner, name): _viewed(getattr(torch.Tensor, "view" if name == "reshape" else name))
+    getattr(owner, name): _viewed(getattr(torch.Tensor, name))
     for owner in (torch, torch.Tensor)
     for name in _VIEWS
     if hasattr(owner, name)
@@ -387,14 +387,8 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("clamp", "clamp_", "clip", "clip_"), ("input", "min", "max")),
     **dict.fromkeys(("clamp_max", "clamp_max_"), ("input", "max")),
     **dict.fromkeys(("clamp_min", "clamp_min_"), ("input", "min")),
-    **dict.fromkeys(("flip", "permute"), ("input", "dims")),
+    "flip": ("input", "dims"),
     **dict.fromkeys(("masked_fill", "masked_fill_"), ("input", "mask", "value")),
-    **dict.fromkeys(("movedim", "moveaxis"), ("input", "source", "destination")),
-    **dict.fromkeys(("squeeze", "unsqueeze"), ("input", "dim")),
-    **dict.fromkeys(("swapdims", "transpose"), ("input", "dim0", "dim1")),
-    "reshape": ("input", "shape"),
-    "swapaxes": ("input", "axis0", "axis1"),
-    "view": ("input", "size"),
     "where": ("condition", "input", "other"),
 }
 _SYNONYMS = {"axis": "dim"}  # as torch has it, for numpy's sake
