@@ -357,10 +357,14 @@ class Run:
             self._skip(helper.skips, ask)
         else:
             error = helper.refused(position, row, ask.reason.decode(errors="replace"))
-        self._keep(self._call(self._lib.gl_reject))
+        self._give_up(ask, self._lib.gl_reject)
+        raise Rejected(error, position, row)
+
+    def _give_up(self, ask: _native.Ask, function: Any, *arguments: Any) -> None:
+        """Ends a batch that the core asks about, by a function of its: it gives none."""
+        self._keep(self._call(function, *arguments))
         self._lent.popleft()
         self._batch.sequence = ask.sequence
-        raise Rejected(error, position, row)
 
     def _judge(self, judge: Judge, ask: _native.Ask) -> None:
         """Has Python say what becomes of a sample of a stream, or of a shard. Raises Rejected."""
@@ -371,9 +375,7 @@ class Run:
             else:
                 answer = judge.sample(self.asked_sample(), ask.index, pixels=ask.kind == _native.ASK_PIXELS)
         except Exception as error:
-            self._keep(self._call(self._lib.gl_reject))
-            self._lent.popleft()
-            self._batch.sequence = ask.sequence
+            self._give_up(ask, self._lib.gl_reject)
             raise Rejected(error, ask.position, ask.index) from None
         if isinstance(answer, bool):
             self._keep(self._call(self._lib.gl_leave_out, not answer))
@@ -385,9 +387,7 @@ class Run:
         states = skipper.states()
         self._call(self._lib.gl_asked_states, states.address, states.size)
         made = skipper.batch(states)
-        self._keep(self._call(self._lib.gl_skip, states.address, states.size))
-        self._lent.popleft()
-        self._batch.sequence = ask.sequence
+        self._give_up(ask, self._lib.gl_skip, states.address, states.size)
         raise Skipped(*made)
 
     def set_states(self, stream: int, states: States) -> None:

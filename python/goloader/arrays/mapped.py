@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,25 @@ from numpy.typing import NDArray
 from .file_array import DTYPES, FileArray, reach
 
 # A line of /proc/PID/maps (proc(5)): addresses, permissions, offset, device, inode, path.
-_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r[w-][x-]s ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ ([0-9]+) +(/.*)")
+_LINE = re.compile(r"(\w+)-(\w+) ..(..) (\w+) \S+ ([0-9]+) *(.*)")
+
+
+class Map(NamedTuple):
+    """Addresses of this process's, and the place in a file that is mapped there: "" for memory without one."""
+
+    first: int
+    last: int
+    offset: int
+    shared: bool
+    inode: int
+    path: str
+
+
+def maps() -> Iterator[Map]:
+    """Of all this process's memory, in order."""
+    with open("/proc/self/maps", errors="surrogateescape") as lines:
+        for first, last, kind, offset, inode, path in (_LINE.match(line).groups() for line in lines):  # type: ignore[union-attr]
+            yield Map(int(first, 16), int(last, 16), int(offset, 16), kind[1] == "s", int(inode), path)
 
 
 def file_of(array: NDArray[Any]) -> FileArray | None:
@@ -27,15 +46,10 @@ def file_of(array: NDArray[Any]) -> FileArray | None:
     end = begin + reach(array.shape, array.strides, array.itemsize)
     if not _has_map(array):
         return None
-    with open("/proc/self/maps", errors="surrogateescape") as maps:
-        for line in maps:
-            found = _LINE.match(line)
-            if found is None:
-                continue
-            low, high, offset = (int(number, 16) for number in found.group(1, 2, 3))
-            if low <= begin and end <= high:
-                return _same_file(array, found[5], int(found[4]), offset + begin - low)
-    return None
+    place = next((each for each in maps() if each.first <= begin and end <= each.last), None)
+    if place is None or not place.shared or not place.path.startswith("/"):
+        return None
+    return _same_file(array, place.path, place.inode, place.offset + begin - place.first)
 
 
 def _has_map(array: Any) -> bool:

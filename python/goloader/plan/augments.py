@@ -193,10 +193,6 @@ def _color_jitter(api: T.Api, each: Any, channels: int, size: T.Size | None) -> 
     return ColorJitter(*ranges)
 
 
-def _random_grayscale(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
-    return RandomApply(below(each.p), (T.Grayscale(channels),) if channels == 3 else ())
-
-
 _MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
 
 
@@ -385,7 +381,9 @@ def _auto_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
 
 READERS: dict[str, _Reader] = {
     "ColorJitter": _color_jitter,
-    "RandomGrayscale": _random_grayscale,
+    "RandomGrayscale": lambda api, each, channels, size: RandomApply(
+        below(each.p), (T.Grayscale(channels),) if channels == 3 else ()
+    ),
     "RandomInvert": _at_random(lambda each, mode: _looked_up(mode, "invert")),
     "RandomPosterize": _at_random(lambda each, mode: _looked_up(mode, "posterize", each.bits)),
     "RandomSolarize": _at_random(lambda each, mode: _looked_up(mode, "solarize", each.threshold)),

@@ -17,6 +17,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
@@ -329,6 +330,12 @@ def _name(stage: Any) -> str:
     return name
 
 
+def _theirs(name: str) -> Any:
+    """Something of webdataset's; None while nobody imported it."""
+    library = sys.modules.get("webdataset")
+    return None if library is None else attrgetter(name)(library)
+
+
 _METHODS = {"shard_list": ("__iter__",), "resampled": ("__iter__",), "detshuffle": ("run",), "open": ("__call__",)}
 
 _OWN_NAMES = (
@@ -527,8 +534,7 @@ class _Reader:
         made = seed is not None
         if not isinstance(stage, own.Resampled):
             made = bool(stage.deterministic)
-            theirs = sys.modules["webdataset"]
-            if stage.worker_seed is not theirs.utils.pytorch_worker_seed:
+            if stage.worker_seed is not _theirs("utils.pytorch_worker_seed"):
                 raise _refuse("ResampledShards", "it has a worker_seed of its own")
         if made and (type(seed) is not int or not 0 <= seed < 1 << 60):
             raise _refuse("resampled", f"its seed is {seed!r}")
@@ -601,8 +607,7 @@ class _Reader:
     def _group_by_keys(
         self, stage: Any, keys: Any, lcase: Any = True, suffixes: Any = None, handler: Any = None
     ) -> None:
-        theirs = sys.modules["webdataset"]
-        if keys is not theirs.tariterators.base_plus_ext or lcase is not True or suffixes is not None:
+        if keys is not _theirs("tariterators.base_plus_ext") or lcase is not True or suffixes is not None:
             raise _refuse("group_by_keys", "it puts files together in another way")
         self._handled(handler)
         self.grouped = True
@@ -644,15 +649,14 @@ class _Reader:
     def _decode(self, stage: Any, args: tuple[Any, ...] = (), handler: Any = None, **options: Any) -> None:
         if any(options.get("kw", {}).values()):
             raise _refuse("decode", "its options")
-        decoder = sys.modules["webdataset"].autodecode
-        self._decoded([decoder.imagehandler(each) if isinstance(each, str) else each for each in args], handler)
+        made = _theirs("autodecode.imagehandler")
+        self._decoded([made(each) if isinstance(each, str) else each for each in args], handler)
 
     def _map(self, stage: Any, f: Any, handler: Any) -> None:
-        theirs = sys.modules.get("webdataset")
         if type(f) is own.Decoder:
             basic, pre = own._basic, []
-        elif theirs is not None and type(f) is theirs.autodecode.Decoder:
-            basic, pre = theirs.autodecode.basichandlers, [theirs.autodecode.gzfilter]
+        elif type(f) is _theirs("autodecode.Decoder"):
+            basic, pre = _theirs("autodecode.basichandlers"), [_theirs("autodecode.gzfilter")]
             if not is_original(basic, "webdataset") or not is_original(type(f).decode1, "webdataset"):
                 raise _refuse("decode", "webdataset's functions were replaced")
         else:
@@ -665,12 +669,10 @@ class _Reader:
     def _decoded(self, handlers: list[Any], handler: Any) -> None:
         if self.spec is not None or self.entries is not None:
             raise _refuse("decode", "it comes a second time, or behind to_tuple")
-        theirs = sys.modules.get("webdataset")
         spec = ""
         for each in handlers:
-            ours = type(each) is own.ImageHandler
-            foreign = theirs is not None and type(each) is theirs.autodecode.ImageHandler
-            if not (ours or foreign) or spec:
+            foreign = type(each) is _theirs("autodecode.ImageHandler")
+            if not (foreign or type(each) is own.ImageHandler) or spec:
                 raise _refuse(name_of(each), "what this decoder does only Python knows")
             if foreign and not is_original(type(each).__call__, "webdataset"):
                 raise _refuse("decode", "webdataset's functions were replaced")
@@ -752,9 +754,8 @@ class _Reader:
                 self.entries[number] = replace(entry, functions=(*entry.functions, function))
 
     def _batched(self, stage: Any, batchsize: Any, collation_fn: Any, partial: Any) -> None:
-        theirs = sys.modules.get("webdataset")
-        known = [own.default_collation_fn] + ([] if theirs is None else [theirs.filters.default_collation_fn])
-        if collation_fn not in known or not is_original(collation_fn, "goloader", "webdataset"):
+        known = own.default_collation_fn, _theirs("filters.default_collation_fn")
+        if collation_fn is None or collation_fn not in known or not is_original(collation_fn, "goloader", "webdataset"):
             raise _refuse("batched", "its collation_fn is not webdataset's")
         if type(batchsize) is not int or batchsize < 1:
             raise _refuse("batched", f"its size is {batchsize!r}")

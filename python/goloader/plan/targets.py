@@ -92,7 +92,8 @@ class _TargetForm(Form):
         return step
 
     def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
-        if self.kind != "Mask" or not _leaves_types(tail):
+        # Behind ToImage alone v2 still knows what is an image and what a mask.
+        if self.kind != "Mask" or any(type(each) is not _v2().ToImage for each in tail):
             raise _refused(each, "what it makes of a target that is a tensor is not known")
         return self.step(operation, each, channels)
 
@@ -102,7 +103,8 @@ class _TargetForm(Form):
         if self.kind == "Mask":
             if not isinstance(each, _v2().Transform):
                 raise _refused(each, "torchvision's v1 knows no masks")
-            if getattr(each, "interpolation", None) in _exact():
+            exact = "nearest-exact", sys.modules["torchvision.transforms.functional"].InterpolationMode.NEAREST_EXACT
+            if getattr(each, "interpolation", None) in exact:
                 raise _refused(each, "nearest-exact is not known for masks")
             from PIL import Image
 
@@ -171,18 +173,9 @@ class _JointImageForm(_Joint):
         return Form.step_of_tensor(self, operation, each, tail, channels)
 
 
-def _leaves_types(tail: list[Any]) -> bool:
-    """True if v2's next transform still knows what is an image and what a mask."""
-    return all(type(each) is _v2().ToImage for each in tail)
-
-
 def _v2() -> Any:
     return sys.modules.get("torchvision.transforms.v2", SimpleNamespace(Transform=()))
 
 
 def _mask() -> Any:
     return sys.modules["torchvision.tv_tensors"].Mask
-
-
-def _exact() -> tuple[Any, ...]:
-    return "nearest-exact", sys.modules["torchvision.transforms.functional"].InterpolationMode.NEAREST_EXACT

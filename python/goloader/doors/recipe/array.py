@@ -8,6 +8,7 @@ real array is what the user gets. The object stays what it is: a name for that a
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
@@ -19,7 +20,7 @@ from .as_user import as_user
 from .call import Recorder, attempt, by_place, put
 from .guarded import guarded
 from .image import StandInImage, recipe_of
-from .layout import Layout, are_places, dense
+from .layout import Layout, dense, indexed, viewed
 from .recipe import STEPS_MAX, Recipe
 from .tensor import made_of as tensor_of
 from .tensor import over as tensor_over
@@ -96,17 +97,16 @@ class StandInArray:
 
     @property
     def T(self) -> Any:  # noqa: N802
-        return _viewed(self, Layout.transposed, (), lambda real: real.T, "T")
+        return _viewed(self, np.transpose, (), lambda real: real.T, "T")
 
     def transpose(self, *axes: Any) -> Any:
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return _viewed(self, Layout.transposed, (order,), lambda real: real.transpose(*axes), "transpose")
+        return _viewed(self, np.ndarray.transpose, axes, lambda real: real.transpose(*axes), "transpose")
 
     def swapaxes(self, axis1: Any, axis2: Any) -> Any:
-        return _viewed(self, Layout.swapped, (axis1, axis2), lambda real: real.swapaxes(axis1, axis2), "swapaxes")
+        return _viewed(self, np.swapaxes, (axis1, axis2), lambda real: real.swapaxes(axis1, axis2), "swapaxes")
 
     def squeeze(self, axis: Any = None) -> Any:
-        return _viewed(self, _squeezed, (axis,), lambda real: real.squeeze(axis), "squeeze")
+        return _viewed(self, np.squeeze, (axis,), lambda real: real.squeeze(axis), "squeeze")
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is StandInArray:
@@ -114,7 +114,7 @@ class StandInArray:
             key = become_real(key, "ndarray[mask]")
         elif type(key) is tuple:
             key = tuple(become_real(each, "ndarray[...]") if type(each) is StandInArray else each for each in key)
-        return _viewed(self, _indexed, (key,), lambda real: real[key], "[...]")
+        return _viewed(self, operator.getitem, (key,), lambda real: real[key], "[...]")
 
     def copy(self, order: Any = "C") -> Any:
         made = record_function(("copy", order), np.ndarray.copy, (self,), order=order)
@@ -311,10 +311,10 @@ _is_open = _recorder.is_open
 
 
 def _viewed(
-    array: StandInArray, change: Callable[..., Layout | None], arguments: Any, real: Callable[[Any], Any], what: str
+    array: StandInArray, view: Callable[..., Any], arguments: Any, real: Callable[[Any], Any], what: str
 ) -> Any:
     if _is_open(array):
-        layout = change(array.layout_, *arguments)
+        layout = viewed(view, array.layout_, arguments, numpy=True)
         if layout is not None:
             return over(array.memory, layout, array.writeable)
     return real(become_real(array, f"ndarray.{what}"))
@@ -345,7 +345,7 @@ def _set_items(array: StandInArray, key: Any, value: Any) -> bool:
     """Records array[key] = numbers, one or one a channel, of a rectangle; False if it cannot be."""
     if not _is_open(array) or not array.writeable:
         return False
-    layout = array.layout_.indexed(key, numpy=True)
+    layout = indexed(array.layout_, key, numpy=True)
     if layout is None:
         return False
     if type(value) is StandInArray:  # array[key] *= 2 has written already
@@ -360,68 +360,14 @@ def _into(ufunc: Any, inputs: Any) -> bool:
     )
 
 
-def _of_first(change: Callable[..., Layout | None]) -> Callable[..., Any]:
-    """A numpy function that gives a view of its first argument; it has a layout's method for that."""
+def _of_first(view: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy's that gives a view of its first argument."""
 
-    def view(array: Any, *arguments: Any, **options: Any) -> Any:
-        layout = attempt(change, (array.layout_, *arguments), options) if _is_open(array) else None
+    def record(array: Any, *arguments: Any, **options: Any) -> Any:
+        layout = viewed(view, array.layout_, arguments, options, numpy=True) if _is_open(array) else None
         return None if layout is None else over(array.memory, layout, array.writeable)
 
-    return view
-
-
-def _flip(layout: Layout, axis: Any = None) -> Layout | None:
-    axes = range(len(layout.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return layout.mirrored(*axes)
-
-
-def _quarter_turns(layout: Layout, k: Any = 1, axes: Any = (0, 1)) -> Layout | None:
-    if (
-        type(k) is not int
-        or type(axes) not in (tuple, list)
-        or len(axes) != 2
-        or not are_places(axes, len(layout.shape))
-    ):
-        return None
-    first, second = axes
-    if k % 4 in (1, 2):
-        turned = layout.mirrored(second)
-        return turned and (turned.swapped(first, second) if k % 4 == 1 else turned.mirrored(first))
-    if k % 4 == 0:
-        return layout
-    turned = layout.swapped(first, second)
-    return turned and turned.mirrored(second)
-
-
-def _side(axis: int) -> Callable[[Layout], Layout | None]:
-    return lambda layout: layout.mirrored(axis) if len(layout.shape) > axis else None
-
-
-def _squeezed(layout: Layout, axis: Any = None) -> Layout | None:
-    if axis is None:
-        return layout.squeezed()
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    found = layout.squeezed(axes)
-    # numpy refuses extents other than 1, and one that is named twice.
-    return found if found is not None and len(found.shape) == len(layout.shape) - len(axes) else None
-
-
-def _indexed(layout: Layout, key: Any) -> Layout | None:
-    found = layout.indexed(key, numpy=True)
-    # An item that is named by integers alone is no array.
-    scalar = found is not None and not found.shape and Ellipsis not in (key if type(key) is tuple else (key,))
-    return None if scalar else found
-
-
-def _rolled(layout: Layout, axis: Any, start: Any = 0) -> Layout | None:
-    ndim = len(layout.shape)
-    if not all(type(each) is int and -ndim <= each <= ndim for each in (axis, start)) or axis == ndim:
-        return None
-    order = list(range(ndim))
-    place, to = axis % ndim, start + ndim if start < 0 else start
-    order.remove(place)
-    order.insert(to - (to > place), place)
-    return layout.transposed(order)
+    return record
 
 
 def _stack(arrays: Any, axis: Any = 0, out: Any = None) -> Any:
@@ -458,16 +404,8 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 # What numpy gives by way of __array_function__.
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.transpose: _of_first(Layout.transposed),
-    np.swapaxes: _of_first(Layout.swapped),
-    np.moveaxis: _of_first(Layout.moved),
-    np.rollaxis: _of_first(_rolled),
-    np.expand_dims: _of_first(Layout.inserted),
-    np.squeeze: _of_first(_squeezed),
-    np.flip: _of_first(_flip),
-    np.rot90: _of_first(_quarter_turns),
-    np.flipud: _of_first(_side(0)),
-    np.fliplr: _of_first(_side(1)),
+    **{view: _of_first(view) for view in (np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims)},
+    **{view: _of_first(view) for view in (np.squeeze, np.flip, np.rot90, np.flipud, np.fliplr)},
     np.stack: _stack,
     np.clip: _clip,
     np.where: _where,

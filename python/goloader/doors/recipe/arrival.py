@@ -104,8 +104,3 @@ def empty(
     tensor = torch.empty_strided(shape, (0,) * len(shape), dtype=dtype, device="cpu")
     _opened.views.setdefault(number, []).append((tensor, Layout(shape, strides, offset)))
     return tensor
-
-
-def as_it_is(value: Any) -> Any:
-    """What pickle calls with a value that is its own."""
-    return value

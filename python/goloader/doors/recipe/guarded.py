@@ -61,7 +61,8 @@ def _stretches(code: CodeType) -> Iterator[tuple[int, int, bool]]:
         yield from ((each.offset, each.argval, True) for each in found if each.opname in opens)
         return
     places = {each.offset: at for at, each in enumerate(found)}
-    table = list(_table(code.co_exceptiontable))
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined] # Python 3.11
+    table = [(each.start, each.end, each.target) for each in entries]
     for begin, end, handler in table:
         at = places.get(handler)
         # What begins otherwise ends a handler.
@@ -92,20 +93,3 @@ def _ends(found: list[dis.Instruction], places: dict[int, int], table: list[tupl
 def _suppresses(code: CodeType) -> bool:
     """Whether a block may end an exception silently: files do not."""
     return not {"suppress", "ExitStack"}.isdisjoint(code.co_names)
-
-
-def _table(content: bytes) -> Iterator[tuple[int, int, int]]:
-    """(first byte, byte behind the last, handler) of each entry.
-
-    Source: CPython, InternalDocs/exception_handling.md.
-    """
-    numbers, at = [], 0
-    while at < len(content):
-        number = content[at] & 0x3F
-        while content[at] & 0x40:
-            at += 1
-            number = number << 6 | content[at] & 0x3F
-        at += 1
-        numbers.append(number)
-    for start, length, handler, _ in zip(*[iter(numbers)] * 4, strict=True):
-        yield 2 * start, 2 * (start + length), 2 * handler

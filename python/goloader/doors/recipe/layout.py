@@ -1,12 +1,19 @@
 """How an array or tensor lies in a block of memory: extents, and how far apart items are; and what changes only that.
 
-Counted in items of the block, as torch does; numpy counts strides in bytes.
+Counted in items of the block, as torch does; numpy counts strides in bytes. What a view does to that, numpy and torch
+say themselves: they are given an array or a tensor that lies so, in memory that is not there.
 """
 
 from __future__ import annotations
 
+import ctypes
 import operator
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
+
+import numpy as np
+import torch
 
 from ...arrays.file_array import contiguous
 
@@ -23,115 +30,6 @@ class Layout(NamedTuple):
     strides: tuple[int, ...]
     offset: int = 0
 
-    def transposed(self, order: Any = None) -> Layout | None:
-        """Extents in another order, by their numbers; None reverses them. None if that is no order of them."""
-        ndim = len(self.shape)
-        order = range(ndim)[::-1] if order is None else order
-        try:
-            places = [place + ndim if place < 0 else place for place in map(operator.index, order)]
-        except TypeError:
-            return None
-        if sorted(places) != list(range(ndim)):
-            return None
-        return Layout(tuple(self.shape[p] for p in places), tuple(self.strides[p] for p in places), self.offset)
-
-    def swapped(self, one: Any, other: Any) -> Layout | None:
-        """Two extents exchanged."""
-        order = list(range(len(self.shape)))
-        try:
-            order[one], order[other] = order[other], order[one]
-        except (TypeError, IndexError):
-            return None
-        return self.transposed(order)
-
-    def moved(self, source: Any, target: Any) -> Layout | None:
-        """One extent moved to another place."""
-        order = list(range(len(self.shape)))
-        try:
-            place = order.pop(source)
-            order.insert(target + len(self.shape) if target < 0 else target, place)
-        except (TypeError, IndexError):
-            return None
-        return self.transposed(order) if type(target) is int and -len(order) <= target < len(order) else None
-
-    def mirrored(self, *dims: int) -> Layout | None:
-        """Backwards along extents."""
-        strides, offset = list(self.strides), self.offset
-        if not are_places(dims, len(strides)):
-            return None
-        for dim in dims:
-            if self.shape[dim] == 0:
-                return None
-            offset += (self.shape[dim] - 1) * strides[dim]
-            strides[dim] = -strides[dim]
-        return Layout(self.shape, tuple(strides), offset)
-
-    def inserted(self, dim: Any) -> Layout | None:
-        """With an extent of 1 in front of extent `dim`."""
-        ndim = len(self.shape)
-        if type(dim) is not int or not -ndim - 1 <= dim <= ndim:
-            return None
-        at = dim + ndim + 1 if dim < 0 else dim
-        stride = self.shape[at] * self.strides[at] if at < ndim else 1
-        return Layout(
-            (*self.shape[:at], 1, *self.shape[at:]), (*self.strides[:at], stride, *self.strides[at:]), self.offset
-        )
-
-    def squeezed(self, dims: tuple[Any, ...] | None = None) -> Layout | None:
-        """Without extents of 1: all, or some, of which others than 1 are left alone."""
-        ndim = len(self.shape)
-        if dims is not None and not are_places(dims, ndim):
-            return None
-        places = set(range(ndim)) if dims is None else {dim % ndim for dim in dims}
-        kept = [at for at in range(ndim) if at not in places or self.shape[at] != 1]
-        return Layout(tuple(self.shape[at] for at in kept), tuple(self.strides[at] for at in kept), self.offset)
-
-    def indexed(self, key: Any, numpy: bool = False) -> Layout | None:
-        """What integers, slices, None and ... pick; None for other keys, for none of the items, and for errors.
-
-        numpy  says that the stride of a new extent is 0, torch what would follow it in memory
-        """
-        keys = key if type(key) is tuple else (key,)
-        named = sum(1 for each in keys if each is not None and each is not Ellipsis)
-        missing = len(self.shape) - named
-        if missing < 0 or sum(1 for each in keys if each is Ellipsis) > 1:
-            return None
-        shape: list[int] = []
-        strides: list[int] = []
-        offset, at = self.offset, 0
-        for each in keys:
-            if each is None:
-                shape.append(1)
-                beyond = self.shape[at] * self.strides[at] if at < len(self.shape) else 1
-                strides.append(0 if numpy else beyond)
-            elif each is Ellipsis:
-                shape += self.shape[at : at + missing]
-                strides += self.strides[at : at + missing]
-                at += missing
-            elif type(each) is slice:
-                try:
-                    start, stop, step = each.indices(self.shape[at])
-                except (TypeError, ValueError):
-                    return None
-                length = len(range(start, stop, step))
-                if length == 0:
-                    return None
-                offset += start * self.strides[at]
-                shape.append(length)
-                strides.append(step * self.strides[at])
-                at += 1
-            elif type(each) is int:
-                length = self.shape[at]
-                if not -length <= each < length:
-                    return None
-                offset += each % length * self.strides[at]
-                at += 1
-            else:
-                return None
-        shape += self.shape[at:]
-        strides += self.strides[at:]
-        return Layout(tuple(shape), tuple(strides), offset)
-
     @property
     def is_contiguous(self) -> bool:
         """Whether items follow each other, the last extent fastest."""
@@ -142,6 +40,96 @@ class Layout(NamedTuple):
                     return False
                 step *= length
         return True
+
+
+# Items without bytes: numpy reads nothing of them, whatever is done to an array. No process has memory at this address.
+_NO_BYTES = np.dtype("V0")
+_BEGIN, _BYTES = 1 << 62, 1 << 56
+_NOWHERE = memoryview((ctypes.c_uint8 * _BYTES).from_address(_BEGIN))
+
+_NONE: Mapping[str, Any] = {}
+
+
+def viewed(
+    view: Callable[..., Any],
+    layout: Layout,
+    arguments: tuple[Any, ...],
+    options: Mapping[str, Any] = _NONE,
+    *,
+    numpy: bool,
+) -> Layout | None:
+    """How what `view(array, *arguments, **options)` gives lies; of a tensor, if not `numpy`.
+
+    None for what is no view, or has no items, for arrays of one item, for errors, and for arguments other than
+    integers, slices, None, ... and lists and tuples of them.
+    """
+    kinds = _kinds((*arguments, *options.values()) if options else arguments)
+    if kinds is None:
+        return None
+    if kinds or options:
+        return _look(view, layout, arguments, options, numpy)
+    return _known(view, layout, arguments, numpy)
+
+
+def indexed(layout: Layout, key: Any, *, numpy: bool) -> Layout | None:
+    """How array[key] lies, or tensor[key], also where that is one item; None as of viewed."""
+    keys = key if type(key) is tuple else (key,)
+    whole = keys if any(each is Ellipsis for each in keys) else (*keys, ...)
+    if not numpy and any(each is None for each in keys):  # torch has another stride for a new extent
+        return viewed(torch.Tensor.__getitem__, layout, (whole,), numpy=False)
+    found = viewed(operator.getitem, layout, (whole,), numpy=True)
+    # torch refuses steps backwards.
+    return None if found is None or (not numpy and any(stride < 0 for stride in found.strides)) else found
+
+
+def _kinds(values: Iterable[Any]) -> bool | None:
+    """Whether some of the arguments are others than integers, None, ... and tuples of them; None if a view takes no
+    such argument, or gives a copy for it."""
+    others = False
+    for value in values:
+        kind = type(value)
+        if kind is int or value is None or value is Ellipsis:
+            continue
+        if kind is list or isinstance(value, tuple):
+            inside = _kinds(value)
+            if inside is None:
+                return None
+            others = others or inside or kind is list
+        elif kind is slice or isinstance(value, np.integer):
+            others = True
+        else:
+            return None
+    return others
+
+
+def _look(
+    view: Callable[..., Any], layout: Layout, arguments: tuple[Any, ...], options: Mapping[str, Any], numpy: bool
+) -> Layout | None:
+    try:
+        if numpy:
+            whole = np.ndarray(layout.shape, _NO_BYTES, _NOWHERE, layout.offset, layout.strides)
+            if whole.size < 2:  # of one item numpy's strides may be its bytes
+                return None
+            made = view(whole, *arguments, **options)
+            at = made.__array_interface__["data"][0] - _BEGIN
+            found = Layout(made.shape, made.strides, at) if type(made) is np.ndarray and 0 <= at < _BYTES else None
+        else:
+            made = view(_meta().as_strided(*layout), *arguments, **options)
+            same = made.untyped_storage()._cdata == _meta().untyped_storage()._cdata
+            found = Layout(tuple(made.shape), made.stride(), made.storage_offset()) if same else None
+    except Exception:  # whatever it is, the user's own call raises it
+        return None
+    return None if found is None or 0 in found.shape else found
+
+
+@lru_cache(maxsize=1024)  # most samples of a dataset have views of the same few kinds
+def _known(view: Callable[..., Any], layout: Layout, arguments: tuple[Any, ...], numpy: bool) -> Layout | None:
+    return _look(view, layout, arguments, _NONE, numpy)
+
+
+@cache
+def _meta() -> torch.Tensor:
+    return torch.empty(1 << 40, dtype=torch.uint8, device="meta")
 
 
 def are_places(dims: tuple[Any, ...], ndim: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from . import switch
-from .arrival import Arrival, Letter, as_it_is, empty
+from .arrival import Arrival, Letter, empty
 from .layout import Layout
 from .value import Memory
 from .wire import FIELDS_MAX, encode
@@ -58,7 +58,7 @@ class Recipes:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         switch.pack(None)
         fields = [memory.value for memory in self._memories]
-        return as_it_is, ([encode(fields[at : at + FIELDS_MAX]) for at in range(0, len(fields), FIELDS_MAX)],)
+        return list, ([encode(fields[at : at + FIELDS_MAX]) for at in range(0, len(fields), FIELDS_MAX)],)
 
 
 def _as_tensor(real: Any) -> torch.Tensor:

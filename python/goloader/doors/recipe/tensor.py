@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from . import switch, value
 from .as_user import as_user
 from .call import Recorder, attempt, by_place, put
-from .layout import Layout, are_places, dense
+from .layout import Layout, are_places, indexed, viewed
 from .recipe import Recipe
 from .session import Session, TroubleError
 from .value import Memory, Recorded, as_tensor, become_real_together, copied, see
@@ -230,16 +231,14 @@ def _contiguous(tensor: Any, **options: Any) -> StandInTensor | None:
     return tensor if tensor.layout_.is_contiguous else record_function("contiguous", torch.Tensor.contiguous, (tensor,))
 
 
-def _viewed(change: Callable[..., Layout | None]) -> Callable[..., StandInTensor | None]:
+def _viewed(view: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
     """Records a view."""
 
-    def view(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
-        if not _is_open(tensor):
-            return None
-        layout = attempt(change, (tensor.layout_, *arguments), options)
+    def record(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
+        layout = viewed(view, tensor.layout_, arguments, options, numpy=False) if _is_open(tensor) else None
         return None if layout is None else over(tensor.memory, layout)
 
-    return view
+    return record
 
 
 def _several(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -247,30 +246,9 @@ def _several(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(arguments[0]) if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)) else arguments
 
 
-def _indexed(layout: Layout, key: Any) -> Layout | None:
-    # torch refuses steps backwards.
-    found = layout.indexed(key)
-    return None if found is None or any(stride < 0 for stride in found.strides) else found
-
-
-def _reshaped(layout: Layout, *lengths: Any) -> Layout | None:
-    """Extents of 1 come or go."""
-    shape = _several(lengths)
-    if not layout.is_contiguous or not all(type(length) is int for length in shape):
-        return None
-    if shape.count(-1) == 1:
-        rest = 1
-        for length in shape:
-            rest *= 1 if length == -1 else length
-        total = 1
-        for length in layout.shape:
-            total *= length
-        if rest <= 0 or total % rest:
-            return None
-        shape = tuple(total // rest if length == -1 else length for length in shape)
-    if [length for length in shape if length != 1] != [length for length in layout.shape if length != 1]:
-        return None
-    return Layout(shape, dense(shape).strides, layout.offset)
+def _item(tensor: Any, key: Any) -> StandInTensor | None:
+    layout = indexed(tensor.layout_, key, numpy=False) if _is_open(tensor) else None
+    return None if layout is None else over(tensor.memory, layout)
 
 
 def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
@@ -280,7 +258,8 @@ def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None
         places = _several(dims)
         if not places or not are_places(places, tensor.ndim):
             return None
-        shown = tensor.layout_.mirrored(*(dim for dim in places if tensor.shape[dim] > 1))
+        backwards = tuple(dim for dim in places if tensor.shape[dim] > 1)
+        shown = viewed(np.flip, tensor.layout_, (backwards,), numpy=True)
         if shown is None:
             return None
         return made_of(copied(lambda each: function(each, *dims), _recorder.view_of(tensor), shown))
@@ -322,7 +301,7 @@ def _set_items(tensor: Any, key: Any, value: Any) -> StandInTensor | None:
         return None
     if _is_open(key) and key.dtype == torch.bool and type(value) in (int, float, bool):
         return record_function("setitem", put, (tensor, key, value), inplace=True)
-    layout = _indexed(tensor.layout_, key)
+    layout = indexed(tensor.layout_, key, numpy=False)
     if layout is None:
         return None
     if isinstance(value, StandInTensor):  # tensor[key] *= 2 has written already
@@ -374,23 +353,14 @@ _RECORDED: dict[Any, Any] = {
 _RECORDED |= {getattr(torch.Tensor, name): _pointwise(torch.Tensor, name) for name in _OPERATORS}
 _RECORDED |= {getattr(torch.Tensor, name): _written(name) for name in _WRITTEN}
 _RECORDED |= {getattr(torch.Tensor, method): _cast(getattr(torch, dtype)) for method, dtype in _CASTS.items()}
-_VIEWS: dict[str, Callable[..., Layout | None]] = {
-    "__getitem__": _indexed,
-    "movedim": Layout.moved,
-    "moveaxis": Layout.moved,
-    "permute": lambda layout, *order: layout.transposed(_several(order)),
-    "reshape": _reshaped,
-    "squeeze": lambda layout, *dims: layout.squeezed(_several(dims) if dims else None),
-    "swapaxes": Layout.swapped,
-    "swapdims": Layout.swapped,
-    "transpose": Layout.swapped,
-    "unsqueeze": Layout.inserted,
-    "view": _reshaped,
-}
+_VIEWS = (
+    *("movedim", "moveaxis", "permute", "reshape", "squeeze", "swapaxes", "swapdims", "transpose"),
+    *("unsqueeze", "view"),
+)
 _RECORDED |= {
-    getattr(owner, name): _viewed(change)
+    getattr(owner, name): _viewed(getattr(torch.Tensor, name))
     for owner in (torch, torch.Tensor)
-    for name, change in _VIEWS.items()
+    for name in _VIEWS
     if hasattr(owner, name)
 }
 _RECORDED |= {
@@ -400,7 +370,8 @@ _RECORDED |= {
     torch.Tensor.to: _to,
     torch.Tensor.type: _type,
     torch.Tensor.contiguous: _contiguous,
-    torch.Tensor.detach: _viewed(lambda layout: layout),
+    torch.Tensor.detach: _viewed(torch.Tensor.detach),
+    torch.Tensor.__getitem__: _item,
     torch.Tensor.flip: _flipped(torch.Tensor.flip),
     torch.flip: _flipped(torch.flip),
     torch.Tensor.__setitem__: _set_items,
@@ -416,14 +387,8 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("clamp", "clamp_", "clip", "clip_"), ("input", "min", "max")),
     **dict.fromkeys(("clamp_max", "clamp_max_"), ("input", "max")),
     **dict.fromkeys(("clamp_min", "clamp_min_"), ("input", "min")),
-    **dict.fromkeys(("flip", "permute"), ("input", "dims")),
+    "flip": ("input", "dims"),
     **dict.fromkeys(("masked_fill", "masked_fill_"), ("input", "mask", "value")),
-    **dict.fromkeys(("movedim", "moveaxis"), ("input", "source", "destination")),
-    **dict.fromkeys(("squeeze", "unsqueeze"), ("input", "dim")),
-    **dict.fromkeys(("swapdims", "transpose"), ("input", "dim0", "dim1")),
-    "reshape": ("input", "shape"),
-    "swapaxes": ("input", "axis0", "axis1"),
-    "view": ("input", "size"),
     "where": ("condition", "input", "other"),
 }
 _SYNONYMS = {"axis": "dim"}  # as torch has it, for numpy's sake

@@ -87,18 +87,16 @@ class Slots:
 
     def take(self, size: int, owner: int) -> Slot | None:
         """A free slot of `size` > 0 bytes; None if there is none, and no room for another."""
-        slot = _native.Slot()
-        if self._lib.gl_slot_take(self._opened, size, owner, byref(slot)) != _native.OK:
-            return None
-        return Slot(self._array(slot), slot.number, slot.sequence)
+        return self.filled(None, size, owner)
 
-    def filled(self, address: int, size: int, owner: int) -> Slot | None:
-        """A free slot with a copy of `size` > 0 bytes; None as take."""
+    def filled(self, address: int | None, size: int, owner: int) -> Slot | None:
+        """The same with a copy of so many bytes, if there is an address."""
         slot = _native.Slot()
         if self._lib.gl_slot_take(self._opened, size, owner, byref(slot)) != _native.OK:
             return None
         made = Slot(self._array(slot), slot.number, slot.sequence)
-        self._lib.gl_slot_fill(byref(slot), address, size)
+        if address is not None:
+            self._lib.gl_slot_fill(byref(slot), address, size)
         return made
 
     def send(self, number: int) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -65,26 +66,22 @@ def _why_not_pet(dataset: Any) -> str:
     return "" if one else f"its targets are {', '.join(dataset._target_types) or 'none'}"
 
 
-def _caltech101(dataset: Any, numbers: Any, labels: Any) -> list[tuple[Any, Any]]:
-    folders = [os.path.join(dataset.root, "101_ObjectCategories", name) for name in dataset.categories]
+def _caltech(folder: str, name: str, dataset: Any, numbers: Any, labels: Any) -> list[tuple[Any, Any]]:
+    folders = [os.path.join(dataset.root, folder, category) for category in dataset.categories]
     return [
-        (os.path.join(folders[label], f"image_{number:04d}.jpg"), label)
+        (os.path.join(folders[label], name.format(label=label + 1, number=number)), label)
         for number, label in _zipped(dataset, numbers, labels)
     ]
+
+
+_caltech101 = partial(_caltech, "101_ObjectCategories", "image_{number:04d}.jpg")
+_caltech256 = partial(_caltech, "256_ObjectCategories", "{label:03d}_{number:04d}.jpg")
 
 
 def _why_not_caltech101(dataset: Any) -> str:
     if find_spec("scipy") is None:
         return "it imports scipy for each sample, which is not installed"
     return "" if dataset.target_type == ["category"] else f"its targets are {', '.join(dataset.target_type)}"
-
-
-def _caltech256(dataset: Any, numbers: Any, labels: Any) -> list[tuple[Any, Any]]:
-    folders = [os.path.join(dataset.root, "256_ObjectCategories", name) for name in dataset.categories]
-    return [
-        (os.path.join(folders[label], f"{label + 1:03d}_{number:04d}.jpg"), label)
-        for number, label in _zipped(dataset, numbers, labels)
-    ]
 
 
 def _inaturalist(dataset: Any, index: Any) -> list[tuple[Any, Any]]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays.mapped import Map, maps
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
 from ..rows import Array
@@ -61,8 +62,8 @@ class Table(Node):
         columns = [name for name in dataset._data.column_names if name in (dataset._format_columns or [name])]
         if not columns or not dataset._data.num_rows:
             raise _refusal("it is empty", "FIELDS")
-        maps = _maps()
-        pieces = [_pieces(dataset, name, maps) for name in columns]
+        places = list(maps())
+        pieces = [_pieces(dataset, name, places) for name in columns]
         index: Indices | None = None
         self.length = dataset._data.num_rows
         if dataset._indices is not None:
@@ -142,7 +143,7 @@ class _Piece:
         return self._file is not False and self._stat() == self._file
 
 
-def _pieces(dataset: Any, name: str, maps: Sequence[_Map]) -> list[_Piece]:
+def _pieces(dataset: Any, name: str, maps: Sequence[Map]) -> list[_Piece]:
     """The rows of a column. Raises RefusalError."""
     column, form = dataset._data.column(name), dataset._format_type
     is_list = hasattr(column.type, "value_type")
@@ -212,7 +213,7 @@ class _Run(NamedTuple):
     lengths: NDArray[np.int64]
 
 
-def _run(chunk: Any, size: int, maps: Sequence[_Map]) -> _Run:
+def _run(chunk: Any, size: int, maps: Sequence[Map]) -> _Run:
     """The rows of a piece of a column, of items of so many bytes."""
     values, first, lengths = chunk, np.arange(len(chunk), dtype=np.int64), np.ones(len(chunk), np.int64)
     if hasattr(chunk, "offsets"):
@@ -230,23 +231,3 @@ def _run(chunk: Any, size: int, maps: Sequence[_Map]) -> _Run:
     if place is None or address >= place.last or not place.path.startswith("/") or place.path.endswith(" (deleted)"):
         return _Run(None, begins, lengths)
     return _Run(place.path, begins - place.first + place.offset, lengths)
-
-
-class _Map(NamedTuple):
-    """Addresses of this process's, and the place in a file that is mapped there."""
-
-    first: int
-    last: int
-    offset: int
-    path: str
-
-
-def _maps() -> list[_Map]:
-    """Of all this process's memory, in order."""
-    found = []
-    with open("/proc/self/maps") as maps:
-        for line in maps:
-            place, _, offset, _, _, *path = line.rstrip("\n").split(maxsplit=5)
-            first, last = place.split("-")
-            found.append(_Map(int(first, 16), int(last, 16), int(offset, 16), path[0] if path else ""))
-    return found

@@ -319,7 +319,8 @@ def _integers(dataset: Any, indices: Any) -> Indices:
         kinds = {type(indices).__name__}
         values = None
     if values is None:
-        raise SourceRefusal(name, f"its indices are of type {', '.join(sorted(map(_kind_name, kinds)))}", "INDICES")
+        names = sorted(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
+        raise SourceRefusal(name, f"its indices are of type {', '.join(names)}", "INDICES")
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
@@ -328,10 +329,6 @@ def _integers(dataset: Any, indices: Any) -> Indices:
 
 def _gives_ints(indices: Any) -> bool:
     return type(indices) is range or (type(indices) in (list, tuple) and set(map(type, indices)) <= {int})
-
-
-def _kind_name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
 def copied(indices: Any) -> Any:
