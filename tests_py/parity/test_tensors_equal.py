@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch.utils.data import ConcatDataset, StackDataset, Subset, TensorDataset,
 from twins import Program, bits, changed, check, compare, errors, generator, loader_of, run
 
 import goloader
+from goloader.plan.collate import is_channels_last
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
@@ -92,6 +94,33 @@ def test_rows_in_channels_last(order: tuple[int, ...], gap: int) -> None:
     for num_workers in 0, 2:
         arguments = loader_of(dataset, batch_size=4, num_workers=num_workers)
         check(Program(arguments, epochs=1), native=plain or num_workers > 0)
+
+
+def test_which_tensors_torch_takes_for_channels_last() -> None:
+    chance = random.Random(0)
+    found = 0
+    for _ in range(3000):
+        extents = [chance.choice([1, 1, 2, 3, 4]) for _ in range(chance.choice([3, 4, 4, 5, 5, 6]))]
+        order = list(range(len(extents)))
+        if chance.random() < 0.5:
+            order = [0, *order[2:], 1] if chance.random() < 0.5 else [0, order[-1], *order[1:-1]]
+        else:
+            chance.shuffle(order)
+        rows = torch.zeros(extents).permute(order)
+        for dimension in chance.choices(range(len(extents)), k=chance.choice([0, 0, 1, 2])):
+            rows = (
+                rows.narrow(dimension, 0, 1)
+                if chance.random() < 0.3
+                else rows.transpose(0, dimension)[::2].transpose(0, dimension)
+            )
+        if chance.random() < 0.1:
+            rows = rows[..., :1].expand(*rows.shape[:-1], 3)
+        made = [torch.stack([rows] * 2), torch.stack([rows]), torch.cat([rows] * 2)]
+        if is_channels_last(rows.shape, rows.stride()):
+            found += not all(map(torch.Tensor.is_contiguous, made))
+        else:
+            assert all(map(torch.Tensor.is_contiguous, made)), (rows.shape, rows.stride())
+    assert found > 100
 
 
 @WORKERS
