@@ -97,16 +97,7 @@ class StandInArray:
 
     @property
     def T(self) -> Any:  # noqa: N802
-        return _viewed(self, np.transpose, (), lambda real: real.T, "T")
-
-    def transpose(self, *axes: Any) -> Any:
-        return _viewed(self, np.ndarray.transpose, axes, lambda real: real.transpose(*axes), "transpose")
-
-    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
-        return _viewed(self, np.swapaxes, (axis1, axis2), lambda real: real.swapaxes(axis1, axis2), "swapaxes")
-
-    def squeeze(self, axis: Any = None) -> Any:
-        return _viewed(self, np.squeeze, (axis,), lambda real: real.squeeze(axis), "squeeze")
+        return self.transpose()
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is StandInArray:
@@ -114,7 +105,8 @@ class StandInArray:
             key = become_real(key, "ndarray[mask]")
         elif type(key) is tuple:
             key = tuple(become_real(each, "ndarray[...]") if type(each) is StandInArray else each for each in key)
-        return _viewed(self, operator.getitem, (key,), lambda real: real[key], "[...]")
+        made = _item(self, key)
+        return become_real(self, "ndarray.[...]")[key] if made is None else made
 
     def copy(self, order: Any = "C") -> Any:
         made = record_function(("copy", order), np.ndarray.copy, (self,), order=order)
@@ -237,6 +229,16 @@ def _forwarded(name: str) -> Callable[..., Any]:
     return method
 
 
+def _view(name: str) -> Callable[..., Any]:
+    record = _of_first(getattr(np.ndarray, name))
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        made = record(self, *arguments, **options)
+        return getattr(become_real(self, f"ndarray.{name}"), name)(*arguments, **options) if made is None else made
+
+    return method
+
+
 _BINARY = {
     "add": np.add,
     "sub": np.subtract,
@@ -310,14 +312,19 @@ _recorder = Recorder(StandInArray, True, (np.ndarray, list, tuple))
 _is_open = _recorder.is_open
 
 
-def _viewed(
-    array: StandInArray, view: Callable[..., Any], arguments: Any, real: Callable[[Any], Any], what: str
-) -> Any:
-    if _is_open(array):
-        layout = viewed(view, array.layout_, arguments, numpy=True)
-        if layout is not None:
-            return over(array.memory, layout, array.writeable)
-    return real(become_real(array, f"ndarray.{what}"))
+def _of_first(view: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy's that gives a view of its first argument."""
+
+    def record(array: Any, *arguments: Any, **options: Any) -> Any:
+        layout = viewed(view, array.layout_, arguments, options, numpy=True) if _is_open(array) else None
+        return None if layout is None else over(array.memory, layout, array.writeable)
+
+    return record
+
+
+_item = _of_first(operator.getitem)
+for _name in ("transpose", "swapaxes", "squeeze"):
+    setattr(StandInArray, _name, _view(_name))
 
 
 def record_function(name: Hashable, function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
@@ -358,16 +365,6 @@ def _into(ufunc: Any, inputs: Any) -> bool:
     return type(inputs[0]) is StandInArray and _write(
         ("into", ufunc), lambda to, *others: ufunc(to, *others, out=to), inputs
     )
-
-
-def _of_first(view: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numpy's that gives a view of its first argument."""
-
-    def record(array: Any, *arguments: Any, **options: Any) -> Any:
-        layout = viewed(view, array.layout_, arguments, options, numpy=True) if _is_open(array) else None
-        return None if layout is None else over(array.memory, layout, array.writeable)
-
-    return record
 
 
 def _stack(arrays: Any, axis: Any = 0, out: Any = None) -> Any:
