@@ -18,7 +18,7 @@ from ._errors import StateError
 from ._told import Policy
 from .adapters.torch import check_workers, in_order_argument
 from .doors import allowed, choice
-from .doors.index import init_fn
+from .doors.index import init_fn, later
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
 from .doors.recipe import door
 from .doors.worker.iterator import without_slots
@@ -224,15 +224,17 @@ class DataLoader(data.DataLoader[T_co]):
                     "GOLOADER=off leaves torch's loader, which neither goes on from a state nor has rng or on_error"
                 )
             return super()._get_iterator()
+        if resumed is None and later.of(self) is not None:
+            return InlineIterator(self, None)
         decision, seeded = choice.decide(self), None
         if isinstance(decision, Plan) and init_fn.wanted(self):
             seeded = init_fn.ahead(self, decision) if resumed is None else init_fn.again(self, decision, resumed)
             if isinstance(seeded, Refusal):
                 choice.fell_back(self, [seeded])
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
-            known.clock.use(door.workshop(self))
             if self.num_workers == 0:
                 return choice.traced(self, FetchingIterator(self))
+            known.clock.use(door.workshop(self))
             why = without_slots(self)
             if why is not None:
                 if _needs_ours(self):

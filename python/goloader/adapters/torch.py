@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
+import torch
 from torch._utils import ExceptionWrapper
 from torch.utils import _pytree as pytree
 from torch.utils.data import DataLoader, _utils
@@ -36,11 +37,13 @@ __all__ = [
     "check_workers",
     "collate",
     "dataset_of",
+    "default_device",
     "fetch",
     "gives",
     "in_order_argument",
     "instead",
     "pin_memory",
+    "profiled",
     "pytree",
     "worker",
 ]
@@ -50,6 +53,8 @@ MapFetcher = fetch._MapDatasetFetcher
 # The names under which torch's profiler shows its iterators.
 PROFILED_INLINE = f"enumerate(DataLoader)#{_SingleProcessDataLoaderIter.__name__}.__next__"
 PROFILED_WORKERS = f"enumerate(DataLoader)#{_MultiProcessingDataLoaderIter.__name__}.__next__"
+# Whether a profile is being made.
+profiled: Callable[[], bool] = torch._C._autograd._profiler_enabled
 # What a worker puts in place of a batch where its IterableDataset has no more.
 StreamEnd = _IterableDatasetStopIteration
 # What a persistent worker gets, and gives back, as another epoch begins.
@@ -63,6 +68,18 @@ _KNOWS_IN_ORDER = "in_order" in inspect.signature(DataLoader.__init__).parameter
 _SAYS_WORKER = "worker_idx" in inspect.signature(_MultiProcessingDataLoaderIter._process_data).parameters
 # torch 2.5 and older count a batch as received in _process_data, later ones before they call it.
 _COUNTS_LATE = "_rcvd_idx" in _MultiProcessingDataLoaderIter._process_data.__code__.co_names
+
+
+_CPU = torch.device("cpu")
+# What torch.get_default_device() looks at: how many function modes there are, and what set_default_device() has set.
+_modes: Callable[[], int] = getattr(torch._C, "_len_torch_function_stack", lambda: 1)
+_set = getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None)
+
+
+def default_device() -> torch.device:
+    """torch.get_default_device(), which takes 10 us to say that none was set."""
+    none = _set is not None and not _modes() and getattr(_set, "device_context", None) is None
+    return _CPU if none else torch.get_default_device()
 
 
 def in_order_argument(wanted: bool) -> dict[str, bool]:

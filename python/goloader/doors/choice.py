@@ -21,7 +21,7 @@ from ..state import book
 from ..state.ledger import Record
 from ..state.workers import ReportedIterator
 from . import allowed
-from .index import init_fn, trial
+from .index import init_fn, later, trial
 from .recipe import door
 from .recipe.record import Record as Recorded
 from .worker.iterator import without_slots
@@ -180,12 +180,22 @@ def traced(loader: DataLoader[Any], iterator: _BaseDataLoaderIter) -> _BaseDataL
     # torch's name for what calls the dataset and the collate_fn.
     inline: Any = iterator
     torchs = inline._dataset_fetcher
-    if _native.available():
-        inline._dataset_fetcher = door.fetcher(loader, torchs, inline._pin_memory)
+    inline._dataset_fetcher = recording(loader, torchs, inline._pin_memory)
     losses = book.losses(loader)
     if losses is not None:
         inline._dataset_fetcher = losses.tolerant(inline._dataset_fetcher, torchs)
     return iterator
+
+
+def recording(loader: DataLoader[Any], fetcher: Any, pinned: bool) -> Any:
+    """torch's fetcher of a loader without workers, behind door 2 where that may be.
+
+    pinned  as door.fetcher has it
+    """
+    if not _native.available():
+        return fetcher
+    book.of(loader).clock.use(door.workshop(loader))
+    return door.fetcher(loader, fetcher, pinned)
 
 
 def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderIter:
@@ -198,6 +208,9 @@ def explain(loader: DataLoader[Any]) -> Explanation:
     ours = _ours(loader)
     _refusals.pop(loader)
     decision = decide(loader) if ours or loader in _cores else _own_iterators(loader)
+    ran = later.ran(loader)
+    if ran is not None and isinstance(decision, Plan):
+        decision = ran.why(loader)
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
     rows = [] if chosen is None else [chosen]
     if isinstance(decision, Plan):

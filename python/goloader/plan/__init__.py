@@ -268,7 +268,7 @@ def make(loader: Any) -> Plan | Refusal:
         return collation
     from . import datasets
 
-    samples = datasets.lower(loader.dataset)
+    samples = datasets.lower(loader.dataset, lists=loader.num_workers > 0 or not collation.plain)
     if isinstance(samples, Refusal):
         return samples
     if collation.after is not None and not isinstance(samples, datasets.Images):
@@ -363,8 +363,9 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
     if samples.in_lists and loader.num_workers == 0 and collation.plain:
-        why = "its samples are in lists, of which torch makes batches as quickly where there are no workers"
-        return Refusal("source", type(loader.dataset).__qualname__, why, "IN_LISTS")
+        from .datasets import IN_LISTS
+
+        return Refusal("source", type(loader.dataset).__qualname__, IN_LISTS, "IN_LISTS")
     if samples.channels_last and loader.num_workers == 0:  # in workers torch.stack is given memory to write to
         why = "its samples are in channels_last, and batches that are made without workers then are, too"
         return Refusal("source", type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")

@@ -13,6 +13,7 @@ import torch
 from torch.utils.data._utils import collate
 
 from .._beside import Beside
+from ..adapters.torch import default_device
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
 from .bytecode import UnreadableError
@@ -115,7 +116,7 @@ class Collation:
 
 def surroundings() -> tuple[Any, ...]:
     """What else default_collate goes by: its functions by type, and where it makes tensors of numbers."""
-    return collate.default_collate_fn_map.copy(), torch.get_default_device()
+    return collate.default_collate_fn_map.copy(), default_device()
 
 
 # The collate functions of users' own, as they were read; those that go on with default_collate's batch.

@@ -80,7 +80,7 @@ REASONS = {
         "torch cannot pad this dtype so, or pads by a rule that Go does not follow", "pad with a number of that dtype"
     ),
     "SMALL_BATCHES": Reason(
-        "without worker processes, a `collate_fn` of your own puts so little together that Python is sooner done",
+        "without worker processes, a batch is so little that Python has it sooner than Go is asked for it",
         "nothing; with a larger batch_size Go does it",
     ),
     "ROWS_DIFFER": Reason("samples differ in length, or are too short", "`collate_fn=goloader.collate.Pad()`"),
@@ -174,6 +174,10 @@ REASONS = {
     "IN_LISTS": Reason(
         "samples are in lists already, of which torch makes batches as quickly where there are no workers",
         "keep tensors in place of lists of tensors, or use `num_workers` above 0",
+    ),
+    "SMALL_EPOCHS": Reason(
+        "without workers, an epoch takes torch less time than Go takes to begin",
+        "nothing; once all epochs together have taken half a second, Go takes over",
     ),
     "NO_GAIN": Reason(
         "the dataset's code opens no images, or looks at so much that recording it saves no time",

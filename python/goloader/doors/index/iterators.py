@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import math
 import operator
-import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -32,7 +31,7 @@ from ...state.iterator import ResumableIterator
 from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
 from .. import choice, lent
-from . import init_fn, trial
+from . import init_fn, later, trial
 from .ahead import Ahead, Pixels, pixels
 from .directory import Directory
 from .finishing import Finisher
@@ -133,10 +132,12 @@ class _NativeIterator(ResumableIterator):
     # What a collate_fn of the user's own finds.
     _defaults: AbstractContextManager[None] = contextlib.nullcontext()
 
-    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
-        _check_streams(book.of(loader).resumed, loader, core.plan)
+    def __init__(self, loader: DataLoader[Any], core: Core | None) -> None:
+        if core is not None:
+            _check_streams(book.of(loader).resumed, loader, core.plan)
         super().__init__(loader)
-        self._use(core)
+        if core is not None:
+            self._use(core)
         self._fetcher: Any = (SeededFetcher if self._rng == "sample" else _utils.fetch._MapDatasetFetcher)(
             self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
@@ -149,33 +150,16 @@ class _NativeIterator(ResumableIterator):
 
     def __next__(self) -> Any:
         trial.hear()
-        if torch._C._autograd._profiler_enabled():
-            return super().__next__()
-        # What torch's does, but for the entry in a profile: that takes 12 us, as long as the rest of a small batch.
-        begun = time.perf_counter()
-        try:
-            batch: Any = self._next_data()
-            while self._losses is not None and self._losses.leaves_out(batch):
-                batch = self._next_data()
-        except StopIteration:
-            self._finish()
-            raise
-        except BaseException as error:
-            _told.note(error, self._doing())
-            raise
-        self._num_yielded += 1
-        self._ledger.yielded += 1
-        self._clock.took(begun)
-        return batch
+        return super().__next__()
 
     def _doing(self) -> str:
         return "" if self._run is None else self._run.doing()
 
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
-        if isinstance(batch, Foreign) and batch.ints is not None and self._samples.any_integer:
-            return batch.ints
-        return batch
+        if self._run is None or not isinstance(batch, Foreign) or batch.ints is None:
+            return batch
+        return batch.ints if self._samples.any_integer else batch
 
     def _task(self, batch: NDArray[np.int64] | Foreign) -> _Task:
         mark = self._sampler_iter.mark()
@@ -349,9 +333,15 @@ class _NativeIterator(ResumableIterator):
 
 
 class InlineIterator(_NativeIterator):
-    """num_workers=0: a batch is drawn from the process's own generator and made inside next(), by all cores at once."""
+    """num_workers=0: a batch is drawn from the process's own generator and made inside next(), by all cores at once.
 
-    def __init__(self, loader: DataLoader[Any], core: Core) -> None:
+    Without a core torch's way makes batches, until it pays to look for one.
+    """
+
+    _epoch: later.Epoch | None = None
+    _timing: later.Later | None = None
+
+    def __init__(self, loader: DataLoader[Any], core: Core | None) -> None:
         super().__init__(loader, core)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -361,7 +351,11 @@ class InlineIterator(_NativeIterator):
         self._adapted = 0
         if self._losses is not None:
             self._fetcher = self._losses.tolerant(self._fetcher, self._fetcher)
-        self._run = self._start(core)
+        if core is not None:
+            self._run = self._start(core)
+            self._timing = later.timing(loader)
+        elif (known := later.of(loader)) is not None:
+            self._epoch = later.Epoch(known, loader)
 
     def _start(self, core: Core) -> Run:
         self._core = core
@@ -370,13 +364,23 @@ class InlineIterator(_NativeIterator):
         return core.start(workers=0, streams=1)
 
     def _next_data(self) -> Any:
+        if self._epoch is not None and self._epoch.over():
+            self._look()
+        if self._epoch is not None:
+            batch = self._next_index()
+            return self._epoch.made(lambda: self._as_torch(_plain(batch)))
+        if self._timing is not None:
+            return self._timed(self._timing)
+        return self._next_batch()
+
+    def _next_batch(self) -> Any:
         batch = self._next_index()
         if not _native.available():  # in a forked child: the generator stands where torch would go on from
             self._run = None
         if self._run is not None and not self._still_fits(batch):
             self._adapt(self._run)
         if self._run is None:
-            return self._as_torch(batch.tolist() if isinstance(batch, np.ndarray) else batch.value)
+            return self._as_torch(_plain(batch))
         task = self._task(batch)
         if not task.complete or not len(task.rows):
             return self._as_torch(task.asked)
@@ -387,6 +391,27 @@ class InlineIterator(_NativeIterator):
         else:
             return self._make(self._run, task, state)
         return self._as_torch(task.asked)
+
+    def _timed(self, timing: later.Later) -> Any:
+        """_next_batch, and the end of Go's batches where torch's way has them sooner."""
+        made = timing.timed(self._next_batch)
+        self._timing = later.timing(self._loader)
+        if timing.slower and self._run is not None:
+            self._run.close()
+            self._run = None
+        return made
+
+    def _look(self) -> None:
+        """Has the core make the other batches, or what can be recorded of them."""
+        self._epoch = None
+        decision = choice.decide(self._loader)
+        if isinstance(decision, Plan):
+            core = choice.core(self._loader, decision)
+            self._use(core)
+            self._run = self._start(core)
+            self._timing = later.timing(self._loader)
+        else:
+            self._fetcher = choice.recording(self._loader, self._fetcher, self._pin_memory)
 
     def batch(self, indices: NDArray[np.int64]) -> Any:
         """The core's batch of some indices, beside the order."""
@@ -488,6 +513,11 @@ class InlineIterator(_NativeIterator):
     def _as_torch(self, indices: Any) -> Any:
         """What torch's iterator does."""
         return self._pin(self._ask_dataset(indices))
+
+
+def _plain(batch: NDArray[np.int64] | Foreign) -> Any:
+    """A batch of indices as torch's samplers give it."""
+    return batch.tolist() if isinstance(batch, np.ndarray) else batch.value
 
 
 class PrefetchingIterator(_NativeIterator):

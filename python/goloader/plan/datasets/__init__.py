@@ -32,26 +32,32 @@ from ...arrays import ArrayDataset, TokenDataset
 from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal
 from . import arrays, files, hugging_face, pairs, pictures, tokens
-from .computed import Computed
+from .computed import Computed, in_lists
 from .known import nearest, why_not
 from .opened import OpenedFiles, opens_images
 from .own import ListItems, OwnCode
 from .pictures import PixelPairPart, PixelPart
-from .samples import Arrays, Images, PairPart, Part, Samples
+from .samples import IN_LISTS, Arrays, Images, PairPart, Part, Samples
 from .script import ScriptCode, Scripted, ScriptPart, Scripts
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
 
-__all__ = ["Arrays", "Images", "Part", "PixelPart", "Samples", "Scripts", "fails_ahead", "lower"]
+__all__ = ["IN_LISTS", "Arrays", "Images", "Part", "PixelPart", "Samples", "Scripts", "fails_ahead", "lower"]
 
 # Share of files that only Pillow reads from which torch's worker processes are faster than one Pillow here.
 FOREIGN_SHARE_MAX = 0.05
 
 
-def lower(dataset: Any) -> Samples | Refusal:
-    """Where the samples of `dataset` are, or the reason why torch's own path has to load it."""
+def lower(dataset: Any, *, lists: bool = True) -> Samples | Refusal:
+    """Where the samples of `dataset` are, or the reason why torch's own path has to load it.
+
+    lists  whether samples that are in lists already are of any use
+    """
+    alone = dataset
+    while type(alone) is Subset:
+        alone = alone.dataset
     try:
-        leaves = Leaves(_leaf)
+        leaves = Leaves(lambda leaf: _leaf(leaf, lists=lists or leaf is not alone))
         root = node(dataset, leaves)
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
@@ -76,7 +82,7 @@ def lower(dataset: Any) -> Samples | Refusal:
     return samples
 
 
-def _leaf(dataset: Any) -> Node:
+def _leaf(dataset: Any, *, lists: bool) -> Node:
     if is_a(dataset, TensorDataset):
         return Tensors(dataset)
     if is_a(dataset, ArrayDataset):
@@ -97,20 +103,20 @@ def _leaf(dataset: Any) -> Node:
     except RefusalError:
         # Its class is known, but something in it is the user's own: the code may say what.
         try:
-            return _of_code(dataset)
+            return _of_code(dataset, lists=lists)
         except RefusalError:
             if type(dataset).__module__.partition(".")[0] != "torchvision":
                 raise
         raise
     if type(dataset) in (list, tuple):
-        return Computed(ListItems(dataset))
+        return _computed(ListItems(dataset), lists=lists)
     left = why_not(dataset)
     if left:
         raise SourceRefusal(name_of(dataset), left, "CLASS_LEFT")
-    return _of_code(dataset)
+    return _of_code(dataset, lists=lists)
 
 
-def _of_code(dataset: Any) -> Node:
+def _of_code(dataset: Any, *, lists: bool) -> Node:
     """What the code of a dataset says. Raises RefusalError."""
     try:
         own = OwnCode(dataset)
@@ -122,6 +128,13 @@ def _of_code(dataset: Any) -> Node:
         if scripted is None:
             raise
         return scripted
+    return _computed(own, lists=lists)
+
+
+def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
+    """Raises RefusalError."""
+    if not lists and in_lists(own):
+        raise SourceRefusal(name_of(own.dataset), IN_LISTS, "IN_LISTS")
     return Computed(own)
 
 

@@ -204,6 +204,33 @@ class Computed(Node):
         return Integers(0, 0, table)
 
 
+def in_lists(own: OwnCode | ListItems) -> bool:
+    """Whether a sample is made of items of lists as they are, by the first item of each: to look at all of them takes
+    as long as torch's epoch."""
+    work = [own.reading.result]
+    while work:
+        match work.pop():
+            case Display(items=items) | Mapping(items=items) if items:
+                work += items
+            case Item(owner=owner, key=Index()):
+                try:
+                    whole = own.value(owner)
+                except UnreadableError:
+                    return False
+                if type(whole) not in (list, tuple) or not whole:
+                    return False
+                first = whole[0]
+                each = first.values() if type(first) is dict else first if type(first) in (list, tuple) else (first,)
+                if not _AS_THEY_ARE.issuperset(map(type, each)):
+                    return False
+            case _:
+                return False
+    return True
+
+
+_AS_THEY_ARE = {torch.Tensor, np.ndarray, int, float, bool}
+
+
 def _same(value: Any, kept: Any) -> bool:
     if type(value) is not type(kept) and not isinstance(kept, np.ndarray):
         return False

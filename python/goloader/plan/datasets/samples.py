@@ -250,6 +250,10 @@ def _files(index: Indices | None, views: int) -> Indices | None:
     return (index[index != NOWHERE, None] * views + np.arange(views)).reshape(-1)
 
 
+# Why samples that are in lists stay with torch where there are no workers.
+IN_LISTS = "its samples are in lists, of which torch makes batches as quickly where there are no workers"
+
+
 class Arrays(Samples):
     """Rows of arrays.
 

@@ -1,0 +1,156 @@
+"""Who makes the batches of a loader without workers: torch's way until Go pays, and again where Go turns out slower.
+
+To read what a dataset does, to load the library and to open a plan takes 10 to 50 ms: as long as some thousand rows
+take torch. So an epoch with num_workers=0 begins as torch's does, and its first batch comes when torch's would. Go
+takes over in the middle of an epoch where the rest would take torch longer than that; and once all epochs together have
+taken some ten times as long. Until then nothing of the loader is looked at.
+
+Few small rows make a batch that torch has sooner than Go is asked for it. So Go's first batches are timed, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch.utils.data import MapDataPipe
+
+from ... import _told
+from ..._beside import Beside
+from ...adapters.torch import DatasetKind
+from ...on_error import OnError
+from ...plan import Refusal, samplers
+from ...plan.look import is_a, name_of
+from ...state import book
+from ...state.protocol import has_state
+from .. import sandbox
+
+if TYPE_CHECKING:
+    from ..._loader import DataLoader
+
+# The CPU time that is left of an epoch, as torch makes it, for which Go is asked; or, where it waits for files, the
+# time by the clock. What all epochs may have taken before Go is asked.
+_LEFT_S, _LEFT_CLOCK_S, _SPENT_S = 0.05, 0.5, 0.5
+# So many batches tell how long one takes, torch's and Go's.
+_BATCHES, _BATCHES_OF_GO = 8, 16
+
+
+@dataclass
+class Later:
+    """What is known of such a loader.
+
+    spent_s   of CPU time, that torch's way has taken in all epochs
+    epoch     the most batches that it has made in one
+    least_s   by the clock, for one batch
+    over      Go is asked from now on
+    least_of_go_s, of_go  the same of Go's, and how many it has made
+    slower    it was slower, and is not asked any more
+    """
+
+    spent_s: float = 0.0
+    epoch: int = 0
+    least_s: float = float("inf")
+    over: bool = False
+    least_of_go_s: float = float("inf")
+    of_go: int = 0
+    slower: bool = False
+
+    def why(self, loader: DataLoader[Any]) -> Refusal:
+        what = name_of(loader.dataset)
+        if self.slower:
+            took = f"a batch took Go {self.least_of_go_s * 1e6:.0f} us, and torch {self.least_s * 1e6:.0f} us"
+            return Refusal("source", what, took, "SMALL_BATCHES")
+        spent = f"its epochs have taken {self.spent_s * 1e3:.0f} ms, in which Go would not even have begun"
+        return Refusal("source", what, f"{spent}; after {_SPENT_S:g} s it takes over", "SMALL_EPOCHS")
+
+    def timed(self, make: Callable[[], Any]) -> Any:
+        """A batch of Go's."""
+        begun = time.perf_counter()
+        made = make()
+        self.least_of_go_s = min(self.least_of_go_s, time.perf_counter() - begun)
+        self.of_go += 1
+        self.slower = self.of_go == _BATCHES_OF_GO and self.least_of_go_s > self.least_s
+        return made
+
+
+_known: Beside[DataLoader[Any], Later] = Beside()
+
+
+def of(loader: DataLoader[Any]) -> Later | None:
+    """What is known of a loader that Go is not asked for as an epoch begins; None for any other."""
+    known = _known.get(loader)
+    if known is None and _may_wait(loader):
+        known = _known[loader] = Later()
+    if known is None:
+        return None
+    known.over = known.over or known.spent_s >= _SPENT_S
+    return None if known.over and not known.slower else known
+
+
+def ran(loader: DataLoader[Any]) -> Later | None:
+    """The same of a loader that has begun an epoch so."""
+    known = _known.get(loader)
+    return known if known is not None and known.spent_s and (known.slower or not known.over) else None
+
+
+def timing(loader: DataLoader[Any]) -> Later | None:
+    """The same of a loader of which Go makes batches that are to be timed."""
+    known = _known.get(loader)
+    return known if known is not None and known.of_go < _BATCHES_OF_GO and known.least_s < _LEFT_S else None
+
+
+def _may_wait(loader: DataLoader[Any]) -> bool:
+    return (
+        loader.num_workers == 0
+        and not sandbox.WAITS
+        and loader._dataset_kind == DatasetKind.Map
+        and loader.rng is None
+        and OnError.of(loader.on_error) is None
+        and _told.policy(loader.on_fallback) == "python"
+        and book.of(loader).resumed is None
+        and not has_state(loader.dataset)
+        and not is_a(loader.dataset, MapDataPipe)
+    )
+
+
+class Epoch:
+    """One epoch of such a loader."""
+
+    def __init__(self, known: Later, loader: DataLoader[Any]) -> None:
+        self._known = known
+        self._made, self._spent_s, self._clock_s = 0, 0.0, 0.0
+        self._batches: int | None = None
+        if not known.slower and samplers.known(loader) is not None:
+            with suppress(Exception):  # of the dataset's own __len__
+                self._batches = len(loader._index_sampler)
+
+    def made(self, make: Callable[[], Any]) -> Any:
+        """A batch, as torch's way makes it."""
+        cpu, clock = time.thread_time(), time.perf_counter()
+        batch = make()
+        spent, took = time.thread_time() - cpu, time.perf_counter() - clock
+        self._made += 1
+        self._spent_s += spent
+        self._clock_s += took
+        known = self._known
+        known.spent_s += spent
+        known.epoch = max(known.epoch, self._made)
+        if self._made != self._batches:  # the last one may be smaller
+            known.least_s = min(known.least_s, took)
+        return batch
+
+    def over(self) -> bool:
+        """Whether Go is to be asked for the next batch."""
+        known = self._known
+        if known.slower or not self._made or (self._made < _BATCHES and self._spent_s < _LEFT_S):
+            return False
+        if self._batches is None and known.epoch <= self._made:  # nobody knows what is left: as much again
+            left = self._made
+        else:
+            left = (self._batches or known.epoch) - self._made
+        share = left / self._made
+        known.over = self._spent_s * share >= _LEFT_S or self._clock_s * share >= _LEFT_CLOCK_S
+        return known.over
