@@ -29,7 +29,7 @@ def check(path: Path) -> None:
     except struct.error:  # too short, or no library at all
         machine, end = "", size + 1
     if end > size:
-        raise refused(path, f"{path} is not whole")
+        raise refused(path, f"{path} is incomplete")
     if machine != os.uname().machine:
         raise refused(path, f"it is for {machine}, and this is {os.uname().machine}")
 

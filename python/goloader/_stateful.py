@@ -88,4 +88,4 @@ class StatefulDataLoader(DataLoader[T_co]):
         if type(self.batch_sampler) is data.BatchSampler and batch_sampler is None:
             self.__dict__["batch_sampler"] = BatchSampler(self.sampler, self.batch_sampler.batch_size, drop_last)
         if self.num_workers > 0 and not in_order:
-            _log.warning("with in_order=False a state says little: which batches came is not the order of the sampler")
+            _log.warning("with in_order=False a state is not exact: batches do not come in the order of the sampler")

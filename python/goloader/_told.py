@@ -111,7 +111,7 @@ def stopped(reason: Refusal, advice: str = "") -> None:
 
     advice  a sentence or two on what the user can do
     """
-    warn(f"goloader: {_said(reason)}: from here on Python does what Go did, as torch does it. {advice}".rstrip())
+    warn(f"goloader: {_said(reason)}: from now on this runs in Python, as with torch. {advice}".rstrip())
 
 
 def warn(text: str) -> None:

@@ -207,7 +207,7 @@ class Losses:
         if self._quarantined:
             self.kinds["quarantined"] = len(self._quarantined)
             count, kind = len(self._quarantined), self._of["dataset"]
-            _told.warn(f"goloader: bad samples that {self._path} lists are not tried: {count} of {kind}")
+            _told.warn(f"goloader: bad samples listed in {self._path} are not tried: {count} of {kind}")
 
     def worker(self) -> Callable[[Any, Any], Tolerant]:
         """Makes a Tolerant of its `inner` and `torchs` in a worker process, whose failures are noted here."""
@@ -258,7 +258,7 @@ class Losses:
             self._write(failure)
             if len(self._found) == 1:
                 what = {"skip": "left out", "replace": "replaced"}.get(str(self.policy.action), "handed to on_error")
-                _told.warn(f"goloader: a sample failed and is {what}, as later ones that stats() counts: {failure}")
+                _told.warn(f"goloader: a sample failed and is {what}; stats() counts later ones: {failure}")
         if self.policy.budget is not None and len(self._found) > self.policy.budget:
             raise _over(list(self._found.values()), self.policy.budget)
 

@@ -113,7 +113,7 @@ class Stats:
     bytes_read   by Go, of files
     pillow       samples whose pixels Pillow had to supply
     detours      why, and how often
-    retries      reads that were tried again after an error that can pass
+    retries      reads that were tried again after a temporary error
     seek_hits    JPEG files of which a seek index was there
     bad_samples  that on_error did not raise, a class of errors each, and those that were "quarantined" before
     cache        of the dataset's cache, all its loaders in this process together: "ram_hits" and "disk_hits", the

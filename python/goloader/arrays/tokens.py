@@ -186,7 +186,7 @@ def _tokens(path: _Path, dtype: Any, direct: bool) -> FileArray:
     array = open_arrays(path, direct=direct)
     assert isinstance(array, FileArray)  # of a .npy file
     if array.ndim != 1:
-        raise ValueError(f"{array.path}: an array of shape {array.shape}, not tokens one after the other")
+        raise ValueError(f"{array.path}: an array of shape {array.shape}, not a sequence of tokens")
     if dtype is not None and np.dtype(dtype) != array.numpy_dtype:
         raise ValueError(f"{array.path}: tokens of {array.dtype}, not of {np.dtype(dtype).name}")
     return _checked(array)

@@ -390,7 +390,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     else:
         return
     _touched.append(what)
-    raise PermissionError(f"goloader: this is a trial run, which {what}")
+    raise PermissionError(f"goloader: this is a check of the dataset, which {what}")
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
     if folder is not None and "chunks" in index:
         return LitData(folder, index, allow_unsafe_types)
     raise ValueError(
-        f"{', '.join(paths[:3])}: a format that is not known (goloader.datasets.TarDataset reads tar archives, "
+        f"{', '.join(paths[:3])}: an unknown format (goloader.datasets.TarDataset reads tar archives, "
         "goloader.ArrayDataset arrays)"
     )
 

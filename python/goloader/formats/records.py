@@ -228,7 +228,7 @@ def _labels(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[str] | None]
         return _numbers(values), None
     texts = [value.decode() if isinstance(value, bytes) else value for value in values]
     if set(map(type, texts)) != {str}:
-        raise ValueError("classes are names in some samples, and not in others")
+        raise ValueError("classes are names in some samples, but not in others")
     names = sorted(set(texts))
     numbers = {text: number for number, text in enumerate(names)}
     return np.array([numbers[text] for text in texts], np.int64), names
@@ -238,7 +238,7 @@ def _numbers(values: Sequence[Any]) -> NDArray[np.int64]:
     items = [each.item() if isinstance(each, np.ndarray | np.generic) and each.size == 1 else each for each in values]
     for row, value in enumerate(items):
         if type(value) is not int or not 0 <= value < 1 << 31:
-            raise ValueError(f"{value!r} of sample {row} is no class")
+            raise ValueError(f"{value!r} of sample {row} is not a class")
     return np.array(items, np.int64)
 
 
@@ -273,5 +273,5 @@ def _exactly(path: str, content: bytes, size: int, begin: int) -> bytes:
 def within(folder: str, name: Any) -> str:
     """The path of a file that an index names. Raises OSError for one outside the folder."""
     if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
-        raise OSError(f"{folder}: its index.json names {name!r}, which is no file in it")
+        raise OSError(f"{folder}: its index.json names {name!r}, which is not a file in it")
     return os.path.join(folder, name)

@@ -101,7 +101,9 @@ def ours(*loaders: Any) -> list[Any]:
     found = [loader for loader in loaders if hasattr(loader, "stats")]
     if not found:
         kinds = ", ".join(type(loader).__qualname__ for loader in loaders)
-        raise TypeError(f"no loader of goloader's is trained with, but {kinds}: goloader.install() makes them ours")
+        raise TypeError(
+            f"training uses {kinds}, not goloader's DataLoader: call goloader.install() before they are made"
+        )
     return found
 
 

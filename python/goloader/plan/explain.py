@@ -63,7 +63,7 @@ class Explanation:
         if ahead := stats["read_ahead"]:
             notes.append(f"{ahead} of them read ahead by more threads, since reading is slow")
         if retries := stats["read_retries"]:
-            notes.append(f"{number_of(retries, 'read')} tried again after an error that can pass")
+            notes.append(f"{number_of(retries, 'read')} tried again after a temporary error")
         if entries := stats["seek_entries"]:
             index = f"{number_of(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
             notes.append(f"{stats['seek_hits']} with the seek index: {index}")

@@ -285,7 +285,7 @@ class _Reach:
                     self._seen[id(thing)] = thing
                     work += self._next(thing, named)
             if len(self._seen) > _THINGS_MAX:
-                raise _Keeps("it reaches too much to be looked at")
+                raise _Keeps("it reaches too many objects to inspect")
             found = [
                 unwrapped(value)
                 for owner in self._owners

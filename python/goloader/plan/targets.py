@@ -85,7 +85,7 @@ class _TargetForm(Form):
         if step is not None and not isinstance(step, _MASK_STEPS):
             if isinstance(step, T.Grayscale) and self.kind != "P":
                 return step if self.kind == "L" else None  # what is done to colours leaves masks alone
-            raise _refused(step, f"what it makes of a {self.kind} target is not known")
+            raise _refused(step, f"goloader does not know what it does to a {self.kind} target")
         if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
             # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
@@ -93,7 +93,7 @@ class _TargetForm(Form):
 
     def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
         if self.kind != "Mask" or not _leaves_types(tail):
-            raise _refused(each, "what it makes of a target that is a tensor is not known")
+            raise _refused(each, "goloader does not know what it does to a tensor target")
         return self.step(operation, each, channels)
 
     def _adapted(self, each: Any) -> Any:
@@ -101,7 +101,7 @@ class _TargetForm(Form):
         fills: dict[Any, Any] = getattr(each, "_fill", {})
         if self.kind == "Mask":
             if not isinstance(each, _v2().Transform):
-                raise _refused(each, "torchvision's v1 knows no masks")
+                raise _refused(each, "torchvision's v1 has no masks")
             if getattr(each, "interpolation", None) in _exact():
                 raise _refused(each, "nearest-exact is not known for masks")
             from PIL import Image
@@ -139,7 +139,7 @@ class _Joint(_TargetForm):
 
     def check(self, each: Any, geometry: bool) -> None:
         if not isinstance(each, _v2().Transform):
-            raise _refused(each, "only torchvision's v2 takes image and target at once", "TRANSFORM_JOINT")
+            raise _refused(each, "only torchvision's v2 takes image and target together", "TRANSFORM_JOINT")
 
     def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
         def both(each: Any) -> Callable[[Any], Any]:

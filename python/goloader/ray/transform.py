@@ -93,7 +93,7 @@ class Transform:
         if isinstance(plan, Refusal):
             refused = Row(plan.stage, plan.what, "Python", plan.why, plan.code)
             return Explanation([Row("source", what, "Python", "Pillow opens them"), refused])
-        return Explanation([Row("source", what, "Go", "images are read where the block has them"), *plan.rows])
+        return Explanation([Row("source", what, "Go", "images are read in place"), *plan.rows])
 
     def _plan(self, layout: str | None) -> Plan | Refusal:
         lowered = lower(self.transform, 1 if layout == "flat" else 3)
@@ -138,7 +138,7 @@ class Transform:
             return seeded.keys(self.seed, epoch, seeded.numbers(map(images.number, range(len(images)))))
         keys = [_plain(value) for value in batch[self.key]]
         if not all(isinstance(key, int | str) for key in keys):
-            raise TypeError(f"column {self.key!r} cannot be the key: it has more than integers and strings")
+            raise TypeError(f"column {self.key!r} cannot be the key: it must hold integers or strings")
         return seeded.keys(self.seed, epoch, seeded.numbers(keys))
 
     def _name(self, batch: Any, columns: list[str], row: int) -> str:

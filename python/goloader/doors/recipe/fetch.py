@@ -124,7 +124,7 @@ class Fetcher:
         Raises RuntimeError where it surely is.
         """
         if isinstance(error, TroubleError):
-            self._record.stop(type(self._inner.dataset).__qualname__, f"a stand-in was in the way: {error}")
+            self._record.stop(type(self._inner.dataset).__qualname__, f"its code failed with a stand-in: {error}")
             raise RuntimeError(f"{error}: {_NOTE}") from error
         if in_sight(error) and hasattr(error, "add_note"):  # Python 3.11
             error.add_note(_NOTE)
@@ -138,7 +138,7 @@ class Fetcher:
         batch = self._inner.fetch(indices)  # raises what is the user's own error
         self._record.stop(
             type(self._inner.dataset).__qualname__,
-            f"a stand-in was in the way, so that one batch was loaded twice: {type(trouble).__name__}: {trouble}",
+            f"the code failed with a stand-in, so one batch was loaded twice: {type(trouble).__name__}: {trouble}",
             warn=True,
         )
         return batch
@@ -208,7 +208,7 @@ class Fetcher:
             batch = collate(samples)  # raises what is the user's own error
         self._record.stop(
             type(self._inner.dataset).__qualname__,
-            f"a stand-in was in the way of the collate_fn: {type(trouble).__name__}: {trouble}",
+            f"the collate_fn failed with a stand-in: {type(trouble).__name__}: {trouble}",
             warn=True,
         )
         return batch

@@ -102,7 +102,7 @@ class First:
                 return Finding(made)
             from . import trial
         except Exception as error:
-            why = f"samples could not be tried apart: {type(error).__name__}: {error}"
+            why = f"samples could not be checked in a child process: {type(error).__name__}: {error}"
             return Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
         return trial.judge(made, indices)
 

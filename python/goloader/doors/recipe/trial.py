@@ -93,7 +93,7 @@ def judge(fetcher: Fetcher, indices: Any) -> Finding:
             eager, recorded = sandbox.run_apart(lambda: _eager(fetcher, indices), lambda: _recorded(fetcher, indices))
         return _found(eager, recorded, fetcher, indices)
     except Exception as error:
-        why = f"samples could not be tried apart: {type(error).__name__}: {error}"
+        why = f"samples could not be checked in a child process: {type(error).__name__}: {error}"
         return Finding(Refusal("source", "trace", why, "RECORDING_ENDED"))
 
 
@@ -108,11 +108,11 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     traced = recorded.half
     outside = eager.outside or traced.outside
     if outside is not None:
-        return off(f"its code {outside}, which a trial must not", "OUTSIDE_EFFECTS")
+        return off(f"its code {outside}, which a check must not do", "OUTSIDE_EFFECTS")
     if eager.error is not None:
         return Finding(None, failed=True)
     if traced.error is not None:
-        return off(f"a stand-in was in the way: {traced.error}")
+        return off(f"its code failed with a stand-in: {traced.error}")
     if recorded.images == 0:
         first = next(iter(recorded.reasons), None)
         return off("it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel", "NO_GAIN")
@@ -120,7 +120,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     if found is not None:
         [again] = sandbox.run_apart(lambda: _eager(fetcher, indices, recorded.batches))
         if again.error is not None or _difference(eager, again) is not None:
-            return off("the dataset gives other samples each time, whatever its random state")
+            return off("the dataset gives different samples each time, from the same random state")
         lines = ", ".join(f"{what} at {line}" for what, line in list(recorded.reasons)[:3])
         what = type(fetcher.dataset).__qualname__
         refusal = Refusal("source", what, f"{found} when traced ({lines or 'all native'})", "SAMPLES_DIFFER")
@@ -130,7 +130,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     for share, one, other in zip((_SHARE_MAX, _LONGER_MAX), traced.seconds, eager.seconds, strict=True):
         if one > other * share:
             took = f"{one * 1e3:.1f} ms with stand-ins, {other * 1e3:.1f} ms without"
-            return off(f"it gains nothing: samples took {took}", "NO_GAIN")
+            return off(f"recording saves no time: samples took {took}", "NO_GAIN")
     return Finding(None, reasons=reasons, seen=seen, files=eager.files)
 
 

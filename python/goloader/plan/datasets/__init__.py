@@ -57,12 +57,12 @@ def lower(dataset: Any) -> Samples | Refusal:
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
         if any(column.spec is ScriptPart for column in root.columns):
             if len(root.columns) > 1 or len(root.columns[0].pieces) > 1:
-                return Refusal("source", name_of(dataset), "it puts images beside other fields", "FIELDS")
+                return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
             return Scripts(root, made)
         if not any(images):
             return Arrays(root, made)
         if images != [True]:
-            return Refusal("source", name_of(dataset), "it puts images beside other fields", "FIELDS")
+            return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
         samples = Images(root, made)
     except RefusalError as refused:
         return refused.refusal
