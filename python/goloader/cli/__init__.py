@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Of all commands."""
     made = argparse.ArgumentParser(
-        prog="python -m goloader", description="torch's DataLoader, with the work done in Go", allow_abbrev=False
+        prog="python -m goloader", description="PyTorch's DataLoader with the work done in Go", allow_abbrev=False
     )
     made.add_argument("--version", action="version", version=_versions())
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)

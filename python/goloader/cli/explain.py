@@ -14,10 +14,11 @@ def add(commands: Any) -> None:
     """Adds the command to those of the command line."""
     parser = commands.add_parser(
         "explain",
-        help="say what of a loader or a dataset runs in Go, and why the rest does not",
+        help="show what runs in Go for a loader or dataset, and why the rest does not",
         description=(
-            "Makes a few batches and prints where each stage runs, the source of the dataset with what goloader made "
-            "of each line, and what to change where Python runs something."
+            "Makes a few batches. Prints where each stage runs, the dataset's source with what Go made of each line, "
+            "and "
+            "what to change for stages that run in Python."
         ),
         allow_abbrev=False,
     )
@@ -27,7 +28,7 @@ def add(commands: Any) -> None:
         help=f"a DataLoader or a dataset: {objects.HELP}",
     )
     parser.add_argument(
-        "--batches", type=int, default=4, metavar="N", help="batches to make first (4); 0 only looks at the code"
+        "--batches", type=int, default=4, metavar="N", help="number of batches to make first (4); 0 only reads the code"
     )
     parser.set_defaults(command=lambda parsed: _explain(parser, parsed))
 
