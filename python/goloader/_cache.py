@@ -1,4 +1,4 @@
-"""Where a dataset keeps what it read of its storage: in memory, on a disk, or both; core/source/cache does it."""
+"""Where a dataset keeps what it read: in memory, on disk, or both. core/source/cache does the work."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def size_of(text: str) -> int:
 
 @dataclass(frozen=True)
 class CacheOptions:
-    """Where a dataset keeps what it read, in bytes as they are stored; in memory first if both are given.
+    """Where a dataset keeps what it read, as encoded bytes; in memory first if both are given.
 
-    ram        keep it in memory: bytes, or a text as "32GB" or "32GiB"; inf for no limit, 0 not to. Each process has
-               its own; worker processes of a loader share the size
-    disk       keep it in a folder, which all processes of a machine share and later ones find
-    disk_size  the most that all of them keep there together, as `ram`
+    ram        the most memory to use: bytes, or a text such as "32GB" or "32GiB"; inf: no limit, 0: none. Each process
+               has its own; the worker processes of a loader share the size
+    disk       a folder, shared by all processes of a machine and found by later ones
+    disk_size  the most that all of them keep there together, written like `ram`
 
-    Raises ValueError for sizes that are none, and where neither is given.
+    Raises ValueError for sizes that are not valid, and if neither is given.
     """
 
     ram: float | str = 0

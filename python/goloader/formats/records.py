@@ -115,11 +115,11 @@ def slices(record: bytes) -> Read:
 class RecordDataset(data.Dataset[Any]):
     """Samples of another library's files, read in place: sample i is what that library gives for it.
 
-    transform  called with the sample; what it returns is the sample
-    records    where they are
-    kind       what the files are; files has their paths, and fields what is in a sample, and how each is encoded
+    transform  called with the sample; its result is the sample
+    records    where the samples are
+    kind       the format; `files` has the paths, and `fields` the names of a sample's fields and how each is encoded
 
-    Raises OSError for a sample that is not sound, with its file and byte.
+    Raises OSError with file and byte for a damaged sample.
     """
 
     def __init__(self, records: Records, transform: Callable[[dict[str, Any]], Any] | None = None) -> None:
@@ -145,16 +145,16 @@ class RecordDataset(data.Dataset[Any]):
         *,
         classes: list[str] | None = None,
     ) -> MemberImages:
-        """Two of the fields as torchvision's ImageFolder has a folder: (transform(image), class number), all in Go.
+        """Makes an image dataset of two fields, as ImageFolder's: (transform(image), class number), all in Go.
 
         image    field with the bytes of an image file
-        target   field with its class: an integer, or a name; names are numbered in their order. Or the classes, an
-                 integer a sample
-        classes  their names; by default those, or the numbers
+        target   field with its class: an integer, or a name; names are numbered in their order. Or the classes, one
+                 integer for each sample
+        classes  names of the classes; default: those names, or the numbers
 
-        Headers of all samples are read for it, and what they say is kept for the next time, in a hidden file beside the
-        first of `files`, or in the user's cache; it counts as long as no file has changed. Raises ValueError for a
-        field that holds no such thing, and OSError for a sample that is not sound.
+        This reads the headers of all samples and keeps what they say for the next time, in a hidden file beside the
+        first of `files` or in the user's cache. It is valid as long as no file has changed. Raises ValueError for a
+        field that has no such content, and OSError for a damaged sample.
         """
         for name in (image, target) if isinstance(target, str) else (image,):
             if name not in self.fields:
