@@ -1,4 +1,4 @@
-"""num_workers="auto": how many, chosen when the loader is made and fixed from then on, as a plain int.
+"""num_workers="auto": the number, chosen when the loader is made, as a plain int.
 
 The number of workers is part of what torch's users reproduce: it says how many random streams there are, which worker
 makes which batch, and how an IterableDataset is split. So timing may decide only where batches do not depend on the

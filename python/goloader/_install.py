@@ -1,7 +1,7 @@
-"""install(): from now on whoever makes one of torch's DataLoaders gets ours; uninstall() ends that.
+"""install() makes torch's DataLoader make goloader's loaders; uninstall() undoes it.
 
-torch's class stays the object that it is, so every name bound to it, wherever and whenever it was imported, every
-isinstance and every annotation goes on meaning what it meant. Three things are done to it:
+torch's class stays the same object, so names bound to it, isinstance and annotations keep their meaning. Three things
+are done to it:
 
 - Called, it makes one of ours: its __init__ turns the new object into a goloader.DataLoader, a subclass of torch's.
 - Its subclasses, those of frameworks imported earlier among them, get ours as base class in its place.

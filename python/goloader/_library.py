@@ -1,4 +1,4 @@
-"""The core's library as a file: what keeps a machine from loading it, in words that say what to do."""
+"""The core's library as a file: why it cannot be loaded, with a message that says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which format a file of arrays has: its first bytes say so."""
+"""Finds the format of a file of arrays by its first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HDF5: where datasets lie that are in one piece, as h5py tells."""
+"""HDF5: finds contiguous datasets, with h5py."""
 
 from __future__ import annotations
 

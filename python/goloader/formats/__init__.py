@@ -1,13 +1,12 @@
-"""Files of other libraries, read in place: `goloader.open(path)` says what they are.
+"""Reads files of other libraries in place: `goloader.open(path)`.
 
-records.py  what all have in common: records that lie in files, with fields in them; the dataset of these
-kept.py     what it finds for images(), kept for the next start
+records.py  what all formats share: records with fields, and their dataset
+kept.py     keeps what images() needs for the next start
 mds.py      MosaicML Streaming
-litdata.py  Lightning's LitData; encodings.py has what both store alike
+litdata.py  Lightning's LitData; encodings.py has what both share
 ffcv.py     FFCV
 lmdb.py     LMDB
-tfrecord.py TensorFlow's records; crc.py has their checksum
-megatron.py Megatron's tokens
+tfrecord.py TensorFlow's records; crc.py has their checksum megatron.py Megatron's tokens
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""torch's objects, lowered to a plan: a run as data, which the core carries out.
+"""Turns torch's objects into a plan: a run as data, which the core carries out.
 
-`make(loader)` answers with a Plan, or with a Refusal that names the object and the reason why torch's own path has to
-run. `make_folder` and `make_arrays` make plans without torch. Importing this package imports neither torch nor
-torchvision; `goloader.plan.samplers` (index_batches) needs torch.
+`make(loader)` returns a Plan, or a Refusal that names the object which needs Python and the reason. `make_folder` and
+`make_arrays` make plans without torch. Importing this package imports neither torch nor torchvision;
+`goloader.plan.samplers` (index_batches) needs torch.
 """
 
 from __future__ import annotations

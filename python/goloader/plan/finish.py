@@ -1,4 +1,4 @@
-"""A collate_fn that has default_collate make the batch, and goes on with that: it mixes images, say.
+"""A collate_fn that calls default_collate and goes on with its batch, for example to mix images.
 
     def collate_fn(batch):
         return mixup_or_cutmix(*default_collate(batch))

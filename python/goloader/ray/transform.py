@@ -1,4 +1,4 @@
-"""A transform of images as Ray Data's map_batches() takes it: blocks with images in, blocks with tensors out."""
+"""A transform of images for Ray Data's map_batches(): takes blocks with images, returns blocks with tensors."""
 
 from __future__ import annotations
 

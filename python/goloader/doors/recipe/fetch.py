@@ -1,7 +1,6 @@
 """Stands in front of torch's fetcher, which calls the dataset and the collate_fn: batches are recorded, then made.
 
-Comes once a trial in a forked child has told that recording is right (first.py, trial.py). The user's code runs once a
-sample.
+It is used once a check in a forked child has passed (first.py, trial.py). The user's code runs once a sample.
 """
 
 from __future__ import annotations

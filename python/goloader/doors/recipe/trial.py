@@ -1,7 +1,7 @@
-"""Trial of recording: a forked child loads samples with stand-ins and without, and tells whether they are the same.
+"""Checks recording: a forked child loads samples with and without stand-ins, and says whether they are the same.
 
-The child has the state that this process has: the dataset, and all random generators, wherever they are. So the user's
-code runs once a sample in this process, as with torch, and whatever it leaves behind is what it leaves with torch.
+The child has this process's state: the dataset and all random generators, wherever they are. In this process the user's
+code runs once a sample, as with torch, and has the same effects.
 """
 
 from __future__ import annotations
