@@ -294,7 +294,7 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
     "compressed": ("mds", _zipped, ValueError, r"shard.00001.mds is only there compressed \(zstd:3\)"),
     "pickles": ("mds", _shard(column_encodings=["pkl"] * 22), ValueError, "unsafe type: pkl"),
     "unknown": ("mds", _shard(column_encodings=["new"] * 22), ValueError, "'new' of a column is not known"),
-    "another length": ("tfrecord", _bytes(TRAIN, 0, b"\0"), ValueError, "not known"),
+    "another length": ("tfrecord", _bytes(TRAIN, 0, b"\0"), ValueError, "unknown format"),
     "a length that is not sound": (
         "tfrecord",
         _bytes(TRAIN.replace("00-", "01-"), 0, b"\0"),
@@ -305,7 +305,7 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
     "gzip": ("tfrecord", _bytes(TRAIN, 0, b"\x1f\x8b"), ValueError, "compressed by gzip"),
     "another count of LitData's": ("litdata", _bytes("chunk-0-1.bin", 0, b"\7"), OSError, "chunk-0-1.bin: 7 samples"),
     "LitData's pickles": ("litdata", _config(data_format=["pickle"] * 11), ValueError, "pickles"),
-    "LitData's meshes": ("litdata", _config(data_format=["file:mesh"] * 11), ValueError, "'file:mesh' are left to"),
+    "LitData's meshes": ("litdata", _config(data_format=["file:mesh"] * 11), ValueError, "'file:mesh' are read by"),
     "too few formats": ("litdata", _config(data_format=["int"]), OSError, "1 formats for 11 leaves"),
     "no tree": ("litdata", _config(data_spec=None), OSError, "index.json: "),
     "another tree": ("litdata", _config(data_spec="[7, {}]"), OSError, "index.json: "),
