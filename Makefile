@@ -18,7 +18,7 @@ GO_SLOW := $(addprefix ./,$(sort $(dir $(shell grep -rl 'testing\.Short' tests_g
 
 .PHONY: help
 help: ## List the targets.
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
 # A stamp for each set of extras, so that a second `make test` starts at once.
 .venv/%.stamp: pyproject.toml scripts/setup.sh scripts/overrides.txt
@@ -33,7 +33,7 @@ $(LIBRARY): $(GO_SOURCES) setup.py | .venv/test-lint.stamp
 build: $(LIBRARY) ## Build the core into python/goloader/lib.
 
 .PHONY: test
-test: build ## Run lint and types, Go's tests with -race and vet, pytest, each but for what is slow.
+test: build ## Run lint, type checks, Go tests with -race, vet and pytest, without the slow tests.
 	$(MAKE) -j2 --output-sync=target lint test-go
 	$(MAKE) test-py
 
@@ -44,7 +44,7 @@ test-all: test test-slow ## Run every test.
 export GOLOADER_LIBRARY := $(CURDIR)/$(dir $(LIBRARY))
 
 .PHONY: test-go
-test-go: build ## Run the Go tests that are not slow with the race detector, and all of vet.
+test-go: build ## Run the Go tests with -race, without the slow ones, and go vet.
 	go test -race -short -vet=all ./...
 
 # Processes that tests start find goloader compiled, also where Python is told to write no bytecode: 0.4 s each.
@@ -53,22 +53,22 @@ bytecode: build
 	$(PYTHON) -m compileall -q python/goloader tests_py bench
 
 .PHONY: test-py
-test-py: bytecode ## Run the Python tests that are not slow (PYTEST='-k crop', TEST_JOBS=2).
+test-py: bytecode ## Run the Python tests without the slow ones (PYTEST='-k crop', TEST_JOBS=2).
 	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "not slow and not alone" $(PYTEST)
 	$(PYTHON) -m pytest -m "not slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
 .PHONY: test-slow
-test-slow: bytecode ## Run the tests that are slow.
+test-slow: bytecode ## Run the slow tests.
 	go test -race $(GO_SLOW)
 	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "slow and not alone" $(PYTEST)
 	$(PYTHON) -m pytest -m "slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
 .PHONY: test-arm64
-test-arm64: build ## Compare NEON kernels with plain ones under qemu (gcc-aarch64-linux-gnu, qemu-user).
+test-arm64: build ## Compare NEON kernels with plain C under qemu (needs gcc-aarch64-linux-gnu, qemu-user).
 	$(PYTHON) -m pytest -rs -k arm64 tests_py/kernels_jpeg_own/test_own_sets.py
 
 .PHONY: test-matrix
-test-matrix: .venv/matrix.stamp wheel ## Run tests_py/matrix with many sets of versions, an environment each (ROWS="oldest middle newest").
+test-matrix: .venv/matrix.stamp wheel ## Run tests_py/matrix with many sets of library versions, each in its own environment (ROWS="oldest middle newest").
 	$(PYTHON) -m scripts.matrix $(ROWS)
 
 .PHONY: lint
@@ -80,19 +80,19 @@ lint: .venv/test-lint.stamp ## Check formatting, style and types.
 	$(PYTHON) -m mypy
 
 .PHONY: conformance
-conformance: build .venv/test-conformance.stamp ## Run PyTorch's and torchdata's own tests of their loaders with ours (TESTS='test_len or ...', SUITE=stateful, JOBS=2).
+conformance: build .venv/test-conformance.stamp ## Run PyTorch's and torchdata's own loader tests on goloader (TESTS='test_len or ...', SUITE=stateful, JOBS=2).
 	$(PYTHON) -m tests_py.torch_suite --tests "$(TESTS)" $(if $(JOBS),--jobs $(JOBS)) $(if $(SUITE),--suite $(SUITE))
 
 .PHONY: fuzz
-fuzz: .venv/test-lint.stamp ## Run every fuzzer, Go and C, for FUZZ_TIME.
+fuzz: .venv/test-lint.stamp ## Run every Go and C fuzzer for FUZZ_TIME (15s).
 	scripts/fuzz.sh $(FUZZ_TIME)
 
 .PHONY: demo
-demo: build .venv/demo.stamp ## Train a small network with torch's loader, then with goloader's; compare losses and time.
+demo: build .venv/demo.stamp ## Train a small network with torch and with goloader; compare losses and times.
 	$(PYTHON) -m demo.train
 
 .PHONY: bench
-bench: build .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3).
+bench: build .venv/bench.stamp ## Time goloader and other loaders (ROUNDS=3), and update the tables of the pages.
 	$(PYTHON) -m bench.setup_peers
 	$(PYTHON) -m bench.image_folder --rounds $(ROUNDS)
 	$(PYTHON) -m bench.chart
@@ -103,44 +103,44 @@ bench: build .venv/bench.stamp ## Time goloader and its peers in turn (ROUNDS=3)
 	$(MAKE) bench-tables
 
 .PHONY: bench-tables
-bench-tables: build ## Write what was measured into README.md and bench/README.md.
+bench-tables: build ## Write the kept results into README.md and bench/README.md.
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k kept_result
 
 .PHONY: programs
-programs: build .venv/bench.stamp ## Run programs as people write them with both loaders; write docs/programs.md (ROUNDS=3, ONLY=mnist,detr).
+programs: build .venv/bench.stamp ## Run public programs with both loaders and write docs/programs.md (ROUNDS=3, ONLY=mnist,detr).
 	$(PYTHON) -m bench.programs --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY))
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k programs
 
 .PHONY: bench-storage
-bench-storage: build .venv/bench.stamp ## Time an image folder on a storage that takes 50 ms for each read, beside torch (needs FUSE and root).
+bench-storage: build .venv/bench.stamp ## Time an image folder on storage with 50 ms a read, and torch on the same (needs FUSE and root).
 	$(PYTHON) -m bench.storage --rounds $(ROUNDS)
 
 .PHONY: bench-remote
-bench-remote: build .venv/bench.stamp ## Time an image folder in a bucket that takes 20 ms for each answer, beside torch with urllib.
+bench-remote: build .venv/bench.stamp ## Time an image folder in a bucket with 20 ms an answer, and torch with urllib.
 	$(PYTHON) -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory --output bench/results/remote.json --rounds $(ROUNDS)
 
 .PHONY: bench-ranks
-bench-ranks: build .venv/bench.stamp ## Time 1, 2 and 4 ranks on this machine's cores, with their memory, beside torch's.
+bench-ranks: build .venv/bench.stamp ## Time 1, 2 and 4 ranks on this machine, with goloader and with torch, and their memory.
 	$(PYTHON) -m bench.ranks --rounds $(ROUNDS)
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k of_ranks
 
 .PHONY: bench-ray
-bench-ray: build .venv/bench.stamp ## Time Ray Data's own way from files to tensors, and ours.
+bench-ray: build .venv/bench.stamp ## Time Ray Data with and without goloader.ray.Transform.
 	$(PYTHON) -m bench.ray_data --rounds $(ROUNDS)
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k in_ray
 
 .PHONY: bench-jpeg
-bench-jpeg: build .venv/bench.stamp ## Time the JPEG decoder stage by stage, beside libjpeg-turbo and simplejpeg.
+bench-jpeg: build .venv/bench.stamp ## Time each stage of the JPEG decoder, and libjpeg-turbo and simplejpeg.
 	$(PYTHON) -m bench.jpeg
 
 .PHONY: wheel
-wheel: .venv/wheel.stamp ## Make the sdist, and of it wheels for x86-64 and aarch64, in dist/.
+wheel: .venv/wheel.stamp ## Build the sdist, and wheels for x86-64 and aarch64 from it, in dist/.
 	scripts/wheels.sh
 
 .PHONY: check-wheel
-check-wheel: ## Install and try each wheel of dist/, aarch64's under qemu.
+check-wheel: ## Install and test each wheel in dist/ (aarch64 under qemu).
 	for wheel in dist/*.whl; do scripts/check-wheel.sh "$$wheel" || exit 1; done
 
 .PHONY: clean
-clean: ## Remove what was built.
+clean: ## Remove built files.
 	rm -rf build dist python/goloader/lib python/*.egg-info demo/out

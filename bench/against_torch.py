@@ -3,7 +3,7 @@
     python -m bench.against_torch [--cases tensors,short_epochs] [--rounds N] [--seconds S] [--output FILE]
 
 What: samples a second of whole epochs, iter() included, over the datasets of bench/cases.py: tensors, arrays, memory
-maps, tokens, photos, and classes of one's own. Batches are dropped as they come.
+maps, tokens, photos, and own Dataset classes. Batches are dropped as they come.
 
 How: a process a case. It compares the first epoch of both loaders byte for byte, then runs them in turn: ours with the
 workers of --workers, torch's with 0, as many and twice as many (only as many where the way home from workers is what
@@ -12,7 +12,7 @@ whole epochs for at least --seconds; rounds go forwards and backwards. Ratios ar
 of that case, their median is shown. What a case measured is kept at once, beside what the file has of other cases.
 
 How to read: '/ best' is ours over torch's best number of workers, '/ same' over torch with as many workers as ours, '/
-Go' a class of one's own over a dataset of the same samples that Go knows by itself; in brackets what is wanted. 'GB/s'
+Go' an own Dataset class over a dataset of the same samples that Go knows by itself; in brackets what is wanted. 'GB/s'
 are the bytes of our batches a second, and of a copy by one core, measured in the same process.
 """
 

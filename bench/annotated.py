@@ -36,7 +36,7 @@ def without_files(kind: Any, **attributes: Any) -> Any:
     return dataset
 
 
-@annotated_case("VOCSegmentation, wrapped for v2: crop and flip of image and mask", target=3, headline=True)
+@annotated_case("VOCSegmentation, wrapped for v2: crop and flip of image and mask", target=3)
 def masks(scratch: Path) -> Dataset[Any]:
     images, made = files(), []
     for number, path in enumerate(images):
@@ -59,7 +59,7 @@ def lists(samples: list[Any]) -> Any:
     return default_collate(list(images)), list(annotations)
 
 
-@annotated_case("VOCDetection: Resize((224, 224)), annotations as they are", target=2, collate_fn=lists, headline=True)
+@annotated_case("VOCDetection: Resize((224, 224)), annotations as they are", target=2, collate_fn=lists)
 def boxes(scratch: Path) -> Dataset[Any]:
     images, made = files(), []
     for number in range(len(images)):

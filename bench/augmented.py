@@ -32,7 +32,7 @@ def color_jitter(scratch: Path) -> ImageFolder:
     return folder(T.ColorJitter(0.4, 0.4, 0.4, 0.1))
 
 
-@augmented_case("RandAugment", target=2.5, headline=True)
+@augmented_case("ImageFolder of photos: RandAugment", target=2.5, headline=True)
 def rand_augment(scratch: Path) -> ImageFolder:
     return folder(T.RandAugment())
 

@@ -92,7 +92,7 @@ def case(
 
 row_case = functools.partial(case, group="Tensors, arrays, tokens")
 way_home_case = functools.partial(
-    case, group="Batches on their way home from worker processes", way_home=True, batch_size=64
+    case, group="Transport of batches from worker processes", way_home=True, batch_size=64
 )
 
 
@@ -101,9 +101,7 @@ def tensors(scratch: Path) -> Dataset[Any]:
     return TensorDataset(torch.rand(60_000, 1, 28, 28), torch.randint(10, (60_000,)))
 
 
-@row_case(
-    "random_split of two TensorDatasets in a ConcatDataset, the same rows", batch_size=256, target=8, headline=True
-)
+@row_case("random_split of two TensorDatasets in a ConcatDataset, the same rows", batch_size=256, target=8)
 def joined(scratch: Path) -> Dataset[Any]:
     parts = [TensorDataset(torch.rand(40_000, 1, 28, 28), torch.randint(10, (40_000,))) for _ in range(2)]
     return random_split(ConcatDataset(parts), [60_000, 20_000], torch.Generator().manual_seed(0))[0]
@@ -124,9 +122,7 @@ class Own(Dataset[Any]):
         return self.features[index], self.labels[index]
 
 
-@row_case(
-    "a class of one's own: numpy float32 [60000, 28, 28] and a list of labels", batch_size=256, target=8, headline=True
-)
+@row_case("own Dataset: numpy float32 [60000, 28, 28] and a list of labels", batch_size=256, target=8, headline=True)
 def own_class(scratch: Path) -> Dataset[Any]:
     return Own()
 
@@ -163,7 +159,7 @@ class TwoCrops:
         return [self.transform(image), self.transform(image)]
 
 
-@row_case("the same, two crops with colours, as SimCLR has them", batch_size=256, target=10)
+@row_case("the same, two crops with colours, as in SimCLR", batch_size=256, target=10)
 def cifar_views(scratch: Path) -> Dataset[Any]:
     dataset: Any = cifar_with(scratch)
     dataset.data, dataset.targets = dataset.data[:4_000], dataset.targets[:4_000]
@@ -201,14 +197,13 @@ def mapped_textures(scratch: Path) -> tuple[Any, Any]:
     batch_size=32,
     target=4,
     target_memcpy=0.7,
-    headline=True,
 )
 def textures(scratch: Path) -> Dataset[Any]:
     x, tokens = mapped_textures(scratch)
     return ArrayDataset(x=x, tokens=tokens)
 
 
-@row_case("a class of one's own: torch.from_numpy(self.textures[i].copy()), of the same", batch_size=32, target=4)
+@row_case("own Dataset: torch.from_numpy(self.textures[i].copy()), of the same", batch_size=32, target=4)
 def own_textures(scratch: Path) -> Dataset[Any]:
     return Textures(*mapped_textures(scratch))
 
@@ -219,7 +214,7 @@ def rows_as_int64(scratch: Path) -> Dataset[Any]:
     return ArrayDataset(FileArray(scratch / "rows.bin", dtype="uint16", shape=(-1, 1024)), dtypes=torch.int64)
 
 
-@row_case("TokenDataset: windows of 1024 from 40 MB of uint16", batch_size=64, target=4, headline=True)
+@row_case("TokenDataset: windows of 1024 from 40 MB of uint16", batch_size=64, target=4)
 def tokens(scratch: Path) -> Dataset[Any]:
     path = scratch / "tokens.bin"
     np.random.default_rng(0).integers(0, 50_000, 20_000_000, np.uint16).tofile(path)
@@ -266,7 +261,7 @@ def ragged() -> RaggedArray:
 
 
 @row_case(
-    "a class of one's own: a list of 8 to 256 tokens each, Pad",
+    "own Dataset: a list of 8 to 256 tokens each, Pad",
     batch_size=64,
     collate_fn=Pad(True),
     target=4,
@@ -307,7 +302,7 @@ def short_epochs(scratch: Path) -> Dataset[Any]:
     return few_rows()
 
 
-@row_case("short epochs: TensorDataset of 512, workers that persist", batch_size=64, target=1, headline=True)
+@row_case("short epochs: TensorDataset of 512, persistent workers", batch_size=64, target=1)
 def short_epochs_persistent(scratch: Path) -> Dataset[Any]:
     return few_rows()
 
@@ -357,27 +352,27 @@ def padded(samples: list[Any]) -> Any:
     return {"ids": ids, "mask": ids != 0, "plain": default_collate(samples)}
 
 
-@way_home_case("own class: float32 [3, 224, 224]", target=3, headline=True)
+@way_home_case("own Dataset in worker processes: float32 [3, 224, 224]", target=3, headline=True)
 def worker_images(scratch: Path) -> Dataset[Any]:
     return Made(64 * 24, image)
 
 
-@way_home_case("own class: a float and an int", target=1)
+@way_home_case("own Dataset: a float and an int", target=1)
 def worker_numbers(scratch: Path) -> Dataset[Any]:
     return Made(64 * 400, numbers)
 
 
-@way_home_case("own class: dicts, namedtuples, lists, strings, arrays", target=1)
+@way_home_case("own Dataset: dicts, namedtuples, lists, strings, arrays", target=1)
 def worker_nested(scratch: Path) -> Dataset[Any]:
     return Made(64 * 100, nested)
 
 
-@way_home_case("own collate_fn: padded text", collate_fn=padded, target=1, headline=True)
+@way_home_case("own collate_fn: padded text", collate_fn=padded, target=1)
 def worker_collate(scratch: Path) -> Dataset[Any]:
     return Made(64 * 200, numbers)
 
 
-@way_home_case("own class: single samples, unbatched", batch_size=None, target=1)
+@way_home_case("own Dataset: single samples, unbatched", batch_size=None, target=1)
 def worker_unbatched(scratch: Path) -> Dataset[Any]:
     return Made(4000, nested)
 

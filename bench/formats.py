@@ -35,7 +35,7 @@ def folder(scratch: Path, extension: str, *, every: int = 1, **options: Any) -> 
     return ImageFolder(scratch, TRAIN)
 
 
-@format_case("ImageFolder of WebP photos", target=2, headline=True)
+@format_case("ImageFolder of WebP photos", target=2)
 def webp(scratch: Path) -> ImageFolder:
     return folder(scratch, ".webp")
 
@@ -73,12 +73,12 @@ def shards(scratch: Path) -> str:
     return str(scratch / "{0..3}.tar")
 
 
-@format_case("TarImages: JPEGs in four tar archives", target=3, headline=True, lowered=own_classes.folder)
+@format_case("TarImages: JPEGs in four tar archives", target=3, lowered=own_classes.folder)
 def tar(scratch: Path) -> TarImages:
     return TarImages(shards(scratch), TRAIN)
 
 
-@format_case("webdataset's WebDataset of the same archives", target=5, headline=True, lowered=tar, shuffle=False)
+@format_case("webdataset's WebDataset: JPEGs in four tar archives", target=5, headline=True, lowered=tar, shuffle=False)
 def webdataset(scratch: Path) -> Any:
     pipeline = wds.WebDataset(shards(scratch), shardshuffle=False).decode("pil").to_tuple("jpg", "cls")
     return pipeline.map_tuple(TRAIN).with_length(len(own_classes.folder(scratch)), silent=True)

@@ -1,4 +1,4 @@
-"""Cases of against_torch.py: classes of one's own over arrays, tables and series, which are compiled."""
+"""Cases of against_torch.py: own Dataset classes over arrays, tables and series, which are compiled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils.data import Dataset
 
 from bench.cases import case, mapped_textures, textures
 
-array_case = functools.partial(case, group="Classes of one's own over arrays", batch_size=64)
+array_case = functools.partial(case, group="Own Dataset classes over arrays", batch_size=64)
 
 
 class Windows(Dataset[Any]):
@@ -86,7 +86,7 @@ class Series(Dataset[Any]):
         return seq_x, seq_y, self.data_stamp[s_begin:s_end], self.data_stamp[r_begin:r_end]
 
 
-@array_case("windows of 1024 of a mapped file of uint16, as int64", target=4, headline=True)
+@array_case("windows of 1024 of a mapped file of uint16, as int64", target=4)
 def own_windows(scratch: Path) -> Dataset[Any]:
     path = scratch / "tokens.bin"
     np.random.default_rng(0).integers(0, 50_000, 20_000_000, np.uint16).tofile(path)
@@ -98,7 +98,7 @@ def own_dict(scratch: Path) -> Dataset[Any]:
     return Textured(*mapped_textures(scratch))
 
 
-@array_case("a table, normalised and cast", target=8, headline=True)
+@array_case("a table, normalised and cast", target=8)
 def own_table(scratch: Path) -> Dataset[Any]:
     return Table()
 

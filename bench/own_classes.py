@@ -1,4 +1,4 @@
-"""Cases of against_torch.py: classes of one's own that open photos: read from their bytecode and lowered (door 1),
+"""Cases of against_torch.py: own Dataset classes that open photos: read from their bytecode and lowered (door 1),
 recorded (door 2), or left to Python."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRAIN = T.Compose(
         T.Normalize(MEAN, STD),
     ]
 )
-own_case = functools.partial(case, group="Classes of one's own that open photos", batch_size=64)
+own_case = functools.partial(case, group="Own Dataset classes that open photos", batch_size=64)
 
 
 class Table(Dataset[Any]):
@@ -103,7 +103,7 @@ def table(scratch: Path) -> Path:
     return file
 
 
-@own_case("a csv of photos, train transform", target=3, headline=True, lowered=folder)
+@own_case("own Dataset: photos listed in a csv, training transform", target=3, headline=True, lowered=folder)
 def own_csv(scratch: Path) -> Dataset[Any]:
     return Table(table(scratch), TRAIN)
 
@@ -113,7 +113,7 @@ def own_views(scratch: Path) -> Dataset[Any]:
     return Views(table(scratch), TRAIN)
 
 
-@own_case("the same, flips by itself", target=1.2, headline=True, lowered=folder)
+@own_case("the same, flips by itself", target=1.2, lowered=folder)
 def own_recorded(scratch: Path) -> Dataset[Any]:
     return Mirrored(table(scratch), TRAIN)
 
@@ -196,7 +196,7 @@ def own_opencv(scratch: Path) -> Dataset[Any]:
     return ByOpenCV(table(scratch), A.Compose(steps))
 
 
-@own_case("the same, turned, shifted, brightened and coloured by albumentations", target=1.2, same_bits=False)
+@own_case("the same, rotated, shifted, brightened and coloured by albumentations", target=1.2, same_bits=False)
 def own_kaggle(scratch: Path) -> Dataset[Any]:
     cv2.setNumThreads(1)
     drawn = [A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Affine(rotate=(-30, 30), translate_percent=0.1)]

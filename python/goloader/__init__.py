@@ -1,9 +1,9 @@
-"""goloader: torch's DataLoader, with the work done in Go.
+"""goloader: PyTorch's DataLoader with the work done in Go.
 
     from goloader import DataLoader  # in place of torch.utils.data's
 
-The names here are what goloader promises. Those of torch.utils.data are here too: ours where ours differ, torch's own
-otherwise. They need torch; NumpyLoader, the transforms and the exceptions need numpy only.
+This package promises the names below. All names of torch.utils.data can be imported from it too: goloader's where they
+differ, torch's own otherwise. Those need torch; NumpyLoader, the transforms and the exceptions need only numpy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""num_workers="auto": how many, chosen when the loader is made and fixed from then on, as a plain int.
+"""num_workers="auto": the number, chosen when the loader is made, as a plain int.
 
 The number of workers is part of what torch's users reproduce: it says how many random streams there are, which worker
 makes which batch, and how an IterableDataset is split. So timing may decide only where batches do not depend on the
@@ -88,7 +88,7 @@ def _choice(loader: DataLoader[Any], decision: object, *, zero: bool) -> tuple[i
     if not isinstance(decision, Refusal):
         return cores, one_a_core
     if zero and (get_worker_info() is not None or multiprocessing.current_process().daemon):
-        return 0, "this process is a worker itself, and may have none"
+        return 0, "this process is itself a worker, and may have no workers"
     iterable = loader._dataset_kind == DatasetKind.Iterable
     if not zero and not (iterable and loader.worker_init_fn is None):
         return cores, one_a_core
@@ -96,11 +96,11 @@ def _choice(loader: DataLoader[Any], decision: object, *, zero: bool) -> tuple[i
     if trial is None:
         return cores, f"{one_a_core}; what a batch costs could not be measured"
     if zero and not trial.drew and trial.seconds <= _HANDOVER_S:
-        return 0, f"a batch costs {trial.seconds * 1e6:.0f} us, less than handing it on"
+        return 0, f"a batch costs {trial.seconds * 1e6:.0f} us, less than sending it from a worker"
     if zero and not trial.drew and (whole := _epoch(loader, trial)) is not None and whole <= _START_S:
         return 0, f"an epoch costs {whole * 1e3:.0f} ms, less than starting a worker"
     if iterable and not trial.asked:
-        return 1, "the dataset does not ask get_worker_info(), so a second worker would repeat its samples"
+        return 1, "the dataset does not call get_worker_info(), so a second worker would repeat its samples"
     cost = "samples draw random numbers" if trial.drew else f"a batch costs {trial.seconds * 1e3:.1f} ms"
     return cores, f"{one_a_core}; {cost}"
 

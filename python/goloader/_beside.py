@@ -1,4 +1,4 @@
-"""What is known of a loader, kept beside it: so loaders pickle, copy and list their attributes as torch's do."""
+"""Data about a loader, kept beside it, so that loaders pickle, copy and list their attributes as torch's do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a dataset keeps what it read of its storage: in memory, on a disk, or both; core/source/cache does it."""
+"""Where a dataset keeps what it read: in memory, on disk, or both. core/source/cache does the work."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def size_of(text: str) -> int:
     """The bytes of "500 B", "1.5GB" (10^9) or "32GiB" (2^30). Raises ValueError for other texts, and for nothing."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no size; write 500B, 64KB, 1.5GB, 32GiB or 2TB")
+        raise ValueError(f"{text!r} is not a size; write 500B, 64KB, 1.5GB, 32GiB or 2TB")
     number, unit = found.groups()
     size = int(Fraction(number) * _UNITS[unit.upper().replace("I", "i")])
     if size == 0:
-        raise ValueError(f"{text!r}: a cache of no bytes keeps nothing")
+        raise ValueError(f"{text!r}: a cache of 0 bytes keeps nothing")
     return size
 
 
 @dataclass(frozen=True)
 class CacheOptions:
-    """Where a dataset keeps what it read, in bytes as they are stored; in memory first if both are given.
+    """Where a dataset keeps what it read, as encoded bytes; in memory first if both are given.
 
-    ram        keep it in memory: bytes, or a text as "32GB" or "32GiB"; inf for no limit, 0 not to. Each process has
-               its own; worker processes of a loader share the size
-    disk       keep it in a folder, which all processes of a machine share and later ones find
-    disk_size  the most that all of them keep there together, as `ram`
+    ram        the most memory to use: bytes, or a text such as "32GB" or "32GiB"; inf: no limit, 0: none. Each process
+               has its own; the worker processes of a loader share the size
+    disk       a folder, shared by all processes of a machine and found by later ones
+    disk_size  the most that all of them keep there together, written like `ram`
 
-    Raises ValueError for sizes that are none, and where neither is given.
+    Raises ValueError for sizes that are not valid, and if neither is given.
     """
 
     ram: float | str = 0
@@ -57,7 +57,7 @@ class CacheOptions:
             size = getattr(self, name)
             size = size_of(size) if isinstance(size, str) else size
             if size < least or (size != math.inf and size != int(size)):
-                raise ValueError(f"{name}={size!r}: want a number of bytes, {least} or more")
+                raise ValueError(f"{name}={size!r}: give a number of bytes, at least {least}")
             object.__setattr__(self, name, size)
         if not self.ram and self.disk is None:
             raise ValueError("a cache is in memory, on a disk, or both: give ram= or disk=")
@@ -80,9 +80,9 @@ class CacheOptions:
             elif place:
                 made = {"disk": place, "disk_size": size or math.inf}
             else:
-                raise ValueError(f"{text!r} names no place; write ram:32GB or /folder:500GB")
+                raise ValueError(f"{text!r} is not a place; write ram:32GB or /folder:500GB")
             if found.keys() & made.keys():
-                raise ValueError(f"{text!r}: a cache has one size of memory, and one folder")
+                raise ValueError(f"{text!r}: a cache takes one size of memory and one folder")
             found |= made
         return cls(**found)
 

@@ -1,4 +1,4 @@
-"""A profile as a picture, by matplotlib."""
+"""Draws a profile with matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan opened in the core, and that plan at work: the one way in which loaders of this package use the library."""
+"""An open plan in the core, and its run: the only way in which this package's loaders use the library."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
-"""The exceptions of goloader itself. What a dataset, Pillow or torch would raise is raised as it is.
+"""The exceptions of goloader. Errors of a dataset, Pillow or torch are raised as they are.
 
 RuntimeError                what users of torch's DataLoader already catch
   CoreError                 the core reports an error that has no class of its own
     ForkedError             a loader was used in a child made by fork
     BugError                a panic in the core; please report its text
-    UnmadeError             a batch that the user's own code has to make; never leaves goloader
+    UnmadeError             a batch that your own code has to make; never leaves goloader
   LibraryError              the core's library is missing or does not fit
-  FallbackError             a loader runs in Python that was told not to
+  FallbackError             a loader runs in Python although on_fallback is "error"
   BadSamplesError           more samples are bad than on_error allows
 ValueError
   PlanError                 a plan or an argument was refused
-  StateError                a state does not fit the loader that is to go on from it; also an AssertionError
+  StateError                a state does not fit the loader; also an AssertionError
 UserWarning
-  GoloaderWarning           what Go made, or could have made, Python makes; a sample is bad, and on_error is not "raise"
+  GoloaderWarning           Python makes what Go made or could make; or a sample is bad, and on_error is not "raise"
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BugError(CoreError):
 
 
 class LibraryError(RuntimeError):
-    """The core's library cannot be loaded; the text lists the likely causes, `line` is one line with the likeliest."""
+    """The core's library cannot be loaded. The text lists the likely causes; `line` has the likeliest in one line."""
 
     def __init__(self, why: str, causes: Sequence[str] = ()) -> None:
         super().__init__("\n- ".join([f"{why}. Likely causes:", *causes]) if causes else why)
@@ -42,7 +42,7 @@ class LibraryError(RuntimeError):
 
 
 class FallbackError(RuntimeError):
-    """A loader with on_fallback="error" runs in Python; the text has its explain() table, `codes` the reasons."""
+    """A loader with on_fallback="error" runs in Python. The text has its explain() table, `codes` has the reasons."""
 
     def __init__(self, text: str, codes: Sequence[str] = ()) -> None:
         super().__init__(text)
@@ -50,11 +50,11 @@ class FallbackError(RuntimeError):
 
 
 class BadSamplesError(RuntimeError):
-    """More samples are bad than on_error allows, or too many for it to do what it should; lists the first of them."""
+    """More samples are bad than on_error allows, or on_error cannot do its work; lists the first of them."""
 
 
 class GoloaderWarning(UserWarning):
-    """Something that ran in Go stops, runs in Python (on_fallback="warn"), or is a bad sample (on_error)."""
+    """Something stops running in Go, runs in Python (on_fallback="warn"), or is a bad sample (on_error)."""
 
 
 class StackError(CoreError):
@@ -62,7 +62,7 @@ class StackError(CoreError):
 
 
 class UnmadeError(CoreError):
-    """The numbers of a batch are such that the user's own code has to make it, with its warnings and errors."""
+    """For the numbers of this batch your own code must make it, with its warnings and errors."""
 
 
 class PlanError(ValueError):
@@ -70,7 +70,7 @@ class PlanError(ValueError):
 
 
 class StateError(ValueError, AssertionError):
-    """A state does not fit the loader that is to go on from it. torchdata raises AssertionError for that."""
+    """A state does not fit the loader. torchdata raises AssertionError for that."""
 
 
 # goloader.h's gl_status -> class; what is not listed is a CoreError.
@@ -89,7 +89,7 @@ BY_STATUS: dict[int, type[Exception]] = {
 
 
 def check_positive(**values: Any) -> None:
-    """Raises ValueError, in torch's words, for an argument that is no integer of at least 1."""
+    """Raises ValueError, with torch's text, for an argument that is not an integer of at least 1."""
     for name, value in values.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} should be a positive integer value, but got {name}={value!r}")

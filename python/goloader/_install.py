@@ -1,7 +1,7 @@
-"""install(): from now on whoever makes one of torch's DataLoaders gets ours; uninstall() ends that.
+"""install() makes torch's DataLoader make goloader's loaders; uninstall() undoes it.
 
-torch's class stays the object that it is, so every name bound to it, wherever and whenever it was imported, every
-isinstance and every annotation goes on meaning what it meant. Three things are done to it:
+torch's class stays the same object, so names bound to it, isinstance and annotations keep their meaning. Three things
+are done to it:
 
 - Called, it makes one of ours: its __init__ turns the new object into a goloader.DataLoader, a subclass of torch's.
 - Its subclasses, those of frameworks imported earlier among them, get ours as base class in its place.
@@ -21,11 +21,11 @@ _installed: _Installed | None = None
 
 
 def install(*, explain: bool = False) -> None:
-    """Makes torch.utils.data.DataLoader, under whatever name it was imported, make loaders of ours.
+    """Makes torch.utils.data.DataLoader make goloader's loaders, under whatever name it was imported.
 
-    A subclass gets ours as base class unless that would change anything of its own: then it stays torch's. Loaders that
-    exist stay what they are. Any thread may call this; a second call only sets `explain`, with which each loader prints
-    its explain() table on stderr when its first epoch begins. Raises ImportError without torch.
+    Subclasses get goloader's class as their base, unless that would hide a method of theirs. Loaders that exist do not
+    change. Any thread may call this. With `explain`, each loader prints its explain() table on stderr when its first
+    epoch begins; a second call only sets `explain`. Raises ImportError without torch.
     """
     from torch.utils import data
 
@@ -40,7 +40,7 @@ def install(*, explain: bool = False) -> None:
 
 
 def uninstall() -> None:
-    """Undoes install(); without one, does nothing. Loaders made in between stay ours."""
+    """Undoes install(), or does nothing without one. Loaders made in between stay goloader's."""
     global _installed
     with _lock:
         if _installed is not None:

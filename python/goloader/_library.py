@@ -1,4 +1,4 @@
-"""The core's library as a file: what keeps a machine from loading it, in words that say what to do."""
+"""The core's library as a file: why it cannot be loaded, with a message that says what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check(path: Path) -> None:
     except struct.error:  # too short, or no library at all
         machine, end = "", size + 1
     if end > size:
-        raise refused(path, f"{path} is not whole")
+        raise refused(path, f"{path} is incomplete")
     if machine != os.uname().machine:
         raise refused(path, f"it is for {machine}, and this is {os.uname().machine}")
 

@@ -1,4 +1,4 @@
-"""DataLoader: torch's, with the batches from Go where dataset, transforms, sampler and collate_fn are understood."""
+"""DataLoader: torch's, with batches from Go where dataset, transforms, sampler and collate_fn can run there."""
 
 from __future__ import annotations
 
@@ -34,40 +34,43 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class DataLoader(data.DataLoader[T_co]):
-    """torch.utils.data.DataLoader: its arguments, attributes, errors, order, random numbers and batches, bit for bit.
+    """torch.utils.data.DataLoader with the work done in Go: same arguments, attributes, errors, order and batches.
 
-    What goloader understands runs in Go: no worker processes, no copies, no start of workers at each epoch. Everything
-    else runs as torch runs it. `explain()` says which is which, and why. Batches are ordinary tensors; memory of a
-    batch is used again only when the last tensor over it is gone.
+    What goloader understands runs in Go, without worker processes; everything else runs as torch runs it. `explain()`
+    says which is which, and why. Batches are ordinary tensors. The memory of a batch is reused only after the last
+    tensor that refers to it is gone.
 
-    num_workers="auto" chooses when the loader is made, and `loader.num_workers` is then an int as any other: one for
-    each core that this process may use (affinity, cgroup quota, divided by the ranks of a node), or, for a dataset that
-    runs in Python, draws no random numbers and is cheaper to load here than to hand on, 0. The number decides which
-    random numbers a sample gets, as with torch: write it down to have the same batches on a machine with more cores.
+    The first 17 arguments are torch's. In addition:
 
-    seek_index=True remembers, in at most 512 MiB, where things are in JPEG files, so that later epochs decode crops
-    sooner; False remembers nothing; SeekIndex(bytes_max=..., path=...) sets a limit, and keeps it between runs.
+    num_workers   "auto" chooses the number when the loader is made: one for each core that this process may use
+                  (affinity, cgroup quota, divided among the ranks of a node), or 0 for a dataset that runs in Python,
+                  draws no random numbers and is cheaper to load than to send from a worker. `loader.num_workers` is
+                  then an int. As with torch, the number decides the random numbers of a sample: note it to get the same
+                  batches elsewhere
+    seek_index    True: remembers in at most 512 MiB where parts of JPEG files begin, so that later epochs decode crops
+                  faster; False: remembers nothing; SeekIndex(bytes_max=..., path=...): sets the limit and keeps it on
+                  disk
+    trace         False: never runs your own dataset with stand-ins for its images; True: does so where that is known to
+                  give the same batches, and Go makes the pixels
+    rng           "sample": the random numbers of a sample depend only on (seed, epoch, index). Before dataset[index] it
+                  is as if torch's, Python's and numpy's generators had been seeded with that key (state/seeded.py), so
+                  a sample is the same for any num_workers, batch size and number of ranks. The seed is that of
+                  `generator`, or of torch's own, when the first epoch began (generator.initial_seed()). Epochs count
+                  from 0, one for each iter(); see `set_epoch`. Draws of collate_fn are not keyed
+    on_fallback   what iter() does if Python makes batches that Go could have made. "python": nothing; "warn": a
+                  GoloaderWarning for each reason, once; "error": raises FallbackError with the reasons. None: "python",
+                  or what goloader.strict() set
+    on_error      what happens if the dataset raises an error for a sample. "raise": raises it, as torch does; "skip":
+                  leaves the sample out of its batch; "replace": loads the next good sample instead; a function (index,
+                  error): returns the sample. OnError(action, budget=..., quarantine=...) limits how many may be bad and
+                  keeps a list of them (docs/errors.md)
 
-    trace=True lets a dataset of your own run with stand-ins for the images it opens, whose pixels then come from Go,
-    where that is known to give the same batches; False never does.
+    `state_dict()` and `load_state_dict()` have the semantics of torchdata's StatefulDataLoader.
 
-    on_fallback says what iter() does where Python makes the batches that Go could have made: "python" nothing, "warn" a
-    GoloaderWarning, once for each reason, and "error" raises FallbackError with the reasons; None is "python", or what
-    goloader.strict() set. GOLOADER=off in the environment has torch's own iterators make every batch, and
-    GOLOADER=door1, door2, door3 or several with commas narrows goloader to these (docs/reasons.md).
+    GOLOADER=off in the environment makes torch's own iterators make every batch. GOLOADER=door1, door2, door3 or
+    several of them with commas limits goloader to these (docs/reasons.md).
 
-    rng="sample" keys the random numbers of a sample by (seed, epoch, index): before dataset[index] it is as if torch's,
-    Python's and numpy's generators had been seeded with that key (state/seeded.py). A sample of an epoch is then the
-    same for any num_workers, batch size and number of ranks. The seed is what `generator`, or torch's own, was seeded
-    with when the first epoch began (generator.initial_seed()); epochs count from 0, one for each iter(); see
-    `set_epoch`. What collate_fn draws is not keyed. ValueError for an IterableDataset.
-
-    on_error says what becomes of samples for which the dataset raises an error: "raise" raises it, as torch does,
-    "skip" leaves them out of their batches, "replace" loads the next good ones in their place, and a function
-    (index, error) gives the sample; OnError(action, budget=..., quarantine=...) says how many may be bad, and keeps a
-    list of them (docs/errors.md). ValueError for an IterableDataset.
-
-    state_dict() and load_state_dict() have the semantics of torchdata's StatefulDataLoader; see there.
+    Raises what torch raises, and ValueError for rng or on_error with an IterableDataset or with GOLOADER=off.
     """
 
     # A loader has these among its own attributes only where they are not the default: then it has torch's.
@@ -159,46 +162,55 @@ class DataLoader(data.DataLoader[T_co]):
             _auto.choose(self, choice.decide(self), ahead=prefetch_factor is not None)
 
     def explain(self) -> Explanation:
-        """Says, a line a stage, what runs in Go, what in Python, and why. str() of it is a table."""
+        """Returns, for each stage, whether it runs in Go or in Python, and why. str() of it is a table."""
         return choice.explain(self)
 
     def stats(self) -> Stats:
-        """What was done so far, and how long the program waited for it; str() of it is a table. See Stats.
+        """Returns what was done so far and how long the program waited for it. str() of it is a table; see Stats.
 
-        `logging.getLogger("goloader")` has its verdict as each epoch ends, at level INFO.
+        At the end of each epoch its verdict goes to `logging.getLogger("goloader")` at level INFO.
         """
         losses = book.losses(self)
         return replace(book.of(self).clock.stats(), bad_samples={} if losses is None else dict(losses.kinds))
 
     def profile(self, path: str | os.PathLike[str], chart: str | os.PathLike[str] | None = None) -> Profile:
-        """A context manager that writes a timeline of what happens in it to a file, as a Chrome trace, and draws it to
-        another one by matplotlib, if there is a `chart`. See Profile.
+        """Returns a context manager that writes a timeline (Chrome trace) of its block to `path`; see Profile.
 
-        Raises OSError where the file cannot be written, as the context is entered, and ModuleNotFoundError.
+        chart  a file to draw the timeline to, with matplotlib
+
+        Entering the context raises OSError if the file cannot be written, and for a chart ModuleNotFoundError without
+        matplotlib.
         """
         return Profile(book.of(self).clock, path, chart)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the most recent iterator stands, after the last batch it yielded. If there was none, what the first
-        epoch will begin with (a StatefulDataLoader makes an iterator, as torchdata's, which draws and starts workers).
+        """Returns the position of the most recent iterator, after the last batch that it yielded.
 
-        Where torch's iterators make the batches (GOLOADER=off, no library) it is {}, with a warning: they have none.
-        Where Go makes them it is a small dict, JSON, whatever the size of the dataset (state/ledger.py); otherwise one
-        with the states of samplers, datasets and their iterators that have a state_dict() of their own,
-        in torchdata's layout. The process's own random generators are not in it, as they are not in torchdata's: with
-        num_workers=0 transforms draw from torch's, whose torch.get_rng_state() is the caller's to keep.
+        Without an iterator it is the state that the first epoch will begin with. (A StatefulDataLoader makes an
+        iterator, as torchdata's does, which draws random numbers and starts workers.)
+
+        If Go makes the batches, the state is a small dict, valid JSON, for a dataset of any size (state/ledger.py). If
+        Python makes them, it also has the states of samplers, datasets and their iterators that have a state_dict(), in
+        torchdata's layout. If torch's own iterators make them (GOLOADER=off, no library), it is {}, with a warning.
+
+        As with torchdata, the process's own random generators are not part of it: with num_workers=0, transforms draw
+        from torch's, and saving torch.get_rng_state() is up to you.
         """
         return book.state_dict(self)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Drops the current iterator; the next iter() goes on from a state that state_dict() gave, here or elsewhere.
+        """Drops the current iterator. The next iter() continues from a state that a state_dict() returned.
 
-        No batch that was yielded is made again, unless an IterableDataset has no state of its own. The loader has to
-        be made as the one that gave the state, but for its batch_size, for num_workers if no random numbers are drawn
-        in workers, or with rng="sample", and for the number of ranks, if docs/distributed.md has a rule for that: then
-        the state is of all ranks (goloader.distributed.gather_state), or all stand where this one stood. A state of a
-        finished epoch begins the next one; {} starts all over. Raises StateError, a ValueError, for what does not fit:
-        here, or in the next iter().
+        No batch that was yielded is made again, unless an IterableDataset has no state of its own. The loader must have
+        the arguments of the one that gave the state, except for
+
+        - batch_size,
+        - num_workers, if no random numbers are drawn in workers or with rng="sample",
+        - the number of ranks, if docs/distributed.md has a rule for it. Then the state is of all ranks
+          (goloader.distributed.gather_state), or all ranks were at the same step.
+
+        The state of a finished epoch begins the next one; {} starts over. Raises StateError, a ValueError, for a state
+        that does not fit: here, or in the next iter().
         """
         book.load_state_dict(self, state_dict)
 

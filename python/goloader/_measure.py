@@ -1,4 +1,4 @@
-"""What loaders are compared by: a digest of all that a user sees of batches, and seconds of CPU."""
+"""What loaders are compared by: a digest of everything a user sees of their batches, and CPU seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumpyLoader: the same core without torch, giving numpy arrays."""
+"""NumpyLoader: the same core without torch, for numpy arrays."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ Batch = tuple[NDArray[Any], ...] | dict[str, NDArray[Any]]
 class NumpyLoader:
     """Batches of numpy arrays from an image folder or from arrays; needs neither torch nor Pillow.
 
-    source          a folder laid out as torchvision's ImageFolder expects (root/class/image.jpg), or arrays of equal
-                    length, in memory, mapped, or in files (FileArray): a sequence of them, or a dict by name
-    transforms      for a folder: goloader.transforms, geometry first, then ToArray and Normalize.  Without ToArray
-                    images are uint8
-    batch_size      samples a batch, at least 1
-    shuffle         a new order each epoch
-    drop_last       leave out a last, smaller batch
-    num_workers     goroutines, and random streams: results depend on it as torch's do
-    prefetch_factor batches made ahead for each worker
-    seed            of order and draws; None takes one from the system
-    seek_index      for a folder: what is remembered of its JPEG files from epoch to epoch, as DataLoader's
+    source           a folder with the layout of torchvision's ImageFolder (root/class/image.jpg), or arrays of equal
+                     length, in memory, mapped, or in files (FileArray): a sequence of them, or a dict by name
+    transforms       for a folder: goloader.transforms, geometry first, then ToArray and Normalize. Without ToArray,
+                     images are uint8
+    batch_size       samples in a batch, at least 1
+    shuffle          a new order in each epoch
+    drop_last        leaves out a smaller last batch
+    num_workers      goroutines, and random streams: as with torch, results depend on it
+    prefetch_factor  batches made ahead for each worker
+    seed             of order and random numbers; None takes one from the system
+    seek_index       for a folder: as for DataLoader
 
-    Iterating gives (images [batch, channels, height, width], labels [batch] int64) for a folder, and for arrays a
-    tuple, or a dict, of arrays [batch, ...].  With the same seed, number of workers and transforms, epoch for epoch,
-    these are the arrays that torch.utils.data.DataLoader gives after torch.manual_seed(seed), but for the 0.01% of
-    random crops where torch's exp is not correctly rounded.
+    Iterating gives (images [batch, channels, height, width], labels int64 [batch]) for a folder, and a tuple or dict of
+    arrays [batch, ...] for arrays. With the same seed, number of workers and transforms, these are in each epoch the
+    arrays that torch.utils.data.DataLoader gives after torch.manual_seed(seed), except for the 0.01% of random crops
+    where torch's exp is not correctly rounded.
 
-    Raises ValueError for an argument that cannot be, and for arrays that differ in length; TypeError for arrays of a
-    dtype that the core does not have; FileNotFoundError for a folder without classes, or classes without images.
-    Iterating raises what Pillow raises for a damaged file, OSError for one that cannot be read, and RuntimeError if the
-    images of a batch differ in size; the next iteration begins anew.
+    Raises ValueError for wrong arguments and for arrays that differ in length; TypeError for arrays of a dtype that the
+    core lacks; FileNotFoundError for a folder without classes, or classes without images. Iterating raises what Pillow
+    raises for a damaged file, OSError for a file that cannot be read, and RuntimeError if the images of a batch differ
+    in size; the next iteration starts again.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which steps of a recipe Pillow's calls are, by what they are given."""
+"""The steps of a recipe for calls of Pillow, by their arguments."""
 
 from __future__ import annotations
 

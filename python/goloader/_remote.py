@@ -1,6 +1,6 @@
-"""Bytes of remote stores, read by the core: s3://, hf://, http:// and https://; and what the environment says of them.
+"""Reads remote stores (s3://, hf://, http:// and https://) through the core, with settings from the environment.
 
-Credentials go from the environment to the core and nowhere else: no dataset, no pickle and no message holds them.
+Credentials go from the environment to the core and nowhere else: no dataset, pickle or message contains them.
 """
 
 from __future__ import annotations

@@ -21,11 +21,12 @@ _log = logging.getLogger(__name__)
 
 
 class StatefulDataLoader(DataLoader[T_co]):
-    """goloader.DataLoader with the order that torchdata's StatefulDataLoader gives for a seed, and its argument.
+    """goloader.DataLoader with the name, the order and the extra argument of torchdata's StatefulDataLoader.
 
-    shuffle=True   as torchdata, not as torch: one generator for all epochs, seeded when the loader is made
-    snapshot_every_n_steps  how often worker processes tell the state of a dataset that has one; a resume makes the
-                   batches since the last time once more and drops them. Where Go makes the batches it has no effect
+    shuffle=True            as torchdata, not as torch: one generator for all epochs, seeded when the loader is made
+    snapshot_every_n_steps  how often, in batches, worker processes report the state of a dataset that has one. A resume
+                            makes the batches since the last report again and drops them. No effect if Go makes the
+                            batches
     """
 
     waits_for_workers = True
@@ -88,4 +89,4 @@ class StatefulDataLoader(DataLoader[T_co]):
         if type(self.batch_sampler) is data.BatchSampler and batch_sampler is None:
             self.__dict__["batch_sampler"] = BatchSampler(self.sampler, self.batch_sampler.batch_size, drop_last)
         if self.num_workers > 0 and not in_order:
-            _log.warning("with in_order=False a state says little: which batches came is not the order of the sampler")
+            _log.warning("with in_order=False a state is not exact: batches do not come in the order of the sampler")

@@ -1,4 +1,4 @@
-"""The samples of one shard, read by the core: for stages that Python runs."""
+"""Reads the samples of one shard through the core, for stages that run in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that people read: the first row is the head."""
+"""Text tables; the first row is the head."""
 
 from __future__ import annotations
 

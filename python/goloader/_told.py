@@ -1,8 +1,8 @@
-"""What users are told while loaders run: warnings at their own lines, a log, and errors where they asked for them.
+"""Warnings at the user's own line, a log, and errors where they were asked for.
 
-Each reason is told once in a process. `logging.getLogger("goloader")` has what is decided (INFO) and every warning
-(WARNING). GOLOADER_LOG=off, error, warning, info or debug in the environment sets its level, and has it print on stderr
-where the program has no handler of its own.
+Each reason is given once in a process. `logging.getLogger("goloader")` has decisions (INFO) and every warning
+(WARNING). GOLOADER_LOG=off, error, warning, info or debug in the environment sets its level; its messages are then
+printed on stderr, unless the program has a handler of its own.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ _INSIDE = ("goloader", "torch")
 
 
 class strict:  # noqa: N801, users call it as a function
-    """Sets what loaders do that run in Python and have no on_fallback of their own: raise FallbackError in iter().
+    """Makes iter() raise FallbackError for loaders that run in Python and have no on_fallback of their own.
 
-    strict()           from here on, in this process; strict(False) goes back to saying nothing
+    strict()           from now on, in this process; strict(False) ends it
     with strict(): ... within the block
     """
 
@@ -111,7 +111,7 @@ def stopped(reason: Refusal, advice: str = "") -> None:
 
     advice  a sentence or two on what the user can do
     """
-    warn(f"goloader: {_said(reason)}: from here on Python does what Go did, as torch does it. {advice}".rstrip())
+    warn(f"goloader: {_said(reason)}: from now on this runs in Python, as with torch. {advice}".rstrip())
 
 
 def warn(text: str) -> None:

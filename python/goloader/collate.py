@@ -1,15 +1,15 @@
-"""Collate functions for sequences of different lengths, for any DataLoader; goloader's makes their batches in Go.
+"""Collate functions for sequences of different lengths, for any DataLoader. In goloader's, Go makes the batches.
 
-A sequence is a tensor or a numpy array of at least one dimension, the first of which may differ from sample to
-sample: [length, ...], as tokens have it, or the boxes of an image. Everything else in a sample is put together as
-default_collate does; tuples, lists, dicts and named tuples keep their form as there.
+A sequence is a tensor or numpy array whose first dimension may differ from sample to sample, [length, ...]: tokens, or
+the boxes of an image. Everything else in a sample goes to default_collate. Tuples, lists, dicts and named tuples keep
+their structure, as there.
 
-All of these functions take, by keyword:
+All functions take these keyword arguments:
 
-fields  which tensors are sequences, where a sample has others too: keys of dicts and names in named tuples, wherever
-        they are in it, and numbers, places in a sample that is itself a tuple or a list. All below a field belongs to
-        it. None: all tensors are, even an image, [3, height, width]
-others  the collate function of all that is no sequence; `list` makes a list of images that differ in size
+fields  which tensors are sequences, if a sample has others too: keys of dicts and names in named tuples at any depth,
+        or positions in a sample that is a tuple or a list. Everything below a field belongs to it. None: all tensors,
+        even an image [3, height, width]
+others  the collate function for everything that is not a sequence; `list` makes a list of images of different sizes
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Fields = str | int | Iterable[str | int] | None
 
 
 class Sequences:
-    """A collate function that has its own way with sequences: `join`.
+    """A collate function that treats sequences in its own way: `join`.
 
-    Raises TypeError for `fields` that are neither names nor numbers, ValueError if there are none, and for a batch
-    KeyError if not every sample has them.
+    Raises TypeError for `fields` that are neither names nor numbers, ValueError for none of them, and for a batch
+    KeyError if a sample lacks a field.
     """
 
     def __init__(self, *, fields: Fields = None, others: Callable[[Any], Any] = default_collate) -> None:
@@ -130,15 +130,15 @@ def _not_everywhere(field: Any) -> KeyError:
 
 
 class Pad(Sequences):
-    """collate_fn=Pad(...): sequences of different lengths become one tensor, as torch's pad_sequence makes it.
+    """collate_fn=Pad(...): pads sequences of different lengths into one tensor, as torch's pad_sequence does.
 
-    batch_first         [batch, longest, ...]; else [longest, batch, ...], pad_sequence's own default
-    padding_value       of what is missing
-    pad_to_multiple_of  `longest` is rounded up to a multiple of this many items
-    lengths             in place of each sequence stands a tuple: what was said above, and the lengths, [batch] int64
+    batch_first         True: [batch, longest, ...]; False: [longest, batch, ...], the default of pad_sequence
+    padding_value       the value of missing items
+    pad_to_multiple_of  rounds `longest` up to a multiple of this many items
+    lengths             True: each field is a tuple of the padded tensor and the lengths, int64 [batch]
 
-    Raises ValueError for a multiple below 1; for sequences that differ in more than their length, and for a value that
-    their dtype does not have, what torch raises.
+    Raises ValueError for a multiple below 1. Raises what torch raises for sequences that differ in more than their
+    length, and for a value that their dtype lacks.
     """
 
     def __init__(
@@ -177,9 +177,10 @@ class Pad(Sequences):
 
 
 class Jagged(Sequences):
-    """collate_fn=Jagged(): sequences become a nested tensor, as torch.nested.nested_tensor(..., layout=torch.jagged)
-    makes it of them: [batch, j, ...], with no padding. Raises what torch raises for sequences that differ in more than
-    their length.
+    """collate_fn=Jagged(): makes a nested tensor [batch, j, ...] of sequences, without padding.
+
+    The result is that of torch.nested.nested_tensor(..., layout=torch.jagged). Raises what torch raises for sequences
+    that differ in more than their length.
     """
 
     def join(self, sequences: list[torch.Tensor]) -> torch.Tensor:
@@ -191,10 +192,10 @@ class Jagged(Sequences):
 
 
 class Pack(Sequences):
-    """collate_fn=Pack(): sequences follow each other without padding, for attention that stays within each of them.
+    """collate_fn=Pack(): puts sequences one after the other without padding, for attention within each of them.
 
-    In place of each sequence stands a tuple: all items, [total, ...]; the place of each item in its sequence, [total]
-    int64 (position_ids); and where sequences begin, and the last one ends, [batch + 1] int32 (cu_seqlens, as
+    Each field becomes a tuple: all items, [total, ...]; the position of each item in its sequence, int64 [total]
+    (position_ids); and where sequences begin and the last one ends, int32 [batch + 1] (cu_seqlens, as
     torch.nn.attention.varlen and FlashAttention take it). Raises what torch.cat raises for sequences that differ in
     more than their length.
     """

@@ -1,4 +1,4 @@
-"""Datasets that PyTorch's own loader takes as well, for what theirs are slow at."""
+"""Datasets for what is slow in torchvision's or missing there. torch's DataLoader takes them too."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision has no types
     """torchvision.datasets.ImageFolder for millions of files: the same samples in the same order, listed by all cores.
 
-    What differs: `samples` and `imgs` are a sequence that makes each (path, class) tuple when it is asked for, and
-    `targets` is a read-only int64 array [files]. They take 16 bytes a file beside the bytes of the paths, where lists
-    take about 200, and worker processes share them.
+    `samples` and `imgs` are a sequence that makes each (path, class) tuple when it is asked for, and `targets` is a
+    read-only int64 array [files]. They take 16 bytes a file plus the paths, where lists take about 200, and worker
+    processes share them.
 
-    root      also a folder of a bucket, "s3://bucket/train", or of the Hugging Face Hub, "hf://datasets/owner/name/train"
-              (docs/remote.md): its samples are those of a copy of it, and each path is a str whose read() gives the
-              bytes. It has no index
+    root      may also be a folder of a bucket, "s3://bucket/train", or of the Hugging Face Hub,
+              "hf://datasets/owner/name/train" (docs/remote.md). Samples are those of a local copy, and each path is a
+              str whose read() returns the bytes. Such a folder has no index
     index     keeps the list in a file, so that the next start need not walk the folder: its path, or True for
-              root/.goloader. The list counts as long as no directory below root has changed; a folder whose images are
-              links to other places is noticed to change only in the links
+              root/.goloader. The list is valid as long as no directory below root has changed. If images are links to
+              other places, only changes of the links are noticed
     progress  called about ten times a second with the number of files found so far
-    cache     keeps the files that were read: "ram:32GB", "/nvme/cache:500GB", a list of both, or CacheOptions
-              (docs/remote.md). Paths are then as of a bucket, and absolute
+    cache     keeps files that were read: "ram:32GB", "/nvme/cache:500GB", a list of both, or CacheOptions
+              (docs/remote.md). Paths then have a read() too, and are absolute
 
-    The other arguments, and what is raised, are torchvision's. With `is_valid_file`, which is Python for each file, the
-    folder is listed as torchvision lists it, as it is where goloader's library cannot be loaded and with GOLOADER=off.
+    The other arguments, and the errors, are torchvision's. With `is_valid_file`, which calls Python for each file,
+    torchvision lists the folder. So it does if goloader's library cannot be loaded, and with GOLOADER=off.
     """
 
     samples: Any
@@ -98,10 +98,10 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
 
 
 class MemberImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision has no types
-    """Images that lie within other files, as torchvision's ImageFolder has those of a folder.
+    """Images that lie inside other files, with the interface of torchvision's ImageFolder.
 
     A sample is (transform(image), class number). `samples` and `imgs` are a sequence of (Member, class number), and
-    `targets` an int64 array [samples], read-only.
+    `targets` is a read-only int64 array [samples].
     """
 
     samples: Any
@@ -125,24 +125,24 @@ class MemberImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision
 
 
 class TarImages(MemberImages):
-    """Images in tar archives, as WebDataset writes them, as torchvision's ImageFolder has those of a folder.
+    """Images in WebDataset's tar archives, with the interface of torchvision's ImageFolder.
 
-    A sample is (transform(image), class number). There is a length, and any sample can be had by its index, so that
+    A sample is (transform(image), class number). There is a length, and any sample can be read by its index, so
     samplers, Subset, exact shuffles over all archives and resume work as on a folder. Nothing is unpacked.
 
-    shards   paths of tar archives, not compressed: one or several, with braces ("train-{0000..0146}.tar") or wildcards;
-             or URLs (s3://, hf://, http://, https://; docs/remote.md), with braces
-    loader   makes an image of a Member; open_member by default: mode RGB, as ImageFolder's
-    image    suffixes of an image's name, the first that a sample has counts
+    shards   paths of uncompressed tar archives: one or several, with braces ("train-{0000..0146}.tar") or wildcards; or
+             URLs (s3://, hf://, http://, https://; docs/remote.md), with braces
+    loader   makes an image of a Member; default open_member: mode RGB, as ImageFolder's
+    image    suffixes of image files; the first that a sample has is used
     target   suffix of the file with the class number
-    classes  their names; by default the numbers
-    index    keeps the list of members in a file, so that the next start need not look through the archives: its path,
-             or True for the first archive's path with ".images.goloader" behind it, or a file in the user's cache where
-             that folder cannot be written, or is none. It counts as long as no archive has changed
-    cache    keeps the files that were read: see ImageFolder
+    classes  names of the classes; default: the numbers
+    index    keeps the list of members in a file, so that the next start need not scan the archives: its path, or True
+             for the first archive's path plus ".images.goloader", or a file in the user's cache if that folder cannot
+             be written or does not exist. It is valid as long as no archive has changed
+    cache    keeps files that were read: see ImageFolder
 
     Raises OSError for an archive that cannot be read or is damaged, for a sample without an image or class number, and
-    where goloader's library cannot be loaded; FileNotFoundError where `shards` means no file.
+    if goloader's library cannot be loaded; FileNotFoundError if `shards` matches no file.
     """
 
     def __init__(
@@ -167,13 +167,14 @@ class TarImages(MemberImages):
 
 
 class TarDataset(data.Dataset[Any]):
-    """Samples in tar archives, as WebDataset writes them, by their index.
+    """Samples in WebDataset's tar archives, by index.
 
-    A sample is what webdataset.WebDataset gives before it decodes: a dict of `__key__`, `__url__` (the archive) and the
-    bytes of each of its files by their suffix: `{"__key__": "0001", "__url__": ..., "jpg": b"...", "cls": b"7"}`.
+    A sample is what webdataset.WebDataset gives before decoding: a dict of `__key__`, `__url__` (the archive) and the
+    bytes of each file by suffix: `{"__key__": "0001", "__url__": ..., "jpg": b"...", "cls": b"7"}`.
 
-    transform  called with that dict; what it returns is the sample
-    shards, index, progress, cache, and what is raised: see TarImages
+    transform  called with that dict; its result is the sample
+
+    shards, index, progress and cache, and the errors, are those of TarImages.
     """
 
     def __init__(

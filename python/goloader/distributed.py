@@ -1,4 +1,4 @@
-"""One state of the loaders of all ranks, for a job that goes on with another number of ranks."""
+"""One state for the loaders of all ranks, so that a job can continue with another number of ranks."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Gathered", "gather_state"]
 
 
 def gather_state(loader: DataLoader[Any], group: Any = None, timeout: timedelta | None = None) -> dict[str, Any]:
-    """The state of all ranks' loaders: what each one's load_state_dict() takes, in a job of any number of ranks.
+    """Returns the state of all ranks' loaders, for load_state_dict() in a job of any number of ranks.
 
-    Every process of the group calls it, and all get the same: plain types, JSON if the states of the loaders are, some
-    hundred bytes a rank. Processes with one rank of the sampler (of tensor parallelism, say) count once. Without
-    torch.distributed it is the state of this loader alone. docs/distributed.md says how a job goes on.
+    Every process of the group calls it, and all get the same: plain types, JSON if the loaders' states are, a few
+    hundred bytes a rank. Processes with the same rank of the sampler (tensor parallelism, say) count once. Without
+    torch.distributed it is the state of this loader alone. docs/distributed.md says how a job continues.
 
     group    of torch.distributed; None: all processes
-    timeout  how long to wait before rank 0 names those that do not answer, by torch.distributed.monitored_barrier,
-             which needs gloo; None: as long as the group waits
+    timeout  how long to wait before rank 0 names the ranks that do not answer, with
+             torch.distributed.monitored_barrier, which needs gloo; None: as long as the group waits
 
-    Raises StateError where a loader has no state, or the group lacks a rank of the sampler's, and RuntimeError for
-    processes that do not answer.
+    Raises StateError if a loader has no state, or the group lacks a rank of the sampler; RuntimeError for processes
+    that do not answer.
     """
     try:
         mine: Any = (*place(loader), loader.state_dict(), None)
@@ -61,22 +61,22 @@ def _step(state: dict[str, Any]) -> tuple[int, int] | None:
 
 
 class Gathered:
-    """A loader as torch.distributed.checkpoint saves and loads it: by the state of all ranks.
+    """A loader that torch.distributed.checkpoint saves and loads with the state of all ranks.
 
         checkpoint = {"model": model, "loader": goloader.distributed.Gathered(loader)}
         torch.distributed.checkpoint.save(checkpoint, checkpoint_id=folder)
 
-    It keeps one value of each name, of whichever rank: of states that ranks have of their own, some values would be of
-    one rank and some of another.
+    The checkpoint keeps one value for each name, from any rank. The loader itself would be saved in parts of several
+    ranks.
     """
 
     def __init__(self, loader: DataLoader[Any], group: Any = None) -> None:
         self._loader, self._group = loader, group
 
     def state_dict(self) -> dict[str, Any]:
-        """gather_state() in one value, pickled. All ranks call it together."""
+        """Returns gather_state() as one pickled value. All ranks call it together."""
         return {"state": pickle.dumps(gather_state(self._loader, self._group))}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what state_dict() gave in a job of any number of ranks. Raises StateError."""
+        """Continues from what state_dict() returned in a job of any number of ranks. Raises StateError."""
         self._loader.load_state_dict(pickle.loads(state_dict["state"]))

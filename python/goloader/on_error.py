@@ -1,8 +1,8 @@
-"""on_error: what becomes of samples that cannot be loaded.
+"""on_error: what happens to samples that cannot be loaded.
 
-A batch is as if its sampler had never given the index of a bad sample (skip), or had given another index in its place
-(replace): whatever the sample drew from random generators before it failed is not drawn. So batches do not depend on
-where samples are loaded, on num_workers, nor on whether a sample is known to be bad or is found to be so.
+A batch is as if its sampler had never given the index of a bad sample (skip), or had given another index instead
+(replace). Random numbers that a sample drew before it failed are put back. So batches do not depend on where samples
+are loaded, on num_workers, or on whether a sample is already known to be bad.
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ LEFT_OUT = _LeftOut.LEFT_OUT
 
 @dataclass(frozen=True)
 class OnError:
-    """What a DataLoader does about samples for which its dataset raises an error.
+    """What a DataLoader does with samples for which its dataset raises an error.
 
-    action      "raise", as torch; "skip" leaves the sample out, so that its batch is smaller; "replace" loads the next
-                index of the dataset whose sample is good; a function (index, error) gives the sample, or raises
-    budget      how many samples may be bad in all epochs of a loader; None for any number
-    quarantine  a file of JSON lines that bad samples are added to. A later run with this dataset does not try them
+    action      "raise": raises the error, as torch; "skip": leaves the sample out, so its batch is smaller; "replace":
+                loads the next index of the dataset whose sample is good; a function (index, error): returns the sample,
+                or raises
+    budget      how many samples may be bad over all epochs of a loader; None: any number
+    quarantine  a file of JSON lines to which bad samples are added. Later runs with this dataset do not try them
 
     Raises ValueError for other values.
     """
@@ -207,7 +208,7 @@ class Losses:
         if self._quarantined:
             self.kinds["quarantined"] = len(self._quarantined)
             count, kind = len(self._quarantined), self._of["dataset"]
-            _told.warn(f"goloader: bad samples that {self._path} lists are not tried: {count} of {kind}")
+            _told.warn(f"goloader: bad samples listed in {self._path} are not tried: {count} of {kind}")
 
     def worker(self) -> Callable[[Any, Any], Tolerant]:
         """Makes a Tolerant of its `inner` and `torchs` in a worker process, whose failures are noted here."""
@@ -258,7 +259,7 @@ class Losses:
             self._write(failure)
             if len(self._found) == 1:
                 what = {"skip": "left out", "replace": "replaced"}.get(str(self.policy.action), "handed to on_error")
-                _told.warn(f"goloader: a sample failed and is {what}, as later ones that stats() counts: {failure}")
+                _told.warn(f"goloader: a sample failed and is {what}; stats() counts later ones: {failure}")
         if self.policy.budget is not None and len(self._found) > self.policy.budget:
             raise _over(list(self._found.values()), self.policy.budget)
 

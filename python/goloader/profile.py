@@ -24,19 +24,19 @@ _ROLES = ("batches", "worker", "reader")
 
 
 class Profile:
-    """A context manager that writes what happens in it as a Chrome trace, which ui.perfetto.dev shows.
+    """A context manager that writes what happens in its block as a Chrome trace; ui.perfetto.dev shows it.
 
         with loader.profile("trace.json") as profile:
             for batch in loader:
                 train(batch)
 
-    It has a track for the program (each iter(), next() and step of training) and one for each worker of Go's: what it
+    The trace has a track for the program (each iter(), next() and training step) and one for each Go worker: what it
     reads, decodes, transforms and gathers, for which batch and sample. Worker processes have none. Times are in
-    microseconds from the beginning on. With `chart` it is drawn as well, to a .png, .svg or .pdf file: batch times with
-    spikes marked, waits, stages and throughput.
+    microseconds from the start. With `chart`, it is also drawn to a .png, .svg or .pdf file: batch times with spikes
+    marked, waits, stages and throughput.
 
-    events  how many are in the file, once it is written
-    lost    how many of Go's were too many to be copied in time, and are not
+    events  number of events in the file, once it is written
+    lost    number of Go's events that could not be copied in time and are missing
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Samplers that draw in Go, for what torch's are slow at or refuse: torch's DataLoader takes them as well.
+"""Samplers that draw in Go, for what is slow or refused in torch's. torch's DataLoader takes them too.
 
-Draws are not torch's (torch.multinomial has another method, and a limit of 2^24 weights): another order, the same
-chances. They are numbered: which index comes n-th depends on the epoch's seed and on n alone, so that a run goes on
-where another stood, and ranks share one stream, without drawing over what came before.
+The order is not torch's (torch.multinomial has another method, and a limit of 2^24 weights); the probabilities are the
+same. Draws are numbered: the n-th index depends only on the epoch's seed and on n. So a run can continue where another
+one stopped, and ranks share one stream without repeating a draw.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ _CHUNK = 1 << 14
 
 
 class NumberedSampler(Sampler[int]):
-    """What the samplers here have in common.
+    """What the samplers of this module have in common.
 
-    num_samples   of an epoch, of all ranks together; each rank has as many as the others, one more draw where that does
-                  not come out even
-    seed          None: each epoch has a new one, from `generator` or torch's own, as torch's RandomSampler; else that
-                  of epoch e, set by set_epoch(e), is made of both numbers
-    num_replicas, rank  a rank has every num_replicas-th draw; they have to have one seed
+    num_samples         in an epoch, of all ranks together. Each rank has the same number, rounded up
+    seed                None: a new one for each epoch, from `generator` or torch's own, as torch's RandomSampler. A
+                        number: the seed of epoch e is made of both numbers; set_epoch(e) sets e
+    num_replicas, rank  a rank takes every num_replicas-th draw. All ranks need the same seed
     """
 
     def __init__(
@@ -61,19 +60,19 @@ class NumberedSampler(Sampler[int]):
         return -(-self.num_samples // self.num_replicas)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch is next, as torch's DistributedSampler's: of use where there is a `seed`."""
+        """Sets the number of the next epoch, as torch's DistributedSampler does. Only used with a `seed`."""
         self.epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the epoch stands that was begun last: its seed, and how many of its indices were taken.
+        """Returns the seed of the latest epoch and the number of its indices that were taken.
 
-        A loader with workers takes indices ahead of the batches that it gives; set "taken" to the number of samples
-        that have come to go on from there.
+        A loader with workers takes indices ahead of the batches that it gives. To continue after those batches, set
+        "taken" to the number of samples in them.
         """
         return {"seed": self._epoch_seed, "taken": self._taken, "epoch": self.epoch}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """The next epoch is the rest of the one that the state is of."""
+        """Makes the next epoch the rest of the one that the state belongs to."""
         if not 0 <= state["taken"] <= len(self):
             raise ValueError(f"{state['taken']} of {len(self)} indices taken")
         self._resumed = dict(state)
@@ -155,14 +154,13 @@ class _Table:
 
 
 class WeightedSampler(_FromTable):
-    """Draws with replacement, each index as often as its weight says: torch's WeightedRandomSampler without its limits.
+    """Draws indices with replacement, in proportion to their weights: torch's WeightedRandomSampler without its limits.
 
-    weights  [samples], finite and not negative; float32 and float64 arrays and tensors are read where they are, others
-             are made float64. A table of 8 bytes a weight is made of them at the first epoch, in one sweep: for a
-             billion weights too
+    weights  [samples], finite and not negative. float32 and float64 arrays and tensors are read in place, others are
+             converted to float64. The first epoch makes a table of 8 bytes a weight
 
-    The other arguments are NumberedSampler's; num_samples=None is as many as there are weights. Raises ValueError for
-    weights that nothing can be drawn by, at the first epoch.
+    The other arguments are NumberedSampler's; num_samples=None is the number of weights. The first epoch raises
+    ValueError for weights from which nothing can be drawn.
     """
 
     def __init__(
@@ -189,11 +187,11 @@ class WeightedSampler(_FromTable):
 
 
 class BalancedSampler(_FromTable):
-    """Draws with replacement, each class as often as any other, and in a class each index.
+    """Draws indices with replacement: each class equally often, and within a class each index equally often.
 
     labels  [samples], the class of each: any integers
 
-    The other arguments are NumberedSampler's; num_samples=None is as many as there are labels.
+    The other arguments are NumberedSampler's; num_samples=None is the number of labels.
     """
 
     def __init__(
@@ -219,14 +217,16 @@ class BalancedSampler(_FromTable):
 
 
 class MixtureSampler(NumberedSampler):
-    """Indices of ConcatDataset(sources), mixed in exact proportions: at any time each source has been drawn from as
-    often as its weight says, to within 1. Each goes through its samples in a random order, once, then in another.
+    """Draws indices of ConcatDataset(sources) in exact proportions.
+
+    At any time each source has been drawn from as often as its weight says, to within 1. Each source gives its samples
+    in a random order, once, and then in another one.
 
     sources  datasets, or their lengths, in the order of the ConcatDataset
-    weights  of each, finite and not negative; their sum need not be 1
+    weights  one for each source, finite and not negative; their sum need not be 1
 
-    The other arguments are NumberedSampler's; num_samples=None is as many as the sources have together. With several
-    ranks the proportions are those of all together.
+    The other arguments are NumberedSampler's; num_samples=None is the number of samples of all sources. With several
+    ranks, the proportions hold for all ranks together.
     """
 
     def __init__(
@@ -266,17 +266,17 @@ class MixtureSampler(NumberedSampler):
 
 
 class LengthBatchSampler(NumberedSampler):
-    """batch_sampler=LengthBatchSampler(...): batches of samples of about one length, so that little is padding.
+    """batch_sampler=LengthBatchSampler(...): batches of samples of about the same length, to save padding.
 
-    Each epoch shuffles all samples, sorts stretches of `pool` batches by length, cuts them into batches and shuffles
-    these. Every sample comes once.
+    Each epoch shuffles all samples, sorts groups of `pool` batches by length, cuts them into batches and shuffles the
+    batches. Every sample comes once.
 
     lengths     [samples], of each
-    batch_size  samples of a batch; the last one made may be smaller, unless it is left out (drop_last)
-    pool        batches that are sorted together: more mean less padding and less chance
+    batch_size  samples in a batch; the last batch made may be smaller, unless drop_last leaves it out
+    pool        batches that are sorted together: a larger pool means less padding and less randomness
 
-    The other arguments are NumberedSampler's, with batches where it has indices: ranks share the batches of an epoch,
-    and those that lack one get one that another has.
+    The other arguments are NumberedSampler's, for batches instead of indices: ranks share the batches of an epoch, and
+    ranks that lack one repeat one of another rank.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""SeekIndex: what a loader remembers of where things are in its JPEG files."""
+"""SeekIndex: what a loader remembers about its JPEG files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ __all__ = ["SeekIndex"]
 class SeekIndex:
     """Limits of a seek index, and where it is kept between runs.
 
-    While a JPEG is decoded anyway, the core notes every few blocks where they begin in the file; from the second epoch
-    on it skips what lies above a crop and to the right of it. Pixels are the same to the last bit: an entry counts only
-    for a file of the same size, time of modification and content (its hash).
+    While a JPEG is decoded, the core notes every few blocks where they begin in the file. From the second epoch on it
+    skips what lies above a crop and to the right of it. Pixels are the same to the bit: an entry is valid only for a
+    file of the same size, modification time and content (its hash).
 
-    bytes_max   memory it may take, in bytes. About 1.5 KB a photo of 500x375 is all that is useful; with less it is
-                sparser and gains less, with less than 96 bytes a file there is none
-    path        a file that the index is read from when the first epoch begins, and written to, as a whole, when an
-                epoch ends that added much, and when the loader goes; None keeps it in memory only. Several processes
-                may share it. One that is damaged is ignored, with a RuntimeWarning. Of a dataset of one's own, whose
-                files the core learns of as they come, nothing is kept between runs
+    bytes_max  the most memory it may take, in bytes. Useful is up to about 1.5 KB for a photo of 500x375. With less it
+               is sparser and saves less; with less than 96 bytes a file there is none
+    path       a file to load the index from when the first epoch begins. It is written as a whole at the end of an
+               epoch that added much, and when the loader is gone. None keeps the index in memory only. Several
+               processes may share the file. A damaged one is ignored, with a RuntimeWarning. For your own dataset
+               classes, whose files the core learns during the epoch, nothing is kept between runs
+
+    Raises ValueError for other values.
     """
 
     bytes_max: int = 512 << 20

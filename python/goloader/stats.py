@@ -1,4 +1,4 @@
-"""What a loader did and where its time went: DataLoader.stats(), and a line in the log as an epoch ends."""
+"""What a loader did and where its time went: DataLoader.stats(), and a line in the log at the end of an epoch."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _WHAT = {
 
 @dataclass(frozen=True)
 class Stage:
-    """How long each of `count` doings took, in seconds.
+    """How long `count` operations took, in seconds.
 
-    buckets  pairs of (where it ends, how many are in it), ascending: ends are within 25% of each other
+    buckets  ascending pairs (upper end, number of operations in it); ends are within 25% of each other
     """
 
     count: int = 0
@@ -57,7 +57,7 @@ class Stage:
         return self.total_s / self.count if self.count else 0.0
 
     def quantile(self, share: float) -> float:
-        """What this share of them took at most, to within 25%; 0 if there were none."""
+        """The time that this share of the operations took at most, to within 25%; 0 if there were none."""
         left = share * self.count
         for end, count in self.buckets:
             left -= count
@@ -81,7 +81,7 @@ class Stage:
         return self._with(other, 1, max(self.max_s, other.max_s))
 
     def since(self, before: Stage) -> Stage:
-        """Those after an earlier moment; `max_s` stays that of all."""
+        """The operations after an earlier moment; `max_s` stays that of all."""
         return self._with(before, -1, self.max_s)
 
     def _with(self, other: Stage, sign: int, max_s: float) -> Stage:
@@ -92,7 +92,7 @@ class Stage:
         return Stage(self.count + sign * other.count, self.total_s + sign * other.total_s, max_s, pairs)
 
     def to_dict(self) -> dict[str, float]:
-        """Without the buckets, but with mean_s, p50_s, p95_s and p99_s."""
+        """A dict without the buckets, but with mean_s, p50_s, p95_s and p99_s."""
         quantiles = {f"p{number}_s": self.quantile(number / 100) for number in (50, 95, 99)}
         return {
             "count": self.count, "total_s": self.total_s, "mean_s": self.mean_s, **quantiles, "max_s": self.max_s
@@ -101,23 +101,23 @@ class Stage:
 
 @dataclass(frozen=True)
 class Stats:
-    """A loader at one moment: all that it did since it was made. Times are in seconds.
+    """A snapshot of a loader: everything it did since it was made. Times are in seconds.
 
-    batches      that were taken
-    waited_s     what the program spent in iter() and next()
-    away_s       between one next() and another, in an epoch: training steps, mostly
+    batches      number of batches taken
+    waited_s     time that the program spent in iter() and next()
+    away_s       time between one next() and the following one in an epoch: mostly training steps
     num_workers  of the loader
     cores        that this process may use
-    stages       what took how long: "iter", "next", and in Go "read", "decode", "op", "gather", "wait", "hand_out"
-    samples      that Go made
-    bytes_read   by Go, of files
-    pillow       samples whose pixels Pillow had to supply
-    detours      why, and how often
-    retries      reads that were tried again after an error that can pass
-    seek_hits    JPEG files of which a seek index was there
-    bad_samples  that on_error did not raise, a class of errors each, and those that were "quarantined" before
-    cache        of the dataset's cache, all its loaders in this process together: "ram_hits" and "disk_hits", the
-                 reads that it had in memory and on the disk, "misses", "ram_bytes" and "disk_bytes"
+    stages       times by stage: "iter", "next", and in Go "read", "decode", "op", "gather", "wait", "hand_out"
+    samples      number of samples that Go made
+    bytes_read   bytes of files that Go read
+    pillow       number of samples whose pixels came from Pillow
+    detours      why samples took another way, and how often
+    retries      number of reads that were repeated after a temporary error
+    seek_hits    number of JPEG files with a seek index
+    bad_samples  number of samples that on_error handled, by class of error, and those "quarantined" by an earlier run
+    cache        of the dataset's cache, for all its loaders in this process: reads served from memory ("ram_hits") and
+                 from disk ("disk_hits"), "misses", "ram_bytes" and "disk_bytes"
     """
 
     batches: int = 0
@@ -174,7 +174,7 @@ class Stats:
         return f"no stage of Go's keeps the cores busy ({cores:.1f} of {self.cores}): batches are small, or few{ahead}"
 
     def since(self, before: Stats) -> Stats:
-        """What was done after an earlier moment."""
+        """What was done after an earlier snapshot."""
         stages = {name: stage.since(before.stages.get(name, Stage())) for name, stage in self.stages.items()}
         numbers = ("batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits")
         left = {name: getattr(self, name) - getattr(before, name) for name in numbers}
@@ -187,15 +187,16 @@ class Stats:
         return replace(self, stages=stages, cache=cache, **counts, **left)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it, with `waited` and `verdict`."""
+        """A dict for JSON, with `waited` and `verdict`."""
         plain = asdict(replace(self, stages={}))
         stages = {name: stage.to_dict() for name, stage in self.stages.items()}
         return plain | {"stages": stages, "waited": self.waited, "verdict": self.verdict}
 
     def scalars(self, prefix: str = "loader/") -> dict[str, float]:
-        """Numbers by name, as TensorBoard, Weights & Biases, Lightning's log_dict and tqdm's set_postfix take them.
+        """Numbers by name, for TensorBoard, Weights & Biases, Lightning's log_dict and tqdm's set_postfix.
 
-        waited (share), samples_per_s (batches_per_s where Go makes none), and of each stage its mean and p95 in ms.
+        They are waited (a share), samples_per_s (batches_per_s if Go makes no samples), and the mean and p95 of each
+        stage in ms.
         """
         whole = self.waited_s + self.away_s
         made, what = (self.samples, "samples_per_s") if self.samples else (self.batches, "batches_per_s")

@@ -1,8 +1,8 @@
-"""WebDataset's shards, read from their beginning to their end: webdataset's fluent names, without that package.
+"""WebDataset's shards, read from beginning to end: webdataset's fluent method names, without that package.
 
-Each stage here is a generator that does what webdataset's of its name does (webdataset 1.0: filters, tariterators,
-shardlists, autodecode, handlers), so that Python can run it; a DataLoader of goloader's reads the stages instead and
-has Go run them, as far as it knows them (plan/streams.py).
+Each stage is a generator that does what webdataset's stage of the same name does (webdataset 1.0: filters,
+tariterators, shardlists, autodecode, handlers), so Python can run it. goloader's DataLoader reads the stages instead
+and has Go run those that it knows (plan/streams.py).
 """
 
 from __future__ import annotations
@@ -547,22 +547,22 @@ def expand_urls(urls: str | Iterable[str]) -> list[str]:
 
 
 class WebDataset(data.IterableDataset[Any]):
-    """Samples of tar archives, as WebDataset writes them: plain, gzip or zstd; files, URLs (docs/remote.md), or what a
-    command writes ("pipe:aws s3 cp s3://bucket/0.tar -").
+    """Samples of WebDataset's tar archives, as a stream: plain, gzip or zstd; files, URLs (docs/remote.md), or the
+    output of a command ("pipe:aws s3 cp s3://bucket/0.tar -").
 
     urls           a name with braces ("train-{0000..0146}.tar"), several joined by "::", or a list of names
-    shardshuffle   size of the buffer in which shards are shuffled; False or 0: they are not
+    shardshuffle   size of the buffer in which shards are shuffled; False or 0: no shuffle
     seed           of that shuffle, and of resampled shards
-    resampled      shards are taken at random, without end: give with_epoch()
-    detshuffle     the shuffle of shards is another one in each epoch
-    nodesplitter   which shards a rank has; split_by_node for several ranks
-    workersplitter which of these a worker has
-    handler        what becomes of a shard that cannot be read: called with the error, it raises it, or says whether
-                   to go on with the next shard
-    empty_check    whether a stream without a sample is an error, ValueError
+    resampled      takes shards at random, without end: use with_epoch()
+    detshuffle     shuffles shards differently in each epoch
+    nodesplitter   chooses the shards of a rank; split_by_node for several ranks
+    workersplitter chooses the shards of a worker among these
+    handler        called with the error of a shard that cannot be read: raises it, or returns whether to continue with
+                   the next shard
+    empty_check    raises ValueError for a stream without samples
 
-    Samples are dicts: "__key__", "__url__" and the bytes of each file by its suffix. Each method gives another dataset,
-    with one more stage; they are those of webdataset, and so are samples and order for a seed.
+    A sample is a dict: "__key__", "__url__" and the bytes of each file by suffix. Each method returns another dataset
+    with one more stage. Methods, samples and order for a seed are webdataset's.
     """
 
     def __init__(
@@ -614,13 +614,13 @@ class WebDataset(data.IterableDataset[Any]):
         return source  # type: ignore[no-any-return]
 
     def compose(self, *stages: Any) -> WebDataset:
-        """Another dataset with stages behind this one's: functions of an iterator that give one."""
+        """Adds stages: functions of an iterator that return one."""
         made = copy.copy(self)
         made.pipeline = [*self.pipeline, *stages]
         return made
 
     def shuffle(self, size: int, **kw: Any) -> WebDataset:
-        """Shuffles samples in a buffer of so many: initial=, seed= or rng=."""
+        """Shuffles samples in a buffer of this size: initial=, seed= or rng=."""
         return self if size < 1 else self.compose(Stage(shuffle, size, **kw))
 
     def decode(
@@ -632,40 +632,40 @@ class WebDataset(data.IterableDataset[Any]):
         partial: bool = False,
         handler: Handler = reraise_exception,
     ) -> WebDataset:
-        """Decodes files by their suffixes: "pil", "torchrgb", ..., or functions of a key and bytes, for images."""
+        """Decodes files by suffix: "pil", "torchrgb", ... for images, or functions of a key and bytes."""
         handlers = [ImageHandler(each) if isinstance(each, str) else each for each in args]
         return self.map(Decoder(handlers, pre, post, only, partial), handler=handler)
 
     def map(self, f: Callable[[Any], Any], handler: Handler = reraise_exception) -> WebDataset:
-        """What a function makes of each sample; None leaves one out."""
+        """Replaces each sample by f(sample); None leaves it out."""
         return self.compose(Stage(map, f, handler=handler))
 
     def map_dict(self, handler: Handler = reraise_exception, **kw: Callable[[Any], Any]) -> WebDataset:
-        """What functions make of entries of samples."""
+        """Replaces entries of samples by f(entry)."""
         return self.compose(Stage(map_dict, handler=handler, **kw))
 
     def map_tuple(self, *args: Any, handler: Handler = reraise_exception) -> WebDataset:
-        """What functions make of the first entries of tuples; None leaves one as it is."""
+        """Replaces the first entries of tuples by f(entry); None keeps one as it is."""
         return self.compose(Stage(map_tuple, *args, handler=handler))
 
     def to_tuple(self, *args: Any, **kw: Any) -> WebDataset:
-        """Tuples of entries: each "jpg;png", the first that a sample has."""
+        """Makes tuples of entries: for each "jpg;png" the first that a sample has."""
         return self.compose(Stage(to_tuple, *args, **kw))
 
     def to_dict(self, **kw: str) -> WebDataset:
-        """Samples with these entries alone: image="jpg;png", label="cls"."""
+        """Keeps these entries only: image="jpg;png", label="cls"."""
         return self.compose(Stage(rename, keep=False, **kw))
 
     def rename(self, **kw: Any) -> WebDataset:
-        """Other keys for entries: image="jpg;png". keep=False leaves out all others."""
+        """Renames entries: image="jpg;png". keep=False leaves out all others."""
         return self.compose(Stage(rename, **kw))
 
     def select(self, predicate: Callable[[Any], Any]) -> WebDataset:
-        """The samples for which a function says so."""
+        """Keeps the samples for which a function returns True."""
         return self.compose(Stage(select, predicate))
 
     def slice(self, *args: int) -> WebDataset:
-        """itertools.islice of the samples."""
+        """Takes itertools.islice of the samples."""
         return self.compose(Stage(islice, *args))
 
     def batched(
@@ -674,19 +674,19 @@ class WebDataset(data.IterableDataset[Any]):
         collation_fn: Callable[[list[Any]], Any] | None = default_collation_fn,
         partial: bool = True,
     ) -> WebDataset:
-        """Batches, for DataLoader(batch_size=None)."""
+        """Makes batches, for DataLoader(batch_size=None)."""
         return self.compose(Stage(batched, batchsize, collation_fn, partial))
 
     def unbatched(self) -> WebDataset:
-        """The samples of batches."""
+        """Gives the samples of batches one by one."""
         return self.compose(Stage(unbatched))
 
     def repeat(self, nepochs: int = -1, nbatches: int = -1) -> WebDataset:
-        """So many rounds, or no end, up to so many samples (batches, if they are batched)."""
+        """Repeats this many rounds, or forever, up to this many samples (batches, if they are batched)."""
         return self._repeated(nepochs if nepochs > 0 else sys.maxsize, nbatches)
 
     def with_epoch(self, nsamples: int = -1, nbatches: int = -1) -> WebDataset:
-        """Epochs of so many samples (batches, if they are batched), in as many rounds as it takes."""
+        """Makes epochs of this many samples (batches, if they are batched), in as many rounds as needed."""
         return self._repeated(sys.maxsize, max(nsamples, nbatches))
 
     def _repeated(self, rounds: int, nsamples: int) -> WebDataset:
@@ -695,7 +695,7 @@ class WebDataset(data.IterableDataset[Any]):
         return made
 
     def with_length(self, n: int) -> WebDataset:
-        """The same with a len(), which changes no epoch."""
+        """Adds a len(), without changing the epoch."""
         made = copy.copy(self)
         made.__class__ = _WithLength
         made.size = n  # type: ignore[attr-defined]

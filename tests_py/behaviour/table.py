@@ -118,21 +118,6 @@ def long() -> str:
     return "\n".join(lines) + "\n"
 
 
-def short() -> str:
-    """The README's: the arguments, by what becomes of them; special cases where that is something else."""
-    rows: dict[tuple[str, ...], list[str]] = {}
-    usual: dict[str, tuple[str, ...]] = {}
-    for law in LAWS:
-        row = tuple(_cell(law, door) for door in BOTH)
-        if law.argument and usual.setdefault(law.about, row) != row:
-            assert law.case, f"{law.name} is an exception of {law.about}, and does not say which"
-        if law.argument and (not law.case or row != usual[law.about]) and _title(law) not in rows.get(row, []):
-            rows.setdefault(row, []).append(_title(law))
-    lines = ["| arguments | native datasets | any other dataset |", "|---|---|---|"]
-    lines += [f"| {', '.join(titles)} | {' | '.join(row)} |" for row, titles in rows.items()]
-    return "\n".join(lines) + "\n"
-
-
 def _title(law: Law) -> str:
     if not law.argument:
         return law.about

@@ -1,4 +1,4 @@
-"""Each law of arguments.py and workers.py holds for torch's class and ours; docs/behaviour.md and the README say so.
+"""Each law of arguments.py and workers.py holds for torch's class and ours; docs/behaviour.md says so.
 
 `GOLOADER_UPDATE=1 pytest tests_py/behaviour` writes the tables of both anew.
 """
@@ -62,13 +62,8 @@ def test_law(law: Law, door: Door, root: Path, tmp_path: Path, watched: tuple[ta
         assert found == theirs
 
 
-@pytest.mark.parametrize(
-    ("page", "name", "made"),
-    [("docs/behaviour.md", "behaviour", table.long()), ("README.md", "arguments", table.short())],
-    ids=["docs", "README"],
-)
-def test_the_tables_are_the_laws(page: str, name: str, made: str) -> None:
-    require_part(page, name, made)
+def test_the_table_of_the_page_is_the_laws() -> None:
+    require_part("docs/behaviour.md", "behaviour", table.long())
 
 
 def test_every_argument_of_torch_s_class_has_a_law() -> None:

@@ -103,7 +103,7 @@ def test_a_library_that_is_not_there(package: Path, root: Path) -> None:
 def test_a_library_that_was_cut_does_not_crash_the_process(package: Path, root: Path) -> None:
     whole = (PACKAGE / "lib" / "libgoloader.so").read_bytes()
     (package / "lib" / "libgoloader.so").write_bytes(whole[: len(whole) // 2])
-    assert "is not whole" in run(package, root)
+    assert "is incomplete" in run(package, root)
 
 
 # What Python finds elsewhere than on Linux.
@@ -149,10 +149,10 @@ def test_files_that_are_no_library_of_this_machine_are_told_apart(
     path = tmp_path / "libgoloader.so"
     other, name = (183, "aarch64") if platform.machine() == "x86_64" else (62, "x86_64")
     cases = {
-        b"": "is not whole",
-        library[:70]: "is not whole",
-        b"#!/bin/sh\n" * 99: "is not whole",
-        library[:-4096][: len(library) // 3]: "is not whole",
+        b"": "is incomplete",
+        library[:70]: "is incomplete",
+        b"#!/bin/sh\n" * 99: "is incomplete",
+        library[:-4096][: len(library) // 3]: "is incomplete",
         changed(library, 18, "<H", other): f"it is for {name}, and this is {platform.machine()}",
     }
     for content, why in cases.items():

@@ -474,7 +474,7 @@ def test_one_warning_a_loader(num_workers: int) -> None:
         assert [len(list(loader)) for _ in range(2)] == [5, 5]
     (own,) = (each for each in told if each.category is goloader.GoloaderWarning)
     assert own.filename == __file__
-    assert "left out, as later ones that stats() counts: 2: LookupError: with" in str(own.message)
+    assert "left out; stats() counts later ones: 2: LookupError: with" in str(own.message)
 
 
 def test_what_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

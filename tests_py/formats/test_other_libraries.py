@@ -294,7 +294,7 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
     "compressed": ("mds", _zipped, ValueError, r"shard.00001.mds is only there compressed \(zstd:3\)"),
     "pickles": ("mds", _shard(column_encodings=["pkl"] * 22), ValueError, "unsafe type: pkl"),
     "unknown": ("mds", _shard(column_encodings=["new"] * 22), ValueError, "'new' of a column is not known"),
-    "another length": ("tfrecord", _bytes(TRAIN, 0, b"\0"), ValueError, "not known"),
+    "another length": ("tfrecord", _bytes(TRAIN, 0, b"\0"), ValueError, "unknown format"),
     "a length that is not sound": (
         "tfrecord",
         _bytes(TRAIN.replace("00-", "01-"), 0, b"\0"),
@@ -305,7 +305,7 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
     "gzip": ("tfrecord", _bytes(TRAIN, 0, b"\x1f\x8b"), ValueError, "compressed by gzip"),
     "another count of LitData's": ("litdata", _bytes("chunk-0-1.bin", 0, b"\7"), OSError, "chunk-0-1.bin: 7 samples"),
     "LitData's pickles": ("litdata", _config(data_format=["pickle"] * 11), ValueError, "pickles"),
-    "LitData's meshes": ("litdata", _config(data_format=["file:mesh"] * 11), ValueError, "'file:mesh' are left to"),
+    "LitData's meshes": ("litdata", _config(data_format=["file:mesh"] * 11), ValueError, "'file:mesh' are read by"),
     "too few formats": ("litdata", _config(data_format=["int"]), OSError, "1 formats for 11 leaves"),
     "no tree": ("litdata", _config(data_spec=None), OSError, "index.json: "),
     "another tree": ("litdata", _config(data_spec="[7, {}]"), OSError, "index.json: "),
@@ -333,7 +333,7 @@ ODD: dict[str, tuple[str, Callable[[Path], None], type[Exception], str]] = {
         "megatron",
         _bytes("tokens.idx", 34 + 12 * 11, b"\xff"),
         OSError,
-        "where documents begin is no rising list",
+        "the document index is not an ascending list",
     ),
     "tokens cut": (
         "megatron",
@@ -423,7 +423,7 @@ def test_names_are_classes_in_their_order(written: Written) -> None:
     assert [names[label] for label in images.targets] == [each["str"] for each in written.samples]
     with pytest.raises(ValueError, match="'nothing'"):
         opened(written).images("nothing", "str")
-    with pytest.raises(ValueError, match=r"0\.0 of sample 0 is no class"):
+    with pytest.raises(ValueError, match=r"0\.0 of sample 0 is not a class"):
         opened(written).images("png", "a_float16")
 
 
@@ -554,12 +554,12 @@ def test_a_deep_tree_is_read_in_the_order_of_its_keys(written: Written) -> None:
 
 
 def test_other_paths_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not known"):
+    with pytest.raises(ValueError, match="unknown format"):
         goloader.open(tmp_path)
     with pytest.raises(FileNotFoundError):
         goloader.open(tmp_path / "nothing")
     with pytest.raises(ValueError, match="on this machine only"):
         goloader.open("s3://bucket/index.json")
     (tmp_path / "text").write_text("words")
-    with pytest.raises(ValueError, match="not known"):
+    with pytest.raises(ValueError, match="unknown format"):
         goloader.open(tmp_path / "text")

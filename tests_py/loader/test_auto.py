@@ -74,7 +74,7 @@ def test_cheap_samples_are_loaded_here() -> None:
     for batch_size, shuffle in ((4, False), (4, True), (None, False)):
         loader = goloader.DataLoader(Made(lambda i: i), batch_size, shuffle, num_workers="auto")
         assert (loader.num_workers, loader.prefetch_factor) == (0, None)
-        assert "less than handing it on" in str(loader.explain())
+        assert "less than sending it from a worker" in str(loader.explain())
 
 
 def test_an_epoch_shorter_than_the_start_of_a_worker_is_loaded_here(

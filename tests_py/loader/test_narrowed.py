@@ -196,5 +196,5 @@ def test_what_is_closed_is_a_warning_and_no_error(run: Run) -> None:
     said = run(text, GOLOADER="off").splitlines()
     assert said == [
         "GoloaderWarning <string> goloader: DataLoader runs in Python: GOLOADER=off: "
-        "the environment keeps this door closed [DOOR_CLOSED]"
+        "GOLOADER in the environment turns this door off [DOOR_CLOSED]"
     ]

@@ -168,7 +168,7 @@ def test_what_stops_is_a_warning_whatever_on_fallback_says(dataset: ImageFolder,
     assert not warned(lambda: list(loader))
     dataset.target_transform = repr
     (seen,) = warned(lambda: [list(loader) for _ in range(2)])
-    assert "it has a target_transform [TARGET_TRANSFORM]: from here on Python does what Go did" in str(seen.message)
+    assert "it has a target_transform [TARGET_TRANSFORM]: from now on this runs in Python" in str(seen.message)
     assert seen.filename == __file__
 
 
@@ -195,7 +195,7 @@ def test_stopped_is_told_once_for_each_reason() -> None:
     )
     seen = warned(lambda: [_told.stopped(each, "Please report this.") for each in (first, second, first)])
     assert [str(each.message) for each in seen] == [
-        f"goloader: {each} [{each.code}]: from here on Python does what Go did, as torch does it. Please report this."
+        f"goloader: {each} [{each.code}]: from now on this runs in Python, as with torch. Please report this."
         for each in (first, second)
     ]
 
@@ -206,7 +206,7 @@ def test_the_log_has_decisions_and_warnings(dataset: ImageFolder, caplog: pytest
         for loader in loaders * 2:
             warned(lambda loader=loader: list(loader))  # type: ignore[misc]
     assert not logging.getLogger("goloader").handlers
-    told = "trace=False: the loader was told so"
+    told = "trace=False: recording is turned off"
     epochs = [
         each for each in caplog.records if each.getMessage().startswith("epoch ")
     ]  # tests_py/loader/test_stats.py

@@ -224,7 +224,7 @@ def test_lightning_s_loggers_are_handed_the_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_lightning_with_torch_s_loader_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"but DataLoader: goloader\.install\(\) makes them ours"):
+    with pytest.raises(TypeError, match=r"but DataLoader: goloader\.install\(\) before they are made"):
         fit(data.DataLoader(loader_of().dataset), tmp_path, metrics.lightning())
 
 
@@ -257,7 +257,7 @@ def test_transformers_trainer_logs_the_numbers(tmp_path: Path) -> None:
         metrics.transformers(made)
         return made
 
-    with pytest.raises(TypeError, match="makes them ours"):
+    with pytest.raises(TypeError, match="before they are made"):
         trainer().train()
     goloader.install()
     try:

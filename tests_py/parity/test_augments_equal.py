@@ -175,10 +175,10 @@ def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
         ([byte, jitter], "size is not known before"),
         ([v2.Resize((300, 300)), byte, jitter], "size is not known before, or has an edge of 1 or more than"),
         ([v2.Resize((30, 1)), byte, jitter], "has an edge of 1"),
-        ([v2.Resize((30, 30)), byte, v2.RandomGrayscale()], "another arithmetic"),
-        ([v2.Resize((30, 30)), byte, v2.RandomApply([v2.RandomInvert()])], "another arithmetic"),
+        ([v2.Resize((30, 30)), byte, v2.RandomGrayscale()], "arithmetic on tensors"),
+        ([v2.Resize((30, 30)), byte, v2.RandomApply([v2.RandomInvert()])], "arithmetic on tensors"),
         ([v2.Resize((30, 30)), byte, v2.ToDtype(torch.float32, scale=True), jitter], "a tensor that is not uint8"),
-        ([v2.Grayscale(), v2.Resize((30, 30)), byte, jitter], "another arithmetic"),
+        ([v2.Grayscale(), v2.Resize((30, 30)), byte, jitter], "arithmetic on tensors"),
         ([v2.Resize((30, 30)), T.PILToTensor(), T.ColorJitter(0.1)], "ColorJitter is not known"),
     ):
         explanation = goloader.DataLoader(ImageFolder(str(kinds), v2.Compose(steps)), trace=False).explain()

@@ -447,21 +447,21 @@ def with_attribute(transform: Any, name: str) -> Any:
         ([T.ToTensor(), T.Resize(3)], "a tensor that is not uint8"),
         ([T.ToTensor(), T.CenterCrop(3)], "a tensor that is not uint8"),
         ([T.ToTensor(), T.RandomCrop(3, padding=1)], "a tensor that is not uint8"),
-        ([T.PILToTensor(), T.Resize(3)], "on tensors it is another arithmetic"),
+        ([T.PILToTensor(), T.Resize(3)], "its arithmetic on tensors"),
         ([v2.ToImage(), v2.ToDtype(torch.float32), v2.Pad(3)], "a tensor that is not uint8"),
-        ([T.PILToTensor(), T.Pad(3)], "on tensors it is another arithmetic"),
-        ([v2.ToImage(), v2.Resize(3, v2.InterpolationMode.NEAREST)], "on tensors it is another arithmetic"),
-        ([v2.ToImage(), v2.Resize(3, antialias=False)], "on tensors it is another arithmetic"),
-        ([v2.ToImage(), v2.Resize((1, 1))], "on tensors it is another arithmetic"),
-        ([v2.ToImage(), v2.RandomCrop(3, padding=1, padding_mode="reflect")], "on tensors it is another arithmetic"),
-        ([v2.ToImage(), v2.RandomCrop(3, padding=1, fill=300)], "on tensors it is another arithmetic"),
-        ([v2.ToImage(), v2.RandomCrop(3, padding=1, fill=(1, 2, 3))], "on tensors it is another arithmetic"),
+        ([T.PILToTensor(), T.Pad(3)], "its arithmetic on tensors"),
+        ([v2.ToImage(), v2.Resize(3, v2.InterpolationMode.NEAREST)], "its arithmetic on tensors"),
+        ([v2.ToImage(), v2.Resize(3, antialias=False)], "its arithmetic on tensors"),
+        ([v2.ToImage(), v2.Resize((1, 1))], "its arithmetic on tensors"),
+        ([v2.ToImage(), v2.RandomCrop(3, padding=1, padding_mode="reflect")], "its arithmetic on tensors"),
+        ([v2.ToImage(), v2.RandomCrop(3, padding=1, fill=300)], "its arithmetic on tensors"),
+        ([v2.ToImage(), v2.RandomCrop(3, padding=1, fill=(1, 2, 3))], "its arithmetic on tensors"),
         (
             [v2.ToImage(), v2.RandomCrop(3, padding=1, fill={tv_tensors.Image: 1})],
-            "on tensors it is another arithmetic",
+            "its arithmetic on tensors",
         ),
-        ([v2.ToImage(), v2.Pad(3, fill=0.5)], "on tensors it is another arithmetic"),
-        ([v2.ToImage(), v2.Grayscale(3)], "on tensors it is another arithmetic"),
+        ([v2.ToImage(), v2.Pad(3, fill=0.5)], "its arithmetic on tensors"),
+        ([v2.ToImage(), v2.Grayscale(3)], "its arithmetic on tensors"),
         ([T.ToTensor(), T.RandomErasing(value="random")], "normal_, whose numbers depend on the processor"),
         ([T.Resize(3)], "nothing makes a tensor"),
         ([T.Normalize(MEAN, STD), T.ToTensor()], "before the step that makes a tensor"),
@@ -565,7 +565,7 @@ def test_images_that_stay_images_in_a_batch_are_refused() -> None:
     transform = v2.Compose(v2_tail())
     lowered(transform)
     with tv_tensors.set_return_type("TVTensor"):
-        assert "no plain tensor" in refused(transform)
+        assert "not a plain tensor" in refused(transform)
     lowered(transform)
 
 

@@ -519,19 +519,20 @@ DATASETS: Table = [
     (
         "arrays in memory and in files",
         "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, HDF5, "
-        "`torch.save` and raw files, cast on the way, and of `RaggedArray`s of these",
+        "`torch.save` and raw files, with casts, and of `RaggedArray`s of these",
         arrays,
     ),
     (
         "tokens",
-        "`goloader.TokenDataset` of one or many files of tokens: windows, and what follows, as int64; across documents "
-        "with `position_ids` and `cu_seqlens`, or split at their ends",
+        "`goloader.TokenDataset` of one or many files of tokens: windows, and the same shifted by one token, as int64; "
+        "across documents with `position_ids` and `cu_seqlens`, or split at their ends",
         tokens,
     ),
     (
         "Hugging Face's datasets",
-        "`datasets.Dataset` of files or in memory, `with_format` 'torch' or 'numpy' with columns of numbers and of "
-        "lists of them, and plain with columns of numbers; selected, shuffled, filtered, joined; `Subset` of them",
+        "`datasets.Dataset` of files or in memory: `with_format` 'torch' or 'numpy' with columns of numbers or lists "
+        "of numbers, and without a format with columns of numbers; selected, shuffled, filtered, joined; `Subset` of "
+        "them",
         tables,
     ),
     (
@@ -541,8 +542,8 @@ DATASETS: Table = [
     ),
     (
         "streams of shards",
-        "`goloader.WebDataset`, and `webdataset`'s own pipelines, of shards, plain, gzip or zstd, of files, URLs and "
-        "commands ([streams.md](streams.md))",
+        "`goloader.WebDataset` and `webdataset`'s pipelines over shards (plain, gzip or zstd) in files, at URLs and "
+        "from commands ([streams.md](streams.md))",
         pipelines,
     ),
     (
@@ -555,58 +556,59 @@ DATASETS: Table = [
         "files with a label",
         "`ImageNet`, `Imagenette`, `Places365`, `Food101`, `Flowers102`, `OxfordIIITPet` (classes), `StanfordCars`, "
         "`FGVCAircraft`, `SUN397`, `DTD`, `CLEVRClassification`, `EuroSAT`, `Country211`, `RenderedSST2`, `LFWPeople`, "
-        "`Omniglot`; `Caltech101`, `Caltech256`, `INaturalist` behind `Grayscale` or `v2.RGB`",
+        "`Omniglot`; `Caltech101`, `Caltech256`, `INaturalist` if `Grayscale` or `v2.RGB` comes first",
         files_with_a_label,
     ),
     (
         "images and masks",
         "`VOCSegmentation`, `OxfordIIITPet` (segmentation), `Cityscapes` (one mask), plain or in torchvision's "
-        "`wrap_dataset_for_transforms_v2`; transforms of their own, or one of v2 for both",
+        "`wrap_dataset_for_transforms_v2`; separate transforms, or one of v2 for both",
         images_and_masks,
     ),
     (
         "images with annotations",
         "`VOCDetection`, `CocoDetection`, `Kitti`, `WIDERFace`, `CelebA`, `OxfordIIITPet` (mask and class), with any "
-        "`collate_fn`: Python makes the "
-        "annotations, and the images come from",
+        "`collate_fn`: Python makes the annotations, Go makes the images",
         images_with_annotations,
     ),
     (
         "images in memory",
         "`MNIST`, `FashionMNIST`, `KMNIST`, `EMNIST`, `QMNIST`, `USPS`, `SEMEION`, `CIFAR10`, `CIFAR100`, `SVHN`, "
-        "`STL10`, `FER2013`, subclasses of them, and classes of yours that take an image of an array by "
-        "`Image.fromarray(self.images[index])` and transform it, once or twice (two crops; read from their bytecode); "
-        "`Subset` and `ConcatDataset` of them",
+        "`STL10`, `FER2013`, subclasses of them, and your own classes that make an image with "
+        "`Image.fromarray(self.images[index])` and transform it, once or twice (two crops), compiled from their "
+        "bytecode; `Subset` and `ConcatDataset` of them",
         pictures,
     ),
     (
         "rows of your own",
-        "a class that only takes rows: `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
-        "numpy arrays, memory maps, lists of numbers, lists of tensors or arrays, of rows of numbers, tuples and "
-        "dicts; loops and comprehensions over what is the same for every index (read from its bytecode, CPython 3.10 "
-        "to 3.14)",
+        "a class that only returns rows, `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
+        "numpy arrays, memory maps, and lists of numbers, of tensors, of arrays or of rows of numbers, in tuples and "
+        "dicts; loops and comprehensions over objects that are the same for every index (compiled from its bytecode, "
+        "CPython 3.10 to 3.14)",
         rows,
     ),
     (
         "arithmetic of your own",
-        "a class that makes its samples of rows and windows of tensors, numpy arrays, memory maps and lists of "
-        "numbers, and of the index: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
-        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; of a text's characters, "
-        "`[self.stoi[c] for c in self.text[i : i + n]]`. Batches for whose numbers numpy or torch warn or fail, and "
-        "windows beyond the end, are left to the class itself",
+        "a class that computes its samples from the index and from rows and windows of tensors, numpy arrays, memory "
+        "maps and lists of numbers: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
+        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; from the characters of a text, "
+        "`[self.stoi[c] for c in self.text[i : i + n]]`. If numpy or torch would warn or fail for a batch, or a window "
+        "ends beyond the data, the class itself makes that batch",
         arithmetic_of_your_own,
     ),
     (
         "files of your own",
-        "a class that only opens an image, by `Image.open(path).convert(...)` or torchvision's loaders, and transforms "
-        "it, or two of them (views of one image, pairs, an image and its mask, each with its own transform); paths, "
-        "labels and other values from lists, dicts, arrays or pandas' tables, and the index (read from its bytecode, "
-        "through methods and functions of yours, `with` blocks, a subclass of `ImageFolder`, a dataset that it wraps)",
+        "a class that only opens an image, with `Image.open(path).convert(...)` or torchvision's loaders, and "
+        "transforms it, or does so with two (views of one image, pairs, an image and its mask, each with its own "
+        "transform). Paths, labels and other values come from lists, dicts, arrays, pandas' tables or the index. "
+        "Compiled from its bytecode, with your own methods and functions, `with` blocks, a subclass of `ImageFolder`, "
+        "a wrapped dataset",
         files_of_your_own,
     ),
     (
         "code of your own",
-        "a `__getitem__`, a subclass, an image loader or a `Lambda` that does such things to what `Image.open` opens",
+        "a `__getitem__`, a subclass, an image loader or a `Lambda` whose operations on an opened image can be "
+        "recorded",
         lambda root: iter(
             (
                 Photos(root),
@@ -618,8 +620,8 @@ DATASETS: Table = [
     ),
     (
         "streams",
-        "an `IterableDataset` whose code does such things to what it reads: webdataset's pipelines with stages of "
-        "one's own, Hugging Face's streams, readers of one's own",
+        "an `IterableDataset` whose operations on images can be recorded: webdataset's pipelines with stages of your "
+        "own, Hugging Face's streams, your own readers",
         lambda root: iter((Streamed(root),)),
     ),
     (
@@ -664,7 +666,7 @@ TRANSFORMS: Table = [
     ),
     (
         "policies, v1 and v2",
-        ", ".join(f"`{name}`" for name in POLICIES) + "; at once where a step before them settles the size",
+        ", ".join(f"`{name}`" for name in POLICIES) + "; compiled if an earlier step fixes the size",
         each_of(POLICIES),
     ),
     (
@@ -680,7 +682,7 @@ TRANSFORMS: Table = [
     ),
     (
         "erasing, v1 and v2",
-        "`RandomErasing` of a tensor, with numbers, not noise",
+        "`RandomErasing` of a tensor, with a constant value, not noise",
         lambda root: (
             image_folder(root, v1.Compose([*TAIL, step]))
             for step in (v1.RandomErasing(), v2.RandomErasing(value=(1, 2, 3)))
@@ -705,7 +707,7 @@ TRANSFORMS: Table = [
     (
         "geometry of uint8 tensors, v2",
         "`Resize` and `RandomResizedCrop` (bilinear and bicubic, antialiased), `CenterCrop`, `RandomCrop` and `Pad` "
-        "with one number or the edge, behind `ToImage` or `PILToTensor`",
+        "with one number or the edge, after `ToImage` or `PILToTensor`",
         lambda root: (
             image_folder(root, v2.Compose([maker, step, v2.CenterCrop(4), v2.ToDtype(torch.float32, scale=True)]))
             for maker in (v2.ToImage(), v2.PILToTensor(), v1.PILToTensor())
@@ -720,7 +722,7 @@ TRANSFORMS: Table = [
     ),
     (
         "colours of uint8 tensors, v2",
-        "`ColorJitter`, alone or in a `RandomApply`, where a step before it settles the size",
+        "`ColorJitter`, alone or in a `RandomApply`, if an earlier step fixes the size",
         lambda root: (
             image_folder(root, v2.Compose([v2.Resize((9, 9)), v2.ToImage(), step]))
             for step in (v2.ColorJitter(0.4, 0.4, 0.4, 0.1), v2.RandomApply([v2.ColorJitter(0.4)], 0.8))
@@ -737,7 +739,7 @@ TRANSFORMS: Table = [
     ),
     (
         "resizes of other tensors",
-        "behind `ToTensor` or `ToDtype`, and what v1 does to tensors: another arithmetic than Pillow's",
+        "after `ToTensor` or `ToDtype`, and v1's of any tensor: their arithmetic is not Pillow's",
         lambda root: (
             image_folder(root, v2.Compose([v1.ToTensor(), step])) for step in (v2.Resize(8), v2.RandomResizedCrop(8))
         ),
@@ -870,7 +872,7 @@ def test_the_example_of_bad_samples_runs(root: Path, tmp_path: Path, monkeypatch
     assert json.loads(line)["name"].endswith("photos/b/2.jpg")
 
 
-def blocks_below(heading: str, page: str = "README.md") -> list[str]:
+def blocks_below(heading: str, page: str) -> list[str]:
     """The Python of one section of a page."""
     text = (REPOSITORY / page).read_text()
     (section,) = re.findall(rf"^## {heading}$(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
@@ -920,7 +922,7 @@ def test_the_example_of_sequences_of_different_lengths_runs(tmp_path: Path, monk
 def test_the_example_without_torch_runs(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "photos").symlink_to(root)
     monkeypatch.chdir(tmp_path)
-    (example,) = blocks_below("Without torch")
+    (example,) = blocks_below("Without torch", "docs/arrays.md")
     names: dict[str, Any] = {}
     exec(compile(example, "README.md", "exec"), names)
     images, labels = names["images"], names["labels"]

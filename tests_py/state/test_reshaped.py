@@ -390,12 +390,12 @@ def by_ranks(
     ("then", "now", "why"),
     [
         (by_ranks(Drawing(), num_workers=1), by_ranks(Drawing(), num_workers=1), "were drawn in workers"),
-        (by_ranks(Counting()), by_ranks(Counting()), "has a state of its own"),
-        (by_ranks(Counting(), num_workers=1), by_ranks(Counting(), num_workers=1), "has a state of its own"),
+        (by_ranks(Counting()), by_ranks(Counting()), "has its own state"),
+        (by_ranks(Counting(), num_workers=1), by_ranks(Counting(), num_workers=1), "has its own state"),
         (by_ranks(sampler=Mine), by_ranks(sampler=Mine), "with a Mine"),
         (by_ranks(), by_ranks(sampler=Mine), "has a Mine for 2"),
-        (by_ranks(), by_ranks(sampler=SAMPLERS["weighted"]), "cannot be dealt"),
-        (by_ranks(sampler=SAMPLERS["weighted"]), by_ranks(sampler=SAMPLERS["balanced"]), "cannot be dealt"),
+        (by_ranks(), by_ranks(sampler=SAMPLERS["weighted"]), "cannot divide"),
+        (by_ranks(sampler=SAMPLERS["weighted"]), by_ranks(sampler=SAMPLERS["balanced"]), "cannot divide"),
         (by_ranks(), by_ranks(Numbers(99)), "of 101 samples, this loader has 99"),
     ],
 )

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(300)
 Script = Callable[..., str]
 
 SLOTS = "they come through shared slots"
-NO_MEMORY = "[True] they come torch's way: no memory to share, slots: "
+NO_MEMORY = "[True] they come through /dev/shm, as with torch: no memory to share, slots: "
 
 # What a program prints of an epoch: its iterator, how its batches came, whether they are right.
 EPOCH = """
@@ -75,14 +75,15 @@ def test_a_system_without_anonymous_files(script: Script, method: str) -> None:
     number = {"x86_64": 319, "aarch64": 279}[platform.machine()]
     said = script(f"{EPOCH}{REFUSE}\n    refuse_memfd_create({number}); epoch({method!r})")
     assert said.startswith(
-        "[True] they come torch's way: no memory to share, slots: memfd_create: Operation not permitted"
+        "[True] they come through /dev/shm, as with torch: no memory to share, slots: memfd_create: "
+        "Operation not permitted"
     )
 
 
 @pytest.mark.slow
 def test_slots_that_are_turned_off(script: Script) -> None:
     said = script(f"{EPOCH}\n    epoch('fork')", GOLOADER_SLOTS_BYTES_MAX="0")
-    assert said == "[True] they come torch's way: GOLOADER_SLOTS_BYTES_MAX is 0\n"
+    assert said == "[True] they come through /dev/shm, as with torch: GOLOADER_SLOTS_BYTES_MAX is 0\n"
 
 
 @pytest.mark.slow

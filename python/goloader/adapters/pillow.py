@@ -1,4 +1,4 @@
-"""What Pillow keeps to itself: where its libwebp is, and whether what opens a format is as it was shipped."""
+"""What Pillow keeps private: where its libwebp is, and whether the function that opens a format is the original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CPython does in some versions only."""
+"""What CPython has in some versions only."""
 
 from __future__ import annotations
 

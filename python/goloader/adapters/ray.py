@@ -1,4 +1,4 @@
-"""What Ray Data keeps to itself: which execution of a dataset its tasks belong to."""
+"""What Ray Data keeps private: which execution of a dataset its tasks belong to."""
 
 from __future__ import annotations
 

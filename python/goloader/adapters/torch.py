@@ -1,4 +1,4 @@
-"""What torch keeps private of its DataLoader, and its trees, from 2.4 on: the one place that knows how these differ."""
+"""What torch keeps private about its DataLoader and pytrees, from 2.4 on. Only this file knows how versions differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays in files, whose rows are read when they are asked for; a dataset of them and of arrays in memory.
+"""Arrays in files, whose rows are read on demand, and a dataset of them and of arrays in memory.
 
 file_array.py   FileArray: where an array is in a file
 formats.py      open_arrays: which format a file has

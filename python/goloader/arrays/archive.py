@@ -1,4 +1,4 @@
-"""Zip archives whose members lie in the file as they are."""
+"""Zip archives whose members are stored uncompressed."""
 
 from __future__ import annotations
 

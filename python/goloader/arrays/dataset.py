@@ -19,25 +19,25 @@ from .ragged import RaggedArray
 
 
 class ArrayDataset(Dataset[Any]):
-    """Rows of arrays, in memory or in files: sample i is row i of each, as torch tensors.
+    """Rows of arrays, in memory or in files: sample i is row i of each array, as torch tensors.
 
         ArrayDataset(images, labels)                                 # (images[i], labels[i])
         ArrayDataset(x="textures.npy", tokens=tokens)                # {"x": ..., "tokens": ...}
-        ArrayDataset("features.safetensors")                         # the tensors of the file by their names
+        ArrayDataset("features.safetensors")                         # the tensors of the file by name
         ArrayDataset(x=FileArray("tokens.bin", dtype="uint16", shape=(-1, 1024)), dtypes={"x": torch.int64})
 
-    arrays   numpy arrays, memory maps, torch tensors, FileArrays, or paths of .npy, .npz, .safetensors, HDF5 and
-             torch.save files; or RaggedArrays, whose rows differ in length.  All have as many rows.  Given by position,
-             samples are tuples; by name, or as one file of several arrays, dicts
-    dtypes   what fields become: a dtype for all, or a mapping from names (or numbers) of fields; None leaves them be
+    arrays   numpy arrays, memory maps, torch tensors, FileArrays, paths of .npy, .npz, .safetensors, HDF5 and
+             torch.save files, or RaggedArrays, whose rows differ in length. All have the same number of rows. Given by
+             position, samples are tuples; given by name, or as one file of several arrays, samples are dicts
+    dtypes   cast fields: a dtype for all, or a mapping from names (or numbers) of fields to dtypes; None casts nothing
 
-    torch's DataLoader takes it as well as goloader's. A row of an array of one dimension is a tensor without any.
-    Arrays in memory are not copied; maps of files (np.memmap, np.load(mmap_mode=...)) are read from their files, so
-    that worker processes and pickles carry the path and not the data.
+    torch's DataLoader takes this dataset too. A row of a one-dimensional array is a tensor without dimensions. Arrays
+    in memory are not copied. Maps of files (np.memmap, np.load(mmap_mode=...)) are read from their files, so worker
+    processes and pickles carry the path and not the data.
 
-    Raises ValueError for no arrays, unequal lengths and a file that is damaged or holds several arrays where one is
-    meant; TypeError for something that is no array, or whose dtype torch does not have; OSError if a file cannot be
-    opened.
+    Raises ValueError for no arrays, for unequal lengths, and for a file that is damaged or has several arrays where one
+    is expected; TypeError for something that is not an array, or has a dtype that torch lacks; OSError if a file cannot
+    be opened.
     """
 
     def __init__(self, *arrays: Any, dtypes: Any = None, **named: Any) -> None:

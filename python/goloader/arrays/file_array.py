@@ -35,20 +35,22 @@ _DIMENSIONS_MAX = 64
 
 
 class FileArray:
-    """An array in a file, of which only what is asked for is read; what is read is a copy.
+    """An array in a file. Only the rows that are asked for are read, as copies.
 
         FileArray("tokens.bin", dtype="uint16", shape=(-1, 1024))
 
     path     of the file
-    dtype    of the items, numpy's or torch's name for it ("bfloat16"); little endian unless a numpy dtype says else
-    shape    rows first; one of them may be -1: as many as the file holds. None is one dimension of all there is
-    offset   bytes of the file in front of the first item
-    strides  bytes from an item to the next, for each dimension, not negative; None for one after the other
-    direct   goloader reads past the page cache (O_DIRECT): for data that is much larger than memory and read once in a
-             while. The file system must be able to
+    dtype    numpy's or torch's name of the dtype ("bfloat16"); little endian unless a numpy dtype says otherwise
+    shape    rows first; one of them may be -1: as many as the file has. None: one dimension, the whole file
+    offset   bytes in the file before the first item
+    strides  bytes from one item to the next, for each dimension, not negative; None: contiguous
+    direct   goloader reads past the page cache (O_DIRECT), for data much larger than memory that is read rarely. The
+             file system must support it
 
-    Raises ValueError if the file is too short for the shape, or the shape cannot be; OSError if it cannot be opened;
-    TypeError for a dtype that torch does not have. It can be pickled: another process opens the file itself.
+    It pickles as its path: another process opens the file itself.
+
+    Raises ValueError if the file is too short for the shape, or the shape is not possible; OSError if it cannot be
+    opened; TypeError for a dtype that torch lacks.
     """
 
     def __init__(

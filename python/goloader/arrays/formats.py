@@ -1,4 +1,4 @@
-"""Which format a file of arrays has: its first bytes say so."""
+"""Finds the format of a file of arrays by its first bytes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .file_array import FileArray
 
 
 def open_arrays(path: str | os.PathLike[str], *, direct: bool = False) -> FileArray | dict[str, FileArray]:
-    """The arrays of a .npy, .npz, .safetensors or HDF5 file, or of one that torch.save wrote; only headers are read.
+    """Opens the arrays of a .npy, .npz, .safetensors or HDF5 file, or of one that torch.save wrote. Reads headers only.
 
-    An array where the file is one (.npy, a tensor saved by itself), else a dict by name; tensors inside dicts and lists
-    of a torch.save file are named by their way, as "model.0.weight". Nothing is unpickled: of a torch.save file only
-    what tensors consist of is understood, and everything else in it is left out. Of an HDF5 file, which takes h5py, the
-    datasets that lie in one piece: those in chunks, compressed ones say, are left out; groups are in the names, "a/b".
+    Returns one array if the file is one (.npy, a single saved tensor), else a dict by name. Tensors in dicts and lists
+    of a torch.save file are named by their path, such as "model.0.weight". Nothing is unpickled: from a torch.save
+    file, tensors are taken and everything else is left out. From an HDF5 file (needs h5py), contiguous datasets are
+    taken and chunked or compressed ones are left out; names include groups, "a/b".
 
-    direct   as FileArray's
+    direct   as for FileArray
 
-    Raises ValueError that names file and byte for a damaged file, a compressed .npz, an array of objects or a format
-    that is none of these; OSError if the file cannot be opened.
+    Raises ValueError with file and byte for a damaged file, a compressed .npz, an array of objects or an unknown
+    format; OSError if the file cannot be opened.
     """
     path = os.path.abspath(os.fspath(path))
     with open(path, "rb") as file:

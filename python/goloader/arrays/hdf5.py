@@ -1,4 +1,4 @@
-"""HDF5: where datasets lie that are in one piece, as h5py tells."""
+"""HDF5: finds contiguous datasets, with h5py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def read(path: str, direct: bool) -> dict[str, FileArray]:
     try:
         import h5py
     except ImportError:
-        raise ValueError(f"{path}: h5py, which knows where arrays lie in HDF5, is not installed") from None
+        raise ValueError(f"{path}: h5py, which finds the arrays in HDF5 files, is not installed") from None
     found: dict[str, FileArray] = {}
     left: list[str] = []
 
@@ -32,6 +32,6 @@ def read(path: str, direct: bool) -> dict[str, FileArray]:
         raise ValueError(f"{path}: {error}") from error
     if not found:
         raise ValueError(
-            f"{path}: no array in it lies in one piece, not in chunks: {', '.join(left[:5]) or 'it is empty'}"
+            f"{path}: it has no contiguous array, only chunked ones: {', '.join(left[:5]) or 'it is empty'}"
         )
     return found

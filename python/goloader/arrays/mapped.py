@@ -1,4 +1,4 @@
-"""Which file a memory map is of: whatever made it (np.memmap, np.load, mmap), and whatever was cut out of it."""
+"""Finds the file of a memory map, whatever made it (np.memmap, np.load, mmap), and of views of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""".npy and .npz: numpy's headers, of which numpy itself reads the text."""
+""".npy and .npz: numpy parses the text of the headers."""
 
 from __future__ import annotations
 

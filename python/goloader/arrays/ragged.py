@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 
 class RaggedArray:
-    """Rows of different lengths, one after the other in one array: row i is values[offsets[i]:offsets[i + 1]].
+    """Rows of different lengths, stored one after the other: row i is values[offsets[i]:offsets[i + 1]].
 
         ArrayDataset(tokens=RaggedArray("tokens.npy", "offsets.npy"), label=labels)
         RaggedArray.of([[1, 2, 3], [4], []])
 
-    values   [items, ...]: a numpy array, a memory map, a torch tensor, a FileArray, or the path of a file of one array
-    offsets  [rows + 1] integers that do not decrease: a sequence, an array, or such a path; kept in memory as int64
+    values   [items, ...]: a numpy array, a memory map, a torch tensor, a FileArray, or the path of a file with one
+             array
+    offsets  [rows + 1] non-decreasing integers: a sequence, an array, or such a path; kept in memory as int64
 
-    Batches of such rows are made by a collate function for sequences: goloader.collate's Pad, Jagged and Pack.
+    Use a collate function for sequences to make batches: goloader.collate's Pad, Jagged or Pack.
 
-    Raises ValueError that names the place for offsets that are no list of integers, decrease, or lie outside the
-    values; TypeError for values that are no array; OSError if a file cannot be opened.
+    Raises ValueError with the position for offsets that are not integers, descend, or lie outside of the values;
+    TypeError for values that are not an array; OSError if a file cannot be opened.
     """
 
     def __init__(self, values: Any, offsets: Any) -> None:
@@ -42,9 +43,9 @@ class RaggedArray:
 
     @classmethod
     def of(cls, rows: Iterable[Any], dtype: Any = None) -> RaggedArray:
-        """The rows of lists or arrays, copied into one; they may differ in their first dimension only.
+        """Copies lists or arrays into one RaggedArray. They may differ in their first dimension only.
 
-        `dtype` is numpy's; None leaves it to numpy. Raises ValueError for no rows, and what numpy raises for rows that
+        `dtype` is numpy's; None lets numpy choose. Raises ValueError for no rows, and what numpy raises for rows that
         do not fit together.
         """
         arrays = [np.asarray(row, dtype) for row in rows]

@@ -26,31 +26,32 @@ _Integers = NDArray[np.int64]
 
 
 class TokenDataset(Dataset[Any]):
-    """Windows of token files: sample i is (x, y), both [block_size] int64, y the tokens that follow those of x.
+    """Windows of token files, for language models: sample i is (x, y), both int64 [block_size], y one token further on.
 
-    path        of a file of tokens and nothing else (nanoGPT's train.bin, say), of a 1-d .npy file, or several such,
-                whose windows are counted one after the other; no window goes across the end of a file
-    block_size  tokens of x
-    stride      tokens from one window to the next; None for block_size, so that every token is predicted once
-    dtype       of the tokens in files that do not say; uint8 to int64, None for uint16
-    eos         the token that ends a document, and belongs to it; or
-    offsets     where documents begin and the last one ends, in tokens: [documents + 1] integers that do not decrease,
-                or the path of such an array; of several files a list of them
-    documents   what becomes of documents, if there are `eos` or `offsets`:
-                "pack": windows go across them, and samples are (x, y, position_ids, cu_seqlens), for attention within
-                documents: position_ids [block_size] int64 begin at 0 with each document, and with the window;
-                cu_seqlens [block_size + 1] int32 are the places in x where documents begin, and block_size to the end
-                of the row: torch.nn.attention.varlen and FlashAttention skip sequences of length 0.
-                "split": no window goes across the end of a document. Samples are (x, y), of block_size tokens and fewer
-                where the document ends, for collate_fn=goloader.collate.Pad(...), Jagged() or Pack(). Documents of one
-                token have no window. With `eos`, files are looked through when the dataset is made
+    path        of a file that contains only tokens (such as nanoGPT's train.bin), of a 1-d .npy file, or of several
+                such files. Windows are numbered through all files; no window crosses the end of a file
+    block_size  tokens in x
+    stride      tokens from one window to the next; None: block_size, so that every token is predicted once
+    dtype       of tokens in files that do not say it, uint8 to int64; None: uint16
+    eos         the token that ends a document and belongs to it; or
+    offsets     where documents begin and the last one ends, in tokens: [documents + 1] non-decreasing integers, or the
+                path of such an array; for several files a list of them
+    documents   what to do with documents, if `eos` or `offsets` is given:
+                "pack": windows cross documents, and samples are (x, y, position_ids, cu_seqlens), for attention within
+                documents. position_ids, int64 [block_size], start at 0 with each document and with the window.
+                cu_seqlens, int32 [block_size + 1], are the positions in x where documents begin, filled up with
+                block_size: torch.nn.attention.varlen and FlashAttention skip sequences of length 0.
+                "split": no window crosses the end of a document. Samples are (x, y) with block_size tokens, or fewer at
+                the end of a document: use collate_fn=goloader.collate.Pad(...), Jagged() or Pack(). Documents of one
+                token have no window. With `eos`, files are scanned when the dataset is made
     direct      goloader reads past the page cache
 
-    Without "split" a tail too short for a window is left out. Files are read as samples are asked for, with no memory
-    map: one that was cut gives an error, not a dead process. It pickles as its paths.
+    Without "split", a tail too short for a window is left out. Files are read when samples are asked for, without a
+    memory map: a truncated file raises an error instead of killing the process. The dataset pickles as its paths, and
+    torch's DataLoader takes it too.
 
-    Raises ValueError, naming the file, if it is not what it should be, or if there is no window; OSError if it cannot
-    be opened.
+    Raises ValueError with the name of the file if it is not what it should be, or if there is no window; OSError if it
+    cannot be opened.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ def _tokens(path: _Path, dtype: Any, direct: bool) -> FileArray:
     array = open_arrays(path, direct=direct)
     assert isinstance(array, FileArray)  # of a .npy file
     if array.ndim != 1:
-        raise ValueError(f"{array.path}: an array of shape {array.shape}, not tokens one after the other")
+        raise ValueError(f"{array.path}: an array of shape {array.shape}, not a sequence of tokens")
     if dtype is not None and np.dtype(dtype) != array.numpy_dtype:
         raise ValueError(f"{array.path}: tokens of {array.dtype}, not of {np.dtype(dtype).name}")
     return _checked(array)

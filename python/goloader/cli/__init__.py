@@ -1,17 +1,17 @@
 """The command line: `python -m goloader COMMAND`. Each command is a module here with `add(commands)`.
 
-run.py      an unmodified script, with every DataLoader in it ours
-startup/    goes on PYTHONPATH for that: what Python runs when it starts
-bench.py    a loader of the user's, with torch's loader and with ours
-tune.py     num_workers, prefetch_factor and batch_size of a loader of the user's, measured
-turns.py    how bench and tune measure, each time in a process of its own
-explain.py  what of a loader or dataset runs in Go, beside its source
-top.py      what the loaders of a running process do now
-doctor.py   the machine, the versions, and what keeps a loader from Go
-inspect.py  what files of another library's hold
-cache.py    what a dataset's cache keeps on a disk
-pack.py     samples into tar archives, and whether these are whole
-objects.py  MODULE:OBJECT of a command line
+run.py      runs an unmodified script with goloader's DataLoader
+startup/    goes on PYTHONPATH for that; Python runs it at its start
+bench.py    times a loader with torch and with goloader
+tune.py     measures num_workers, prefetch_factor and batch_size
+turns.py    runs measurements in turn, each in a new process
+explain.py  shows what runs in Go, beside the source of the dataset
+top.py      shows what the loaders of a running process are doing
+doctor.py   describes the machine, versions, and what keeps a loader from Go
+inspect.py  shows what files of another library contain
+cache.py    lists, checks or empties a dataset's cache on disk
+pack.py     writes samples into tar archives, and verifies them
+objects.py  parses MODULE:OBJECT
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Of all commands."""
     made = argparse.ArgumentParser(
-        prog="python -m goloader", description="torch's DataLoader, with the work done in Go", allow_abbrev=False
+        prog="python -m goloader", description="PyTorch's DataLoader with the work done in Go", allow_abbrev=False
     )
     made.add_argument("--version", action="version", version=_versions())
     commands = _Commands(made.add_subparsers(title="commands", metavar="COMMAND", required=True))

@@ -23,16 +23,16 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "bench",
         _bench,
-        help="time a loader of yours with torch's loader and with ours, in turn",
+        help="time your loader with torch and with goloader, in turn",
         description=(
-            "Makes batches of a loader with torch's DataLoader and with goloader's, each time in a process of its own, "
-            "after all generators were seeded. Says whether the batches are the same, bit for bit, and how long a "
-            f"program would wait for {_EPOCHS} epochs of them. Exit code 1 if they differ."
+            "Makes batches with torch's DataLoader and with goloader's, each time in a new process and from the same "
+            "seeds. Says whether the batches are the same bit for bit, and how long a program would wait for "
+            f"{_EPOCHS} epochs of them. Exits with code 1 if they differ."
         ),
     )
     objects.takes_one(parser)
-    parser.add_argument("--batches", type=int, default=200, metavar="N", help="of an epoch, at most (200)")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="turns of each loader (3)")
+    parser.add_argument("--batches", type=int, default=200, metavar="N", help="most batches of an epoch (200)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="runs of each loader (3)")
     parser.add_argument("--turn", nargs=3, help=argparse.SUPPRESS)  # loader, "time" or "compare", file of the outcome
 
 

@@ -9,18 +9,18 @@ import time
 from typing import Any
 
 # In the order of core/source/cache: List, Verify, Remove.
-_WHAT = {"ls": "says how much it keeps", "verify": "removes what is damaged", "rm": "removes all that it keeps"}
+_WHAT = {"ls": "print how much is kept", "verify": "remove damaged files", "rm": "remove everything"}
 
 
 def add(commands: Any) -> None:
     parser = commands.add(
         "cache",
         _cache,
-        help="list, check or empty a dataset's cache on a disk",
-        description="; ".join(f"{name}: {what}" for name, what in _WHAT.items()) + ". Loaders may be using it.",
+        help="list, check or empty a dataset's cache on disk",
+        description="; ".join(f"{name}: {what}" for name, what in _WHAT.items()) + ". Loaders may use it meanwhile.",
     )
     parser.add_argument("what", choices=_WHAT)
-    parser.add_argument("path", metavar="PATH", nargs="+", help="a folder that cache= was given")
+    parser.add_argument("path", metavar="PATH", nargs="+", help="a folder passed as cache=")
 
 
 def _cache(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

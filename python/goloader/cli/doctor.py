@@ -26,18 +26,18 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "doctor",
         _doctor,
-        help="say what this machine and its libraries are like, and what keeps a loader from Go",
+        help="describe this machine and its libraries, and what keeps a loader from Go",
         description=(
-            "Prints what goloader finds on this machine, tries all behaviours of the installed libraries, and, of a "
-            "loader or dataset, says what explain says and how much memory its batches take."
+            "Prints what goloader finds on this machine and tries all behaviours of the installed libraries. For a "
+            "loader or dataset it also prints what explain prints, and how much memory its batches take."
         ),
     )
     objects.takes_one(parser, nargs="?")
-    parser.add_argument("--batches", type=int, default=4, metavar="N", help="batches to make of it (4)")
+    parser.add_argument("--batches", type=int, default=4, metavar="N", help="number of batches to make (4)")
     parser.add_argument(
-        "--fail-on", choices=["python"], help="exit code 1 where a stage runs in Python for a reason that has a code"
+        "--fail-on", choices=["python"], help="exit with code 1 if a stage runs in Python for a reason that has a code"
     )
-    parser.add_argument("--json", action="store_true", help="all of it as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _doctor(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

@@ -14,15 +14,15 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "explain",
         _explain,
-        help="say what of a loader or a dataset runs in Go, and why the rest does not",
+        help="show what runs in Go for a loader or dataset, and why the rest does not",
         description=(
-            "Makes a few batches and prints where each stage runs, the source of the dataset with what goloader made "
-            "of each line, and what to change where Python runs something."
+            "Makes a few batches. Prints where each stage runs, the dataset's source with what Go made of each line, "
+            "and what to change for stages that run in Python."
         ),
     )
     objects.takes_one(parser)
     parser.add_argument(
-        "--batches", type=int, default=4, metavar="N", help="batches to make first (4); 0 only looks at the code"
+        "--batches", type=int, default=4, metavar="N", help="number of batches to make first (4); 0 only reads the code"
     )
 
 

@@ -11,8 +11,8 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "inspect",
         _inspect,
-        help="say what another library's files hold",
-        description="Prints what goloader.open(PATH) finds: the format, the number of samples, the fields, the files.",
+        help="show what files of another library contain",
+        description="Prints what goloader.open(PATH) finds: format, number of samples, fields and files.",
     )
     parser.add_argument("path", metavar="PATH", nargs="+", help="a folder or file, or several files")
 

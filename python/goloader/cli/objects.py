@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-HELP = "the module is a name or a .py file; a class or function is called without arguments"
+HELP = "MODULE is a module name or a .py file; if OBJECT is a class or function, it is called without arguments"
 
 
 def takes_one(parser: argparse.ArgumentParser, **more: Any) -> None:

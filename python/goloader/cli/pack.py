@@ -31,27 +31,27 @@ def add(commands: Any) -> None:
         _pack,
         help="write a folder of images or a dataset into tar archives",
         description=(
-            "Writes tar archives as WebDataset has them, each with the numbers of its samples in its name, and their "
-            f"checksums into {_SUMS}. Begun again, it goes on behind the last archive that is whole. A folder's images "
-            "stay as they are, beside their class number (.cls). Of a dataset's samples an image becomes .png, a "
-            "tensor or array .npy, an int .cls, a text .txt, and other things .json, with the name in a dict or the "
-            "place in a tuple in front (image.png), but for a pair of an image, tensor or array and an int; bytes are "
-            "a file by their name (jpg)."
+            "Writes tar archives in WebDataset's layout. The name of an archive has the numbers of its samples, and "
+            f"{_SUMS} has the checksums. If it is interrupted, run it again: it continues after the last complete "
+            "archive. A folder's images are copied unchanged, each with its class number (.cls). From a dataset, an image "
+            "becomes .png, a tensor or array .npy, an int .cls, a text .txt and anything else .json; bytes become a "
+            "file with their name as suffix (jpg). The name in a dict or the position in a tuple comes first "
+            "(image.png), except for a pair of an image, tensor or array and an int."
         ),
     )
     parser.add_argument(
         "source", metavar="FOLDER | MODULE:OBJECT", help=f"a folder of classes, or a dataset: {objects.HELP}"
     )
-    parser.add_argument("out", metavar="OUT", type=Path, help="folder for the archives, made if it is not there")
-    parser.add_argument("--samples", type=int, default=4096, metavar="N", help="samples an archive (%(default)s)")
+    parser.add_argument("out", metavar="OUT", type=Path, help="folder for the archives; created if it does not exist")
+    parser.add_argument("--samples", type=int, default=4096, metavar="N", help="samples in an archive (%(default)s)")
     checker = commands.add(
         "verify",
         _verify,
-        help="check archives that pack has written",
-        description=f"Compares archives with {_SUMS} and looks through each.",
+        help="check archives that pack wrote",
+        description=f"Compares archives with {_SUMS} and reads each.",
     )
-    checker.add_argument("out", metavar="OUT", type=Path, help="the folder that pack has written")
-    checker.add_argument("--decode", action="store_true", help="decode all images, too")
+    checker.add_argument("out", metavar="OUT", type=Path, help="the folder that pack wrote")
+    checker.add_argument("--decode", action="store_true", help="also decode all images")
 
 
 def _pack(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

@@ -26,35 +26,36 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "run",
         _run,
-        help="run an unmodified script, with every DataLoader in it goloader's",
+        help="run an unmodified script with goloader's DataLoader in place of torch's",
         description=(
-            "Runs a Python script as `python SCRIPT ...` would, but every torch.utils.data.DataLoader made by it, by a "
-            "framework inside it, or by a process that it starts (torchrun's ranks, spawned workers), is goloader's."
+            "Runs a script as `python SCRIPT ...` would, but with goloader's DataLoader in place of torch's: for "
+            "loaders that the script makes, that a framework in it makes, and that processes started by it make (torchrun's "
+            "ranks, spawned workers)."
         ),
         usage="%(prog)s [-h] [--explain] [--profile FOLDER [--chart]] [-m] SCRIPT [ARGUMENT ...]",
     )
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="print on stderr, when a loader's first epoch begins, what of it runs in Go, what in Python, and why",
+        help="when a loader's first epoch begins, print on stderr what runs in Go, what runs in Python, and why",
     )
     parser.add_argument(
         "--profile",
         metavar="FOLDER",
-        help="have each process that takes batches write a timeline there as it ends, a Chrome trace: PID.json, or "
-        "rank-N.json of torchrun's ranks",
+        help="write a timeline (Chrome trace) of each process that uses a loader to this folder when the process ends: "
+        "PID.json, or rank-N.json for torchrun's ranks",
     )
-    parser.add_argument("--chart", action="store_true", help="and draw it, with matplotlib: PID.png, or rank-N.png")
     parser.add_argument(
-        "-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as of python -m"
+        "--chart", action="store_true", help="also draw the timeline, with matplotlib: PID.png or rank-N.png"
     )
+    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module name, as in python -m")
     parser.add_argument("script", metavar="SCRIPT", help="a Python file, or a folder or zip file with a __main__.py")
-    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="arguments of the script")
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="arguments for the script")
 
 
 def _run(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> NoReturn:
     if sys.flags.ignore_environment or sys.flags.no_site:
-        parser.error("python's options -E, -I and -S keep what starts with it from being goloader's")
+        parser.error("with python's options -E, -I or -S, goloader cannot replace torch's DataLoader")
     if not sys.executable:
         parser.error("sys.executable is empty: there is no Python to run the script with")
     if parsed.chart and (parsed.profile is None or importlib.util.find_spec("matplotlib") is None):

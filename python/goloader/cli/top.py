@@ -28,16 +28,18 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "top",
         _top,
-        help="show what the loaders of a running process do now",
+        help="show what the loaders of a running process are doing",
         description=(
-            "Shows, until Ctrl-C, what each goroutine of the loaders of a process of yours does, of which file and for "
-            "how long, and its worker processes. Go answers: the process may hang. GOLOADER_TOP=0 in the environment "
-            "of that process keeps everybody from looking."
+            "Shows what each goroutine of a process's loaders is doing, with which file and for how long, and the "
+            "states of its worker processes. Refreshes until Ctrl-C. Go answers, so this works while the process hangs. "
+            "GOLOADER_TOP=0 in the environment of that process turns it off."
         ),
     )
-    parser.add_argument("pid", type=int, metavar="PID", help="the process that takes batches")
-    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="seconds between two looks (1)")
-    parser.add_argument("--once", action="store_true", help="look once, as where the output is no terminal")
+    parser.add_argument("pid", type=int, metavar="PID", help="id of the process that uses the loaders")
+    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="seconds between refreshes (1)")
+    parser.add_argument(
+        "--once", action="store_true", help="print once and exit; the default if the output is not a terminal"
+    )
 
 
 def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

@@ -52,19 +52,19 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "tune",
         _tune,
-        help="measure num_workers, prefetch_factor and batch_size of a loader of yours, in turn",
+        help="measure num_workers, prefetch_factor and batch_size for your loader",
         description=(
-            "Makes batches of a loader with one number of workers after another, then with other prefetch factors and "
-            "batch sizes, each time in a process of its own. Prints samples a second and the arguments to paste."
+            "Makes batches with one number of workers after another, then with other prefetch factors and batch sizes, "
+            "each time in a new process. Prints samples a second, and the arguments to paste."
         ),
     )
     objects.takes_one(parser)
     parser.add_argument(
-        "--workers", type=int, default=_cores.allowed(), metavar="N", help="measure 0 to N (the cores that there are)"
+        "--workers", type=int, default=_cores.allowed(), metavar="N", help="measure 0 to N workers (number of cores)"
     )
-    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="that a turn takes batches (3)")
-    parser.add_argument("--rounds", type=int, default=2, metavar="N", help="turns of each setting; the best counts (2)")
-    parser.add_argument("--chart", metavar="FILE", help="draw it with matplotlib: .png, .svg, .pdf")
+    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="seconds of each run (3)")
+    parser.add_argument("--rounds", type=int, default=2, metavar="N", help="runs of each setting; the best counts (2)")
+    parser.add_argument("--chart", metavar="FILE", help="draw the result to a .png, .svg or .pdf file, with matplotlib")
     parser.add_argument("--turn", nargs=2, help=argparse.SUPPRESS)  # a setting, as JSON, and the file of the outcome
 
 

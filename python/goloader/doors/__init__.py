@@ -1,8 +1,8 @@
-"""The ways of a batch from a dataset to the training loop, and which of them a loader takes.
+"""The three ways in which batches are made, called doors, and the choice among them.
 
-choice.py   which door it is, decided before the epoch starts, and what explain() says of it
-sandbox.py  a forked child in which the user's code may run once more without anybody noticing
+choice.py   chooses the door before the epoch starts, and makes explain()
+sandbox.py  a forked child that runs the user's code again without side effects
 index/      door 1: Go turns indices into batches, as a plan says
 recipe/     door 2: the user's code runs with stand-ins that record; Go makes the pixels
-worker/     door 3: worker processes run the user's code; batches come home in shared slots
+worker/     door 3: worker processes run the user's code; batches come through shared slots
 """

@@ -1,8 +1,9 @@
-"""Which doors the environment leaves open, for finding out who is to blame: GOLOADER=off, or some of door1 to door3.
+"""The doors that the environment allows, to find out which one causes a problem: GOLOADER=off, or some of door1 to
+door3.
 
 GOLOADER=off          torch's own iterators make every batch
-GOLOADER=door1,door3  what is not for doors 1 and 3 runs as torch runs it; without door 3 batches of worker processes
-                      go torch's way, and nothing of theirs is recorded, since recipes come home through slots too
+GOLOADER=door1,door3  only these doors; everything else runs as torch runs it. Without door 3, batches of worker
+                      processes come as with torch, and nothing is recorded there, since recipes need slots too
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
 def _decided(loader: DataLoader[Any], standing: Refusal | None) -> Plan | Refusal:
     closed = allowed.closed(1)
     if closed:
-        return Refusal("loader", closed, "the environment keeps this door closed", "DOOR_CLOSED")
+        return Refusal("loader", closed, "GOLOADER in the environment turns this door off", "DOOR_CLOSED")
     if not _native.available():
         return _FORKED
     if not _native.installed() and (missing := _native.missing()):
@@ -78,7 +78,7 @@ def _decided(loader: DataLoader[Any], standing: Refusal | None) -> Plan | Refusa
     if refused is not None:
         return refused
     if callable(getattr(loader.on_error, "action", loader.on_error)):
-        return Refusal("loader", "on_error", "a function gives samples in place of bad ones", "ON_ERROR")
+        return Refusal("loader", "on_error", "a function replaces bad samples, and only Python can call it", "ON_ERROR")
     if standing is not None:
         return standing
     trial.hear()  # an answer may have come since the last epoch
@@ -215,7 +215,7 @@ def explain(loader: DataLoader[Any]) -> Explanation:
     rows = [] if chosen is None else [chosen]
     if isinstance(decision, Plan):
         if init_fn.wanted(loader):
-            how = "in a process for each worker as an epoch begins; Go draws on from where it leaves torch's generator"
+            how = "in a forked child for each worker; Go's random streams continue from the state it leaves"
             rows.insert(0, Row("workers", "worker_init_fn", "Python", how))
         explanation = Explanation([*rows, *decision.rows])
         opened = _cores.get(loader)
@@ -234,7 +234,11 @@ def explain(loader: DataLoader[Any]) -> Explanation:
             rows[-1] = replace(rows[-1], code=record.off.code)
     if ours and loader.num_workers > 0:
         workers, refused = number_of(loader.num_workers, "worker process", "worker processes"), without_slots(loader)
-        how = "they come through shared slots" if refused is None else f"they come torch's way: {refused}"
+        how = (
+            "they come through shared slots"
+            if refused is None
+            else f"they come through /dev/shm, as with torch: {refused}"
+        )
         rows.append(Row("batches", f"made in {workers}", "Python", how))
     made = sum(record.leaves.values()) if record.on else 0
     known = made + sum(record.reasons.values())

@@ -1,4 +1,4 @@
-"""A forked child in which the user's code may run once more without anybody noticing.
+"""A forked child that runs the user's code again without side effects.
 
 The child has the state of this process as it was at the fork: the dataset, what it has counted and cached, and every
 random generator, wherever they are. So nothing has to be looked for, and nothing is put back: the child ends.
@@ -390,7 +390,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     else:
         return
     _touched.append(what)
-    raise PermissionError(f"goloader: this is a trial run, which {what}")
+    raise PermissionError(f"goloader: this is a check of the dataset, which {what}")
 
 
 @contextmanager

@@ -1,13 +1,12 @@
-"""Files of other libraries, read in place: `goloader.open(path)` says what they are.
+"""Reads files of other libraries in place: `goloader.open(path)`.
 
-records.py  what all have in common: records that lie in files, with fields in them; the dataset of these
-kept.py     what it finds for images(), kept for the next start
+records.py  what all formats share: records with fields, and their dataset
+kept.py     keeps what images() needs for the next start
 mds.py      MosaicML Streaming
-litdata.py  Lightning's LitData; encodings.py has what both store alike
+litdata.py  Lightning's LitData; encodings.py has what both share
 ffcv.py     FFCV
 lmdb.py     LMDB
-tfrecord.py TensorFlow's records; crc.py has their checksum
-megatron.py Megatron's tokens
+tfrecord.py TensorFlow's records; crc.py has their checksum megatron.py Megatron's tokens
 """
 
 from __future__ import annotations
@@ -39,33 +38,32 @@ def open(
     *,
     allow_unsafe_types: bool = False,
 ) -> RecordDataset | TokenSequences:
-    """A dataset of the samples in another library's files, which stay as they are.
+    """Opens another library's files as a dataset. The files stay as they are.
 
         dataset = goloader.open("imagenet-mds")
         dataset[0]                                          # {"image": <PIL image>, "label": 7}
         dataset.images("image", "label", transform)         # (transform(image), 7), made in Go
 
-    It has a length and any sample can be had by its index, so that samplers, Subset, exact shuffles over all files and
-    resume work as on a folder. What it takes for what:
+    The dataset has a length and gives any sample by its index, so samplers, Subset, exact shuffles over all files and
+    resume work as on a folder. Formats:
 
-    MosaicML MDS  a folder with its index.json and shards that are not compressed; sample i is StreamingDataset's
-    LitData       a folder with its index.json and chunks, not compressed, encrypted or for its TokensLoader; sample i
-                  is StreamingDataset's
-    FFCV          a file that is called .beton; fields are what was written, images Pillow's
-    TFRecord      files of tf.train.Example, not compressed, which end as they like. A sample has its features by name:
-                  arrays of float32 or int64, [values], and bytes, or a list of them where there is not one
-    LMDB          a file, or the folder of a data.mdb, with one value a key: {"key": bytes, "value": bytes}, in the
-                  order of the keys
+    MosaicML MDS  a folder with index.json and uncompressed shards; sample i is StreamingDataset's
+    LitData       a folder with index.json and chunks that are neither compressed, encrypted nor made for its
+                  TokensLoader; sample i is StreamingDataset's
+    FFCV          a .beton file; a sample has the fields that were written, images as Pillow's
+    TFRecord      uncompressed files of tf.train.Example with any suffix. A sample has its features by name: arrays of
+                  float32 or int64, [values]; bytes, or a list of bytes if there is not exactly one
+    LMDB          a file, or the folder of a data.mdb, with one value for each key: {"key": bytes, "value": bytes}, in
+                  the order of the keys
     Megatron      PREFIX.bin with PREFIX.idx: sample i is IndexedDataset's sequence, an array [length] of tokens;
                   windows(block_size) makes a TokenDataset of them
 
-    path                of a folder or file, or of several files, with braces ("train-{00000..01023}-of-01024") or
-                        wildcards
-    transform           called with the sample; what it returns is the sample
-    allow_unsafe_types  unpickles fields of pickles, which may run any code: only for files of one's own
+    path                a folder or file, or several files, with braces ("train-{00000..01023}-of-01024") or wildcards
+    transform           called with the sample; its result is the sample
+    allow_unsafe_types  unpickles pickled fields, which may run any code: only for files that you trust
 
-    Raises ValueError for a path that is none of these, and for what is compressed or unsafe; FileNotFoundError; OSError
-    that names file and byte for what is damaged.
+    Raises ValueError for a path of another format, and for compressed or unsafe files; FileNotFoundError; OSError with
+    file and byte for damaged files.
     """
     given = expand(path)
     if any(map(is_url, given)):
@@ -92,7 +90,7 @@ def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
     if folder is not None and "chunks" in index:
         return LitData(folder, index, allow_unsafe_types)
     raise ValueError(
-        f"{', '.join(paths[:3])}: a format that is not known (goloader.datasets.TarDataset reads tar archives, "
+        f"{', '.join(paths[:3])}: an unknown format (goloader.datasets.TarDataset reads tar archives, "
         "goloader.ArrayDataset arrays)"
     )
 

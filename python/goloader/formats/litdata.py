@@ -51,9 +51,11 @@ class LitData(Records):
         except (LookupError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
             raise OSError(f"{folder}/index.json: {error!r}") from error
         if spec is None:
-            raise ValueError(f"{folder} is for LitData's {loader}, which makes samples of what is in its files")
+            raise ValueError(f"{folder} is for LitData's {loader}, which makes its own samples of the files")
         if packed:
-            raise ValueError(f"{folder} is compressed or encrypted ({packed}), so no sample has a place in its files")
+            raise ValueError(
+                f"{folder} is compressed or encrypted ({packed}), so its samples cannot be read by position"
+            )
         names = _names(spec)
         if len(names) != len(formats):
             raise OSError(f"{folder}/index.json: {len(formats)} formats for {len(names)} leaves of a sample")
@@ -95,7 +97,7 @@ def _decoder(encoding: str) -> Decode:
     if kind in _OF_TYPE:
         return partial(_OF_TYPE[kind], number=int(rest))
     if kind not in _DECODERS:
-        raise ValueError(f"fields of LitData's {encoding!r} are left to LitData")
+        raise ValueError(f"fields of LitData's {encoding!r} are read by LitData only")
     return _DECODERS[kind]
 
 

@@ -58,8 +58,8 @@ class MDS(Records):
                 _decoder(encoding)
             if shard.get("zip_data") and not os.path.exists(path):
                 raise ValueError(
-                    f"{path} is only there compressed ({shard.get('compression')}), where no sample has a place: "
-                    "decompress it first"
+                    f"{path} is only there compressed ({shard.get('compression')}), so its samples "
+                    "cannot be read by position: decompress it first"
                 )
             files.append(path)
             tables.append(table_of(path, samples))

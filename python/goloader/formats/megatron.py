@@ -91,5 +91,5 @@ def _read(path: str) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
             f"{path}: sequence {row}, of {lengths[row]} tokens at byte {pointers[row]}, does not follow the one before"
         )
     if not documents or begins[-1] != sequences or (np.diff(begins, prepend=0) < 0).any():
-        raise OSError(f"{path}: where documents begin is no rising list that ends with {sequences}")
+        raise OSError(f"{path}: the document index is not an ascending list that ends with {sequences}")
     return _DTYPES[code], offsets, begins

@@ -115,11 +115,11 @@ def slices(record: bytes) -> Read:
 class RecordDataset(data.Dataset[Any]):
     """Samples of another library's files, read in place: sample i is what that library gives for it.
 
-    transform  called with the sample; what it returns is the sample
-    records    where they are
-    kind       what the files are; files has their paths, and fields what is in a sample, and how each is encoded
+    transform  called with the sample; its result is the sample
+    records    where the samples are
+    kind       the format; `files` has the paths, and `fields` the names of a sample's fields and how each is encoded
 
-    Raises OSError for a sample that is not sound, with its file and byte.
+    Raises OSError with file and byte for a damaged sample.
     """
 
     def __init__(self, records: Records, transform: Callable[[dict[str, Any]], Any] | None = None) -> None:
@@ -145,16 +145,16 @@ class RecordDataset(data.Dataset[Any]):
         *,
         classes: list[str] | None = None,
     ) -> MemberImages:
-        """Two of the fields as torchvision's ImageFolder has a folder: (transform(image), class number), all in Go.
+        """Makes an image dataset of two fields, as ImageFolder's: (transform(image), class number), all in Go.
 
         image    field with the bytes of an image file
-        target   field with its class: an integer, or a name; names are numbered in their order. Or the classes, an
-                 integer a sample
-        classes  their names; by default those, or the numbers
+        target   field with its class: an integer, or a name; names are numbered in their order. Or the classes, one
+                 integer for each sample
+        classes  names of the classes; default: those names, or the numbers
 
-        Headers of all samples are read for it, and what they say is kept for the next time, in a hidden file beside the
-        first of `files`, or in the user's cache; it counts as long as no file has changed. Raises ValueError for a
-        field that holds no such thing, and OSError for a sample that is not sound.
+        This reads the headers of all samples and keeps what they say for the next time, in a hidden file beside the
+        first of `files` or in the user's cache. It is valid as long as no file has changed. Raises ValueError for a
+        field that has no such content, and OSError for a damaged sample.
         """
         for name in (image, target) if isinstance(target, str) else (image,):
             if name not in self.fields:
@@ -228,7 +228,7 @@ def _labels(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[str] | None]
         return _numbers(values), None
     texts = [value.decode() if isinstance(value, bytes) else value for value in values]
     if set(map(type, texts)) != {str}:
-        raise ValueError("classes are names in some samples, and not in others")
+        raise ValueError("classes are names in some samples, but not in others")
     names = sorted(set(texts))
     numbers = {text: number for number, text in enumerate(names)}
     return np.array([numbers[text] for text in texts], np.int64), names
@@ -238,7 +238,7 @@ def _numbers(values: Sequence[Any]) -> NDArray[np.int64]:
     items = [each.item() if isinstance(each, np.ndarray | np.generic) and each.size == 1 else each for each in values]
     for row, value in enumerate(items):
         if type(value) is not int or not 0 <= value < 1 << 31:
-            raise ValueError(f"{value!r} of sample {row} is no class")
+            raise ValueError(f"{value!r} of sample {row} is not a class")
     return np.array(items, np.int64)
 
 
@@ -273,5 +273,5 @@ def _exactly(path: str, content: bytes, size: int, begin: int) -> bytes:
 def within(folder: str, name: Any) -> str:
     """The path of a file that an index names. Raises OSError for one outside the folder."""
     if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
-        raise OSError(f"{folder}: its index.json names {name!r}, which is no file in it")
+        raise OSError(f"{folder}: its index.json names {name!r}, which is not a file in it")
     return os.path.join(folder, name)

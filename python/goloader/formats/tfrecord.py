@@ -31,7 +31,7 @@ def is_one(path: str) -> bool:
     with open(path, "rb") as file:
         head = file.read(_HEAD.size)
     if head.startswith(_GZIP):
-        raise ValueError(f"{path} is compressed by gzip, so no sample has a place in it")
+        raise ValueError(f"{path} is compressed by gzip, so its samples cannot be read by position")
     return len(head) == _HEAD.size and _sound(np.frombuffer(head, np.uint8)[None]).item()
 
 

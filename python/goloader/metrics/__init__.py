@@ -1,5 +1,5 @@
-"""What loaders do, to where people watch: TensorBoard, Weights & Biases, Lightning, transformers, Prometheus,
-OpenTelemetry, tqdm.
+"""Reports what loaders do to TensorBoard, Weights & Biases, Lightning, transformers, Prometheus, OpenTelemetry and
+tqdm.
 
     report = metrics.tensorboard(loader, SummaryWriter())
     for step, batch in enumerate(loader):
@@ -7,7 +7,7 @@ OpenTelemetry, tqdm.
         if step % 50 == 0:
             report(step)
 
-Each library is imported by the function that is for it, which raises ModuleNotFoundError where it is not installed.
+Each function imports its library and raises ModuleNotFoundError if it is not installed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Measured(Protocol):
 
 
 class Report:
-    """Hands on what a loader did since it did so last, when it is called with the number of the step.
+    """Called with the number of a step, reports what a loader did since the last call.
 
-    loader  whose first report is of all that it did since it was made
-    write   is called with (numbers by name, as Stats.scalars() gives them; step)
+    loader  the first report covers everything since it was made
+    write   called with (numbers by name, as Stats.scalars() gives them; step)
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Report:
 
 
 def tensorboard(loader: Measured, writer: Any, prefix: str = "loader/") -> Report:
-    """Curves in TensorBoard. `writer` is a SummaryWriter, torch's or tensorboardX's."""
+    """Reports to TensorBoard. `writer` is a SummaryWriter, torch's or tensorboardX's."""
 
     def write(scalars: dict[str, float], step: int | None) -> None:
         for name, number in scalars.items():
@@ -59,9 +59,9 @@ def tensorboard(loader: Measured, writer: Any, prefix: str = "loader/") -> Repor
 
 
 def wandb(loader: Measured, run: Any = None, prefix: str = "loader/") -> Report:
-    """Curves in Weights & Biases, of a run or of the one that wandb.init() began. Raises ValueError if there is none.
+    """Reports to Weights & Biases: to `run`, or to the run that wandb.init() began. Raises ValueError if there is none.
 
-    Without a step a report goes with what the program logs next.
+    Without a step, a report goes with what the program logs next.
     """
     run = run or _needed("wandb").run
     if run is None:
@@ -70,9 +70,9 @@ def wandb(loader: Measured, run: Any = None, prefix: str = "loader/") -> Report:
 
 
 def lightning() -> Any:
-    """A callback for Lightning's Trainer, which hands its loggers what the training loaders do.
+    """Returns a callback for Lightning's Trainer that logs what the training loaders do.
 
-    It does so every trainer.log_every_n_steps batches, and at an epoch's last one.
+    It logs every trainer.log_every_n_steps batches, and at the last batch of an epoch.
     """
     _needed("lightning.pytorch", "pytorch_lightning")
     from ._lightning import LoaderMetrics
@@ -81,7 +81,7 @@ def lightning() -> Any:
 
 
 def transformers(trainer: Any) -> None:
-    """Has transformers' Trainer log what its training loader does, as often as it logs the loss."""
+    """Makes transformers' Trainer log what its training loader does, as often as it logs the loss."""
     reports: list[Report] = []
 
     class LoaderMetrics(_needed("transformers").TrainerCallback):  # type: ignore[misc]
@@ -101,7 +101,9 @@ def ours(*loaders: Any) -> list[Any]:
     found = [loader for loader in loaders if hasattr(loader, "stats")]
     if not found:
         kinds = ", ".join(type(loader).__qualname__ for loader in loaders)
-        raise TypeError(f"no loader of goloader's is trained with, but {kinds}: goloader.install() makes them ours")
+        raise TypeError(
+            f"training uses {kinds}, not goloader's DataLoader: call goloader.install() before they are made"
+        )
     return found
 
 
@@ -131,10 +133,10 @@ def _totals(loader: str, stats: Stats) -> Iterator[_Total]:
 
 
 def prometheus(registry: Any = None, /, **loaders: Measured) -> None:
-    """Counters for Prometheus, of loaders by name: prometheus(train=loader, val=other), once for a registry.
+    """Adds counters to Prometheus, for loaders by name: prometheus(train=loader, val=other), once for a registry.
 
-    goloader_batches_total, goloader_waited_seconds_total and others, with a label `loader`. `registry` is
-    prometheus_client's own if it is None. A loader that is gone has no counters.
+    The counters are goloader_batches_total, goloader_waited_seconds_total and others, with a label `loader`. `registry`
+    is prometheus_client's own if it is None. A loader that is gone has no counters.
     """
     library = _needed("prometheus_client.core", pip="prometheus-client")
     totals = _by_name(loaders)
@@ -153,9 +155,9 @@ def prometheus(registry: Any = None, /, **loaders: Measured) -> None:
 
 
 def opentelemetry(meter: Any = None, /, **loaders: Measured) -> None:
-    """The counters of `prometheus` for OpenTelemetry, goloader.batches and so on: opentelemetry(train=loader).
+    """Adds the counters of `prometheus` to OpenTelemetry, goloader.batches and so on: opentelemetry(train=loader).
 
-    `meter` is one of the global provider's if it is None.
+    `meter` comes from the global provider if it is None.
     """
     library = _needed("opentelemetry.metrics", pip="opentelemetry-sdk")
     meter = meter or library.get_meter("goloader")
@@ -181,7 +183,7 @@ def _by_name(loaders: dict[str, Measured]) -> Callable[[], list[_Total]]:
 
 
 def tqdm(loader: Any, **options: Any) -> Any:
-    """tqdm.auto.tqdm(loader, **options), which says behind its bar how long the program waited since it began:
+    """Returns tqdm.auto.tqdm(loader, **options) that also shows the share of the time spent waiting since it began:
 
     18%|...| 36/200 [00:09<00:41, 3.94it/s, waiting 63%, 252 samples/s]
     """

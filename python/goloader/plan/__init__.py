@@ -1,8 +1,8 @@
-"""torch's objects, lowered to a plan: a run as data, which the core carries out.
+"""Turns torch's objects into a plan: a run as data, which the core carries out.
 
-`make(loader)` answers with a Plan, or with a Refusal that names the object and the reason why torch's own path has to
-run. `make_folder` and `make_arrays` make plans without torch. Importing this package imports neither torch nor
-torchvision; `goloader.plan.samplers` (index_batches) needs torch.
+`make(loader)` returns a Plan, or a Refusal that names the object which needs Python and the reason. `make_folder` and
+`make_arrays` make plans without torch. Importing this package imports neither torch nor torchvision;
+`goloader.plan.samplers` (index_batches) needs torch.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def make(loader: Any) -> Plan | Refusal:
     if isinstance(samples, datasets.Scripts):
         return _make_scripts(loader, samples, collation)
     if not collation.plain and not collation.own:
-        return Refusal("collate", collation.name, "it puts sequences together, not images", "COLLATE_FIELDS")
+        return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
 
 
@@ -292,7 +292,9 @@ def _make_stream(loader: Any) -> Plan | Refusal:
     if not streams.is_pipeline(dataset):
         return Refusal("source", type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
     if loader.worker_init_fn is not None and loader.num_workers > 0:
-        return Refusal("loader", "worker_init_fn", "the pipeline may draw from generators that it seeds", "INIT_FN")
+        return Refusal(
+            "loader", "worker_init_fn", "the pipeline may draw from generators that worker_init_fn seeds", "INIT_FN"
+        )
     if get_worker_info() is not None:
         return Refusal(
             "loader", type(loader).__name__, "it runs inside a worker process of another loader", "IN_WORKER"
@@ -472,9 +474,11 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     if not collation.plain:
         return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
-        return Refusal("loader", "rng or on_error", "its code draws for itself", "CODE_UNREAD")
+        return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
     if part.generators & {"python", "numpy"} and loader.worker_init_fn is not None and loader.num_workers > 0:
-        return Refusal("loader", "worker_init_fn", "the code draws from generators that it may seed", "INIT_FN")
+        return Refusal(
+            "loader", "worker_init_fn", "the code draws from generators that worker_init_fn may seed", "INIT_FN"
+        )
     if len(part.images) + len(part.numbers) > FIELDS_MAX:
         return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     try:
@@ -531,7 +535,7 @@ def _put_images(
     whole = [part.lowered for part in samples.parts]
     if not samples.pairs or targets or _common_size(whole) is None or any(each.tensor != "Tensor" for each in whole):
         raise RefusalError(
-            "collate", collation.name, "samples are more than an image of a size and an int", "COLLATE_OWN"
+            "collate", collation.name, "samples are more than an image of one size and an int", "COLLATE_OWN"
         )
     image = torch.empty((whole[0].channels, 1, 1), dtype=getattr(torch, whole[0].dtype))
     if not all(lowered.contiguous for lowered in whole):

@@ -203,7 +203,7 @@ def of_tensor(step: T.Geometry, channels: int, size: T.Size | None) -> T.Geometr
     if isinstance(step, RandomApply):
         return replace(step, transforms=tuple(of_tensor(each, channels, size) for each in step.transforms))
     if not isinstance(step, ColorJitter) or channels != 3:
-        raise ValueError("on tensors it is another arithmetic than on PIL images")
+        raise ValueError("its arithmetic on tensors differs from that on PIL images")
     if size is None or min(size) < 2 or (step.contrast is not None and size[0] * size[1] > _MEAN_MAX):
         raise ValueError(f"the tensor's size is not known before, or has an edge of 1 or more than {_MEAN_MAX} pixels")
     return replace(step, fused=value("torch.add") is True)

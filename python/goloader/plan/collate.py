@@ -152,7 +152,10 @@ def of(loader: Any) -> Collation | OwnCollate | Refusal:
             return Refusal("collate", made.name, "its methods were replaced", "FUNCTION_REPLACED")
         if given.others is not collate.default_collate:
             return Refusal(
-                "collate", made.name, "what is no sequence goes to another function than torch's", "COLLATE_FIELDS"
+                "collate",
+                made.name,
+                "fields that are not sequences go to a function that is not torch's",
+                "COLLATE_FIELDS",
             )
     if batched:
         for sample, function in (
@@ -239,9 +242,9 @@ def padding(name: str, value: Any, dtype: str, multiple: int | None = None) -> b
         rows = padded[0].contiguous().view(torch.uint8).reshape(len(padded[0]), -1)
         (kept, *others) = set(map(bytes, rows.tolist()))
     except Exception as error:  # whatever it is, torch raises it for the batch
-        raise RefusalError("collate", name, f"torch cannot pad {dtype} so: {error}", "COLLATE_PADDING") from None
+        raise RefusalError("collate", name, f"torch cannot pad {dtype} like this: {error}", "COLLATE_PADDING") from None
     if others:
-        raise RefusalError("collate", name, f"padding of {dtype} depends on where it is", "COLLATE_PADDING")
+        raise RefusalError("collate", name, f"the padding value of {dtype} depends on its position", "COLLATE_PADDING")
     return kept
 
 

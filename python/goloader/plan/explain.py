@@ -1,4 +1,4 @@
-"""Which stage of a loader runs where, and why."""
+"""What runs where in a loader, and why."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORK = ("source", "transform", "collate", "loader")
 
 @dataclass(frozen=True)
 class Row:
-    """One stage: what it is, where it runs, and why there (empty where nothing needs saying).
+    """One stage: what it is, where it runs ("Go" or "Python"), and why; `why` is empty where nothing needs to be said.
 
-    code  the reason for programs, where Python runs it: docs/reasons.md says what to change
+    code  the reason as a code, if Python runs it: docs/reasons.md says what to change
     """
 
     stage: str
@@ -33,7 +33,7 @@ class Row:
 
 
 class Explanation:
-    """The rows of a loader, in the order in which a sample meets them. str() is an aligned table."""
+    """The rows of a loader, in the order in which a sample passes them. str() is an aligned table."""
 
     def __init__(self, rows: Iterable[Row], counted: float | None = None) -> None:
         """`counted`: the share of the images made so far that Go made, if any were."""
@@ -63,7 +63,7 @@ class Explanation:
         if ahead := stats["read_ahead"]:
             notes.append(f"{ahead} of them read ahead by more threads, since reading is slow")
         if retries := stats["read_retries"]:
-            notes.append(f"{number_of(retries, 'read')} tried again after an error that can pass")
+            notes.append(f"{number_of(retries, 'read')} tried again after a temporary error")
         if entries := stats["seek_entries"]:
             index = f"{number_of(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
             notes.append(f"{stats['seek_hits']} with the seek index: {index}")
@@ -79,8 +79,11 @@ class Explanation:
 
     @property
     def native_fraction(self) -> float:
-        """From 0 to 1. The share of the images (of other samples: of all samples) made so far that Go made; before
-        there are any, the share of the stages that each sample goes through that run in Go."""
+        """The share that Go makes, from 0 to 1.
+
+        Once images were made: the share of the images (of other samples: of all samples) that Go made. Before that: the
+        share of the stages of a sample that run in Go.
+        """
         if self._counted is not None:
             return self._counted
         work = [row.where == "Go" for row in self.rows if row.stage in _WORK]
@@ -88,11 +91,11 @@ class Explanation:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The reasons why stages run in Python, each once: docs/reasons.md says what they mean and what to change."""
+        """The reasons why stages run in Python, each once. docs/reasons.md says what they mean and what to change."""
         return tuple(dict.fromkeys(row.code for row in self.rows if row.code))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: "native_fraction", and "rows", each with "stage", "what", "where", "why" and "code"."""
+        """A dict for JSON: "native_fraction", and "rows", each with "stage", "what", "where", "why" and "code"."""
         return {"native_fraction": self.native_fraction, "rows": [asdict(row) for row in self.rows]}
 
     def _cells(self) -> list[tuple[str, str, str, str]]:

@@ -1,4 +1,4 @@
-"""A collate_fn that has default_collate make the batch, and goes on with that: it mixes images, say.
+"""A collate_fn that calls default_collate and goes on with its batch, for example to mix images.
 
     def collate_fn(batch):
         return mixup_or_cutmix(*default_collate(batch))
@@ -285,7 +285,7 @@ class _Reach:
                     self._seen[id(thing)] = thing
                     work += self._next(thing, named)
             if len(self._seen) > _THINGS_MAX:
-                raise _Keeps("it reaches too much to be looked at")
+                raise _Keeps("it reaches too many objects to inspect")
             found = [
                 unwrapped(value)
                 for owner in self._owners

@@ -1,4 +1,4 @@
-"""Looking at objects of the user's: none of their code runs, whatever they are.
+"""Inspects users' objects without running any of their code, whatever they are.
 
 hasattr(), getattr(), isinstance() and == ask an object, and it may count, raise, import a library or wait: a lazy
 module, a proxy, a Mock, a property, a metaclass. What is found here is found in the object's class and in its dict.

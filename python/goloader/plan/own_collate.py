@@ -76,7 +76,7 @@ class _Code(OwnCode):
             return self.given
         owner: Any = self.given.__func__ if type(self.given) is MethodType else in_class(type(dataset), "__call__")
         if type(owner) is not FunctionType or not is_plain(dataset):
-            raise self.refusal("it is no plain function, and no plain object with a __call__")
+            raise self.refusal("it is neither a plain function nor a plain object with a __call__")
         return owner
 
     def refusal(self, why: str) -> RefusalError:

@@ -1,4 +1,4 @@
-"""Why something is not lowered: an answer, not an error."""
+"""Why something runs in Python: an answer, not an error."""
 
 from __future__ import annotations
 

@@ -420,7 +420,7 @@ class _Reader:
             if not name:
                 raise _refuse(_title(stage), "this stage is not known")
             if self.batch:
-                raise _refuse(name, "it comes behind batched")
+                raise _refuse(name, "it comes after batched")
             read = getattr(self, f"_{name}", None)
             if read is None:
                 raise _refuse(name, "Python runs this stage")
@@ -472,9 +472,9 @@ class _Reader:
                 functions = (int, *functions)
             for function in functions:
                 if function is not int and not reckons(function):
-                    raise _refuse(name_of(function), "what it does to what is no image only Python knows")
+                    raise _refuse(name_of(function), "only Python can run it on a field that is not an image")
             if functions and self.fallible:
-                raise _refuse("map_tuple", "a handler goes on where one of its functions fails")
+                raise _refuse("map_tuple", "a handler continues if one of its functions fails")
             columns.append(Column(kind, element.of, functions))
             places.append((False, len(columns) - 1))
         if not images:
@@ -577,9 +577,9 @@ class _Reader:
         if not isinstance(size, int) or not isinstance(initial, int) or size < 0 or initial < 0:
             raise _refuse("shuffle", f"its sizes are {size!r} and {initial!r}")
         if self.spec is not None:
-            raise _refuse("shuffle", "it shuffles what is decoded; in front of decode Go does it, with less memory")
+            raise _refuse("shuffle", "it shuffles decoded samples; Go shuffles before decode, with less memory")
         if self.fallible:
-            raise _refuse("shuffle", "a stage in front of it may leave samples out")
+            raise _refuse("shuffle", "a stage before it may leave samples out")
         made = Stage("shuffle", (int(size), int(initial)), draws)
         (self.stages if self.opened else self.shard_stages).append(made)
         if size > 0:
@@ -593,7 +593,7 @@ class _Reader:
 
     def _open(self, stage: Any, handler: Any = None) -> None:
         if not self.urls or self.opened:
-            raise _refuse("archives", "there is no list of shards in front of them")
+            raise _refuse("archives", "there is no list of shards before them")
         self._handled(stage.handler if handler is None else handler)
         self.opened = True
 
@@ -608,7 +608,7 @@ class _Reader:
         self, stage: Any, keys: Any, lcase: Any = True, suffixes: Any = None, handler: Any = None
     ) -> None:
         if keys is not _theirs("tariterators.base_plus_ext") or lcase is not True or suffixes is not None:
-            raise _refuse("group_by_keys", "it puts files together in another way")
+            raise _refuse("group_by_keys", "it groups files in another way")
         self._handled(handler)
         self.grouped = True
 
@@ -620,14 +620,14 @@ class _Reader:
 
     def _check_empty(self, stage: Any) -> None:
         if self.stages or self.fallible or self.entries is not None:
-            raise _refuse("check_empty", "it counts what other stages left")
+            raise _refuse("check_empty", "it counts the samples of other stages")
         self.not_empty = True
 
     def _handled(self, handler: Any) -> None:
         name = getattr(handler, "__name__", "")
         original = is_original(handler, "goloader", "webdataset") and name in (_RAISE, *_GO_ON)
         if not original and not _goes_on(handler):
-            raise _refuse(name_of(handler), "this handler may do anything but go on")
+            raise _refuse(name_of(handler), "this handler may do more than continue")
         if (name != _RAISE or not original) and self.grouped:  # else it goes on with the next shard
             self.fallible = True
 
@@ -639,7 +639,7 @@ class _Reader:
         cut = slice(*args)
         start, step = cut.start or 0, 1 if cut.step is None else cut.step
         if self.fallible and self.spec is not None:
-            raise _refuse("slice", "a stage in front of it may leave samples out")
+            raise _refuse("slice", "a stage before it may leave samples out")
         if start < 0 or step < 1 or (cut.stop is not None and cut.stop < 0):
             raise _refuse("slice", f"its arguments are {args}")
         made = Stage("slice", (start, -1 if cut.stop is None else cut.stop, step))
@@ -660,7 +660,7 @@ class _Reader:
             if not is_original(basic, "webdataset") or not is_original(type(f).decode1, "webdataset"):
                 raise _refuse("decode", "webdataset's functions were replaced")
         else:
-            raise _refuse(name_of(f), "what this function does to samples only Python knows")
+            raise _refuse(name_of(f), "only Python can run this function")
         handlers = list(f.handlers)
         if f.only is not None or f.partial or handlers[-1:] != [basic] or handlers[: len(pre)] != pre:
             raise _refuse("decode", "its arguments pre, post, only or partial")
@@ -668,17 +668,17 @@ class _Reader:
 
     def _decoded(self, handlers: list[Any], handler: Any) -> None:
         if self.spec is not None or self.entries is not None:
-            raise _refuse("decode", "it comes a second time, or behind to_tuple")
+            raise _refuse("decode", "it comes a second time, or after to_tuple")
         spec = ""
         for each in handlers:
             foreign = type(each) is _theirs("autodecode.ImageHandler")
             if not (foreign or type(each) is own.ImageHandler) or spec:
-                raise _refuse(name_of(each), "what this decoder does only Python knows")
+                raise _refuse(name_of(each), "only Python can run this decoder")
             if foreign and not is_original(type(each).__call__, "webdataset"):
                 raise _refuse("decode", "webdataset's functions were replaced")
             spec, self.endings = each.imagespec, frozenset(each.extensions)
         if spec and spec not in ("pil", "pilrgb", "torchrgb", "torch", "torchrgb8"):
-            raise _refuse(f'decode("{spec}")', "only images as PIL or torch has them, in RGB, are known")
+            raise _refuse(f'decode("{spec}")', "only RGB images for PIL or torch are known")
         self._handled(handler)
         self.spec = spec
         for name, each in self.made.items():
@@ -705,7 +705,7 @@ class _Reader:
         if any(key.startswith("__") for key in keys) and (len(keys) > 1 or keys[0] not in ("__key__", "__url__")):
             raise _refuse(";".join(keys), "what this key holds")
         if any(key != key.lower() for key in keys):
-            raise _refuse(";".join(keys), "suffixes are in small letters")
+            raise _refuse(";".join(keys), "suffixes are lowercase")
         return Element(keys, self.spec, self.endings)
 
     def _rename(self, stage: Any, handler: Any, keep: Any, kw: Mapping[str, Any] | None = None) -> None:

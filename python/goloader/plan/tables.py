@@ -99,7 +99,7 @@ def run_tail(
             planes = np.repeat(planes, table.channels, axis=0)
         want = np.stack([known[channel, 0][planes[channel]] for channel in range(table.channels)])
         if not np.array_equal(_bytes(out), want):
-            raise TransformRefusal(names, "what it makes of a pixel depends on where the pixel stands", "TENSOR_STEPS")
+            raise TransformRefusal(names, "its result for a pixel depends on the pixel's position", "TENSOR_STEPS")
     table.contiguous = out.is_contiguous()
     if key:
         memory.keep(_KIND, key, {"digest": digest, "contiguous": table.contiguous}, _KEPT_MAX)

@@ -85,7 +85,7 @@ class _TargetForm(Form):
         if step is not None and not isinstance(step, _MASK_STEPS):
             if isinstance(step, T.Grayscale) and self.kind != "P":
                 return step if self.kind == "L" else None  # what is done to colours leaves masks alone
-            raise _refused(step, f"what it makes of a {self.kind} target is not known")
+            raise _refused(step, f"goloader does not know what it does to a {self.kind} target")
         if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
             # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
@@ -94,7 +94,7 @@ class _TargetForm(Form):
     def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
         # Behind ToImage alone v2 still knows what is an image and what a mask.
         if self.kind != "Mask" or any(type(each) is not _v2().ToImage for each in tail):
-            raise _refused(each, "what it makes of a target that is a tensor is not known")
+            raise _refused(each, "goloader does not know what it does to a tensor target")
         return self.step(operation, each, channels)
 
     def _adapted(self, each: Any) -> Any:
@@ -102,7 +102,7 @@ class _TargetForm(Form):
         fills: dict[Any, Any] = getattr(each, "_fill", {})
         if self.kind == "Mask":
             if not isinstance(each, _v2().Transform):
-                raise _refused(each, "torchvision's v1 knows no masks")
+                raise _refused(each, "torchvision's v1 has no masks")
             exact = "nearest-exact", sys.modules["torchvision.transforms.functional"].InterpolationMode.NEAREST_EXACT
             if getattr(each, "interpolation", None) in exact:
                 raise _refused(each, "nearest-exact is not known for masks")
@@ -141,7 +141,7 @@ class _Joint(_TargetForm):
 
     def check(self, each: Any, geometry: bool) -> None:
         if not isinstance(each, _v2().Transform):
-            raise _refused(each, "only torchvision's v2 takes image and target at once", "TRANSFORM_JOINT")
+            raise _refused(each, "only torchvision's v2 takes image and target together", "TRANSFORM_JOINT")
 
     def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
         def both(each: Any) -> Callable[[Any], Any]:

@@ -109,7 +109,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         if operation.read is not None:
             require_class(each)
         if not settled and Does.SETTLES not in does:
-            why = "images come in the mode of their file; Grayscale or v2.RGB in front would settle it"
+            why = "images have the mode of their file; put Grayscale or v2.RGB first"
             raise TransformRefusal(name, why, "TRANSFORM_ORDER")
         settled = True
         if tail:
@@ -140,7 +140,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 notes.append("antialias=False has no effect on PIL images")
         elif Does.AUGMENTS in does:
             if type(form) is not Form:
-                raise TransformRefusal(name, f"{_path(kind)} is known on photos alone", "TRANSFORM_UNKNOWN")
+                raise TransformRefusal(name, f"{_path(kind)} is known for photos only", "TRANSFORM_UNKNOWN")
             steps += filter(None, [read(operation, each, channels, walk(steps, begin)[1])])
         elif Does.MAKES in does or ((form.joint or form.is_tensor) and does & (Does.CONVERTS | Does.LEAVES)):
             tail.append(each)
@@ -361,7 +361,7 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
     if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
         return step
     if not _is_of_bytes(tail):
-        raise TransformRefusal(name, "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
+        raise TransformRefusal(name, "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if isinstance(step, T.CenterCrop):
         return step
     if isinstance(step, T.RandomCrop | T.Pad) and operation.api == "v2" and _borders_alike(each):
@@ -372,7 +372,7 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
         number = f"torch_{step.interpolation}"
         if alike and number in T.TENSOR_FILTERS:
             return replace(step, interpolation=number)
-    raise TransformRefusal(name, "on tensors it is another arithmetic than on PIL images", "TENSOR_GEOMETRY")
+    raise TransformRefusal(name, "its arithmetic on tensors differs from that on PIL images", "TENSOR_GEOMETRY")
 
 
 def _of_tensor(
@@ -381,7 +381,7 @@ def _of_tensor(
     """Colours of a tensor."""
     step = read(operation, each, channels, size)
     if not _is_of_bytes(tail):
-        raise TransformRefusal(_name(each), "it is done to a tensor that is not uint8", "TENSOR_GEOMETRY")
+        raise TransformRefusal(_name(each), "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if step is not None:
         try:
             yield augments.of_tensor(step, channels, size)
@@ -777,7 +777,7 @@ def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
             _tables.popitem(last=False)
     # Not the table's matter: torchvision.tv_tensors.set_return_type changes it.
     if type(torch.stack([table.sample])) is not torch.Tensor:
-        raise TransformRefusal(names, f"a batch of {_path(type(table.sample))} is no plain tensor", "TENSOR_STEPS")
+        raise TransformRefusal(names, f"a batch of {_path(type(table.sample))} is not a plain tensor", "TENSOR_STEPS")
     return table
 
 

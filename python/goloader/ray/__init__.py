@@ -1,4 +1,4 @@
-"""Images of Ray Data's blocks, made by the core where Ray put them: docs/ray.md.
+"""Transforms images of Ray Data's blocks in Go, in Ray's memory: docs/ray.md.
 
     import goloader.ray
 

@@ -175,7 +175,7 @@ def _layout(dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
             return "flat"
         if len(shape) == 3 and shape[2] == 3:
             return "interleaved"
-    raise TypeError(f"{dtype}{list(shape)} is no image: want uint8, [height, width, 3] or [height, width]")
+    raise TypeError(f"{dtype}{list(shape)} is not an image: want uint8, [height, width, 3] or [height, width]")
 
 
 def _address(array: NDArray[Any]) -> int:

@@ -1,4 +1,4 @@
-"""A transform of images as Ray Data's map_batches() takes it: blocks with images in, blocks with tensors out."""
+"""A transform of images for Ray Data's map_batches(): takes blocks with images, returns blocks with tensors."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from .engine import ROWS_MAX, Engine
 
 
 class Transform:
-    """Makes tensors of the images of a block, as torchvision's transform makes them, in Go.
+    """Applies a torchvision transform to the images of a block, in Go.
 
         ds.map_batches(Transform(transform), batch_format="pyarrow")
         ds.map_batches(Transform, fn_constructor_args=(transform,), batch_format="pyarrow", compute=actors)
 
-    transform    called with PIL images: RGB for files, as ImageFolder has them, and for uint8 [height, width, 3];
-                 mode L for uint8 [height, width]
-    column       with encoded images (bytes), paths of files (str), or arrays of uint8
-    output       column of what is made, which takes the place of `column`; None: under the same name
-    seed, epoch  of random numbers; epoch=None: how often Ray executed what comes of the same reading before, and 0
+    transform    called with PIL images: RGB for files, as with ImageFolder, and for uint8 [height, width, 3]; mode L
+                 for uint8 [height, width]
+    column       column of encoded images (bytes), file paths (str), or uint8 arrays
+    output       name of the result, which replaces `column`; None: the same name
+    seed, epoch  of random numbers; epoch=None: how often Ray has executed a dataset from the same reading, and 0
                  without Ray
-    key          column that tells a row from others, of integers or strings; None: a hash of the image's length and its
-                 first and last 4,096 bytes does
-    num_workers  goroutines; as many as the `num_cpus` that Ray is told
+    key          column of integers or strings that identifies a row; None: a hash of the image's length and its first
+                 and last 4,096 bytes
+    num_workers  goroutines; use the `num_cpus` that you give Ray
 
-    Random numbers of a row follow from (seed, epoch, key) alone, as those of DataLoader(rng="sample"): before the
-    transform is called it is as if torch, random and numpy had been seeded with state.seeded.key(seed, epoch, key).
-    So a block that is made again is the same, wherever its rows are.
+    The random numbers of a row depend only on (seed, epoch, key), as with DataLoader(rng="sample"): before the
+    transform is called it is as if torch, random and numpy had been seeded with state.seeded.key(seed, epoch, key). So
+    a block that is computed again is the same, wherever its rows are.
 
-    Called with a batch, a dict of columns or a pyarrow.Table, it gives one of the same kind with all other columns.
-    What is made is [n, ...], as torch.stack puts samples together. Raises KeyError for a column that is not there,
-    ValueError for an output that is there already, TypeError for a column that holds no images, and RuntimeError for a
-    row in error, whose number, path and key the text has, or for rows that differ in shape.
+    Called with a batch, a dict of columns or a pyarrow.Table, it returns the same kind with all other columns. The
+    result is [n, ...], as torch.stack makes it. Raises KeyError for a missing column, ValueError for an output that
+    exists already, TypeError for a column without images, and RuntimeError for a row that fails (with its number, path
+    and key) or for rows that differ in shape.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class Transform:
         return batch.set_column(columns.index(self.column), self.output, to_arrow(made))
 
     def explain(self, channels: int = 3) -> Explanation:
-        """Says, a line a stage, what runs where, and why. Arrays [height, width] have 1 channel."""
+        """Returns, for each stage, where it runs and why. Arrays [height, width] have 1 channel."""
         plan = self._plan("flat" if channels == 1 else None)
         what = f"column {self.column!r}"
         if isinstance(plan, Refusal):
             refused = Row(plan.stage, plan.what, "Python", plan.why, plan.code)
             return Explanation([Row("source", what, "Python", "Pillow opens them"), refused])
-        return Explanation([Row("source", what, "Go", "images are read where the block has them"), *plan.rows])
+        return Explanation([Row("source", what, "Go", "images are read in place"), *plan.rows])
 
     def _plan(self, layout: str | None) -> Plan | Refusal:
         lowered = lower(self.transform, 1 if layout == "flat" else 3)
@@ -138,7 +138,7 @@ class Transform:
             return seeded.keys(self.seed, epoch, seeded.numbers(map(images.number, range(len(images)))))
         keys = [_plain(value) for value in batch[self.key]]
         if not all(isinstance(key, int | str) for key in keys):
-            raise TypeError(f"column {self.key!r} cannot be the key: it has more than integers and strings")
+            raise TypeError(f"column {self.key!r} cannot be the key: it must hold integers or strings")
         return seeded.keys(self.seed, epoch, seeded.numbers(keys))
 
     def _name(self, batch: Any, columns: list[str], row: int) -> str:

@@ -1,8 +1,8 @@
-"""Behaviours of the libraries in whose place goloader works, tried on this machine.
+"""Checks on this machine how the libraries behave whose work goloader does.
 
-What goloader makes is compared with versions that were at hand. Whether the installed library behaves as those did is
-not read off its version but tried, when first needed, on inputs so small that it takes no time; what was found is kept
-on disk (memory.py). An operation asks for the behaviours that it stands for, and only for these.
+goloader reproduces the library versions that it was compared with. Whether the installed library behaves like them is
+not derived from its version number. It is tried when first needed, on tiny inputs, and the result is kept on disk
+(memory.py). An operation asks only for the behaviours that it reproduces.
 
     behaviour.py   a row of the tables
     pillow.py, torch.py, torchvision.py, opencv.py   the tables

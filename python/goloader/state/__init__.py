@@ -1,4 +1,4 @@
-"""Resuming: where a loader stands, as data, and going on from there.
+"""Saves the position of a loader as data, and resumes from it.
 
     protocol.py    Stateful: objects of the user that have a state of their own
     generators.py  states of random generators as text

@@ -1,4 +1,4 @@
-"""An epoch's order, dealt to ranks, and dealt again to another number of them.
+"""Divides an epoch's order among ranks, and divides the rest again among another number of ranks.
 
 Places of the order go to ranks as torch's DistributedSampler has it: every ranks-th to each; where that does not come
 out even, the first ones once more at the end, or with drop_last none of the last. Another number of ranks is dealt what

@@ -137,7 +137,7 @@ def dealt(base: Record, num_workers: int, order: Mapping[str, Any]) -> dict[str,
 def read(state: Mapping[str, Any]) -> Record:
     """A state_dict as a Record. Raises StateError for what is none."""
     if not isinstance(state, Mapping):
-        raise StateError(f"a state is what state_dict() gave, not a {type(state).__name__}")
+        raise StateError(f"a state is a dict that state_dict() returned, not a {type(state).__name__}")
     found = state.get("goloader")
     record = state if isinstance(found, int) else found
     if not isinstance(record, Mapping):

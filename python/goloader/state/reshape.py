@@ -101,7 +101,7 @@ def _dealt_again(loader: DataLoader[Any], records: Sequence[Record], rank: int) 
     if dealt is None or mine is None or len(records) != order["ranks"] or not deal.alike(mine, dealt):
         raise StateError(
             f"the state is of {number_of(len(records), 'rank')} with a {order['sampler']}, this loader has a "
-            f"{name_of(sampler)} for {ranks_of(sampler)}: what the first left cannot be dealt by the second"
+            f"{name_of(sampler)} for {ranks_of(sampler)}: the second cannot divide what the first left"
         )
     if mine["samples"] != dealt["samples"]:
         raise StateError(f"the state is of {dealt['samples']} samples, this loader has {mine['samples']}")
@@ -160,7 +160,7 @@ def _check_own(record: Record) -> None:
         each is not None for each in (record.own.get("dataset_state"), *(worker["dataset_state"] for worker in told))
     ):
         raise StateError(
-            "the dataset has a state of its own in each rank, which another number of ranks cannot go on from"
+            "the dataset has its own state in each rank: only the same number of ranks can continue from it"
         )
     if (
         record.generators
@@ -168,8 +168,10 @@ def _check_own(record: Record) -> None:
         or any(worker["generators"] for worker in told)
     ):
         raise StateError(
-            "random numbers were drawn in workers, whose generators another number of ranks cannot go on with. With "
-            "rng='sample' draws do not depend on ranks"
+            "random numbers were drawn in workers: only the same number of ranks can continue with their generators. "
+            "With rng='sample' draws do not depend on ranks"
         )
     if snapshot and (snapshot["_main_snapshot"]["ahead"] or record.own["_steps_since_snapshot"]):
-        raise StateError("batches came ahead of others, or are to be made again: only as many ranks go on from there")
+        raise StateError(
+            "batches came out of order, or must be made again: only the same number of ranks can continue from there"
+        )

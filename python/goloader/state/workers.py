@@ -195,7 +195,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
                     self._next_data()  # type: ignore[no-untyped-call]
                 except StopIteration:
                     raise StateError(
-                        f"the state is of a place {steps} batches further, but the dataset ends after {step}"
+                        f"the state is {steps} batches further on, but the dataset ends after {step}"
                     ) from None
         finally:
             self._dropping = False

@@ -1,7 +1,7 @@
-"""What a collate_fn does behind default_collate (plan/finish.py), as each of torch's worker processes would do it.
+"""Runs what a collate_fn does after default_collate (plan/finish.py), as torch's worker processes would.
 
-It is run as a batch is handed out, in the process of the loader: with the generators of the batch's worker, which stand
-where the batch's samples have left them, and with that worker's get_worker_info().
+It runs in the main process when a batch is handed out, with the random state that the batch's samples left in its
+worker's generators, and with that worker's get_worker_info().
 """
 
 from __future__ import annotations

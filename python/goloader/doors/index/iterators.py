@@ -748,7 +748,8 @@ def _check_streams(resumed: Record | None, loader: DataLoader[Any], plan: Plan) 
     if resumed is not None and resumed.generators and (plan.after is None or resumed.num_workers != loader.num_workers):
         raise StateError(
             f"the state is of an epoch with num_workers={resumed.num_workers}, whose collate_fn draws from generators "
-            f"of each worker: it goes on with the same collate_fn and as many only, not with {loader.num_workers}"
+            "of each worker: it can only continue with the same collate_fn and number of workers, not with "
+            f"{loader.num_workers}"
         )
     if resumed is None or not plan.random or loader.rng == "sample":
         return
@@ -758,8 +759,8 @@ def _check_streams(resumed: Record | None, loader: DataLoader[Any], plan: Plan) 
     if begun or resumed.seeds is not None or loader.num_workers == 0:
         raise StateError(
             f"the state is of an epoch with num_workers={resumed.num_workers}, whose transforms draw from a generator "
-            f"for each worker: it goes on with as many only, not with {loader.num_workers}. With rng='sample' draws do "
-            "not depend on workers"
+            f"for each worker: it can only continue with the same number, not with {loader.num_workers}. With "
+            "rng='sample' draws do not depend on workers"
         )
 
 

@@ -1,8 +1,8 @@
-"""Trial of a plan: a forked child makes a few samples by the core and by the dataset itself, and compares them.
+"""Checks a plan: a forked child makes a few samples with the core and with the dataset itself, and compares them.
 
-Once for each kind of plan: dataset, transforms, the libraries' versions, goloader's own library and the processor; that
-samples were equal is kept on disk. Go makes the batches meanwhile. Where samples differ, the user is warned, and later
-epochs run as torch's.
+This happens once for each combination of dataset, transforms, library versions, goloader's own library and processor;
+success is kept on disk. Go makes the batches meanwhile. If samples differ, the user is warned, and later epochs run as
+with torch.
 """
 
 from __future__ import annotations

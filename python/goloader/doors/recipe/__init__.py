@@ -1,8 +1,8 @@
-"""Door 2: a user's own Dataset, untouched, whose pixels come from goroutines.
+"""Door 2: runs a user's own Dataset with stand-ins for its images, and makes the pixels in Go.
 
-The dataset's code runs as ever, but what it opens with PIL.Image.open are stand-ins: they know their size and record
-what is done to them. A leaf of the batch of which everything is recorded becomes a recipe, which the core carries out;
-at anything else a stand-in becomes the real image or tensor, at torch's speed.
+The dataset's code runs unchanged, but PIL.Image.open gives stand-ins. They know their size and record what is done to
+them. A leaf of the batch that is wholly recorded becomes a recipe, which the core carries out. Anything else turns a
+stand-in into the real image or tensor, at torch's speed.
 
     switch.py    whether this thread records
     hooks/       the functions behind which stand-ins are made, one library a file, by version

@@ -44,23 +44,28 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
     ahead   leave out what it says: that is looked at before anything is recorded, but not before the first batch
     """
     if not loader.trace:
-        return Refusal("loader", "trace=False", "the loader was told so", "TRACE_OFF")
+        return Refusal("loader", "trace=False", "recording is turned off", "TRACE_OFF")
     closed = allowed.closed(2)
     if closed:
-        return Refusal("loader", closed, "the environment keeps this door closed", "DOOR_CLOSED")
+        return Refusal("loader", closed, "GOLOADER in the environment turns this door off", "DOOR_CLOSED")
     if loader.num_workers > 0 and not loader.in_order:
-        return Refusal("loader", "in_order=False", "batches that are made elsewhere come in order", "IN_ORDER")
+        return Refusal("loader", "in_order=False", "recorded batches can only come in order", "IN_ORDER")
     if loader.num_workers > 0 and without_slots(loader) is not None:
-        return Refusal("loader", "slots", "batches of worker processes go torch's way", "NO_SLOTS")
+        return Refusal("loader", "slots", "batches of worker processes do not come through slots", "NO_SLOTS")
     if loader.num_workers > 0 and loader.rng is not None:
         return Refusal(
-            "loader", f"rng={loader.rng!r}", "worker processes give each sample random numbers of its own", "RNG_SAMPLE"
+            "loader", f"rng={loader.rng!r}", "worker processes seed each sample, and are not recorded", "RNG_SAMPLE"
         )
     if loader.num_workers > 0 and OnError.of(loader.on_error) is not None:
-        return Refusal("loader", "on_error", "what a worker process recorded may fail when it has gone on", "ON_ERROR")
+        return Refusal(
+            "loader", "on_error", "a recorded sample may fail after its worker process has gone on", "ON_ERROR"
+        )
     if loader._dataset_kind == DatasetKind.Map and has_state(loader.dataset):
         return Refusal(
-            "source", type(loader.dataset).__qualname__, "it has a state, and samples may change it", "DATASET_STATE"
+            "source",
+            type(loader.dataset).__qualname__,
+            "it has a state_dict(), so samples may change its state",
+            "DATASET_STATE",
         )
     if get_worker_info() is not None:
         return Refusal(

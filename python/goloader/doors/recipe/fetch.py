@@ -1,7 +1,6 @@
 """Stands in front of torch's fetcher, which calls the dataset and the collate_fn: batches are recorded, then made.
 
-Comes once a trial in a forked child has told that recording is right (first.py, trial.py). The user's code runs once a
-sample.
+It is used once a check in a forked child has passed (first.py, trial.py). The user's code runs once a sample.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class Fetcher:
         Raises RuntimeError where it surely is.
         """
         if isinstance(error, TroubleError):
-            self._record.stop(type(self._inner.dataset).__qualname__, f"a stand-in was in the way: {error}")
+            self._record.stop(type(self._inner.dataset).__qualname__, f"its code failed with a stand-in: {error}")
             raise RuntimeError(f"{error}: {_NOTE}") from error
         if in_sight(error) and hasattr(error, "add_note"):  # Python 3.11
             error.add_note(_NOTE)
@@ -130,7 +129,7 @@ class Fetcher:
         batch = self._inner.fetch(indices)  # raises what is the user's own error
         self._record.stop(
             type(self._inner.dataset).__qualname__,
-            f"a stand-in was in the way, so that one batch was loaded twice: {type(trouble).__name__}: {trouble}",
+            f"the code failed with a stand-in, so one batch was loaded twice: {type(trouble).__name__}: {trouble}",
             warn=True,
         )
         return batch
@@ -200,7 +199,7 @@ class Fetcher:
             batch = collate(samples)  # raises what is the user's own error
         self._record.stop(
             type(self._inner.dataset).__qualname__,
-            f"a stand-in was in the way of the collate_fn: {type(trouble).__name__}: {trouble}",
+            f"the collate_fn failed with a stand-in: {type(trouble).__name__}: {trouble}",
             warn=True,
         )
         return batch

@@ -1,4 +1,4 @@
-"""Stands in front of torch's fetcher until a dataset is known: a trial tells whether its batches may be recorded."""
+"""Stands in front of torch's fetcher until a check says whether the dataset's batches may be recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core, carrying out recipes."""
+"""Carries out recipes with the core."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ class Finding(NamedTuple):
     @classmethod
     def none(cls, why: str) -> Finding:
         """It could not be done."""
-        return cls(Refusal("source", "trace", f"samples could not be tried apart: {why}", "RECORDING_ENDED"))
+        return cls(
+            Refusal("source", "trace", f"samples could not be checked in a child process: {why}", "RECORDING_ENDED")
+        )
 
 
 @dataclass
@@ -193,12 +195,12 @@ class Record(Made):
     def rows(self) -> list[Row]:
         """What explain() says."""
         if self.off is not None and not self.leaves:
-            return [Row("trace", "no images", "Python", f"all of it runs as torch runs it: {self.off.why}")]
+            return [Row("trace", "no images", "Python", f"everything runs as with torch: {self.off.why}")]
         rows = []
         if not self.samples:
-            rows.append(Row("trace", "not run yet", "Python", "what Go can do of it shows as it runs"))
+            rows.append(Row("trace", "not run yet", "Python", "the first batches will show what Go can make"))
         for place, count in self.leaves.items():
-            how = "your code ran and said what is to be done to them, which Go did"
+            how = "your code was recorded, and Go made the pixels"
             where = place if place.startswith("for ") else f"in {place}"
             rows.append(Row("trace", f"{number_of(count, 'image')} {where}", "Go", how))
         for (what, line), count in self.reasons.most_common(8):
@@ -211,7 +213,7 @@ class Record(Made):
             why = "Go made them, Python does this and what follows"
             rows.append(Row("trace", what, "Python", f"needs the pixels, {number_of(count, 'time')} at {line}: {why}"))
         if self.off is not None:
-            rows.append(Row("trace", "from here on", "Python", f"it runs as torch runs it: {self.off.why}"))
+            rows.append(Row("trace", "from here on", "Python", f"it runs as with torch: {self.off.why}"))
         return rows
 
 

@@ -1,7 +1,7 @@
-"""Trial of recording: a forked child loads samples with stand-ins and without, and tells whether they are the same.
+"""Checks recording: a forked child loads samples with and without stand-ins, and says whether they are the same.
 
-The child has the state that this process has: the dataset, and all random generators, wherever they are. So the user's
-code runs once a sample in this process, as with torch, and whatever it leaves behind is what it leaves with torch.
+The child has this process's state: the dataset and all random generators, wherever they are. In this process the user's
+code runs once a sample, as with torch, and has the same effects.
 """
 
 from __future__ import annotations
@@ -102,18 +102,18 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     traced = recorded.half
     outside = eager.outside or traced.outside
     if outside is not None:
-        return off(f"its code {outside}, which a trial must not", "OUTSIDE_EFFECTS")
+        return off(f"its code {outside}, which a check must not do", "OUTSIDE_EFFECTS")
     if eager.error is not None:
         return Finding(None, failed=True)
     if traced.error is not None:
-        return off(f"a stand-in was in the way: {traced.error}")
+        return off(f"its code failed with a stand-in: {traced.error}")
     if recorded.images == 0:
         return off(*no_gain(recorded.reasons))
     found = _difference(eager, traced)
     if found is not None:
         [again] = sandbox.run_apart(lambda: _eager(fetcher, indices, recorded.batches))
         if again.error is not None or _difference(eager, again) is not None:
-            return off("the dataset gives other samples each time, whatever its random state")
+            return off("the dataset gives different samples each time, from the same random state")
         lines = ", ".join(f"{what} at {line}" for what, line in list(recorded.reasons)[:3])
         what = type(fetcher.dataset).__qualname__
         refusal = Refusal("source", what, f"{found} when traced ({lines or 'all native'})", "SAMPLES_DIFFER")
@@ -123,7 +123,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     for share, one, other in zip((_SHARE_MAX, _LONGER_MAX), traced.seconds, eager.seconds, strict=True):
         if one > other * share:
             took = f"{one * 1e3:.1f} ms with stand-ins, {other * 1e3:.1f} ms without"
-            return off(f"it gains nothing: samples took {took}", "NO_GAIN")
+            return off(f"recording saves no time: samples took {took}", "NO_GAIN")
     return Finding(None, reasons=reasons, seen=seen, files=eager.files)
 
 

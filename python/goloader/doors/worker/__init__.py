@@ -1,4 +1,4 @@
-"""Door 3: user code runs in torch's own worker processes; its batches come home through slots of shared memory.
+"""Door 3: torch's own worker processes run the user's code; batches come through slots of shared memory.
 
 iterator.py   torch's iterator over worker processes; keeps slots beside the loader, words the death of a worker
 process.py    what runs in a worker process, around torch's own loop

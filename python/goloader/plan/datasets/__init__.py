@@ -1,6 +1,6 @@
-"""Datasets, lowered: `lower(dataset)` says where its samples are and which of them each index means.
+"""Turns datasets into sources: `lower(dataset)` says where samples are, and which sample an index means.
 
-    samples.py  what comes of it: Images (files and labels) or Arrays (rows of arrays)
+    samples.py  the result: Images (files and labels) or Arrays (rows of arrays)
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
     files.py    torchvision's ImageFolder, and its other datasets of image files
     pairs.py    torchvision's datasets of images and masks
@@ -9,15 +9,15 @@
     arrays.py   goloader's ArrayDataset
     tokens.py   goloader's TokenDataset
     hugging_face.py  Hugging Face's datasets.Dataset
-    own.py      a class of the user's own, as read from its bytecode
+    own.py      the user's own classes, read from bytecode
     computed.py those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
                 program.py, arithmetic.py and integers.py what is made of the items, and which they are
     script/     those that open several images, draw or branch, as a script of the core
     opened.py   those that open an image file, or take an image out of an array, and transform it; columns.py and
                 frames.py work out its paths and labels, made.py what tensors are made of these, beside.py has them
 
-A dataset is known by its class. A subclass is taken only if it changes nothing of what is done for an index; a class of
-the user's own, if its bytecode says so.
+A dataset is known by its class. A subclass is taken only if it changes nothing that is done for an index. A user's own
+class is taken if its bytecode allows it.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def lower(dataset: Any, *, lists: bool = True) -> Samples | Refusal:
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
         if any(column.spec is ScriptPart for column in root.columns):
             if len(root.columns) > 1 or len(root.columns[0].pieces) > 1:
-                return Refusal("source", name_of(dataset), "it puts images beside other fields", "FIELDS")
+                return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
             return Scripts(root, made)
         if not any(images):
             return Arrays(root, made)
         if images != [True]:
-            return Refusal("source", name_of(dataset), "it puts images beside other fields", "FIELDS")
+            return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
         samples = Images(root, made)
     except RefusalError as refused:
         return refused.refusal

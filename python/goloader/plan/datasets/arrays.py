@@ -66,7 +66,7 @@ class _Piece(Owner):
         else:
             raise SourceRefusal(
                 "ArrayDataset",
-                f"{field.stored} is cast to {field.dtype}, which torch leaves open for some",
+                f"{field.stored} is cast to {field.dtype}, which torch does not define for all values",
                 "ARRAY_LAYOUT",
             )
         self.array = self._array(cast)
@@ -132,7 +132,7 @@ def _ragged(values: Array, offsets: NDArray[np.int64], dtype: str) -> Array:
             for extent, ours, theirs in zip(values.shape, values.strides, strides, strict=True)
         )
     ):
-        raise SourceRefusal("ArrayDataset", "items of a RaggedArray do not lie one after the other", "ARRAY_LAYOUT")
+        raise SourceRefusal("ArrayDataset", "the items of a RaggedArray are not contiguous", "ARRAY_LAYOUT")
     return replace(
         values,
         shape=(len(offsets) - 1, *values.shape[1:]),

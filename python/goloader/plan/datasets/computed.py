@@ -131,7 +131,7 @@ class Computed(Node):
             if kind == "tensor" and (
                 found.requires_grad or found.device.type != "cpu" or found.layout != torch.strided or found.is_quantized
             ):
-                raise UnreadableError(f"uses {expression}, which is no plain tensor", expression)
+                raise UnreadableError(f"uses {expression}, which is not a plain tensor", expression)
             if math.prod(found.shape) * found.itemsize > _KEPT_BYTES_MAX:
                 raise UnreadableError(f"uses all of {expression}", expression)
             found = found.clone() if kind == "tensor" else np.array(found)

@@ -205,7 +205,7 @@ class ImageFiles(Node):
             return known
         listed = getattr(dataset, kind.lists[0])
         if isinstance(listed, Files) and listed.remote:
-            raise SourceRefusal(name_of(dataset), f"{look.name_of(loader)} opens no URLs", "IMAGE_LOADER")
+            raise SourceRefusal(name_of(dataset), f"{look.name_of(loader)} cannot open URLs", "IMAGE_LOADER")
         folder = sys.modules["torchvision.datasets.folder"]
         if not any(loader is each for each in (folder.default_loader, folder.pil_loader)):
             raise SourceRefusal(

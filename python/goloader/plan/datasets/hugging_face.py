@@ -150,7 +150,7 @@ def _pieces(dataset: Any, name: str, maps: Sequence[Map]) -> list[_Piece]:
     stored = _NUMBERS.get(str(column.type.value_type if is_list else column.type), "")
     dtype = _made(stored, form)
     if not _is_plain(dataset._info.features[name]) or not stored or (is_list and (form is None or stored == "bool")):
-        raise _refusal(f"its column {name!r} is of {column.type}, which Python makes samples of", "FIELDS")
+        raise _refusal(f"its column {name!r} is of {column.type}, which only Python makes samples of", "FIELDS")
     if dtype != stored and not castable(dtype, stored):
         raise _refusal(f"its column {name!r} is of {column.type}", "FIELDS")
     if column.null_count or (is_list and any(chunk.flatten().null_count for chunk in column.chunks)):

@@ -421,7 +421,7 @@ def _getitem(dataset: Any) -> FunctionType:
     if type(function) is not FunctionType:
         raise refusal(dataset, f"its __getitem__ is a {type(function).__name__}, not a plain function")
     if not is_plain(dataset):
-        raise refusal(dataset, "its class has a way of its own to look attributes up")
+        raise refusal(dataset, "its class has its own attribute lookup")
     if in_class(kind, "__getitems__") is not None or "__getitems__" in vars(dataset):
         raise refusal(dataset, "it has __getitems__")
     return function

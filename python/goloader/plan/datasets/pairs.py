@@ -175,7 +175,7 @@ def _check_wrapper(dataset: Any, inner: Any, kind: Kind) -> None:
     if not kind.wraps(inner):
         raise SourceRefusal(name, "its targets are not wrapped as one mask", "WRAPPED")
     if inner.transforms is not None or "transforms" not in vars(dataset):
-        raise SourceRefusal(name, "the dataset inside transforms its samples", "WRAPPED")
+        raise SourceRefusal(name, "the wrapped dataset transforms its samples", "WRAPPED")
 
 
 # The modes of PNG files with one 8-bit plane, by colour type and bits.

@@ -202,12 +202,12 @@ class _Listed:
         first = self._tensors[0]
         why = why_not_sequences(self._tensors)
         if why or type(first) is not torch.Tensor or first.dtype != torch.uint8 or first.ndim != 2:
-            raise SourceRefusal(name, f"its images are a {why}" if why else "its images are not of uint8", "PIXELS")
+            raise SourceRefusal(name, f"its images are a {why}" if why else "its images are not uint8", "PIXELS")
         if len({image.shape for image in self._tensors}) > 1 or not first.numel():
             raise SourceRefusal(name, "its images are not of one size", "PIXELS")
         self._rows = Sequences(Listed(self._tensors))
         if not self._rows.in_one_piece:
-            raise SourceRefusal(name, "its images do not lie in one piece", "PIXELS")
+            raise SourceRefusal(name, "its images are not contiguous in memory", "PIXELS")
         height, width = first.shape
         rows = replace(self._rows.array, shape=(len(samples), height, width), strides=(0, width, 1), lengths=None)
         self.pixels = Pixels(rows, "flat", (height, width))

@@ -1,4 +1,4 @@
-"""A dataset as the core has it."""
+"""A dataset as the core sees it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Listed:
         for key in path:
             extents = set(map(extent_of, self.elements))
             if len(set(map(type, self.elements))) > 1 or len(extents) > 1 or None in extents:
-                raise SourceRefusal("", "a list of what differs in type, length or names", "CODE_UNREAD")
+                raise SourceRefusal("", "a list whose items differ in type, length or names", "CODE_UNREAD")
             extent = None if type(self.elements[0]) is tuple else extents.pop()
             self._levels.append((self.elements, key, extent))
             self.elements = [each[key] for each in self.elements]

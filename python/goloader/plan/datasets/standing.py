@@ -113,7 +113,7 @@ class Standing:
                 whole = self._value(owner)
                 self._items.append((whole, key, whole[key]))
             case _:
-                raise LookupError(f"{part} goes by more than names")
+                raise LookupError(f"{part} is more than a name or attribute")
 
     def _note_name(self, function: FunctionType, name: str) -> Any:
         """What a variable of a module, or a builtin, is."""
@@ -142,7 +142,7 @@ class Standing:
                     self._note(part)
                 return
             case _:
-                raise LookupError(f"{condition} goes by more than names")
+                raise LookupError(f"{condition} is more than a name or attribute")
         for part in chain.from_iterable(map(parts_of, sides)):
             self._note(part)
 

@@ -110,9 +110,9 @@ class _Subset(Node):
         at = _integers(dataset, dataset.indices)
         self.length = len(at)
         if self.inner.gives_index and (at < 0).any():
-            raise SourceRefusal("Subset", "its dataset gives the indices, of which there are some below 0", "INDICES")
+            raise SourceRefusal("Subset", "its dataset gives the indices, and some are negative", "INDICES")
         if not self.inner.any_integer and not _gives_ints(dataset.indices):
-            raise SourceRefusal("Subset", "its indices are no ints, and its dataset may tell", "INDICES")
+            raise SourceRefusal("Subset", "its indices are not ints, and its dataset may notice", "INDICES")
         self.structure = self.inner.structure
         inside = (at >= (-self.inner.length if self.inner.negatives else 0)) & (at < self.inner.length)
         self.at = np.where(inside, np.where(at < 0, at + self.inner.length, at), NOWHERE)
@@ -146,7 +146,9 @@ class _Concat(Node):
         self.dataset = dataset
         self.inner = [node(each, leaves) for each in dataset.datasets]
         if any(each.batched for each in self.inner):
-            raise SourceRefusal("ConcatDataset", "a dataset in it gives other samples one at a time", "PARTS_DIFFER")
+            raise SourceRefusal(
+                "ConcatDataset", "a dataset in it gives other samples for single indices", "PARTS_DIFFER"
+            )
         wanted = np.diff([0, *dataset.cumulative_sizes]).tolist()
         self.lengths = [
             size if each.open_ended and 0 <= size <= each.length else each.length
@@ -155,7 +157,7 @@ class _Concat(Node):
         self.sizes = list(itertools.accumulate(self.lengths))
         self.length = self.sizes[-1] if self.sizes else 0
         if not self._fits(dataset):
-            raise SourceRefusal("ConcatDataset", "a dataset in it has changed its length since", "LENGTH_CHANGED")
+            raise SourceRefusal("ConcatDataset", "the length of a dataset in it has changed", "LENGTH_CHANGED")
         first = self.inner[0]
         for each in self.inner[1:]:
             if each.structure != first.structure or any(
@@ -230,7 +232,7 @@ class _Stack(Node):
         self.inner = [node(each, leaves) for each in self._datasets(dataset)]
         self.length = dataset._length
         if any(each.length != self.length for each in self.inner):
-            raise SourceRefusal("StackDataset", "a dataset in it has changed its length since", "LENGTH_CHANGED")
+            raise SourceRefusal("StackDataset", "the length of a dataset in it has changed", "LENGTH_CHANGED")
         self.negatives = all(each.negatives for each in self.inner)
         self.any_integer = all(each.any_integer for each in self.inner)
         structures: list[Structure] = []
