@@ -462,10 +462,6 @@ class ImageHandler:
         return torch.from_numpy((pixels.transpose(2, 0, 1) if pixels.ndim == 3 else pixels).copy())
 
 
-def _loads_torch(content: bytes) -> Any:
-    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-
-
 def _loads_npy(content: bytes) -> Any:
     return np.load(io.BytesIO(content), allow_pickle=False)
 
@@ -474,7 +470,7 @@ _DECODERS: dict[str, Callable[[bytes], Any]] = {
     **dict.fromkeys(("txt", "text", "transcript"), lambda content: content.decode("utf-8")),
     **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), int),
     **dict.fromkeys(("json", "jsn"), json.loads),
-    "pth": _loads_torch,
+    "pth": lambda content: torch.load(io.BytesIO(content), map_location="cpu", weights_only=True),
     "npy": _loads_npy,
     "npz": lambda content: dict(_loads_npy(content)),
 }

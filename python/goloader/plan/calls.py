@@ -18,7 +18,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from . import kept_calls
-from .kept_calls import Found
+from .kept_calls import NOTHING, Found, all_registered, registered
 from .look import parents
 from .originals import (
     as_shipped,
@@ -32,7 +32,6 @@ from .originals import (
     unwrapped,
 )
 from .refusal import SourceRefusal
-from .registries import NOTHING, all_registered, registered
 
 # Whose functions are read. Those of others are only looked at themselves.
 _READ = {"PIL", "albucore", "albumentations", "torchvision"}

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from operator import attrgetter
@@ -24,7 +24,8 @@ import torch
 from ..selfcheck import memory
 from .look import parents
 from .originals import behind, code_of, is_data, is_module, module_of, trust, unwrapped
-from .registries import NOTHING, fill, registered
+
+NOTHING: Any = object()
 
 # Raise it when a search finds other things, or they are told in another way.
 _VERSION = 1
@@ -333,3 +334,38 @@ def _functions_of(value: Any) -> list[FunctionType]:
             with suppress(ValueError):  # it is empty
                 work.append(cell.cell_contents)
     return found
+
+
+# ---- tables of libraries that some of their functions look into: what is called from there has no name
+
+
+def fill() -> None:
+    """Has Pillow load its usual formats, as its Image.open does when it is first called."""
+    image: Any = sys.modules.get("PIL.Image")
+    if image is not None:
+        image.preinit()
+
+
+def registered(function: FunctionType) -> Iterator[tuple[Mapping[Any, Any], Any, Any]]:
+    """What a library keeps in tables that a function looks into: the table, a key, and what is there."""
+    module = str(function.__globals__.get("__name__"))
+    if module == "PIL.Image" and function.__name__ == "open":
+        fill()
+        image: Any = sys.modules[module]
+        for table, names in ((image.OPEN, ("JPEG", "PNG")), (image.DECODERS, ("jpeg", "zip"))):
+            for name in names:
+                yield table, name, table.get(name, NOTHING)
+    if module.startswith("torchvision.transforms.v2.functional."):
+        utils = sys.modules.get("torchvision.transforms.v2.functional._utils")
+        kernels = {} if utils is None else vars(utils).get("_KERNEL_REGISTRY", {}).get(function, {})
+        for kind, kernel in kernels.items():
+            yield kernels, kind, kernel
+
+
+def all_registered(functions: Iterable[FunctionType]) -> list[tuple[Mapping[Any, Any], dict[Any, Any]]]:
+    """The tables that any of these look into, and what is there."""
+    found: dict[int, tuple[Mapping[Any, Any], dict[Any, Any]]] = {}
+    for function in functions:
+        for table, key, value in registered(function):
+            found.setdefault(id(table), (table, {}))[1][key] = value
+    return list(found.values())

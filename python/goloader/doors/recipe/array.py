@@ -191,9 +191,6 @@ class StandInArray:
     def __deepcopy__(self, memo: Any) -> Any:
         return become_real(self, "ndarray.__deepcopy__").__deepcopy__(memo)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return become_real(self, "ndarray.__reduce_ex__").__reduce_ex__(protocol)
-
 
 # What other code asks types for.
 StandInArray.__name__ = StandInArray.__qualname__ = "ndarray"
@@ -269,7 +266,7 @@ for _name, _alone in {"neg": np.negative, "abs": np.absolute, "invert": np.inver
 for _name in dir(np.ndarray):
     if _name.startswith("__") and not _name.startswith("__array_") and _name not in {*vars(StandInArray), *dir(object)}:
         setattr(StandInArray, _name, _forwarded(_name))
-for _name in ("__repr__", "__str__", "__format__", "__sizeof__"):
+for _name in ("__repr__", "__str__", "__format__", "__sizeof__", "__reduce_ex__"):
     setattr(StandInArray, _name, _forwarded(_name))
 
 # Exact by IEEE 754, so that every loop of numpy's gives the same bits.

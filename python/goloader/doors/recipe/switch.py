@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...adapters.python import Standing
 from ...plan.needs import decoders as _decoders
@@ -67,19 +67,6 @@ def pack(recipes: Recipes | None) -> None:
     _local.recipes = recipes
 
 
-def decoders() -> list[str]:
-    """The formats beside JPEG and PNG that the core decodes."""
-    with off():
-        return _decoders()
-
-
-def holds(*names: str) -> bool:
-    """Whether behaviours hold (selfcheck), which are tried without stand-ins."""
-    with off():
-        return _holds(*names)
-
-
-def value(name: str) -> Any:
-    """Which variant of a behaviour holds; likewise."""
-    with off():
-        return _value(name)
+# The formats beside JPEG and PNG that the core decodes; whether behaviours hold, and which variant of one (selfcheck):
+# all are tried without stand-ins.
+decoders, holds, value = off()(_decoders), off()(_holds), off()(_value)

@@ -407,8 +407,7 @@ def _step_holds(step: bytes) -> bool:
 
 @lru_cache(maxsize=256)
 def _hold(kind: tuple[int, int]) -> bool:
-    with switch.off():
-        return switch.holds(*_steps.needed(kind))
+    return switch.holds(*_steps.needed(kind))
 
 
 @lru_cache(maxsize=256)

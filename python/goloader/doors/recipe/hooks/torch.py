@@ -77,4 +77,4 @@ def _copied(original: Callable[..., Any], data: Any, *arguments: Any, **options:
     return None
 
 
-_MAKERS = {"from_numpy": _shared, "as_tensor": _shared, "tensor": _copied}
+_MAKERS: dict[str, Callable[..., Any]] = {"from_numpy": _shared, "as_tensor": _shared, "tensor": _copied}
