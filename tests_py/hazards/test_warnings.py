@@ -48,8 +48,8 @@ PROGRAMS = {
     for workers in ("0", "2")
 }
 
-PROGRAMS["too many workers, for what Go does and what Python does"] = """
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+_PLACED = """
+CONDITION
 class Rows(Dataset):
     x = np.arange(120, dtype=np.float32).reshape(30, 4)
     def __len__(self):
@@ -63,11 +63,22 @@ def shown(message, category, filename, line, file=None, text=None):
     os.write(1, f"{category.__name__} {filename} {line} {str(message)[:50]}\\n".encode())
 warnings.showwarning = shown
 for dataset in (Rows(), Unread(), ImageFolder(ROOT, T.Compose([T.Resize((8, 8)), T.ToTensor()]))):
-    loader = DataLoader(dataset, 8, num_workers=2)
+    loader = DataLoader(dataset, 8, OPTIONS)
     for _ in range(2):
         for batch in loader:
             pass
 """
+
+PROGRAMS["too many workers, for what Go does and what Python does"] = _PLACED.replace(
+    "CONDITION", "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+).replace("OPTIONS", "num_workers=2")
+
+PROGRAMS |= {
+    f"pages that nothing can lock, {workers} workers": _PLACED.replace(
+        "CONDITION", "say('a machine without an accelerator')"
+    ).replace("OPTIONS", f"num_workers={workers}, pin_memory=True")
+    for workers in (0, 1)
+}
 
 
 @pytest.mark.timeout(300)

@@ -34,6 +34,7 @@ __all__ = [
     "Resume",
     "StreamEnd",
     "WorkersIterator",
+    "begin",
     "check_workers",
     "collate",
     "dataset_of",
@@ -107,6 +108,16 @@ check_workers: Callable[[Any], None] = _as_torch(
     DataLoader._get_iterator,
     "check_worker_number_rationality",
 )
+
+# Calls the constructor of torch's base of all iterators, which warns where nothing can be page-locked.
+_begin: Callable[[Callable[[Any], None], Any], None] = lambda begin, loader: begin(loader)  # noqa: E731
+_begin_inline = _as_torch(_begin, _SingleProcessDataLoaderIter.__init__, "__init__")
+_begin_workers = _as_torch(_begin, _MultiProcessingDataLoaderIter.__init__, "__init__")
+
+
+def begin(constructor: Callable[[Any], None], loader: Any) -> None:
+    """constructor(loader), for that of torch's base of all iterators: its warnings name the line that torch's do."""
+    (_begin_inline if loader.num_workers == 0 else _begin_workers)(constructor, loader)
 
 
 class WorkersIterator(_MultiProcessingDataLoaderIter):

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .. import _told
-from ..adapters.torch import BaseIterator, profiled
+from ..adapters.torch import BaseIterator, begin, profiled
 from ..on_error import Losses
 from . import book, generators
 from .ledger import Ledger, Record
@@ -59,7 +59,7 @@ class ResumableIterator(BaseIterator):
         self._orders = Orders(loader, self._losses, arrays=self._arrays)
         self._orders.closed = resumed is not None
         with self._undrawn(loader):
-            super().__init__(loader)
+            begin(super().__init__, loader)
         if resumed is not None:
             self._resume_seeds(resumed)
         if self._num_workers == 0:  # others call _reset
