@@ -198,6 +198,13 @@ def recording(loader: DataLoader[Any], fetcher: Any, pinned: bool) -> Any:
     return door.fetcher(loader, fetcher, pinned)
 
 
+def made(loader: DataLoader[Any], batches: int, seconds: float) -> None:
+    """So many batches were made before anything was recorded, which took so long."""
+    record = door.record(loader)
+    record.begun += batches
+    record.page.spend(seconds)
+
+
 def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderIter:
     """The iterator over worker processes, behind door 2 where the loader may take that and begins an epoch."""
     return ReportedIterator(loader) if resumed is not None or not _native.available() else door.iterator(loader)

@@ -365,7 +365,7 @@ class InlineIterator(_NativeIterator):
 
     def _next_data(self) -> Any:
         if self._epoch is not None and self._epoch.over():
-            self._look()
+            self._look(self._epoch)
         if self._epoch is not None:
             batch = self._next_index()
             return self._epoch.made(lambda: self._as_torch(_plain(batch)))
@@ -401,7 +401,7 @@ class InlineIterator(_NativeIterator):
             self._run = None
         return made
 
-    def _look(self) -> None:
+    def _look(self, epoch: later.Epoch) -> None:
         """Has the core make the other batches, or what can be recorded of them."""
         self._epoch = None
         decision = choice.decide(self._loader)
@@ -411,6 +411,7 @@ class InlineIterator(_NativeIterator):
             self._run = self._start(core)
             self._timing = later.timing(self._loader)
         else:
+            choice.made(self._loader, epoch.batches, epoch.clock_s)
             self._fetcher = choice.recording(self._loader, self._fetcher, self._pin_memory)
 
     def batch(self, indices: NDArray[np.int64]) -> Any:

@@ -117,40 +117,45 @@ def _may_wait(loader: DataLoader[Any]) -> bool:
 
 
 class Epoch:
-    """One epoch of such a loader."""
+    """One epoch of such a loader.
+
+    batches  that torch's way has made
+    clock_s  in that time by the clock
+    """
 
     def __init__(self, known: Later, loader: DataLoader[Any]) -> None:
         self._known = known
-        self._made, self._spent_s, self._clock_s = 0, 0.0, 0.0
-        self._batches: int | None = None
+        self.batches, self.clock_s = 0, 0.0
+        self._spent_s = 0.0
+        self._length: int | None = None
         if not known.slower and samplers.known(loader) is not None:
             with suppress(Exception):  # of the dataset's own __len__
-                self._batches = len(loader._index_sampler)
+                self._length = len(loader._index_sampler)
 
     def made(self, make: Callable[[], Any]) -> Any:
         """A batch, as torch's way makes it."""
         cpu, clock = time.thread_time(), time.perf_counter()
         batch = make()
         spent, took = time.thread_time() - cpu, time.perf_counter() - clock
-        self._made += 1
+        self.batches += 1
         self._spent_s += spent
-        self._clock_s += took
+        self.clock_s += took
         known = self._known
         known.spent_s += spent
-        known.epoch = max(known.epoch, self._made)
-        if self._made != self._batches:  # the last one may be smaller
+        known.epoch = max(known.epoch, self.batches)
+        if self.batches != self._length:  # the last one may be smaller
             known.least_s = min(known.least_s, took)
         return batch
 
     def over(self) -> bool:
         """Whether Go is to be asked for the next batch."""
         known = self._known
-        if known.slower or not self._made or (self._made < _BATCHES and self._spent_s < _LEFT_S):
+        if known.slower or not self.batches or (self.batches < _BATCHES and self._spent_s < _LEFT_S):
             return False
-        if self._batches is None and known.epoch <= self._made:  # nobody knows what is left: as much again
-            left = self._made
+        if self._length is None and known.epoch <= self.batches:  # nobody knows what is left: as much again
+            left = self.batches
         else:
-            left = (self._batches or known.epoch) - self._made
-        share = left / self._made
-        known.over = self._spent_s * share >= _LEFT_S or self._clock_s * share >= _LEFT_CLOCK_S
+            left = (self._length or known.epoch) - self.batches
+        share = left / self.batches
+        known.over = self._spent_s * share >= _LEFT_S or self.clock_s * share >= _LEFT_CLOCK_S
         return known.over
