@@ -22,7 +22,6 @@ the user's own, if its bytecode says so.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -126,8 +125,8 @@ def _of_code(dataset: Any) -> Node:
 
 
 def _scripted(dataset: Any) -> Node | None:
-    """The same as a script; None where there are no images, or scripts are not asked for. Raises RefusalError."""
-    if os.environ.get("GOLOADER_SCRIPTS") != "1" or "PIL.Image" not in sys.modules:
+    """The same as a script; None where there are no images. Raises RefusalError."""
+    if "PIL.Image" not in sys.modules:
         return None
     own = ScriptCode(dataset)
     return Scripted(own) if own.opens_images else None
