@@ -354,8 +354,10 @@ def programs(seed: int, count: int, root: Path, seconds: float = 1e9) -> tuple[i
     return tried, compiled
 
 
-@pytest.mark.parametrize("part", [*range(2), *(pytest.param(part, marks=pytest.mark.slow) for part in range(2, 12))])
-def test_random_code_gives_what_torch_gives(part: int, root: Path) -> None:
+@pytest.mark.parametrize(
+    ("part", "count"), [(0, 4), *(pytest.param(part, 25, marks=pytest.mark.slow) for part in range(1, 12))]
+)
+def test_random_code_gives_what_torch_gives(part: int, count: int, root: Path) -> None:
     print(f"GOLOADER_FUZZ_SEED={SEED}")
-    tried, compiled = programs(SEED + part, 25, root)
+    tried, compiled = programs(SEED + part, count, root)
     assert compiled > tried / 50

@@ -310,6 +310,7 @@ def test_a_class_as_people_write_it(name: str, root: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["CycleGAN", "multi-crop", "bools", "order of draws"], ids=lambda name: name.replace(" ", "-")
 )
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 3])
 def test_with_workers(name: str, num_workers: int, root: Path) -> None:
     dataset = made_of(source_of(COMPILED[name]), root)
