@@ -24,8 +24,6 @@ sys.path.insert(0, str(Path(__file__).parent / "parity"))
 
 # Where images are made must not depend on how busy the machine is; before anything of goloader's is imported.
 os.environ["GOLOADER_TRIAL"] = "wait"
-# What is not on by itself yet is tested all the same.
-os.environ["GOLOADER_SCRIPTS"] = "1"
 
 from goloader import _core, _native
 

@@ -17,23 +17,16 @@ from twins import Program, check
 
 import goloader
 
-
-@pytest.fixture(autouse=True)
-def without_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As users have it who do not ask for them."""
-    monkeypatch.setenv("GOLOADER_SCRIPTS", "0")
-
-
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
 
 TO_TENSOR = [T.CenterCrop(30), T.ToTensor()]
 
 
-class Doubled(ImageFolder):
+class Turned(ImageFolder):
     def __getitem__(self, index: int) -> Any:
         image, label = super().__getitem__(index)
-        return image * 2, label
+        return image.flip(0), label
 
 
 class Renamed(ImageFolder):
@@ -68,11 +61,11 @@ def with_attribute(**attributes: Any) -> Callable[[str], Any]:
 
 # name: (dataset, other arguments, what explain() names, a part of its reason)
 REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
-    "overridden __getitem__": (lambda root: Doubled(root, T.Compose(TO_TENSOR)), {}, "Doubled", "__getitem__ "),
+    "overridden __getitem__": (lambda root: Turned(root, T.Compose(TO_TENSOR)), {}, "Turned", "__getitem__ "),
     "own loader": (with_attribute(loader=own_loader), {}, "ImageFolder", "own_loader"),
     "target_transform": (with_attribute(target_transform=repr), {}, "ImageFolder", "target_transform"),
     "a list": (lambda root: [str(i) for i in range(9)], {}, "list", "not of numbers"),
-    "lambda": (lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x])), {}, "lambda", "not known"),
+    "lambda": (lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x.flip(0)])), {}, "lambda", "not known"),
     "subclassed transform": (
         lambda root: ImageFolder(root, T.Compose([Subclassed(30), T.ToTensor()])), {}, "Subclassed", "not known",
     ),

@@ -23,13 +23,6 @@ from twins import Program, check, errors, loader_of
 
 import goloader
 
-
-@pytest.fixture(autouse=True)
-def without_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As users have it who do not ask for them."""
-    monkeypatch.setenv("GOLOADER_SCRIPTS", "0")
-
-
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
 
@@ -585,12 +578,6 @@ class LabelledLate(Base):
         return image, self.labels[index]
 
 
-class SiameseOpenedFirst(Base):
-    def __getitem__(self, index: int) -> Any:
-        one, other = Image.open(self.paths[index]), Image.open(self.paths[self.partners[index]])
-        return self.transform(one.convert("RGB")), self.transform(other.convert("RGB"))
-
-
 class Relabelled(Base):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -602,10 +589,9 @@ class Relabelled(Base):
 
 REFUSED: dict[Any, str] = {
     Catches: "handles exceptions (test_idioms_equal.py:{first})",
-    Late: "Image.open(open(self.paths[index], 'rb')), which is closed (test_idioms_equal.py:{opens})",
+    Late: "uses Image.open(open(self.paths[index], 'rb')) behind the end of its with (test_idioms_equal.py:",
     Chooses: "branches on (self.rows[index][1] == 'cat') (test_idioms_equal.py:",
-    LabelledLate: "looks the index up when random numbers may have been drawn (test_idioms_equal.py:",
-    SiameseOpenedFirst: "opens and transforms two images in turn (test_idioms_equal.py:",
+    LabelledLate: "takes items of no attribute (test_idioms_equal.py:",
     Relabelled: "takes items of a table by labels that are not the numbers of its rows",
 }
 

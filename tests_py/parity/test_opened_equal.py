@@ -555,9 +555,8 @@ BRANCHES = [
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_function_gives_what_torch_gives(seed: int, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_function_gives_what_torch_gives(seed: int, root: Path) -> None:
     """Random functions of few words: lowered or not, batches and errors are torch's; and some of each are met."""
-    monkeypatch.setenv("GOLOADER_SCRIPTS", "0")
     chance = random.Random(seed)
 
     def value() -> str:

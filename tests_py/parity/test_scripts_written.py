@@ -189,6 +189,11 @@ COMPILED: dict[str, list[str]] = {
         "out.update(label=self.labels[i])",
         "out",
     ],
+    "two opened first": [
+        "one, two = Image.open(self.a[i]), Image.open(self.a[self.order[i]])",
+        "F.to_tensor(CROP(one.convert('RGB'))), F.to_tensor(CROP(two.convert('RGB')))",
+    ],
+    "its own length": [f"j = random.randrange(len(self)); {SMALL}", "F.to_tensor(img), j, len(self)"],
     "late choice": [SMALL, "name = random.choice(['h', 'v'])", "F.to_tensor(img), self.choices[random.randrange(3)]"],
 }
 
@@ -305,6 +310,7 @@ def test_a_class_as_people_write_it(name: str, root: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["CycleGAN", "multi-crop", "bools", "order of draws"], ids=lambda name: name.replace(" ", "-")
 )
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 3])
 def test_with_workers(name: str, num_workers: int, root: Path) -> None:
     dataset = made_of(source_of(COMPILED[name]), root)

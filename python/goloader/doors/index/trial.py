@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ..._loader import DataLoader
 
 _SAMPLES = 4
+# Of a script, which goes a way of its own with each sample.
+_SAMPLES_OF_SCRIPTS = 16
 _SEED = 20260701
 # Nobody waits for the answer, so the training loop comes first. A trial of recording is not held back so: its answer
 # halves what batches cost, and at this niceness it came two to three times as many batches later on two busy cores.
@@ -136,7 +138,8 @@ def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
     with contextlib.suppress(OSError):  # a system may forbid it
         os.nice(_NICENESS)
     length = plan.length
-    indices = sorted({round(place * (length - 1) / (_SAMPLES - 1)) for place in range(_SAMPLES)})
+    count = _SAMPLES if plan.script is None else _SAMPLES_OF_SCRIPTS
+    indices = sorted({round(place * (length - 1) / (count - 1)) for place in range(count)})
     try:
         theirs, ours = sandbox.run_apart(lambda: _eager(loader, indices), lambda: _native(loader, plan, indices))
         found = None if np.array_equal(theirs[1], ours[1]) else "a random generator stands elsewhere"

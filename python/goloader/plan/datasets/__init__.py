@@ -22,7 +22,6 @@ class is taken if its bytecode allows it.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -139,8 +138,8 @@ def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
 
 
 def _scripted(dataset: Any) -> Node | None:
-    """The same as a script; None where there are no images, or scripts are not asked for. Raises RefusalError."""
-    if os.environ.get("GOLOADER_SCRIPTS") != "1" or "PIL.Image" not in sys.modules:
+    """The same as a script; None where there are no images. Raises RefusalError."""
+    if "PIL.Image" not in sys.modules:
         return None
     own = ScriptCode(dataset)
     return Scripted(own) if own.opens_images else None

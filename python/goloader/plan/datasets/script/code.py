@@ -12,12 +12,24 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...bytecode import Attribute, Branch, Call, Callee, Display, Expression, Reading, UnreadableError, read
+from ...bytecode import (
+    Attribute,
+    Branch,
+    Call,
+    Callee,
+    Constant,
+    Display,
+    Expression,
+    Name,
+    Reading,
+    UnreadableError,
+    read,
+)
 from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
 from ...watch import HOOKED, has_global_hooks
 from ..images import function_of, makes_image, opens
-from ..own import OwnCode, is_of_library
+from ..own import OwnCode, is_of_library, is_plain
 
 
 class ScriptCode(OwnCode):
@@ -69,6 +81,23 @@ class ScriptCode(OwnCode):
     def decided(self, condition: Expression) -> bool:
         """How a condition comes out, whatever the index. Raises UnreadableError."""
         return self._decide(condition)
+
+    def length_of(self, of: Expression) -> Expression | None:
+        """What a `__len__` of the user's takes the length of, or the number that it gives; None for all others."""
+        whole = self.value(of)
+        function = in_class(type(whole), "__len__") if is_plain(whole) else None
+        if type(function) is not FunctionType or is_of_library(function.__globals__.get("__name__")):
+            return None
+        reading = read(function, self._decide, arguments=(of,))
+        self._keep(Attribute(of, "__len__"), function)
+        match reading.result:
+            case _ if reading.loose or reading.conditions:
+                return None
+            case Call(function=Name() as name, arguments=(inner,), options=()):
+                return inner if inner != of and self.means(name) is len else None
+            case number:
+                found = self.means(number)
+                return Constant(found, int) if type(found) is int and found >= 0 else None
 
     def _constant(self, expression: Expression) -> Any:
         if isinstance(expression, Display) and expression.kind in (list, tuple):
@@ -192,7 +221,7 @@ def drawn_by(called: Any) -> str | None:
     elif type(called) is BuiltinFunctionType:
         if called.__name__ == "random" and called.__self__ is _python():
             return "random.random"
-        if called is torch.rand or called is torch.randint:
+        if called is torch.randint or (called is torch.rand and torch.get_default_dtype() is torch.float32):
             return f"torch.{called.__name__}"
     return None
 

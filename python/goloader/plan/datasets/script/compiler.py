@@ -13,6 +13,7 @@ an error is left to the user's own code as it comes.
 from __future__ import annotations
 
 import base64
+import copy
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
+import torch
 
 from .... import transforms as T
 from ...bytecode import (
@@ -138,7 +140,7 @@ class Compiler:
         self._found: list[tuple[Expression, Columns, bool]] = []
         self.asides: list[tuple[Columns, bool]] = []
         # Lists that code goes by, and what they held.
-        self.copies: list[tuple[ScriptCode, Expression, Any]] = []
+        self.copies: list[tuple[Expression, Any]] = []
         self.lengths: list[tuple[Expression, int]] = []
         # By their ids, what was evaluated and is accounted for.
         self._accounted: set[int] = set()
@@ -236,7 +238,7 @@ class Compiler:
     def _values(self, *of: Expression) -> Columns:
         """Values that are worked out ahead. Raises UnreadableError for those that are not."""
         for part in (part for each in of for part in parts_of(each)):
-            if isinstance(part, Drawn | Either | Closed | Entered | Inner) or self._form(part) is not None:
+            if isinstance(part, Drawn | Either | Closed | Entered | Inner):
                 raise UnreadableError(f"uses {part}", part)
         return Columns(self.own, of)
 
@@ -323,15 +325,14 @@ class Compiler:
 
     def _check_all(self, evaluated: Sequence[Any]) -> None:
         """Raises UnreadableError for what was evaluated and is not accounted for."""
-        asides = {id(of): aside for of, *aside in self._found}
+        asides = {id(of): (values, by_index) for of, values, by_index in self._found}
         for each in reversed(evaluated):  # what something is made of comes before it
             if isinstance(each, Branch):
                 self._check_all((*each.then, *each.otherwise))
             elif not isinstance(each, Unknown) and id(each) not in self._accounted:
                 if id(each) not in asides:
                     raise UnreadableError(f"evaluates {each}", each)
-                values, by_index = asides[id(each)]
-                self.asides.append((values, by_index))
+                self.asides.append(asides[id(each)])
                 self.account(each)
 
     # Draws
@@ -421,6 +422,9 @@ class Compiler:
         """len(of), of what is the same for all samples."""
         if isinstance(of, Display) and of.kind in (list, tuple):
             return Number(len(of.items), "int")
+        known = self.own.length_of(of)
+        if known is not None:
+            return self.number(known) if isinstance(known, Constant) else self._length(known)
         value = self.own.means(of)
         if type(value) in (list, tuple, range):
             self.lengths.append((of, len(value)))
@@ -648,7 +652,7 @@ class Compiler:
             case Closed(value=value):
                 picture = self.picture(value)
                 if picture is not None and picture.form == "pil":
-                    raise UnreadableError(f"uses {value} behind the end of its with", of)
+                    raise UnreadableError(f"uses {value} behind the end of its with", value)
                 return picture
             case Entered(manager=inner):
                 return self.picture(inner)
@@ -722,7 +726,10 @@ class Compiler:
     def _open(self, path: Expression, called: Any) -> Picture:
         of = opened_path(self.own, path)
         found, row = self._row_of(of)
-        column = self._values(found)
+        try:
+            column = self._values(found)
+        except UnreadableError as error:
+            raise UnreadableError(error.args[0], error.of or path) from None
         if of is not path:  # what opened it, and what `with` entered
             self._accounted |= {id(path), *map(id, _managers(path))}
         self.account(of)
@@ -801,10 +808,10 @@ class Compiler:
         if sides is None:
             return None
         if of.number in self._conversions:
-            made, before = self._conversions[of.number]
-            if {id(of.then), id(of.otherwise)} != {id(made), id(before)}:
+            converted, before = self._conversions[of.number]
+            if {id(of.then), id(of.otherwise)} != {id(converted), id(before)}:
                 return None
-            return self.picture(made)
+            return self.picture(converted)
         if isinstance(sides, bool):
             return self.picture(of.then if sides else of.otherwise)
         one, other = self.picture(of.then), self.picture(of.otherwise)
@@ -857,14 +864,17 @@ class Compiler:
         return self._copied(of, value)
 
     def _copied(self, of: Expression, value: Any) -> Any:
-        """A value, of which a list is noted with what it holds."""
-        if type(value) is list:
-            value = list(value)
-            self.copies.append((self.own, of, value))
+        """A value, of which a list, an array or a tensor is noted with what it holds."""
+        if type(value) in (list, np.ndarray, torch.Tensor):
+            value = copy.copy(value) if type(value) is list else copy.deepcopy(value)
+            self.copies.append((of, value))
         return value
 
     def _row_of(self, of: Expression) -> tuple[Expression, Number]:
         """An expression of values that are worked out ahead, with its row as the index, and which row that is."""
+        for part in parts_of(of):
+            if self._known.get(id(part), (part, None))[1] is not None:
+                raise UnreadableError(f"uses the image {part}", part)
         of = self._placed(of)
         keys = {id(key): key for key in _keys(of) if self._is_row(key)}
         if not keys:

@@ -149,7 +149,7 @@ class Scripted(Node):
                 return False
             _check_calls(compiler)
             return (
-                all(own.value(expression) == was for own, expression, was in compiler.copies)
+                all(_alike(self._own.value(of), was) for of, was in compiler.copies)
                 and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
                 and all(each.work_out(range(each.length)) for each, _ in compiler.asides)
                 and self._same(at)
@@ -186,6 +186,15 @@ class Scripted(Node):
             if [_plain(each) for each in now] != [_plain(beside.values[row]) for row in rows]:
                 return False
         return True
+
+
+def _alike(value: Any, was: Any) -> bool:
+    """Whether a list, an array or a tensor holds what it held."""
+    if type(value) is not type(was):
+        return False
+    if isinstance(was, list):
+        return list(map(_plain, value)) == list(map(_plain, was))
+    return value.dtype == was.dtype and value.shape == was.shape and bool((value == was).all())
 
 
 def _check_calls(compiler: Compiler) -> None:
