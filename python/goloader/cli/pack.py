@@ -33,9 +33,9 @@ def add(commands: Any) -> None:
         description=(
             "Writes tar archives in WebDataset's layout. The name of an archive has the numbers of its samples, and "
             f"{_SUMS} has the checksums. If it is interrupted, run it again: it continues after the last complete "
-            "archive. A folder's images are copied unchanged, each with its class number (.cls). From a dataset, an image "
-            "becomes .png, a tensor or array .npy, an int .cls, a text .txt and anything else .json; bytes become a "
-            "file with their name as suffix (jpg). The name in a dict or the position in a tuple comes first "
+            "archive. A folder's images are copied unchanged, each with its class number (.cls). From a dataset, an "
+            "image becomes .png, a tensor or array .npy, an int .cls, a text .txt and anything else .json. Bytes "
+            "become a file with their name as suffix (jpg). The name in a dict or the position in a tuple comes first "
             "(image.png), except for a pair of an image, tensor or array and an int."
         ),
     )

@@ -29,8 +29,8 @@ def add(commands: Any) -> None:
         help="run an unmodified script with goloader's DataLoader in place of torch's",
         description=(
             "Runs a script as `python SCRIPT ...` would, but with goloader's DataLoader in place of torch's: for "
-            "loaders that the script makes, that a framework in it makes, and that processes started by it make (torchrun's "
-            "ranks, spawned workers)."
+            "loaders that the script makes, that a framework in it makes, and that processes started by it make "
+            "(torchrun's ranks, spawned workers)."
         ),
         usage="%(prog)s [-h] [--explain] [--profile FOLDER [--chart]] [-m] SCRIPT [ARGUMENT ...]",
     )

@@ -31,8 +31,8 @@ def add(commands: Any) -> None:
         help="show what the loaders of a running process are doing",
         description=(
             "Shows what each goroutine of a process's loaders is doing, with which file and for how long, and the "
-            "states of its worker processes. Refreshes until Ctrl-C. Go answers, so this works while the process hangs. "
-            "GOLOADER_TOP=0 in the environment of that process turns it off."
+            "states of its worker processes. Refreshes until Ctrl-C. Go answers, so this works while the process "
+            "hangs. GOLOADER_TOP=0 in the environment of that process turns it off."
         ),
     )
     parser.add_argument("pid", type=int, metavar="PID", help="id of the process that uses the loaders")

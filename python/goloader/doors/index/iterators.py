@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import math
 import operator
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
