@@ -165,6 +165,7 @@ def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
 
     for transform, why in (
         (Own(0.1), "Own is not known"),
+        (T.RandomApply([T.RandomErasing()]), "RandomErasing is not known"),
         (T.RandomApply([T.Grayscale()]), "number of channels"),
         (v2.RandAugment(fill={Image.Image: 3, "others": 0}), "fill is"),
     ):
@@ -184,6 +185,6 @@ def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
         explanation = goloader.DataLoader(ImageFolder(str(kinds), v2.Compose(steps)), trace=False).explain()
         assert not explanation.native and why in str(explanation), why
     images = folder(kinds, T, T.RandomApply([T.RandomErasing()]))  # which torchvision refuses where it is applied
-    check(Program(loader_of(images, batch_size=1), epochs=2))
+    check(Program(loader_of(images, batch_size=1), epochs=2), native=False)
     early = ImageFolder(str(kinds), T.Compose([T.RandAugment(), T.Resize((9, 9)), T.ToTensor()]))
     assert "size of its images is not known" in str(goloader.DataLoader(early, trace=False).explain())

@@ -10,7 +10,7 @@ from typing import Any
 from ...plan.refusal import Refusal
 from .. import sandbox
 from .opens import opens
-from .record import Finding, Record, no_gain
+from .record import Finding, Record
 from .session import TroubleError
 
 __all__ = ["First", "begin_trial"]
@@ -87,7 +87,7 @@ class First:
         """In the process of a trial."""
         try:
             if not hasattr(self._inner, "dataset_iter") and not opens(lambda: self._inner.fetch(indices)):
-                return Finding(Refusal("source", "trace", *no_gain(())))
+                return Finding(Refusal("source", "trace", "it opens no images", "NO_GAIN"))
             made = self._then(self._inner)
             if isinstance(made, Refusal):
                 return Finding(made)

@@ -124,7 +124,8 @@ def refusal() -> Refusal | None:
     _installed.unless_held(lambda: _hooks.look(again=True))
     if OPENERS.isdisjoint({*_hooks.swaps, *_hooks.fronts}):
         left = ((name, why) for name, why in _hooks.left_alone.items() if name in OPENERS or name in _LIBRARIES)
-        return Refusal("trace", *next(left, ("images", "nothing has imported what opens them")), "FUNCTION_REPLACED")
+        name, why = next(left, ("images", "nothing has imported what opens them"))
+        return Refusal("trace", name, why, "FUNCTION_REPLACED")
     return None
 
 
