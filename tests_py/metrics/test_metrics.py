@@ -224,7 +224,7 @@ def test_lightning_s_loggers_are_handed_the_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_lightning_with_torch_s_loader_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"but DataLoader: goloader\.install\(\) before they are made"):
+    with pytest.raises(TypeError, match=r"not goloader's DataLoader: call goloader\.install\(\)"):
         fit(data.DataLoader(loader_of().dataset), tmp_path, metrics.lightning())
 
 
