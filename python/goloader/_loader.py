@@ -254,7 +254,7 @@ class DataLoader(data.DataLoader[T_co]):
                 return super()._get_iterator()
             check_workers(self)
             return choice.working(self, resumed)
-        core = choice.core(self, decision)
+        core = choice.core(self, decision, InlineIterator)
         if decision.stream is not None:
             from .doors.index.streams import InlineStream, PrefetchingStream
 

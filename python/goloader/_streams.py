@@ -13,8 +13,7 @@ from ._core import Core, Judge, Run, StreamEnd, unpacked
 from .plan import Plan
 from .plan.needs import Rules
 from .plan.paths import is_url
-from .plan.streams import Column, Pipeline, environment_of
-from .webdataset import described
+from .plan.pipeline import Column, Pipeline, environment_of
 
 # Samples in a batch of the core's, and such batches that are read ahead.
 _SAMPLES, _AHEAD = 16, 2
@@ -79,3 +78,10 @@ def _received(run: Run, url: str) -> Iterator[dict[str, Any]]:
             key = files.pop("__key__").decode("utf-8", "surrogateescape")
             del files["__shard__"]
             yield described(key, url, files)
+
+
+def described(key: str, url: str, files: dict[str, bytes]) -> dict[str, Any]:
+    """A sample with at least one file, its entries in webdataset's order."""
+    first = next(iter(files))
+    local = {} if is_url(url) or url.startswith("pipe:") else {"__local_path__": url}
+    return {"__key__": key, "__url__": url, first: files[first]} | local | files

@@ -24,8 +24,10 @@ import numpy as np
 import torch
 from torch.utils import data
 
-from . import _native
+from . import _native, _streams
 from ._errors import LibraryError
+from ._streams import described
+from .adapters.torch import worker_info
 from .plan.paths import braces, is_url
 
 __all__ = [
@@ -92,17 +94,6 @@ def warn_and_stop(error: Exception) -> bool:
 
 
 # ---- shards
-
-
-def worker_info() -> tuple[int, int, int, int]:
-    """Rank and number of ranks, worker and number of workers."""
-    rank, ranks = 0, 1
-    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-        rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    elif torch.distributed.is_available() and torch.distributed.is_initialized():
-        rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
-    info = data.get_worker_info()
-    return (rank, ranks, 0, 1) if info is None else (rank, ranks, info.id, info.num_workers)
 
 
 def split_by_node(urls: Iterable[Any]) -> Iterator[Any]:
@@ -176,9 +167,7 @@ def _read(url: str) -> Iterator[dict[str, Any]]:
         library = _native.own_library()
     except LibraryError:
         return _read_tar(url)
-    from ._streams import samples
-
-    return samples(url, library)
+    return _streams.samples(url, library)
 
 
 _NAME = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$")
@@ -204,13 +193,6 @@ def _read_tar(url: str) -> Iterator[dict[str, Any]]:
             sample = sample | file if sample else described(key, url, file)
     if sample:
         yield sample
-
-
-def described(key: str, url: str, files: dict[str, bytes]) -> dict[str, Any]:
-    """A sample with at least one file, its entries in webdataset's order."""
-    first = next(iter(files))
-    local = {} if is_url(url) or url.startswith("pipe:") else {"__local_path__": url}
-    return {"__key__": key, "__url__": url, first: files[first]} | local | files
 
 
 def check_empty(samples: Iterable[Any]) -> Iterator[Any]:

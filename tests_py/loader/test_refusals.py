@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from goloader import DataLoader, plan
+from goloader import DataLoader
+from goloader.plan import planner
 
 
 class Rows(torch.utils.data.Dataset[Any]):
@@ -26,13 +27,13 @@ class Rows(torch.utils.data.Dataset[Any]):
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids of loaders, each as often as it was looked at."""
     seen: list[int] = []
-    make = plan.make
+    make = planner.make
 
     def looking(loader: Any) -> Any:
         seen.append(id(loader))
         return make(loader)
 
-    monkeypatch.setattr(plan, "make", looking)
+    monkeypatch.setattr(planner, "make", looking)
     return seen
 
 

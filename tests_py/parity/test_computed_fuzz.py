@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, Dataset
 from twins import Program, check, loader_of
 
 import goloader
-from goloader import plan
+from goloader.plan import Plan, planner
 
 SEED = int(os.environ.get("GOLOADER_FUZZ_SEED", "20261123"))
 ROWS = 37
@@ -185,7 +185,7 @@ def dataset_of(data: Data, sources: list[str]) -> Any:
 
 
 def is_compiled(data: Data, source: str) -> bool:
-    return isinstance(plan.make(goloader.DataLoader(dataset_of(data, [source]), batch_size=4)), plan.Plan)
+    return isinstance(planner.make(goloader.DataLoader(dataset_of(data, [source]), batch_size=4)), Plan)
 
 
 def works(data: Data, source: str) -> bool:

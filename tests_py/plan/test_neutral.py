@@ -15,8 +15,8 @@ from interpret import run
 from PIL import Image
 
 from goloader import transforms as G
-from goloader.plan import make_arrays, make_folder
 from goloader.plan.lowered import lower_neutral
+from goloader.plan.neutral import make_arrays, make_folder
 from goloader.plan.paths import Files
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -26,7 +26,7 @@ def test_nothing_of_torch_is_imported() -> None:
     code = """
 import sys
 import goloader.plan, goloader.transforms as G
-from goloader.plan import make_arrays, make_folder
+from goloader.plan.neutral import make_arrays, make_folder
 from goloader.plan.paths import Files
 import numpy as np
 make_arrays([np.zeros(3)]).to_json()

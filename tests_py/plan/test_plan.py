@@ -21,8 +21,10 @@ from torchvision.transforms import v2
 
 from goloader import selfcheck
 from goloader import transforms as G
-from goloader.plan import Explanation, Plan, Refusal, Row, explain, make, make_arrays, make_folder
+from goloader.plan import Explanation, Plan, Refusal, Row
+from goloader.plan.neutral import make_arrays, make_folder
 from goloader.plan.paths import Files
+from goloader.plan.planner import explain, make, unchanged
 from goloader.plan.samplers import index_batches
 
 
@@ -230,14 +232,14 @@ def test_a_decoder_that_behaves_otherwise_keeps_files_with_torch(photos: Path, m
 def test_unchanged(photos: Path) -> None:
     loader = DataLoader(folder(photos), 2)
     plan = planned(loader)
-    assert plan.unchanged(loader)
+    assert unchanged(plan, loader)
     loader.collate_fn = list
-    assert not plan.unchanged(loader)
+    assert not unchanged(plan, loader)
     loader.collate_fn = default_collate
-    assert plan.unchanged(loader)
+    assert unchanged(plan, loader)
     loader.dataset.transform = T.ToTensor()  # type: ignore[attr-defined]
-    assert not plan.unchanged(loader)
-    assert not plan.unchanged(DataLoader(folder(photos), 2))
+    assert not unchanged(plan, loader)
+    assert not unchanged(plan, DataLoader(folder(photos), 2))
 
 
 # explain()

@@ -27,7 +27,9 @@ from torchvision.datasets import MNIST, ImageFolder
 from torchvision.transforms import v2
 
 from goloader import selfcheck
-from goloader.plan import Plan, Refusal, make, make_recipes, needs
+from goloader.plan import Plan, Refusal, needs
+from goloader.plan.neutral import make_recipes
+from goloader.plan.planner import make
 from goloader.plan.transforms import _operations
 from goloader.selfcheck import behaviour, libraries, memory, pillow, resize
 from goloader.selfcheck import opencv as opencv_table

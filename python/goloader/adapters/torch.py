@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -217,3 +218,14 @@ def gives() -> bool:
     batch = object()
     with instead(batch, 2) as samples:
         return collate.default_collate(samples) is batch
+
+
+def worker_info() -> tuple[int, int, int, int]:
+    """Rank and number of ranks, worker and number of workers."""
+    rank, ranks = 0, 1
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    elif torch.distributed.is_available() and torch.distributed.is_initialized():
+        rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    info = worker.get_worker_info()
+    return (rank, ranks, 0, 1) if info is None else (rank, ranks, info.id, info.num_workers)

@@ -20,7 +20,6 @@ import argparse
 import platform
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import metadata
 from typing import Any
 
 from . import bench, cache, doctor, explain, inspect, pack, run, top, tune
@@ -61,12 +60,9 @@ class _Commands:
 
 def _versions() -> str:
     """goloader's version, and those that a report of a bug should name."""
-    names = [f"goloader {_version('goloader')}", f"torch {_version('torch')}", f"Python {platform.python_version()}"]
+    names = [
+        f"goloader {doctor.version_of('goloader')}",
+        f"torch {doctor.version_of('torch')}",
+        f"Python {platform.python_version()}",
+    ]
     return ", ".join(names)
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"

@@ -9,6 +9,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import metadata
 from typing import Any
 
 from .. import _cores, _native, _table
@@ -79,10 +80,8 @@ def _machine() -> Iterator[Line]:
 
 
 def _versions() -> Iterator[Line]:
-    from . import _version  # its package has this module imported first
-
     for name in _PACKAGES:
-        yield "version", name, platform.python_version() if name == "Python" else _version(name)
+        yield "version", name, platform.python_version() if name == "Python" else version_of(name)
     for name in libraries.imported():
         _, _, version = libraries.version(name).rpartition(" ")
         yield "version", libraries.NAMES[name], version
@@ -124,3 +123,11 @@ def _bytes(batch: Any) -> int:
 def _size(count: int) -> str:
     power = max(0, min(3, (count.bit_length() - 1) // 10))
     return f"{count / 1024**power:.{min(power, 1)}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
+
+
+def version_of(package: str) -> str:
+    """Its version, or "not installed"."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from .. import _auto, _native, _told, plan
+from .. import _auto, _native, _told
 from .._beside import Beside
 from .._core import Core
-from ..plan import Explanation, Plan, Refusal, Row, look
-from ..plan import own_collate as _  # noqa: F401  # here, so that no first epoch waits for it
+from ..plan import Explanation, Plan, Refusal, Row, look, planner
 from ..plan.explain import number_of
+from ..plan.originals import package_of
 from ..state import book
 from ..state.ledger import Record
 from ..state.workers import ReportedIterator
@@ -83,10 +83,10 @@ def _decided(loader: DataLoader[Any], standing: Refusal | None) -> Plan | Refusa
         return standing
     trial.hear()  # an answer may have come since the last epoch
     known = _plans.get(loader)
-    if known is not None and known.unchanged(loader):
+    if known is not None and planner.unchanged(known, loader):
         return trial.refused(loader, known) or known
     try:
-        decision = plan.make(loader)
+        decision = planner.make(loader)
     except Exception as error:  # no code of a user's ends a program by being looked at
         why = f"{type(error).__name__} while it was looked at: {error}"
         return Refusal("loader", type(loader).__name__, why, "LOOKED_AT")
@@ -124,9 +124,7 @@ def _fallbacks(loader: DataLoader[Any]) -> list[Refusal]:
 
 def _ours(loader: DataLoader[Any]) -> bool:
     """False if its class makes its iterators itself."""
-    from .._loader import DataLoader
-
-    return type(loader)._get_iterator is DataLoader._get_iterator
+    return package_of(type(loader)._get_iterator) == "goloader"
 
 
 def _own_iterators(loader: DataLoader[Any]) -> Refusal:
@@ -161,14 +159,14 @@ def fell_back(loader: DataLoader[Any], reasons: Sequence[Refusal]) -> None:
         _told.fell_back(type(loader).__qualname__, reasons, on_fallback, explain(loader))
 
 
-def core(loader: DataLoader[Any], decision: Plan) -> Core:
-    """The plan opened in the core, from the last epoch if it still fits."""
+def core(loader: DataLoader[Any], decision: Plan, inline: trial.Inline) -> Core:
+    """The plan opened in the core, from the last epoch if it still fits; `inline` is for a trial of it."""
     before = _cores.get(loader)
     if before is not None and before.fits(decision):
         opened = before
     else:
         opened = _cores[loader] = Core(decision)
-        trial.begin(loader, decision)
+        trial.begin(loader, decision, inline)
     book.of(loader).clock.use(opened)  # which asks the one before what it counted
     return opened
 
@@ -230,7 +228,7 @@ def explain(loader: DataLoader[Any]) -> Explanation:
     record = door.record(loader)
     record.hear()
     why = door.refusal(loader) if ours and _native.available() else _FORKED
-    rows += plan.explain(loader, decision, _images(record) if ours and why is None else "Python")
+    rows += planner.explain(loader, decision, _images(record) if ours and why is None else "Python")
     if allowed.off() or decision.code == "LIBRARY":  # one line says it all
         return Explanation(rows)
     if ours and why is not None and why != decision:

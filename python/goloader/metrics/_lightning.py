@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..adapters.torch import pytree
-from . import Report, ours
+from ._report import Report, ours
 
 try:
     from lightning.pytorch import Callback

@@ -35,10 +35,10 @@ def is_original(function: Any, *packages: str) -> bool:
     """True if `function` is one of these packages', and just as their files have it."""
     if type(function) is MethodType:
         function = function.__func__
-    return _package(function) in packages and as_shipped(function)
+    return package_of(function) in packages and as_shipped(function)
 
 
-def _package(function: Any) -> str:
+def package_of(function: Any) -> str:
     name = function.__globals__.get("__name__") if type(function) is FunctionType else None
     return _top(name) if type(name) is str else ""
 
@@ -526,7 +526,7 @@ def _within(value: Any) -> Iterator[Any]:
         yield vars(value).get("__wrapped__")
     elif type(value) is functools.cached_property:
         yield value.func
-    elif as_shipped(value) and _is_library(_package(value)):
+    elif as_shipped(value) and _is_library(package_of(value)):
         yield value
         for cell in value.__closure__ or ():
             yield from _within(cell.cell_contents)
@@ -542,7 +542,7 @@ def _is_of_library(owner: Any, name: str, value: Any) -> bool:
         if value.__code__.co_filename.startswith("<") and owner is not None and not is_module(owner):
             # Methods that Python itself writes.
             return not {"__dataclass_fields__", "_fields"}.isdisjoint(vars(owner))
-        return _is_library(_package(value)) and as_shipped(value)
+        return _is_library(package_of(value)) and as_shipped(value)
     if kind is MethodType:
         return _is_of_library(None, "", value.__func__)
     if kind is functools.partial:

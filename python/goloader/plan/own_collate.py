@@ -37,7 +37,7 @@ from .bytecode import (
     parts_of,
     short,
 )
-from .collate import is_channels_last, padding, stacked, surroundings
+from .collation import is_channels_last, padding, stacked, surroundings
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
 from .originals import is_original
@@ -89,7 +89,7 @@ class _Code(OwnCode):
 
 
 class OwnCollate:
-    """As plan.collate's Collation. Raises RefusalError for code that is not understood."""
+    """As plan.collation's Collation. Raises RefusalError for code that is not understood."""
 
     plain, own, after = False, True, None
     note = "compiled from its bytecode"

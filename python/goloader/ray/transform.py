@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from .._core import Rejected
 from .._errors import check_positive
 from ..adapters.ray import execution
-from ..plan import Explanation, Plan, Refusal, Row, make_places
+from ..plan import Explanation, Plan, Refusal, Row
+from ..plan.neutral import make_places
 from ..plan.transforms import lower
 from ..state import generators, seeded
 from .columns import PLACE, Images, RowError, images_of, to_arrow

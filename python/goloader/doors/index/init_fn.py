@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..._beside import Beside
 from ...adapters.python import forked
 from ...adapters.torch import worker
-from ...plan import Plan, Refusal
+from ...plan import Plan, Refusal, planner
 from ...state.generators import PROCESS, capture, plain
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _work(answer: Connection, loader: DataLoader[Any], plan: Plan, base_seed: in
     except Exception:
         answer.send(_FAILS)  # torch's workers then say how
         return
-    if not plan.loads_the_same(loader) or _settings(plan) != before:
+    if not planner.loads_the_same(plan, loader) or _settings(plan) != before:
         answer.send(_CHANGES)
     else:
         position = _position()

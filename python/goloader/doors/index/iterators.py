@@ -407,7 +407,7 @@ class InlineIterator(_NativeIterator):
         self._epoch = None
         decision = choice.decide(self._loader)
         if isinstance(decision, Plan):
-            core = choice.core(self._loader, decision)
+            core = choice.core(self._loader, decision, InlineIterator)
             self._use(core)
             self._run = self._start(core)
             self._timing = later.timing(self._loader)
@@ -508,7 +508,7 @@ class InlineIterator(_NativeIterator):
             return
         decision = choice.decide(self._loader)
         if isinstance(decision, Plan):
-            core = choice.core(self._loader, decision)
+            core = choice.core(self._loader, decision, InlineIterator)
             self._use(core)
             self._run = self._start(core)
 

@@ -16,12 +16,14 @@ from torch.utils.data import _utils
 from ... import _native, _told
 from ..._core import Core, Judge, Rejected, Run, StreamEnd
 from ..._errors import StackError, StateError
+from ..._streams import described
 from ...adapters.torch import ExceptionWrapper
 from ...plan import Plan
-from ...plan.streams import Pipeline
+from ...plan.pipeline import Pipeline
+from ...plan.streams import handler, rest
 from ...state.generators import PROCESS, Processes, Twins
 from ...state.iterator import ResumableIterator
-from ...webdataset import EMPTY, combined, described, reraise_exception, warn_and_continue
+from ...webdataset import EMPTY, combined, reraise_exception, warn_and_continue
 from .. import lent
 from .directory import Directory
 
@@ -368,7 +370,7 @@ class _Judge(Judge):
     def shard(self, number: int, reason: str) -> bool:
         if number < 0:
             raise ValueError(EMPTY)
-        return _handled(OSError(reason), self._pipeline.handler(shards=True))
+        return _handled(OSError(reason), handler(self._pipeline, shards=True))
 
     def exp(self, x: float) -> float:
         return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
@@ -379,7 +381,7 @@ class _Judge(Judge):
         sample: Any = described(key, self._pipeline.urls[number], files)
         of = self._pipeline.images[image % len(self._pipeline.images)].of
         suffix = next((each for each in of if each in files), "")
-        for stage in self._pipeline.rest():
+        for stage in rest(self._pipeline):
             try:
                 with torch.random.fork_rng(devices=()):  # the core has drawn, or will
                     (sample,) = stage.f(iter([sample]), *stage.args, **(stage.kw | {"handler": reraise_exception}))

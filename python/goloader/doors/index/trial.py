@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +61,11 @@ def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
     return _known.get(_key(loader, plan)) if any(_known.values()) else None
 
 
-def begin(loader: DataLoader[Any], plan: Plan) -> None:
+# Makes an iterator that asks the core for each batch in the training thread.
+Inline = Callable[["DataLoader[Any]", Core], Any]
+
+
+def begin(loader: DataLoader[Any], plan: Plan, inline: Inline) -> None:
     """Begins a trial of a plan, if there is anything to try, and no plan of its kind was tried before."""
     own = (plan.collation is not None and plan.collation.own) or (plan.samples is not None and plan.samples.tried)
     copied = not own and plan.kind == "array" and all(field.program is None for field in plan.fields)
@@ -74,7 +79,7 @@ def begin(loader: DataLoader[Any], plan: Plan) -> None:
         return
     page = sandbox.Page()
     try:
-        sandbox.begin(page, lambda: _tried(loader, plan))
+        sandbox.begin(page, lambda: _tried(loader, plan, inline))
     except OSError:  # no process can be forked
         return
     _running[key] = page
@@ -131,7 +136,7 @@ def _versions() -> str:
     return ", ".join(f"{name} {getattr(module, '__version__', '?')}" for name, module in modules if module is not None)
 
 
-def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
+def _tried(loader: DataLoader[Any], plan: Plan, inline: Inline) -> tuple[str, str] | str:
     """What differs, and in what; _EQUAL for nothing, "" where the dataset itself fails."""
     from ..same import difference  # it needs Pillow
 
@@ -141,7 +146,9 @@ def _tried(loader: DataLoader[Any], plan: Plan) -> tuple[str, str] | str:
     count = _SAMPLES if plan.script is None else _SAMPLES_OF_SCRIPTS
     indices = sorted({round(place * (length - 1) / (count - 1)) for place in range(count)})
     try:
-        theirs, ours = sandbox.run_apart(lambda: _eager(loader, indices), lambda: _native(loader, plan, indices))
+        theirs, ours = sandbox.run_apart(
+            lambda: _eager(loader, indices), lambda: _native(loader, plan, indices, inline)
+        )
         found = None if np.array_equal(theirs[1], ours[1]) else "a random generator stands elsewhere"
         batch = theirs[0]
         if plan.collation is not None and plan.collation.plain and loader.num_workers > 0:
@@ -176,12 +183,10 @@ def _eager(loader: DataLoader[Any], indices: list[int]) -> tuple[Any, NDArray[np
         return fetcher.fetch(asked), Processes().data
 
 
-def _native(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[Any, NDArray[np.uint8]]:
-    from .iterators import InlineIterator
-
+def _native(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inline) -> tuple[Any, NDArray[np.uint8]]:
     core = Core(plan, own_library())
     loader.__dict__ |= {"timeout": 0, "on_error": "raise"}
-    iterator = InlineIterator(loader, core)
+    iterator = inline(loader, core)
     iterator._pin_memory = False
     with sandbox.restrict():
         _seed()

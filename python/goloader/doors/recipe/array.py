@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import torch
 
 from . import switch
 from .as_user import as_user
@@ -22,6 +23,8 @@ from .guarded import guarded
 from .image import StandInImage, recipe_of
 from .layout import Layout, dense, indexed, viewed
 from .recipe import STEPS_MAX, Recipe
+from .tensor import RECORDED as RECORDED_OF_TENSORS
+from .tensor import is_open as is_open_tensor
 from .tensor import made_of as tensor_of
 from .tensor import over as tensor_over
 from .value import Memory, Recorded, as_array, bytes_of, of_image, see, upright
@@ -330,6 +333,16 @@ def record_function(name: Hashable, function: Callable[..., Any], arguments: Seq
     name  of the function and all that is not among its arguments; the result is an array or a tensor
     """
     return made_of(_recorder.record(name, function, arguments, options))
+
+
+def _of_tensor(tensor: Any, **options: Any) -> Any:
+    if options or not is_open_tensor(tensor) or tensor.memory.value.tail.array_dtype is None:
+        return None
+    return over(tensor.memory, tensor.layout_)
+
+
+# Here, as arrays are made of tensors, and tensors of arrays.
+RECORDED_OF_TENSORS[torch.Tensor.numpy] = _of_tensor
 
 
 def made_of(made: Recorded | None) -> Any:

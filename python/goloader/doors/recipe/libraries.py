@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ... import plan
+from ...plan import neutral
 from ...plan.originals import is_original
 from ...plan.refusal import Refusal
 from . import hooks
@@ -20,5 +20,5 @@ def refusal(*, hooked: bool = True) -> Refusal | None:
     unhooked = hooks.refusal() if hooked else None
     if unhooked is not None:
         return unhooked
-    made = plan.make_recipes()
+    made = neutral.make_recipes()
     return made if isinstance(made, Refusal) else None

@@ -14,7 +14,8 @@ from PIL import Image
 from ..._core import Core, Rejected, Run
 from ..._errors import LibraryError
 from ..._native import Library, own_library
-from ...plan import Refusal, make_recipes
+from ...plan import Refusal
+from ...plan.neutral import make_recipes
 from .. import lent
 from . import switch
 from .opencv import OpenCVSource

@@ -73,7 +73,7 @@ class StandInTensor(torch.Tensor):
     def as_subclass(self, cls: Any) -> Any:
         # torch does not ask __torch_function__ for it.
         kind = CLASSES.get(cls)
-        if kind is not None and _is_open(self):
+        if kind is not None and is_open(self):
             return over(self.memory, self.layout_, kind)
         become_real(self, "Tensor.as_subclass")
         return self.as_subclass(cls)
@@ -164,7 +164,7 @@ def replace(tensor: StandInTensor, real: Any) -> None:
 
 def recorded(function: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What a torch function gives if it can be recorded; None if it cannot."""
-    known = None if switch.current() is None else _RECORDED.get(function)
+    known = None if switch.current() is None else RECORDED.get(function)
     if known is None:
         return None
     if options:
@@ -177,7 +177,7 @@ def recorded(function: Any, arguments: tuple[Any, ...], options: dict[str, Any])
 
 
 _recorder = Recorder(StandInTensor, False, (torch.Tensor,))
-_is_open = _recorder.is_open
+is_open = _recorder.is_open
 
 
 def record_function(
@@ -208,7 +208,7 @@ def _cast(dtype: torch.dtype) -> Callable[..., StandInTensor | None]:
 
 
 def _to(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
-    if not _is_open(tensor) or len(arguments) + len(options) != 1 or not set(options) <= {"dtype", "device"}:
+    if not is_open(tensor) or len(arguments) + len(options) != 1 or not set(options) <= {"dtype", "device"}:
         return None
     (to,) = (*arguments, *options.values())
     if isinstance(to, torch.Tensor):
@@ -220,13 +220,13 @@ def _to(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
 
 
 def _type(tensor: Any, dtype: Any = None, **options: Any) -> StandInTensor | None:
-    if options or not _is_open(tensor):
+    if options or not is_open(tensor):
         return None
     return _to(tensor, getattr(dtype, "dtype", dtype)) if dtype is not None and not isinstance(dtype, str) else None
 
 
 def _contiguous(tensor: Any, **options: Any) -> StandInTensor | None:
-    if options or not _is_open(tensor):
+    if options or not is_open(tensor):
         return None
     return tensor if tensor.layout_.is_contiguous else record_function("contiguous", torch.Tensor.contiguous, (tensor,))
 
@@ -235,7 +235,7 @@ def _viewed(view: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
     """Records a view."""
 
     def record(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
-        layout = viewed(view, tensor.layout_, arguments, options, numpy=False) if _is_open(tensor) else None
+        layout = viewed(view, tensor.layout_, arguments, options, numpy=False) if is_open(tensor) else None
         return None if layout is None else over(tensor.memory, layout)
 
     return record
@@ -247,13 +247,13 @@ def _several(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _item(tensor: Any, key: Any) -> StandInTensor | None:
-    layout = indexed(tensor.layout_, key, numpy=False) if _is_open(tensor) else None
+    layout = indexed(tensor.layout_, key, numpy=False) if is_open(tensor) else None
     return None if layout is None else over(tensor.memory, layout)
 
 
 def _flipped(function: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
     def flip(tensor: Any, *dims: Any) -> StandInTensor | None:
-        if not _is_open(tensor):
+        if not is_open(tensor):
             return None
         places = _several(dims)
         if not places or not are_places(places, tensor.ndim):
@@ -273,7 +273,7 @@ def _join(function: Callable[..., Any], new: bool) -> Callable[..., StandInTenso
     def join(tensors: Any, dim: Any = 0, *, out: Any = None) -> StandInTensor | None:
         if type(dim) is not int or dim != 0 or out is not None or not isinstance(tensors, (list, tuple)) or not tensors:
             return None
-        return made_of(_recorder.join(tensors, function, new)) if all(map(_is_open, tensors)) else None
+        return made_of(_recorder.join(tensors, function, new)) if all(map(is_open, tensors)) else None
 
     return join
 
@@ -283,7 +283,7 @@ def bytes_of(tensor: Any) -> Recipe | None:
 
     Its carry_out gives the real tensor, which nobody may change.
     """
-    if not _is_open(tensor):
+    if not is_open(tensor):
         return None
     seen = see(tensor.memory.value, tensor.layout_, False)
     seen = seen and value.bytes_of(seen)
@@ -297,9 +297,9 @@ def bytes_of(tensor: Any) -> Recipe | None:
 
 def _set_items(tensor: Any, key: Any, value: Any) -> StandInTensor | None:
     """tensor[mask] = a number, or a rectangle of it = numbers"""
-    if not _is_open(tensor):
+    if not is_open(tensor):
         return None
-    if _is_open(key) and key.dtype == torch.bool and type(value) in (int, float, bool):
+    if is_open(key) and key.dtype == torch.bool and type(value) in (int, float, bool):
         return record_function("setitem", put, (tensor, key, value), inplace=True)
     layout = indexed(tensor.layout_, key, numpy=False)
     if layout is None:
@@ -316,20 +316,12 @@ def _filled(tensor: StandInTensor, layout: Layout, value: Any) -> StandInTensor 
 
 
 def _fill(tensor: Any, value: Any = 0) -> StandInTensor | None:
-    return _filled(tensor, tensor.layout_, value) if _is_open(tensor) else None
+    return _filled(tensor, tensor.layout_, value) if is_open(tensor) else None
 
 
 def _expand_as(tensor: Any, other: Any) -> Any:
     """Of a real tensor, as far as a stand-in goes."""
     return None if isinstance(tensor, StandInTensor) else tensor.expand(other.shape)
-
-
-def _numpy(tensor: Any, **options: Any) -> Any:
-    from .array import over as array_over
-
-    if options or not _is_open(tensor) or tensor.memory.value.tail.array_dtype is None:
-        return None
-    return array_over(tensor.memory, tensor.layout_)
 
 
 # Exact by IEEE 754, so that every loop of torch's gives the same bits.
@@ -347,23 +339,24 @@ _CASTS |= {"bool": "bool", "short": "int16", "char": "int8", "bfloat16": "bfloat
 
 _OPERATORS = ("__and__", "__eq__", "__invert__", "__ne__", "__or__", "__rsub__")
 
-_RECORDED: dict[Any, Any] = {
+# By torch's function; array.py adds Tensor.numpy.
+RECORDED: dict[Any, Any] = {
     getattr(owner, name): _pointwise(owner, name) for owner in (torch, torch.Tensor) for name in _POINTWISE
 }
-_RECORDED |= {getattr(torch.Tensor, name): _pointwise(torch.Tensor, name) for name in _OPERATORS}
-_RECORDED |= {getattr(torch.Tensor, name): _written(name) for name in _WRITTEN}
-_RECORDED |= {getattr(torch.Tensor, method): _cast(getattr(torch, dtype)) for method, dtype in _CASTS.items()}
+RECORDED |= {getattr(torch.Tensor, name): _pointwise(torch.Tensor, name) for name in _OPERATORS}
+RECORDED |= {getattr(torch.Tensor, name): _written(name) for name in _WRITTEN}
+RECORDED |= {getattr(torch.Tensor, method): _cast(getattr(torch, dtype)) for method, dtype in _CASTS.items()}
 _VIEWS = (
     *("movedim", "moveaxis", "permute", "reshape", "squeeze", "swapaxes", "swapdims", "transpose"),
     *("unsqueeze", "view"),
 )
-_RECORDED |= {
+RECORDED |= {
     getattr(owner, name): _viewed(getattr(torch.Tensor, name))
     for owner in (torch, torch.Tensor)
     for name in _VIEWS
     if hasattr(owner, name)
 }
-_RECORDED |= {
+RECORDED |= {
     torch.stack: _join(torch.stack, new=True),
     torch.cat: _join(torch.cat, new=False),
     torch.concat: _join(torch.cat, new=False),
@@ -378,7 +371,6 @@ _RECORDED |= {
     torch.Tensor.fill_: _fill,
     torch.Tensor.zero_: _fill,
     torch.Tensor.expand_as: _expand_as,
-    torch.Tensor.numpy: _numpy,
 }
 
 # What torch calls parameters that may be given by keyword; of all other functions, input and other.

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core import Core
-from ...plan import Refusal, make_recipes
+from ...plan import Refusal
+from ...plan.neutral import make_recipes
 from ...seek_index import SeekIndex
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...arrays.file_array import NUMPY_DTYPES
 from ...arrays.mapped import file_of
 from ..bytecode import Expression, UnreadableError
-from ..collate import collates_plainly
+from ..collation import collates_plainly
 from ..look import is_a, name_of
 from ..refusal import RefusalError, SourceRefusal
 from ..rows import DIMENSIONS_MAX, Array, Owner

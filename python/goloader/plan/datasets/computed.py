@@ -34,7 +34,7 @@ from ..bytecode import (
     parts_of,
     short,
 )
-from ..collate import is_channels_last
+from ..collation import is_channels_last
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
 from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_of

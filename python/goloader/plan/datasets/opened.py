@@ -37,7 +37,7 @@ from ..bytecode import (
     parts_of,
 )
 from ..calls import check_calls
-from ..collate import collates_plainly
+from ..collation import collates_plainly
 from ..lowered import Lowered, Read, Target
 from ..paths import Files
 from ..refusal import RefusalError, granted

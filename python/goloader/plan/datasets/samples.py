@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
-from ..collate import is_channels_last
+from ..collation import is_channels_last
 from ..lowered import Lowered
 from ..paths import Files
 from ..rows import Array, Field, Owner, Pixels, View

@@ -1,0 +1,209 @@
+"""How a batch is put together: as torch does by default, or by one of goloader's own collate functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.utils.data._utils import collate
+
+from ..adapters.torch import default_device
+from ..arrays.file_array import DTYPES
+from ..collate import Jagged, Pack, Pad, Sequences
+from .originals import is_original
+from .refusal import RefusalError
+from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
+from .rows import Array, Field, View
+from .structure import Structure, collated, count
+
+if TYPE_CHECKING:
+    from .finish import Finish
+
+
+@dataclass(frozen=True)
+class Collation:
+    """What a loader does with the samples of a batch.
+
+    name    for explain()
+    pad     Pad's settings: batch_first, padding_value, pad_to_multiple_of, lengths
+    fields  of a sample that are sequences; None: all
+    after   what a collate_fn of the user's own does with default_collate's batch, for Python to do
+    around  what torch's default_collate goes by, as it was
+    """
+
+    name: str
+    kind: type[Sequences] | None = None
+    pad: tuple[Any, ...] = ()
+    fields: tuple[str | int, ...] | None = None
+    after: Finish | None = None
+    around: tuple[Any, ...] = field(default_factory=lambda: surroundings())
+
+    own = False
+    note = ""
+
+    @property
+    def plain(self) -> bool:
+        return self.kind is None
+
+    def unchanged(self) -> bool:
+        """True if samples are put together as they were; who does it is ours, or torch's, or goes on with it."""
+        return surroundings() == self.around and (self.after is None or self.after.unchanged())
+
+    def lay(
+        self, fields: Sequence[Field], structure: Structure, sample: Any = None, size: int | None = None
+    ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
+        """The fields of such samples with their layouts in the batch, and what makes the batch of the columns.
+
+        Raises RefusalError if torch would do something else with one.
+        """
+        put = partial(collated, structure)
+        if self.kind is None:
+            return tuple(map(stacked, fields)), put
+        meant = self._meant(structure)
+        return tuple(self._laid(field, meant) for field in fields), put
+
+    def _meant(self, structure: Structure) -> set[int]:
+        """Numbers of the fields that are sequences if they have a length: the function itself is asked."""
+        found = _Found(fields=self.fields, others=list)
+        try:
+            found([collated(structure, list(torch.arange(count(structure)).view(-1, 1)))])
+        except KeyError as error:
+            raise RefusalError("collate", self.name, str(error.args[0]), "COLLATE_FIELDS") from None
+        return found.numbers
+
+    def _laid(self, field: Field, meant: set[int]) -> Field:
+        sequence = field.ragged or bool(field.shape)
+        views = [part for view in field.views for part in _split(view, meant)] if sequence else []
+        if not any(meant.issuperset(view.columns) for view in views):
+            return stacked(field)
+        if not all(meant.issuperset(view.columns) for view in views):
+            field = stacked(field)
+        if any(view.layout is not STACKED for view in views):
+            raise RefusalError(
+                "collate",
+                self.name,
+                "position_ids and cu_seqlens are put together by default_collate",
+                "COLLATE_FIELDS",
+            )
+        layout = self._layout(field)
+        return replace(
+            field,
+            views=tuple(replace(view, layout=layout) if meant.issuperset(view.columns) else view for view in views),
+        )
+
+    def _layout(self, field: Field) -> RowLayout:
+        if self.kind is Jagged:
+            return JaggedRows()
+        if self.kind is Pack:
+            return PackRows()
+        batch_first, value, multiple, lengths = self.pad
+        item = padding(self.name, value, field.torch or field.dtype, multiple)
+        return PadRows(bool(batch_first), item, multiple or 1, bool(lengths))
+
+
+def surroundings() -> tuple[Any, ...]:
+    """What else default_collate goes by: its functions by type, and where it makes tensors of numbers."""
+    return collate.default_collate_fn_map.copy(), default_device()
+
+
+class _Found(Sequences):
+    """Notes which fields are sequences."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.numbers: set[int] = set()
+
+    def join(self, sequences: list[torch.Tensor]) -> None:
+        self.numbers.add(int(sequences[0]))
+
+
+def _split(view: View, meant: set[int]) -> list[View]:
+    """A view of which several fields are made, for those that are sequences and for those that are not."""
+    sides = (tuple(number for number in view.columns if (number in meant) == side) for side in (True, False))
+    return [replace(view, columns=columns) for columns in sides if columns]
+
+
+def padding(name: str, value: Any, dtype: str, multiple: int | None = None) -> bytes:
+    """One item of the padding, made by the function itself; its two steps may see a value differently.
+
+    Raises RefusalError for a value that the dtype has not.
+    """
+    items = torch.empty(0, dtype=getattr(torch, dtype)), torch.empty(1, dtype=getattr(torch, dtype))
+    try:
+        padded = Pad(True, value, 3 if multiple is not None and multiple > 1 else None).join(list(items))
+        rows = padded[0].contiguous().view(torch.uint8).reshape(len(padded[0]), -1)
+        (kept, *others) = set(map(bytes, rows.tolist()))
+    except Exception as error:  # whatever it is, torch raises it for the batch
+        raise RefusalError("collate", name, f"torch cannot pad {dtype} like this: {error}", "COLLATE_PADDING") from None
+    if others:
+        raise RefusalError("collate", name, f"the padding value of {dtype} depends on its position", "COLLATE_PADDING")
+    return kept
+
+
+def stacked(field: Field) -> Field:
+    """Ragged rows that are all of one length are stacked as others are."""
+    if not field.ragged or all(isinstance(view.layout, DocumentRows) for view in field.views):
+        return field
+    lengths = {int(each) for array in field.arrays if array.lengths is not None for each in np.unique(array.lengths)}
+    if len(lengths) > 1:
+        raise RefusalError(
+            "collate",
+            "default_collate",
+            "rows differ in length; goloader.collate has Pad, Jagged and Pack for that",
+            "ROWS_DIFFER",
+        )
+    length = lengths.pop() if lengths else 0
+    if length < max((view.skip + view.drop for view in field.views), default=0):
+        raise RefusalError("collate", "default_collate", "rows are too short", "ROWS_DIFFER")
+    return replace(
+        field,
+        ragged=False,
+        shape=(length, *field.shape),
+        arrays=tuple(_even(array, field.dtype, length) for array in field.arrays),
+    )
+
+
+def _even(array: Array, dtype: str, length: int) -> Array:
+    rows, *item = array.shape
+    step = DTYPES[array.stored or dtype].itemsize * math.prod(item)
+    return replace(array, shape=(rows, length, *item), strides=(0, step, *array.strides[1:]), lengths=None)
+
+
+def is_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether torch takes a tensor for one in the memory format channels_last, or channels_last_3d.
+
+    torch.stack and torch.cat then lay their result out in the same order. The rule is c10/core/MemoryFormat.h's
+    is_channels_last_strides_2d and _3d, which also hold for tensors with gaps.
+    """
+    if len(shape) not in (4, 5) or strides[1] == 0 or 0 in shape:
+        return False
+    least = 0
+    for dimension in (1, *range(len(shape) - 1, 1, -1), 0):
+        if strides[dimension] < least or (dimension == 0 and least == strides[1]):
+            return False
+        least = strides[dimension] * max(shape[dimension], 1)
+    return True
+
+
+def collates_plainly(sample: Any) -> bool:
+    """True if torch's own function makes a batch of samples like this one: a number, or something of numpy's."""
+    if isinstance(sample, np.ndarray):
+        plain: Any = collate.collate_numpy_array_fn
+    elif isinstance(sample, np.generic):
+        plain = collate.collate_numpy_scalar_fn
+    else:
+        plain = collate.collate_float_fn if isinstance(sample, float) else collate.collate_int_fn
+    return registered(sample) is plain and is_original(plain, "torch")
+
+
+def registered(sample: Any) -> Any:
+    """What collate() would call for a batch of such samples: the exact type first, then the first base in order."""
+    table: dict[Any, Any] = collate.default_collate_fn_map
+    if type(sample) in table:
+        return table[type(sample)]
+    return next((function for kind, function in table.items() if isinstance(sample, kind)), None)

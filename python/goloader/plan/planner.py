@@ -1,0 +1,430 @@
+"""Makes plans of torch's loaders, and says what of a loader runs where.
+
+`make(loader)` returns a Plan, or a Refusal that names the object which needs Python and the reason.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from ..seek_index import SeekIndex
+from . import Plan, collate, datasets, look, samplers, streams
+from .explain import Explanation, Row, number_of
+from .lowered import Lowered
+from .needs import DECODERS, check_pillow_plugins, require, rules
+from .neutral import common_size, rules_of, seek_rows, source_row, transform_rows
+from .paths import Files
+from .refusal import Refusal, RefusalError
+from .rows import FIELDS_MAX
+from .structure import collated
+
+if TYPE_CHECKING:
+    from .collation import Collation
+    from .datasets import Arrays, Images, Samples, Scripts
+    from .own_collate import OwnCollate
+    from .pipeline import Pipeline
+
+
+def make(loader: Any) -> Plan | Refusal:
+    """The plan of a torch.utils.data.DataLoader, or the reason why torch's own path has to run."""
+    if loader._dataset_kind == 1:
+        return _make_stream(loader)
+    collation = _check_loader(loader)
+    if isinstance(collation, Refusal):
+        return collation
+    samples = datasets.lower(loader.dataset, lists=loader.num_workers > 0 or not collation.plain)
+    if isinstance(samples, Refusal):
+        return samples
+    if collation.after is not None and not isinstance(samples, datasets.Images):
+        return collation.after.why
+    if isinstance(samples, datasets.Arrays):
+        return _make_tensors(loader, samples, collation)
+    if isinstance(samples, datasets.Scripts):
+        return _make_scripts(loader, samples, collation)
+    if not collation.plain and not collation.own:
+        return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
+    return _make_images(loader, cast("Images", samples), collation)
+
+
+def unchanged(plan: Plan, loader: Any) -> bool:
+    """True if make(loader) would give this plan again: asked at each epoch, since a loader can be changed."""
+    if plan.stream is not None:
+        again = _make_stream(loader)
+        return isinstance(again, Plan) and all(
+            getattr(again, name) == getattr(plan, name)
+            for name in ("stream", "rules", "batched", "seek_index", "named_files")
+        )
+    return (
+        plan.samples is not None
+        and _check_loader(loader) == plan.collation
+        and (plan.rules is None or check_pillow_plugins() is None)
+        and plan.batched == loader._auto_collation
+        and plan.seek_index == _seek_index(loader)
+        and plan.samples.unchanged(loader.dataset)
+    )
+
+
+def loads_the_same(plan: Plan, loader: Any) -> bool:
+    """True if a worker process of the loader would make this plan's batches, as things stand in it."""
+    return (
+        plan.samples is not None
+        and plan.samples.unchanged(loader.dataset)
+        and (plan.rules is None or check_pillow_plugins() is None)
+        and collate.of(loader) == plan.collation
+    )
+
+
+def _make_stream(loader: Any) -> Plan | Refusal:
+    """The plan of an IterableDataset, which is known if it is a pipeline of shards."""
+    from torch.utils.data import get_worker_info
+
+    from . import streams  # few loaders need it
+
+    dataset = loader.dataset
+    if not streams.is_pipeline(dataset):
+        return Refusal("source", type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
+    if loader.worker_init_fn is not None and loader.num_workers > 0:
+        return Refusal(
+            "loader", "worker_init_fn", "the pipeline may draw from generators that worker_init_fn seeds", "INIT_FN"
+        )
+    if get_worker_info() is not None:
+        return Refusal(
+            "loader", type(loader).__name__, "it runs inside a worker process of another loader", "IN_WORKER"
+        )
+    collation = collate.of(loader)
+    if isinstance(collation, Refusal):
+        return collation
+    if not collation.plain or collation.after is not None:
+        return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
+    refusal = check_pillow_plugins()
+    if refusal is not None:
+        return refusal
+    try:
+        pipeline = streams.read(dataset, loader.num_workers)
+        if loader._auto_collation == (pipeline.batch > 0):
+            raise RefusalError(
+                "collate", collation.name, "either the pipeline or the loader makes batches", "BATCH_SIZE_NONE"
+            )
+        if any(draws.kind == "rng" for draws in pipeline.draws) and loader.persistent_workers:
+            raise RefusalError("source", "shuffle", "its generator goes on from epoch to epoch", "STREAM_STAGE")
+        lowered = [image.lowered for image in pipeline.images]
+        stays = loader.num_workers == 0 or (loader.persistent_workers and pipeline.limit >= 0)
+        if pipeline.batch and stays and any(each.random for each in lowered):
+            why = "as it gives a batch, it has drawn for a sample of the next one already"
+            raise RefusalError("source", "batched", why, "STREAM_STAGE")
+        if pipeline.fields > FIELDS_MAX:
+            raise RefusalError("source", pipeline.name, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS")
+        if any(each.tensor != "Tensor" for each in lowered):
+            raise RefusalError("transform", "tv_tensors", "batches would be of them", "NO_TENSOR")
+        found = rules_of(lowered, in_files=True)
+    except RefusalError as refused:
+        return refused.refusal
+    shards = Row("source", f"{pipeline.name}, {number_of(len(pipeline.urls), 'shard')}", "Go")
+    files, seek_index = pipeline.files(), _seek_index(loader)
+    seek_index = replace(seek_index, path=None) if files and seek_index is not None else None
+    return Plan(
+        kind="stream",
+        length=0,
+        parts=(),
+        rules=found,
+        rows=(
+            shards,
+            *seek_rows(seek_index),
+            *(Row("stage", what, "Go", why) for what, why in pipeline.rows),
+            *transform_rows(lowered),
+            *_column_rows(pipeline),
+            Row("collate", collation.name, "Go"),
+        ),
+        batched=bool(loader._auto_collation),
+        collation=collation,
+        stream=pipeline,
+        seek_index=seek_index,
+        named_files=files,
+    )
+
+
+def _column_rows(pipeline: Pipeline) -> list[Row]:
+    """A row for each column that Python puts together."""
+    return [
+        Row("column", ";".join(column.of), "Go")
+        if column.kind == "int"
+        else Row("column", ";".join(column.of), "Python", "of what Go read", "STREAM_COLUMN")
+        for column in pipeline.columns
+    ]
+
+
+def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate) -> Plan | Refusal:
+    if not loader._auto_collation:
+        return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
+    if samples.in_lists and loader.num_workers == 0 and collation.plain:
+        return Refusal("source", type(loader.dataset).__qualname__, datasets.IN_LISTS, "IN_LISTS")
+    if samples.channels_last and loader.num_workers == 0:  # in workers torch.stack is given memory to write to
+        why = "its samples are in channels_last, and batches that are made without workers then are, too"
+        return Refusal("source", type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")
+    try:
+        sample = _first(loader) if collation.own else None
+        size = loader.batch_size if loader.num_workers == 0 else None
+        fields, put = collation.lay(samples.fields, samples.structure, sample, size)
+    except RefusalError as refused:
+        return refused.refusal
+    if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
+        return Refusal(
+            "source", type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS"
+        )
+    return Plan(
+        kind="array",
+        length=samples.length,
+        parts=((samples.length, None),),
+        rules=None,
+        rows=_rows(loader, samples, collation, [_arrays_row(loader, samples)]),
+        fields=fields,
+        collation=collation,
+        put=put,
+        samples=samples,
+        seek_index=_seek_index(loader),
+    )
+
+
+def _first(loader: Any) -> Any:
+    """A sample of what is lowered, which does nothing else when it is asked for one. Raises RefusalError."""
+    try:
+        return loader.dataset[0]
+    except Exception as error:  # whatever it is, it comes again with the batch that has this sample
+        raise RefusalError(
+            "collate", look.name_of(loader.collate_fn), f"there is no sample: {error}", "COLLATE_OWN"
+        ) from None
+
+
+def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate) -> Plan | Refusal:
+    refusal = check_pillow_plugins()
+    if refusal is not None:
+        return refusal
+    whole = [part.lowered for part in samples.parts]
+    targets = [lowered.target.lowered for lowered in whole if lowered.target is not None]
+    first = whole[0]
+    for each in (whole, targets):
+        if len({(lowered.dtype, lowered.channels) for lowered in each}) > 1:
+            return Refusal(
+                "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
+            )
+    batched = bool(loader._auto_collation)
+    what, why = ("", "") if batched else _why_not_alone(samples, whole + targets)
+    if why:
+        return Refusal("collate", what, why, "BATCH_SIZE_NONE")
+    put: Callable[[Sequence[Any]], Any] = partial(collated, samples.structure)
+    try:
+        found = rules_of(whole, in_files=not samples.in_memory)
+        if collation.own:
+            try:
+                put = _put_images(samples, collation, targets)
+            except RefusalError as refused:
+                collation = collate.finishing(loader, refused.refusal)
+    except RefusalError as refused:
+        return refused.refusal
+    return Plan(
+        kind=_KINDS[samples.in_memory, bool(targets)],
+        length=samples.length,
+        parts=tuple((len(part), part.lowered) for part in samples.parts),
+        pixels=samples.pixels,
+        labels=samples.labels,
+        rules=found,
+        rows=_rows(
+            loader,
+            samples,
+            collation,
+            [
+                source_row(_source_name(loader, samples), samples.foreign, samples.notes),
+                *_cache_rows(samples.files),
+                *([] if samples.in_memory else seek_rows(_seek_index(loader))),
+                *transform_rows(whole),
+            ],
+        ),
+        files=samples.files,
+        put=put,
+        dtype=first.dtype,
+        channels=first.channels,
+        size=common_size(whole),
+        target=(targets[0].dtype, targets[0].channels, common_size(targets)) if targets else None,
+        batched=batched,
+        samples=samples,
+        seek_index=_seek_index(loader),
+        collation=collation,
+    )
+
+
+def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnCollate) -> Plan | Refusal:
+    part = samples.part
+    refusal = check_pillow_plugins()
+    if refusal is not None:
+        return refusal
+    if not loader._auto_collation:
+        return Refusal("collate", "batch_size=None", "samples are more than an image and an int", "BATCH_SIZE_NONE")
+    if not collation.plain:
+        return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
+    if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
+        return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
+    if part.generators & {"python", "numpy"} and loader.worker_init_fn is not None and loader.num_workers > 0:
+        return Refusal(
+            "loader", "worker_init_fn", "the code draws from generators that worker_init_fn may seed", "INIT_FN"
+        )
+    if len(part.images) + len(part.numbers) > FIELDS_MAX:
+        return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
+    try:
+        require("source", *(DECODERS if part.pixels is None else ()))
+        require("transform", *part.needs)
+        found = rules(part.needs)
+    except RefusalError as refused:
+        return refused.refusal
+    return Plan(
+        kind="script",
+        length=samples.length,
+        parts=((part.length, None),),
+        pixels=() if part.pixels is None else (part.pixels,),
+        labels=None if part.pixels is None else np.zeros(len(part.pixels.array), np.int64),
+        rules=found,
+        rows=_rows(
+            loader,
+            samples,
+            collation,
+            [
+                source_row(_source_name(loader, samples), 0.0, samples.notes),
+                *([] if part.pixels is not None else seek_rows(_seek_index(loader))),
+                *(Row("transform", name, "Go") for name in part.names),
+            ],
+        ),
+        files=part.files,
+        put=partial(collated, samples.structure),
+        samples=samples,
+        seek_index=_seek_index(loader),
+        collation=collation,
+        script=part,
+    )
+
+
+def _why_not_alone(samples: Images, lowered: Sequence[Lowered]) -> tuple[str, str]:
+    """What keeps the core from giving samples one by one, and why; ("", "") for nothing."""
+    if not samples.pairs:
+        return "batch_size=None", "samples are not pairs of an image and an int"
+    for each in lowered:
+        if each.tensor != "Tensor":
+            return f"tv_tensors.{each.tensor}", "with batch_size=None samples keep their type"
+        # A single channel's stride is anybody's choice, and torchvision's differs from numpy's.
+        if not each.contiguous or each.channels == 1:
+            return "batch_size=None", "samples keep the strides that their image had"
+    return "", ""
+
+
+def _put_images(
+    samples: Images, collation: Collation | OwnCollate, targets: Sequence[Lowered]
+) -> Callable[[Sequence[Any]], Any]:
+    """What makes a batch of images and labels. Raises RefusalError where it is not known."""
+    import torch
+
+    whole = [part.lowered for part in samples.parts]
+    if not samples.pairs or targets or common_size(whole) is None or any(each.tensor != "Tensor" for each in whole):
+        raise RefusalError(
+            "collate", collation.name, "samples are more than an image of one size and an int", "COLLATE_OWN"
+        )
+    image = torch.empty((whole[0].channels, 1, 1), dtype=getattr(torch, whole[0].dtype))
+    if not all(lowered.contiguous for lowered in whole):
+        image = image.as_strided(image.shape, (1, image.numel(), image.numel()))
+    return collation.lay((), samples.structure, (image, 0))[1]
+
+
+# By whether a dataset's images are in memory, and whether each sample has two.
+_KINDS: dict[tuple[bool, bool], Literal["folder", "pairs", "pixels", "pixel_views"]] = {
+    (False, False): "folder",
+    (False, True): "pairs",
+    (True, False): "pixels",
+    (True, True): "pixel_views",
+}
+
+
+def _seek_index(loader: Any) -> SeekIndex | None:
+    return SeekIndex.of(getattr(loader, "seek_index", True))
+
+
+def explain(loader: Any, plan: Plan | Refusal, images: Literal["Python", "trace", "Go"] = "Python") -> Explanation:
+    """The rows of a plan; of a refusal, which stages keep the loader with torch, and why.
+
+    images  what becomes of them without a plan: "Python" makes them, recording them is to be tried ("trace"), or "Go"
+            makes them from what is recorded, so that no stage is at fault
+    """
+    if isinstance(plan, Plan):
+        return plan.explanation
+    sampler, _ = samplers.describe(loader) if loader._dataset_kind == 0 else ("none", "")
+    transform = look.attribute(loader.dataset, "transform")
+    what = {
+        "source": look.name_of(loader.dataset),
+        "transform": look.name_of(type(transform)) if transform is not None else "none",
+        "sampler": sampler,
+        "collate": look.name_of(loader.collate_fn),
+    }
+    how = "the loader runs as torch's" if images == "Python" else "Python runs it"
+    rows = {stage: Row(stage, text, "Python", how) for stage, text in what.items()}
+    blockers = [] if images == "Go" else [plan, *_others(loader, plan)]
+    rows |= {each.stage: Row(each.stage, each.what, "Python", each.why, each.code) for each in blockers}
+    return Explanation(sorted(rows.values(), key=lambda row: row.stage in what))
+
+
+def _others(loader: Any, refusal: Refusal) -> list[Refusal]:
+    """What would keep the loader from Go, were it not for a collate_fn, which is looked at first."""
+    if refusal.stage != "collate":
+        return []
+    samples = datasets.lower(loader.dataset)
+    return [samples] if isinstance(samples, Refusal) else []
+
+
+def _check_loader(loader: Any) -> Collation | OwnCollate | Refusal:
+    """How the loader puts batches together, or reasons for torch's path that lie with the loader itself."""
+    from torch.utils.data import IterableDataset, get_worker_info
+
+    if loader._dataset_kind != 0 or look.is_a(loader.dataset, IterableDataset):
+        return Refusal("source", type(loader.dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
+    if loader.worker_init_fn is not None and loader.num_workers > 0 and not _forks(loader):
+        return Refusal("loader", "worker_init_fn", "only a forked process can show what it does to a worker", "INIT_FN")
+    if get_worker_info() is not None:
+        return Refusal(
+            "loader", type(loader).__qualname__, "it runs inside a worker process of another loader", "IN_WORKER"
+        )
+    return collate.of(loader)
+
+
+def _forks(loader: Any) -> bool:
+    context = loader.multiprocessing_context or multiprocessing
+    return not multiprocessing.current_process().daemon and context.get_start_method() == "fork"
+
+
+def _rows(loader: Any, samples: Samples, collation: Collation | OwnCollate, stages: Sequence[Row]) -> tuple[Row, ...]:
+    sampler, how = samplers.describe(loader)
+    made = [Row("collate", collation.name, "Go", collation.note)]
+    if collation.after is not None:
+        how_finished = "goes on with Go's batch, in this process"
+        made = [
+            Row("collate", "default_collate", "Go"),
+            Row("collate", collation.name, "Python", how_finished, "COLLATE_GOES_ON"),
+        ]
+    return Row("sampler", sampler, "Python", how), *stages, *made
+
+
+def _source_name(loader: Any, samples: Samples) -> str:
+    kind = type(loader.dataset).__qualname__
+    over = "" if (kind,) == samples.kinds else f" over {', '.join(samples.kinds)}"
+    return f"{kind}{over}, {number_of(samples.length, 'sample')}"
+
+
+def _arrays_row(loader: Any, samples: Arrays) -> Row:
+    fields = ", ".join(map(str, samples.fields))
+    return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go", "; ".join(samples.notes))
+
+
+def _cache_rows(files: Files | None) -> list[Row]:
+    if files is None or files.cache is None:
+        return []
+    return [Row("cache", str(files.cache), "Go", "files are kept as they are stored")]
