@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from ..seek_index import SeekIndex
-from . import Plan, collate, datasets, look, samplers, streams
+from . import Plan, collate, datasets, look, samplers
 from .explain import Explanation, Row, number_of
 from .lowered import Lowered
 from .needs import DECODERS, check_pillow_plugins, require, rules
