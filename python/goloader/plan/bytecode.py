@@ -77,6 +77,11 @@ class Expression:
     def __str__(self) -> str:
         return self.spelling.format(self) if self.spelling else repr(self)
 
+    def __format__(self, _: str) -> str:
+        """How messages spell it: cut."""
+        text = str(self)
+        return text if len(text) <= 80 else text[:77] + "..."
+
 
 @dataclass(frozen=True)
 class Itself(Expression):
@@ -103,7 +108,7 @@ class Batch(Expression):
 class Member(Expression):
     """The one that a loop over `owner` is at."""
 
-    spelling = "{0.owner}[i]"
+    spelling = "{0.owner!s}[i]"
     owner: Expression
 
 
@@ -111,7 +116,7 @@ class Member(Expression):
 class Spread(Expression):
     """As many items of a list, or arguments, as there are in `owner`: `item` for each Member of it."""
 
-    spelling = "*({0.item} for {0.owner})"
+    spelling = "*({0.item!s} for {0.owner!s})"
     item: Expression
     owner: Expression
 
@@ -135,7 +140,7 @@ class Name(Expression):
     function  whose variable it is
     """
 
-    spelling = "{0.name}"
+    spelling = "{0.name!s}"
     name: str
     function: FunctionType
 
@@ -144,7 +149,7 @@ class Name(Expression):
 class Module(Expression):
     """A module that the function imports, by its whole name."""
 
-    spelling = "{0.name}"
+    spelling = "{0.name!s}"
     name: str
 
 
@@ -152,7 +157,7 @@ class Module(Expression):
 class Attribute(Expression):
     """owner.name"""
 
-    spelling = "{0.owner}.{0.name}"
+    spelling = "{0.owner!s}.{0.name!s}"
     owner: Expression
     name: str
 
@@ -161,7 +166,7 @@ class Attribute(Expression):
 class Item(Expression):
     """owner[key]"""
 
-    spelling = "{0.owner}[{0.key}]"
+    spelling = "{0.owner!s}[{0.key!s}]"
     owner: Expression
     key: Expression
 
@@ -170,7 +175,7 @@ class Item(Expression):
 class Part(Expression):
     """One of the items that owner is unpacked to, counted from 0: a ValueError unless there are `count` of them."""
 
-    spelling = "{0.owner}[{0.number}]"
+    spelling = "{0.owner!s}[{0.number!s}]"
     owner: Expression
     number: int
     count: int
@@ -180,7 +185,7 @@ class Part(Expression):
 class Entered(Expression):
     """What `with manager as` gives."""
 
-    spelling = "{0.manager}"
+    spelling = "{0.manager!s}"
     manager: Expression
 
 
@@ -188,7 +193,7 @@ class Entered(Expression):
 class Closed(Expression):
     """A value that needs what a `with` entered, behind its end."""
 
-    spelling = "{0.value}, which is closed"
+    spelling = "{0.value!s}, which is closed"
     value: Expression
 
 
@@ -199,7 +204,7 @@ class Drawn(Expression):
     number  tells it from all others
     """
 
-    spelling = "{0.call}"
+    spelling = "{0.call!s}"
     call: Expression
     number: int
 
@@ -211,7 +216,7 @@ class Either(Expression):
     number  the branch's
     """
 
-    spelling = "({0.then} if {0.condition} else {0.otherwise})"
+    spelling = "({0.then!s} if {0.condition!s} else {0.otherwise!s})"
     condition: Expression
     then: Expression
     otherwise: Expression
@@ -300,8 +305,8 @@ class Call(Expression):
     options: tuple[tuple[str, Expression], ...] = ()
 
     def __str__(self) -> str:
-        options = (f"{name}={value}" for name, value in self.options)
-        return f"{self.function}({', '.join([*map(str, self.arguments), *options])})"
+        options = (f"{name}={value!s}" for name, value in self.options)
+        return f"{self.function!s}({', '.join([*map(str, self.arguments), *options])})"
 
 
 @dataclass(frozen=True)
@@ -311,7 +316,7 @@ class Text(Expression):
     parts: tuple[Expression, ...]
 
     def __str__(self) -> str:
-        return "f'" + "".join(f"{{{part}}}" for part in self.parts) + "'"
+        return "f'" + "".join(f"{{{part!s}}}" for part in self.parts) + "'"
 
 
 @dataclass(frozen=True)
@@ -321,7 +326,7 @@ class Binary(Expression):
     "+=" and the like change what can be changed, and give it.
     """
 
-    spelling = "({0.left} {0.operator} {0.right})"
+    spelling = "({0.left!s} {0.operator!s} {0.right!s})"
     operator: str
     left: Expression
     right: Expression
@@ -331,7 +336,7 @@ class Binary(Expression):
 class Unary(Expression):
     """operator operand: "-", "~" or, with draws, "not"."""
 
-    spelling = "{0.operator}{0.operand}"
+    spelling = "{0.operator!s}{0.operand!s}"
     operator: str
     operand: Expression
 
@@ -365,13 +370,7 @@ class Mapping(Expression):
     items: tuple[Expression, ...]
 
     def __str__(self) -> str:
-        return "{" + ", ".join(f"{name!r}: {item}" for name, item in zip(self.names, self.items, strict=True)) + "}"
-
-
-def short(expression: Expression) -> str:
-    """How it is spelt, cut to fit a message."""
-    text = str(expression)
-    return text if len(text) <= 80 else text[:77] + "..."
+        return "{" + ", ".join(f"{name!r}: {item!s}" for name, item in zip(self.names, self.items, strict=True)) + "}"
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:

@@ -35,7 +35,6 @@ from .bytecode import (
     Unary,
     UnreadableError,
     parts_of,
-    short,
 )
 from .collation import is_channels_last, padding, stacked, surroundings
 from .datasets.own import OwnCode, is_plain
@@ -258,7 +257,7 @@ class _Compiler:
             except UnreadableError:
                 raise
             except Exception as error:  # whatever it is, the collate_fn raises it, too
-                raise UnreadableError(f"fails in {short(expression)}: {error}", expression) from None
+                raise UnreadableError(f"fails in {expression}: {error}", expression) from None
         return self._values[id(expression)]
 
     def means(self, expression: Expression) -> Any:
@@ -307,7 +306,7 @@ class _Compiler:
         return replace(of, views=tuple(views))
 
     def _unknown(self, expression: Expression) -> UnreadableError:
-        return UnreadableError(f"does more than is understood: {short(expression)}", expression)
+        return UnreadableError(f"does more than is understood: {expression}", expression)
 
     def _compiled(self, expression: Expression) -> Any:
         if not any(isinstance(part, Batch) for part in parts_of(expression)):
@@ -466,7 +465,7 @@ class _Compiler:
                 if not leaf.is_tensor:
                     numbers = self.each(leaf, expression)
                     return lambda columns: kind(numbers.each(columns))
-        raise UnreadableError(f"gives samples one by one: {short(expression)}", expression)
+        raise UnreadableError(f"gives samples one by one: {expression}", expression)
 
     def done(
         self, function: Any, expression: Expression, arguments: tuple[Expression, ...], options: Any = ()
@@ -657,7 +656,7 @@ def _stacked_rows(compiler: _Compiler, item: Any, call: Expression) -> Any:
 def _check_order(tensor: torch.Tensor, call: Expression) -> None:
     """Raises UnreadableError if torch.stack and torch.cat keep the order in which a tensor's dimensions lie."""
     if is_channels_last(tensor.shape, tensor.stride()):
-        raise UnreadableError(f"puts tensors in channels_last together: {short(call)}", call)
+        raise UnreadableError(f"puts tensors in channels_last together: {call}", call)
 
 
 def _cat(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
@@ -733,7 +732,7 @@ def _tensor(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> An
     if isinstance(item, _Leaf) and item.is_tensor and not item.dimensions:
         numbers, dtype = compiler.each(item, call), known.get("dtype") or item.sample.dtype
         if item.sample.is_floating_point() and not dtype.is_floating_point:  # as of Python's numbers, torch does not
-            raise UnreadableError(f"makes {dtype} of tensors of {item.sample.dtype}: {short(call)}", call)
+            raise UnreadableError(f"makes {dtype} of tensors of {item.sample.dtype}: {call}", call)
         return _Made(lambda columns: torch.tensor(numbers.each(columns), dtype=dtype))
     return None
 
@@ -809,7 +808,7 @@ def _collated(compiler: _Compiler, item: Any, call: Call) -> Any:
     if isinstance(item, _Leaf) and type(item.sample) is np.ndarray:
         array = item.sample
         if is_channels_last(array.shape, array.strides):
-            raise UnreadableError(f"puts arrays in channels_last together: {short(call)}", call)
+            raise UnreadableError(f"puts arrays in channels_last together: {call}", call)
         item = replace(item, sample=torch.tensor(array))
     return _stacked_rows(compiler, item, call)
 
@@ -820,7 +819,7 @@ def _of_arrays(compiler: _Compiler, call: Call, arguments: Any, options: Any) ->
     if not isinstance(value, _Rows) or not isinstance(value.item, _Leaf) or type(value.item.sample) is not np.ndarray:
         return None
     if compiler.means(call.function) is np.stack and not value.item.sample.flags.c_contiguous:
-        raise UnreadableError(f"stacks arrays whose order in memory np.stack keeps: {short(call)}", call)
+        raise UnreadableError(f"stacks arrays whose order in memory np.stack keeps: {call}", call)
     whole = compiler.tensor(value.item, STACKED)
     return _Made(lambda columns: whole.make(columns).numpy().copy())
 

@@ -32,7 +32,6 @@ from ..bytecode import (
     Unary,
     UnreadableError,
     parts_of,
-    short,
 )
 from ..collation import is_channels_last
 from ..rows import DIMENSIONS_MAX, Array, Program
@@ -153,7 +152,7 @@ class Computed(Node):
         if not isinstance(value, _Record | list):
             leaf.give(loose, value)
             if leaf.writer.reckons:
-                raise UnreadableError(f"works {short(loose)} out for nothing, where it may fail or warn", loose)
+                raise UnreadableError(f"works {loose} out for nothing, where it may fail or warn", loose)
 
     def base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
         """What items are taken of."""
@@ -374,7 +373,7 @@ class _Leaf:
             except UnreadableError as error:
                 if error.of is None:
                     error.of = expression
-                    error.args = (f"{error.args[0]}, in {short(expression)}",)
+                    error.args = (f"{error.args[0]}, in {expression}",)
                 raise
         return self._known[expression]
 
@@ -413,7 +412,7 @@ class _Leaf:
                 return self._binary(operator, self._single(left), self._single(right))
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
-        raise UnreadableError(f"uses {short(expression)}")
+        raise UnreadableError(f"uses {expression}")
 
     def _constant(self, expression: Expression) -> Any:
         return expression.value if isinstance(expression, Constant) else self._node.constant(expression)
@@ -533,7 +532,7 @@ class _Leaf:
             raise UnreadableError("asks for the length of what is no array")
         rule = rule_of(called)
         if rule is None or not values:
-            raise UnreadableError(f"calls {short(function)}")
+            raise UnreadableError(f"calls {function}")
         return rule(self._arithmetic, called, values, options)
 
     def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Value:
@@ -720,7 +719,7 @@ class _Leaf:
             ) if each == member and kind is int:
                 base = self._node.text(text, table, other)
             case _:
-                raise UnreadableError(f"goes over {short(Item(text, key))}")
+                raise UnreadableError(f"goes over {Item(text, key)}")
         return self._listing(self._row(base, [key]))
 
     def _listing(self, array: Value) -> Value:
