@@ -350,6 +350,34 @@ def equal(indices: Any, given: Any) -> bool:
     return bool(indices == given)
 
 
+# Values of these types are equal only where nothing tells them apart.
+_EXACT = {bool, bytes, int, str, type(None)}
+
+
+def alike(value: Any, other: Any) -> bool:
+    """Whether two values are of the same types, and the same to the bit: 1 equals True, 0.0 equals -0.0, and a NaN does
+    not equal itself."""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, list | tuple):
+        kinds = set(map(type, value))
+        if kinds <= _EXACT:
+            return bool(value == other) and list(map(type, value)) == list(map(type, other))
+        return len(value) == len(other) and all(map(alike, value, other))
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return value.dtype == other.dtype and value.shape == other.shape and _bytes(value) == _bytes(other)
+    if isinstance(value, float | complex | np.inexact):
+        return repr(value) == repr(other)
+    return bool(value == other)
+
+
+def _bytes(array: Any) -> bytes:
+    if isinstance(array, torch.Tensor):
+        array = array.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+    found: bytes = array.tobytes()
+    return found
+
+
 def equal_at(indices: Any, given: Any, at: Indices | None) -> bool:
     """equal for some places of two lists; for all with None: identities come first, 10 ms for a million items."""
     if at is None:
