@@ -494,6 +494,26 @@ def test_another_sign_of_a_zero_is_seen_in_an_epoch(kind: Any, root: Path) -> No
     assert "13 samples in 7 batches" in str(loader.explain())
 
 
+class Reckoned(Base):
+    """What it gives depends on the index's type, as arithmetic of numpy's and torch's numbers is their own."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB").resize((20, 20))
+        if random.random() < 0.5:
+            image = F.hflip(image)
+        return F.to_tensor(image), index / 2, index * 30
+
+
+INDICES: list[Callable[[int], Any]] = [np.int64, np.uint8, torch.tensor, lambda k: torch.tensor([k])]
+
+
+@pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", INDICES)
+def test_an_index_that_is_no_int_is_what_the_code_makes_of_it(kind: Any, root: Path, num_workers: int) -> None:
+    sampler = [kind(k) for k in (3, 1, 4, 1, 5, 9, 2, 6)]
+    check(Program(loader_of(Reckoned(root), batch_size=3, sampler=sampler, num_workers=num_workers)))
+
+
 def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A function of theirs in a library's place is read as any other; what calls it within the library stays Python."""
     monkeypatch.setattr(F, "hflip", lambda image: F.vflip(image))

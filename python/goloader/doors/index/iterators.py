@@ -201,8 +201,9 @@ class _NativeIterator(ResumableIterator):
         rows: list[np.int64] = []
         complete = False
         # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
+        takes = self._samples.takes
         with contextlib.suppress(TypeError, IndexError, OverflowError):
-            if not fails_ahead(self._dataset, indices):
+            if (takes is None or {*map(type, indices)} <= takes) and not fails_ahead(self._dataset, indices):
                 for index in indices:
                     rows.append(self._plan.resolve(np.array([operator.index(index)], np.int64))[0])
                 complete = True

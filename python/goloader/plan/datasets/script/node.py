@@ -81,8 +81,9 @@ class Scripted(Node):
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
         self._kept = compiler
-        self.any_integer = compiler.any_integer
+        self.reckons = compiler.reckons
         self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
+        self.any_integer = not (self.reckons or self.gives_index)
         self.note = "its code is read from its bytecode, and runs in Go with what it draws"
         self.columns = (Column((self.part,), ScriptPart),)
 
@@ -271,7 +272,10 @@ class Scripts(Samples):
         self._is_leaf = root in leaves
         (column,) = root.columns
         (self.part,) = column.pieces
-        self._number_columns = next(leaf.rows for leaf in leaves if isinstance(leaf, Scripted))
+        (own,) = (leaf for leaf in leaves if isinstance(leaf, Scripted))
+        self._number_columns = own.rows
+        if own.reckons or (own.gives_index and not self._is_leaf):
+            self.takes = {int, np.int64}
         self.index = column.index
         self.tried = True
 
