@@ -8,6 +8,7 @@ still the one that was lowered.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PosixPath
@@ -360,14 +361,17 @@ def alike(value: Any, other: Any) -> bool:
     if type(value) is not type(other):
         return False
     if isinstance(value, list | tuple):
-        kinds = set(map(type, value))
-        if kinds <= _EXACT:
+        if len(value) == len(other) and all(map(operator.is_, value, other)):
+            return True
+        if set(map(type, value)) <= _EXACT:
             return bool(value == other) and list(map(type, value)) == list(map(type, other))
         return len(value) == len(other) and all(map(alike, value, other))
-    if isinstance(value, torch.Tensor | np.ndarray):
-        return value.dtype == other.dtype and value.shape == other.shape and _bytes(value) == _bytes(other)
-    if isinstance(value, float | complex | np.inexact):
+    if isinstance(value, np.generic):
+        return value.dtype == other.dtype and value.tobytes() == other.tobytes()
+    if isinstance(value, float | complex):
         return repr(value) == repr(other)
+    if is_a(value, torch.Tensor, np.ndarray):
+        return value.dtype == other.dtype and value.shape == other.shape and _bytes(value) == _bytes(other)
     return bool(value == other)
 
 
