@@ -163,6 +163,35 @@ def test_what_go_has_later_than_torch_is_torchs_again(monkeypatch: pytest.Monkey
     assert loader.stats().samples == later._BATCHES_OF_GO * 7
 
 
+def _summed(batch: list[Any]) -> Any:
+    return sum(each["x"] for each in batch)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda loader: None, lambda loader: setattr(loader.dataset, "x", torch.zeros(ROWS, 3))]
+)
+def test_an_epoch_goes_on_with_the_collate_fn_that_it_was_begun_with(
+    change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the loader has by the time that Go is asked, or asked again since the dataset has changed."""
+    take_over(monkeypatch, 3)
+
+    def run(kind: Any, first: Any, then: Any) -> list[Any]:
+        torch.manual_seed(0)
+        loader = kind(Rows(), batch_size=7, collate_fn=first)
+        given = []
+        for n, batch in enumerate(loader):
+            given.append(batch)
+            if n == 0:
+                loader.collate_fn = then
+            if n == 5:
+                change(loader)
+        return [*given, *loader]
+
+    for pair in (_summed, data.default_collate), (data.default_collate, _summed):
+        assert same(run(data.DataLoader, *pair), run(goloader.DataLoader, *pair))
+
+
 def test_an_epoch_that_was_begun_so_goes_on_from_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
     take_over(monkeypatch, 4)
     for broken_off in (2, 6):

@@ -125,3 +125,34 @@ def test_a_change_in_an_epoch_is_seen_at_once(change: str, batches: int, monkeyp
     assert difference(theirs, ours) is None
     dataset, _ = make()
     assert goloader.DataLoader(dataset, batch_size=5).explain().native_fraction == 1
+
+
+class Listed(data.Dataset[Any]):
+    """Takes items of a list of tensors, which may be shorter than the loader's sampler knows."""
+
+    def __init__(self) -> None:
+        self.x, self.rows = torch.arange(60.0), [torch.full((2,), float(k)) for k in range(60)]
+
+    def __getitem__(self, index: int) -> Any:
+        return self.x[index] * 2, self.rows[index]
+
+    def __len__(self) -> int:
+        return 60
+
+
+def test_the_error_of_a_dataset_that_shrinks_is_its_own() -> None:
+    """None of a batch's indices has an item any more."""
+
+    def run(kind: Any) -> list[str]:
+        dataset, errors = Listed(), []
+        iterator = iter(kind(dataset, batch_size=5))
+        next(iterator)
+        dataset.x, dataset.rows = dataset.x[:20], dataset.rows[:20]
+        for _ in range(11):
+            try:
+                errors.append(str(next(iterator)))
+            except IndexError as error:
+                errors.append(str(error))
+        return errors
+
+    assert run(goloader.DataLoader) == run(data.DataLoader)

@@ -290,6 +290,18 @@ class Siamese(Base):
         return CROP(one), F.to_tensor(two.crop((left, top, left + 20, top + 20))), int(same), other
 
 
+class Signs(Base):
+    """Numbers that are equal, and not the same."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB").resize((20, 20))
+        if random.random() < 0.5:
+            zero, half = 0.0, 1
+        else:
+            zero, half = -0.0, 2
+        return F.to_tensor(image), zero, -zero, (0.0 if half == 1 else -0.0)
+
+
 def folder(transform: Any) -> Callable[[Path], Any]:
     def make(root: Path) -> Any:
         dataset = ImageFolder(str(root), transform)
@@ -300,7 +312,7 @@ def folder(transform: Any) -> Callable[[Path], Any]:
 
 KINDS: dict[str, Callable[[Path], Any]] = {
     **{kind.__name__: kind for kind in (Unpaired, Flipped, Cropped, Resized, Chosen, Triplets, Twice, Aligned)},
-    **{kind.__name__: kind for kind in (Segmented, Halves, Siamese)},
+    **{kind.__name__: kind for kind in (Segmented, Halves, Siamese, Signs)},
     "joined": lambda root: ConcatDataset([Flipped(root)]),
     "two crops": folder(Two(CONTRASTIVE)),
     "many crops": folder(Many(CONTRASTIVE, CROP, 3)),
@@ -439,6 +451,67 @@ def test_what_a_user_changes_is_seen(root: Path, num_workers: int) -> None:
 
     dataset = Flipped(root)
     check(Program(loader_of(dataset, batch_size=4, num_workers=num_workers), epochs=5, before=before))
+
+
+class Written(Base):
+    """Only opens files, and has numbers beside them."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.numbers = ([0.0, 1.5, float("nan")] * COUNT)[:COUNT]
+
+    def __getitem__(self, index: int) -> Any:
+        return PLAIN(Image.open(self.a[index]).convert("RGB")), self.numbers[index]
+
+
+class Drawn(Written):
+    """The same as a script."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        if random.random() < 0.5:
+            image = F.hflip(image)
+        return PLAIN(image), self.numbers[index]
+
+
+@pytest.mark.parametrize("kind", [Written, Drawn])
+def test_another_sign_of_a_zero_is_seen_in_an_epoch(kind: Any, root: Path) -> None:
+    """It equals what was there. A NaN, which does not equal itself, is no change."""
+
+    def run(loader: Any) -> list[Any]:
+        random.seed(0)
+        dataset = kind(root)
+        batches = []
+        for batch in loader(dataset, batch_size=2):
+            batches.append((batch[0].tolist(), batch[1].view(torch.int64).tolist()))
+            dataset.numbers[:] = [-0.0 if number == 0 else number for number in dataset.numbers]
+        return batches
+
+    assert run(goloader.DataLoader) == run(torch.utils.data.DataLoader)
+    loader = goloader.DataLoader(kind(root), batch_size=2)
+    random.seed(0)
+    list(loader)
+    assert "13 samples in 7 batches" in str(loader.explain())
+
+
+class Reckoned(Base):
+    """What it gives depends on the index's type, as arithmetic of numpy's and torch's numbers is their own."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB").resize((20, 20))
+        if random.random() < 0.5:
+            image = F.hflip(image)
+        return F.to_tensor(image), index / 2, index * 30
+
+
+INDICES: list[Callable[[int], Any]] = [np.int64, np.uint8, torch.tensor, lambda k: torch.tensor([k])]
+
+
+@pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", INDICES)
+def test_an_index_that_is_no_int_is_what_the_code_makes_of_it(kind: Any, root: Path, num_workers: int) -> None:
+    sampler = [kind(k) for k in (3, 1, 4, 1, 5, 9, 2, 6)]
+    check(Program(loader_of(Reckoned(root), batch_size=3, sampler=sampler, num_workers=num_workers)))
 
 
 def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

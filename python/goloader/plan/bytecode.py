@@ -132,6 +132,16 @@ class Constant(Expression):
     value: Any
     kind: type
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Constant and self._spelt() == other._spelt()
+
+    def __hash__(self) -> int:
+        return hash(self._spelt())
+
+    def _spelt(self) -> tuple[type, Any]:
+        # 0.0 equals -0.0, frozenset({1}) equals frozenset({True}), and a NaN not even itself.
+        return self.kind, repr(self.value) if self.kind in (float, complex, frozenset) else self.value
+
 
 @dataclass(frozen=True)
 class Name(Expression):

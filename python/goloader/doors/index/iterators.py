@@ -201,8 +201,9 @@ class _NativeIterator(ResumableIterator):
         rows: list[np.int64] = []
         complete = False
         # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
+        takes = self._samples.takes
         with contextlib.suppress(TypeError, IndexError, OverflowError):
-            if not fails_ahead(self._dataset, indices):
+            if (takes is None or {*map(type, indices)} <= takes) and not fails_ahead(self._dataset, indices):
                 for index in indices:
                     rows.append(self._plan.resolve(np.array([operator.index(index)], np.int64))[0])
                 complete = True
@@ -405,6 +406,8 @@ class InlineIterator(_NativeIterator):
     def _look(self, epoch: later.Epoch) -> None:
         """Has the core make the other batches, or what can be recorded of them."""
         self._epoch = None
+        if not self._is_loaders():
+            return
         decision = choice.decide(self._loader)
         if isinstance(decision, Plan):
             core = choice.core(self._loader, decision, InlineIterator)
@@ -504,13 +507,17 @@ class InlineIterator(_NativeIterator):
         run.close()
         self._run = None
         self._adapted += 1
-        if self._adapted > _ADAPTED_MAX:
+        if self._adapted > _ADAPTED_MAX or not self._is_loaders():
             return
         decision = choice.decide(self._loader)
         if isinstance(decision, Plan):
             core = choice.core(self._loader, decision, InlineIterator)
             self._use(core)
             self._run = self._start(core)
+
+    def _is_loaders(self) -> bool:
+        """False if the user has changed the loader since the epoch began, which goes on with what it was begun with."""
+        return self._loader.dataset is self._dataset and self._loader.collate_fn is self._collate_fn
 
     def _as_torch(self, indices: Any) -> Any:
         """What torch's iterator does."""

@@ -44,7 +44,7 @@ from .own import ListItems, OwnCode
 from .program import Items, Writer
 from .sequences import Sequences
 from .tensors import NAMES
-from .tree import NOWHERE, Column, Indices, Node
+from .tree import NOWHERE, Column, Indices, Node, alike
 
 # An array, or a dict, that is the same for all samples is compared with what it was, before each batch.
 _KEPT_BYTES_MAX = 1 << 20
@@ -231,30 +231,14 @@ _AS_THEY_ARE = {torch.Tensor, np.ndarray, int, float, bool}
 
 
 def _same(value: Any, kept: Any) -> bool:
-    if type(value) is not type(kept) and not isinstance(kept, np.ndarray):
-        return False
-    if isinstance(kept, torch.Tensor):
-        return value.dtype == kept.dtype and value.shape == kept.shape and _bytes(value) == _bytes(kept)
-    if isinstance(kept, np.ndarray):
-        return (
-            kind_of(value) == "array"
-            and value.dtype == kept.dtype
-            and value.shape == kept.shape
-            and value.tobytes() == kept.tobytes()
-        )
     if isinstance(kept, dict):
         return _numbers_characters(value) and bool(value == kept)
-    return len(value) == len(kept) and list(map(type, value)) == list(map(type, kept)) and bool(value == kept)
+    return alike(np.asarray(value) if kind_of(value) == "array" else value, kept)
 
 
 def _numbers_characters(value: Any) -> bool:
     """Whether it is a dict from texts to integers."""
     return type(value) is dict and set(map(type, value)) == {str} and set(map(type, value.values())) == {int}
-
-
-def _bytes(tensor: Any) -> bytes:
-    found: bytes = tensor.detach().contiguous().numpy().tobytes()
-    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ in memory (pictures.py). Whoever changes the dataset, its lists or its transform
 from __future__ import annotations
 
 import itertools
-import operator
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +51,7 @@ from .made import Made, made_of
 from .own import OwnCode
 from .pictures import Block, PixelPairPart, PixelPart
 from .samples import PairPart, Part
-from .tree import Column, Indices, Node
+from .tree import Column, Indices, Node, alike
 
 # Where the numbers of a sample's images begin while its other values are counted.
 _IMAGE = 1 << 20
@@ -333,7 +332,7 @@ class OpenedFiles(Node):
             same
             and lowered == self.part.lowered
             and all(
-                _alike(now, [was[index] for index in indices])
+                alike(list(now), [was[index] for index in indices])
                 for n, kept in zip(self._order, self._kept, strict=True)
                 for now, was in zip(values[n], kept, strict=True)
             )
@@ -403,11 +402,6 @@ def _read(own: OwnCode, images: Sequence[_Opened]) -> Read:
         if own.when(other.begun) > own.when(one.calls[-1]):
             return "unread"
     raise UnreadableError("opens and transforms two images in turn", other.done)
-
-
-def _alike(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Equal, and of the same types: 1 is True, too."""
-    return all(map(operator.eq, values, others)) and all(map(operator.is_, map(type, values), map(type, others)))
 
 
 def check_alike(expression: Expression, values: Sequence[Any]) -> None:

@@ -95,7 +95,10 @@ class Samples:
     kinds      names of the datasets that hold the samples, and
     notes      what else explain() says of them
     any_integer  an index of numpy's or torch's integers means what the int means
+    takes      types of indices, where one of another type makes another sample; None where none does
     """
+
+    takes: set[type] | None = None
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         self._root = root

@@ -16,7 +16,7 @@ from ..rows import DIMENSIONS_MAX, Array, Owner
 from .tensors import NAMES
 from .tree import Indices
 
-_SHAPE, _DTYPE, _STRIDES = map(operator.attrgetter, ("shape", "dtype", "strides"))
+_SHAPE, _DTYPE = map(operator.attrgetter, ("shape", "dtype"))
 
 
 class Listed:
@@ -134,7 +134,7 @@ def _contiguous(array: Any) -> bool:
 
 def _strides(elements: list[Any]) -> list[tuple[int, ...]]:
     """In items of a tensor, in bytes of an array."""
-    return list(map(torch.Tensor.stride if isinstance(elements[0], torch.Tensor) else _STRIDES, elements))
+    return [each.stride() if isinstance(each, torch.Tensor) else each.strides for each in elements]
 
 
 def _alike(elements: list[Any]) -> bool:

@@ -8,6 +8,7 @@ still the one that was lowered.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PosixPath
@@ -348,6 +349,37 @@ def equal(indices: Any, given: Any) -> bool:
     if isinstance(given, np.ndarray):
         return indices.dtype == given.dtype and np.array_equal(indices, given)
     return bool(indices == given)
+
+
+# Values of these types are equal only where nothing tells them apart.
+_EXACT = {bool, bytes, int, str, type(None)}
+
+
+def alike(value: Any, other: Any) -> bool:
+    """Whether two values are of the same types, and the same to the bit: 1 equals True, 0.0 equals -0.0, and a NaN does
+    not equal itself."""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, list | tuple):
+        if len(value) == len(other) and all(map(operator.is_, value, other)):
+            return True
+        if set(map(type, value)) <= _EXACT:
+            return bool(value == other) and list(map(type, value)) == list(map(type, other))
+        return len(value) == len(other) and all(map(alike, value, other))
+    if isinstance(value, np.generic):
+        return value.dtype == other.dtype and value.tobytes() == other.tobytes()
+    if isinstance(value, float | complex):
+        return repr(value) == repr(other)
+    if is_a(value, torch.Tensor, np.ndarray):
+        return value.dtype == other.dtype and value.shape == other.shape and _bytes(value) == _bytes(other)
+    return bool(value == other)
+
+
+def _bytes(array: Any) -> bytes:
+    if isinstance(array, torch.Tensor):
+        array = array.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+    found: bytes = array.tobytes()
+    return found
 
 
 def equal_at(indices: Any, given: Any, at: Indices | None) -> bool:

@@ -1015,12 +1015,9 @@ class Compiler:
         }
 
     @property
-    def any_integer(self) -> bool:
-        """Whether the index is but a place in lists."""
-        given = any(each.columns is None and each.number is None for each in self.given)
-        return not (
-            given or self.own.asks_index or any(each == ["index"] for each in _flat([*self._first, *self._body]))
-        )
+    def reckons(self) -> bool:
+        """Whether the index is more than a place in lists, or given as it is: then its type matters."""
+        return self.own.asks_index or any(each == ["index"] for each in _flat([*self._first, *self._body]))
 
     @property
     def generators(self) -> set[str]:

@@ -28,7 +28,7 @@ from ..files import open_rgb
 from ..opened import check_alike
 from ..pictures import Block
 from ..samples import Samples
-from ..tree import NOWHERE, Column, Indices, Node, name_of
+from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
 from .code import ScriptCode
 from .compiler import IMAGES, Compiler, Given, Opened
 
@@ -81,8 +81,9 @@ class Scripted(Node):
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
         self._kept = compiler
-        self.any_integer = compiler.any_integer
+        self.reckons = compiler.reckons
         self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
+        self.any_integer = not (self.reckons or self.gives_index)
         self.note = "its code is read from its bytecode, and runs in Go with what it draws"
         self.columns = (Column((self.part,), ScriptPart),)
 
@@ -149,7 +150,7 @@ class Scripted(Node):
                 return False
             _check_calls(compiler)
             return (
-                all(_alike(self._own.value(of), was) for of, was in compiler.copies)
+                all(alike(self._own.value(of), was) for of, was in compiler.copies)
                 and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
                 and all(each.work_out(range(each.length)) for each, _ in compiler.asides)
                 and self._same(at)
@@ -182,19 +183,9 @@ class Scripted(Node):
             if given.columns is None or beside is None:
                 continue
             rows = range(given.columns.length) if at is None or given.row is not None else at.tolist()
-            now = _values(given, rows)
-            if [_plain(each) for each in now] != [_plain(beside.values[row]) for row in rows]:
+            if not alike(list(_values(given, rows)), [beside.values[row] for row in rows]):
                 return False
         return True
-
-
-def _alike(value: Any, was: Any) -> bool:
-    """Whether a list, an array or a tensor holds what it held."""
-    if type(value) is not type(was):
-        return False
-    if isinstance(was, list):
-        return list(map(_plain, value)) == list(map(_plain, was))
-    return value.dtype == was.dtype and value.shape == was.shape and bool((value == was).all())
 
 
 def _check_calls(compiler: Compiler) -> None:
@@ -211,10 +202,6 @@ def _paths(opened: Opened) -> list[Any]:
     for kind in set(map(type, paths)) - {*PATHS, bytes}:
         raise UnreadableError(f"opens a {kind.__qualname__}", opened.path)
     return paths
-
-
-def _plain(value: Any) -> Any:
-    return type(value), value
 
 
 def _compiled(own: ScriptCode) -> Compiler:
@@ -285,7 +272,10 @@ class Scripts(Samples):
         self._is_leaf = root in leaves
         (column,) = root.columns
         (self.part,) = column.pieces
-        self._number_columns = next(leaf.rows for leaf in leaves if isinstance(leaf, Scripted))
+        (own,) = (leaf for leaf in leaves if isinstance(leaf, Scripted))
+        self._number_columns = own.rows
+        if own.reckons or (own.gives_index and not self._is_leaf):
+            self.takes = {int, np.int64}
         self.index = column.index
         self.tried = True
 
