@@ -37,6 +37,8 @@ type Options struct {
 
 	HoldDirectory bool // relative paths begin at the working directory of this moment, not at that of their reading
 
+	SampleTimeout time.Duration // an image whose file takes longer to read is asked about (AskLate); 0: none is
+
 	// What is else found out by measuring, for tests.
 	Span       int  // most images a worker takes at a time; 0: by batch size and workers
 	ReadAhead  int  // bytes of files that are read ahead from a slow source, about; 0: readAheadMax
@@ -325,6 +327,9 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	}
 	if b.ask.Kind == 0 && !b.lost {
 		r.question(b)
+	}
+	if b.ask.Kind == 0 && r.options.SampleTimeout > 0 && b.reads > 0 {
+		r.askLate(b)
 	}
 	switch {
 	case b.ask.Kind != 0:
