@@ -191,7 +191,7 @@ class Core:
         read is in error.
         """
         self._reach()
-        allowed = _cores.allowed()
+        allowed, cpus = _cores.allowed(), np.array(_cores.cpus(), np.int32)
         options = _native.RunOptions(
             workers=min(workers or allowed, allowed),
             streams=streams,
@@ -200,6 +200,9 @@ class Core:
             seeds=None if seeds is None else seeds.ctypes.data,
             hold_directory=hold_directory,
             sample_timeout_ms=0 if sample_timeout is None else max(1, int(sample_timeout * 1000)),
+            nice=_cores.niceness(),
+            ncpus=len(cpus),
+            cpus=cpus.ctypes.data,
         )
         return Run(self, self._lib, self._handle, options)
 

@@ -172,6 +172,9 @@ class RunOptions(Structure):
         ("seeds", c_void_p),
         ("hold_directory", c_int32),
         ("sample_timeout_ms", c_int64),
+        ("nice", c_int32),
+        ("ncpus", c_int32),
+        ("cpus", c_void_p),
     ]
 
 
