@@ -166,6 +166,14 @@ func (t *Track) EndTwo(n int, second Stage, took time.Duration) {
 	}
 }
 
+// Slow keeps what was done last, for n samples, if it is among the slowest. Its name is asked for then alone.
+func (t *Track) Slow(n int, name func() string) {
+	each := t.took.Load() / int64(n)
+	if each > t.Of.Slowest.least.Load() {
+		t.Of.Slowest.add(Slow{name(), t.last().Stage.String(), each})
+	}
+}
+
 func (t *Track) last() Event {
 	return Event{
 		BeginNs: t.begin.Load(), TookNs: t.took.Load(), Batch: t.batch.Load(), Sample: t.sample.Load(),

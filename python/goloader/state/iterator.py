@@ -127,6 +127,7 @@ class ResumableIterator(BaseIterator):
             while self._losses is not None and self._losses.leaves_out(batch):
                 batch = self._given()
         except StopIteration:
+            self._clock.over(begun)
             self._finish()
             raise
         except BaseException as error:

@@ -472,7 +472,12 @@ class InlineIterator(_NativeIterator):
             state, taken = follow, np.maximum(taken, self._words)
             self._ask(run, task, state)
         if lost is None:
-            return made if self._plan.after is None else self._pin(self._plan.after(made, len(task.rows)))
+            if self._plan.after is None:
+                return made
+            begun = time.perf_counter()
+            made = self._plan.after(made, len(task.rows))
+            self._clock.did("collate", time.perf_counter() - begun)
+            return self._pin(made)
         # Raised here, it is told with the errors that led to it where it comes from, and no others.
         try:
             raise lost.error
@@ -581,12 +586,12 @@ class PrefetchingIterator(_NativeIterator):
                 base_seed=int(self._base_seed),
                 seeds=self._stream_seeds,
                 hold_directory=True,
+                sample_timeout=self._sample_timeout,
             )
         if self._plan.script is not None:
             for number in range(self._num_workers):
                 seed = None if self._stream_seeds is None else int(self._stream_seeds[number])
                 run.set_states(number, Processes.of_worker(int(self._base_seed), number, seed))
-                sample_timeout=self._sample_timeout,
         return run
 
     @property
@@ -734,7 +739,10 @@ class PrefetchingIterator(_NativeIterator):
     def _finished(self, run: Run, batch: Any, count: int) -> Any:
         if self._finisher is None:
             return batch
-        return self._finisher.batch(run, self._received % self._num_workers, batch, count)
+        begun = time.perf_counter()
+        batch = self._finisher.batch(run, self._received % self._num_workers, batch, count)
+        self._clock.did("collate", time.perf_counter() - begun)
+        return batch
 
     def _handed_out(self) -> None:
         """The batch of the first task is handed out, or lost."""
