@@ -23,16 +23,16 @@ const (
 
 // Event is something that was done.
 type Event struct {
-	BeginNs int64 // on the kernel's monotonic clock, as Python's time.perf_counter_ns
-	TookNs  int64
-	Batch   int64 // its number in its run
-	Sample  int64 // the first of Count, as the source or a batch's recipes count them; -1 for all of a batch
-	Loader  int32 // Loader.Number
-	Run     int32 // pipeline's number for it
-	Role    Role
-	Worker  int32 // among those of its role in the run
-	Stage   Stage
-	Count   int32 // samples that it was done for in one go
+	BeginNs int64 `json:"begin_ns"` // on the kernel's monotonic clock, as Python's time.perf_counter_ns
+	TookNs  int64 `json:"took_ns"`
+	Batch   int64 `json:"batch"`  // its number in its run
+	Sample  int64 `json:"sample"` // the first of Count, as the source or a batch's recipes count them; -1 for all of a batch
+	Loader  int32 `json:"loader"` // Loader.Number
+	Run     int32 `json:"run"`    // pipeline's number for it
+	Role    Role  `json:"role"`
+	Worker  int32 `json:"worker"` // among those of its role in the run
+	Stage   Stage `json:"stage"`
+	Count   int32 `json:"count"` // samples that it was done for in one go
 }
 
 // slot is an Event on its way: turn is odd while it is written, and 2n + 2 once event n is in it.
