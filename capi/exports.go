@@ -293,6 +293,8 @@ func go_start(h C.gl_handle, o *C.gl_run_options, out *C.gl_handle, outFD *C.int
 		Workers: int(o.workers), Streams: int(o.streams), BaseSeed: uint64(o.base_seed), Seeds: seeds,
 		Poison:        o.poison != 0,
 		HoldDirectory: o.hold_directory != 0,
+		SampleTimeout: time.Duration(o.sample_timeout_ms) * time.Millisecond,
+		Nice:          int(o.nice), CPUs: slices.Clone(unsafe.Slice((*int32)(o.cpus), o.ncpus)),
 	})
 	if err != nil {
 		return report(err, errOut)

@@ -138,8 +138,11 @@ enum {
     GL_ASK_SAMPLE = 2, /* transforms refuse sample `index`: raise what the dataset raises for it, after gl_reject */
     GL_ASK_EXP = 3,    /* what is torch.exp(x) of a float32?  gl_answer_exp */
     GL_ASK_BATCH = 4,  /* a script leaves the batch to the caller's own code: gl_skip */
-    GL_ASK_SHARD = 5 /* shard `index` of a lane is damaged, as the reason says; -1: it had no samples.  gl_leave_out, or
+    GL_ASK_SHARD =
+        5,          /* shard `index` of a lane is damaged, as the reason says; -1: it had no samples.  gl_leave_out, or
                           gl_reject if that is an error */
+    GL_ASK_LATE = 6 /* sample `index` is not read within sample_timeout_ms, as the reason says: gl_reject.  This is
+                          no news to wait for: gl_next has to be called again */
 };
 
 typedef struct gl_ask {
@@ -158,6 +161,10 @@ typedef struct gl_run_options {
     int32_t poison;         /* overwrite released slots: debugging */
     const uint64_t *seeds;  /* ... or with seeds[w]: `streams` of them, copied; NULL for base_seed */
     int32_t hold_directory; /* relative paths begin at the working directory of this call, wherever the process goes */
+    int64_t sample_timeout_ms; /* images: a read that takes longer is asked about (GL_ASK_LATE); 0: none is */
+    int32_t nice;              /* niceness of the threads that make samples, -20 to 19; 0: as the process's */
+    int32_t ncpus;             /* cores that they run on: the numbers in cpus, copied; 0: those of the process */
+    const int32_t *cpus;
 } gl_run_options;
 
 /* gl_abi_version tells what was built; callable at any time, also in a forked child. */
@@ -346,8 +353,8 @@ gl_status gl_wait(int32_t fd, int32_t timeout_ms);
  * or the recipe takes one plane (palette indices or grey); copied. */
 gl_status gl_answer_pixels(gl_handle run, const uint8_t *rgb, int32_t width, int32_t height, gl_error *err);
 
-/* gl_reject answers GL_ASK_PIXELS and GL_ASK_SAMPLE with "the sample is in error": its batch is dropped, and the random
- * stream stands where torch's worker would stand after that error.  GL_OK, or after 50 ms GL_LEFT. */
+/* gl_reject answers GL_ASK_PIXELS, GL_ASK_SAMPLE and GL_ASK_LATE with "the sample is in error": its batch is dropped, and
+ * the random stream stands where torch's worker would stand after that error.  GL_OK, or after 50 ms GL_LEFT. */
 gl_status gl_reject(gl_handle run, gl_error *err);
 
 /* gl_answer_exp answers GL_ASK_EXP. */

@@ -63,8 +63,13 @@ type ran struct {
 	Doing  []pipeline.Statement `json:"doing"`
 }
 
-// look is what goes on in all loaders, the oldest one first.
-func look() any {
+// look is what goes on in all loaders, the oldest one first; or, if "events" are asked for, what they did last.
+func look(request string) any {
+	if request == "events" {
+		events := make([]stats.Event, stats.EventsMax)
+		n, _, _ := stats.Recorded.Read(0, events)
+		return map[string]any{"events": events[:n]}
+	}
 	runs := all[*pipeline.Run](&handles)
 	slices.SortFunc(runs, func(a, b *pipeline.Run) int { return int(a.Number() - b.Number()) })
 	found := []looked{}

@@ -20,6 +20,7 @@ const (
 	AskExp                       // torch.exp of a float32: AnswerExp
 	AskBatch                     // a script leaves a batch to the user's own code: Skip
 	AskShard                     // a shard is damaged: LeaveOut, or Reject if that is an error; Index -1: there were no samples
+	AskLate                      // a sample's file takes longer to read than Options.SampleTimeout: Reject
 )
 
 // Ask is a question to whoever runs Python.
@@ -30,7 +31,7 @@ type Ask struct {
 	Index    int64 // of the image in the source's files
 	X        float32
 	Reason   string
-	Detour   stats.Detour // of AskPixels and AskSample
+	Detour   stats.Detour // of AskPixels, AskSample and AskLate
 }
 
 // question finds what has to be asked next of a batch: its first sample that is in doubt, since an error in that one ends the
@@ -60,6 +61,27 @@ func (r *Run) question(b *batch) {
 		}
 	}
 	b.ask = b.stall
+}
+
+// askLate asks about an image of a batch whose file is being read for too long. The time counts from the beginning of the file's
+// own reading, not from that of the files that are read before it in one go.
+func (r *Run) askLate(b *batch) {
+	now, limit := stats.Now(), r.options.SampleTimeout
+	for _, w := range r.serves {
+		e, ok := w.track.Now()
+		if w.batch != b || !ok || e.Stage != stats.Read || e.TookNs >= 0 || now-e.BeginNs < int64(limit) {
+			continue
+		}
+		for _, t := range r.hands {
+			for i := t.lo; t.batch == b && i < t.hi; i++ {
+				if b.samples[i].index == e.Sample {
+					text := fmt.Sprintf("%s: not read within %g s", r.loader.kind.name(b, e.Sample), limit.Seconds())
+					b.ask = b.doubt(AskLate, i, detour{stats.Unreadable, text})
+					return
+				}
+			}
+		}
+	}
 }
 
 // doubt is a question about the image at a place.
@@ -183,13 +205,13 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	return nil
 }
 
-// Reject answers AskPixels and AskSample: the sample is in error and its batch is dropped. The random stream stands
+// Reject answers AskPixels, AskSample and AskLate: the sample is in error and its batch is dropped. The random stream stands
 // where torch's worker stands after such an error: the samples before it have drawn, those behind it have not. It says how
 // many of the batch's reads did not come back and were left, as Reset does.
 func (r *Run) Reject() (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b, err := r.asked(AskPixels, AskSample, AskShard)
+	b, err := r.asked(AskPixels, AskSample, AskShard, AskLate)
 	if err == nil && b.scripted {
 		err = fmt.Errorf("a script's batch is skipped: %w", ErrState)
 	}
@@ -233,7 +255,7 @@ func (r *Run) drawnBefore(b *batch, position int) (n int, touched bool) {
 	if part.target == nil { // a stream's sample, whose images are decoded before anything is drawn
 		return position - int(s.view), false
 	}
-	opened := s.state != unsized && b.ask.Kind == AskPixels
+	opened := b.ask.Kind == AskPixels && s.state != unsized
 	switch {
 	case b.ask.Kind == AskSample:
 		return b.drawn, false // the transforms themselves refuse it

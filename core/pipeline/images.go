@@ -63,6 +63,7 @@ func (k *images) readFile(ctx context.Context, w *worker, t *reading, s *sample)
 	w.track.Begin(stats.Read, t.batch.sequence, s.index)
 	stamp, err := k.files.Read(ctx, int(s.index), t.buffer)
 	w.track.End(1)
+	w.track.Slow(1, func() string { return k.files.Name(int(s.index)) })
 	if err != nil {
 		s.away(unsized, stats.Unreadable, "%v", err)
 		return

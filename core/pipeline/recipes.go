@@ -186,6 +186,7 @@ func (k *recipeFiles) read(ctx context.Context, w *worker, t *reading, i int) {
 		w.track.Begin(stats.Read, b.sequence, s.index)
 		stamp, err := k.store.Read(ctx, origin.Key(), t.buffer)
 		w.track.End(1)
+		w.track.Slow(1, origin.Name)
 		if err != nil {
 			s.away(unsized, stats.Unreadable, "%v", err)
 			return

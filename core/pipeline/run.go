@@ -37,6 +37,11 @@ type Options struct {
 
 	HoldDirectory bool // relative paths begin at the working directory of this moment, not at that of their reading
 
+	SampleTimeout time.Duration // an image whose file takes longer to read is asked about (AskLate); 0: none is
+
+	Nice int     // niceness of the threads that make samples; 0: as the process's
+	CPUs []int32 // cores that they run on; none: those of the process
+
 	// What is else found out by measuring, for tests.
 	Span       int  // most images a worker takes at a time; 0: by batch size and workers
 	ReadAhead  int  // bytes of files that are read ahead from a slow source, about; 0: readAheadMax
@@ -326,6 +331,9 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if b.ask.Kind == 0 && !b.lost {
 		r.question(b)
 	}
+	if b.ask.Kind == 0 && r.options.SampleTimeout > 0 && b.reads > 0 {
+		r.askLate(b)
+	}
 	switch {
 	case b.ask.Kind != 0:
 		ask := b.ask
@@ -504,6 +512,9 @@ func Serving() int { return int(serving.Load()) }
 func (r *Run) serve() error {
 	serving.Add(1)
 	defer serving.Add(-1)
+	if err := r.settleThread(); err != nil {
+		return err
+	}
 	w, err := newWorker(r)
 	if err != nil {
 		return err
@@ -532,6 +543,31 @@ func (r *Run) serve() error {
 		}
 	}
 	r.workers--
+	return nil
+}
+
+// settleThread gives a goroutine a thread of its own that is as nice, and runs on those cores, as the options say. The thread ends
+// with the goroutine.
+func (r *Run) settleThread() error {
+	o := &r.options
+	if o.Nice == 0 && len(o.CPUs) == 0 {
+		return nil
+	}
+	runtime.LockOSThread()
+	if o.Nice != 0 {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, o.Nice); err != nil {
+			return fmt.Errorf("niceness %d: %w", o.Nice, err)
+		}
+	}
+	if len(o.CPUs) > 0 {
+		var set unix.CPUSet
+		for _, cpu := range o.CPUs {
+			set.Set(int(cpu))
+		}
+		if err := unix.SchedSetaffinity(0, &set); err != nil {
+			return fmt.Errorf("cores %v: %w", o.CPUs, err)
+		}
+	}
 	return nil
 }
 

@@ -512,6 +512,7 @@ func (k *streamed) read(ctx context.Context, w *worker, t *reading, i int) {
 		w.track.Begin(stats.Read, t.batch.sequence, s.index)
 		stamp, err := k.source.Read(ctx, found, t.buffer)
 		w.track.End(1)
+		w.track.Slow(1, func() string { return k.name(t.batch, s.index) })
 		if err != nil {
 			s.away(unsized, stats.Unreadable, "%v", err)
 			return

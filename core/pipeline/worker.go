@@ -117,6 +117,7 @@ func (w *worker) finish(b *batch, name func(*sample) string) error {
 	w.track.Begin(stats.Decode, b.sequence, w.todo[0].index)
 	passes := w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
 	w.track.EndTwo(len(w.todo), stats.Op, passes)
+	w.track.Slow(len(w.todo), func() string { return name(w.todo[0]) })
 	for k, s := range w.todo {
 		switch status := w.jobs.Status(k); status {
 		case op.Decoded:

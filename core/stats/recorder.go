@@ -23,16 +23,16 @@ const (
 
 // Event is something that was done.
 type Event struct {
-	BeginNs int64 // on the kernel's monotonic clock, as Python's time.perf_counter_ns
-	TookNs  int64
-	Batch   int64 // its number in its run
-	Sample  int64 // the first of Count, as the source or a batch's recipes count them; -1 for all of a batch
-	Loader  int32 // Loader.Number
-	Run     int32 // pipeline's number for it
-	Role    Role
-	Worker  int32 // among those of its role in the run
-	Stage   Stage
-	Count   int32 // samples that it was done for in one go
+	BeginNs int64 `json:"begin_ns"` // on the kernel's monotonic clock, as Python's time.perf_counter_ns
+	TookNs  int64 `json:"took_ns"`
+	Batch   int64 `json:"batch"`  // its number in its run
+	Sample  int64 `json:"sample"` // the first of Count, as the source or a batch's recipes count them; -1 for all of a batch
+	Loader  int32 `json:"loader"` // Loader.Number
+	Run     int32 `json:"run"`    // pipeline's number for it
+	Role    Role  `json:"role"`
+	Worker  int32 `json:"worker"` // among those of its role in the run
+	Stage   Stage `json:"stage"`
+	Count   int32 `json:"count"` // samples that it was done for in one go
 }
 
 // slot is an Event on its way: turn is odd while it is written, and 2n + 2 once event n is in it.
@@ -163,6 +163,14 @@ func (t *Track) EndTwo(n int, second Stage, took time.Duration) {
 	if second != e.Stage {
 		e.Stage, e.BeginNs, e.TookNs = second, e.BeginNs+e.TookNs, int64(took)
 		t.Of.Did(&e)
+	}
+}
+
+// Slow keeps what was done last, for n samples, if it is among the slowest. Its name is asked for then alone.
+func (t *Track) Slow(n int, name func() string) {
+	each := t.took.Load() / int64(n)
+	if each > t.Of.Slowest.least.Load() {
+		t.Of.Slowest.add(Slow{name(), t.last().Stage.String(), each})
 	}
 }
 

@@ -24,6 +24,7 @@ type Loader struct {
 
 	Stages  Stages  // how long each took
 	Detours Detours // images that Python was asked for
+	Slowest Slowest
 
 	number atomic.Int32
 }
@@ -68,6 +69,7 @@ type Snapshot struct {
 
 	Stages  *Stages  `json:"stages"`  // as they are when they are written
 	Detours *Detours `json:"detours"` // the same
+	Slowest []Slow   `json:"slowest"`
 }
 
 // Snapshot reads the counters, each for itself.
@@ -76,6 +78,6 @@ func (l *Loader) Snapshot() Snapshot {
 		Number: l.Number(), Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
 		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(),
 		Retries: l.Retries.Load(), ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
-		Stages: &l.Stages, Detours: &l.Detours,
+		Stages: &l.Stages, Detours: &l.Detours, Slowest: l.Slowest.List(),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"time"
@@ -13,18 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whoever connects and does not read is not waited for any longer; and for so long, where there are no files left to accept with.
+// Whoever connects and does not write or read is not waited for any longer; and for so long, where there are no files left to accept with.
 const answerMax = time.Second
 
 // Server is a socket in Linux's abstract namespace, "goloader-PID-" and a random number, which has no file. It sends one line of
 // JSON to whoever connects and is of this process's user, or root, and nothing to others.
 type Server struct {
 	listener *net.UnixListener
-	look     func() any
+	look     func(request string) any
 }
 
-// Listen begins to serve what look says at each moment.
-func Listen(look func() any) (*Server, error) {
+// requestMax is more than any request takes.
+const requestMax = 64
+
+// Listen begins to serve what look says at each moment, to what whoever connects has written.
+func Listen(look func(request string) any) (*Server, error) {
 	var salt [8]byte
 	_, _ = rand.Read(salt[:]) // which never fails
 	name := fmt.Sprintf("@goloader-%d-%x", os.Getpid(), salt)
@@ -69,7 +73,11 @@ func (s *Server) answer(conn *net.UnixConn) {
 	if !trusted(conn) || conn.SetDeadline(time.Now().Add(answerMax)) != nil {
 		return
 	}
-	if line, err := json.Marshal(s.look()); err == nil {
+	request, err := io.ReadAll(io.LimitReader(conn, requestMax))
+	if err != nil && conn.SetDeadline(time.Now().Add(answerMax)) != nil {
+		return
+	}
+	if line, err := json.Marshal(s.look(string(request))); err == nil {
 		_, _ = conn.Write(append(line, '\n'))
 	}
 }

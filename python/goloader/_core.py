@@ -182,14 +182,16 @@ class Core:
         base_seed: int = 0,
         seeds: NDArray[np.uint64] | None = None,
         hold_directory: bool = False,
+        sample_timeout: float | None = None,
     ) -> Run:
         """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core.
 
         Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64. With `hold_directory` relative
-        paths begin at the working directory of now.
+        paths begin at the working directory of now. A sample whose file takes more than `sample_timeout` seconds to
+        read is in error.
         """
         self._reach()
-        allowed = _cores.allowed()
+        allowed, cpus = _cores.allowed(), np.array(_cores.cpus(), np.int32)
         options = _native.RunOptions(
             workers=min(workers or allowed, allowed),
             streams=streams,
@@ -197,6 +199,10 @@ class Core:
             poison=os.environ.get("GOLOADER_POISON", "") not in ("", "0"),
             seeds=None if seeds is None else seeds.ctypes.data,
             hold_directory=hold_directory,
+            sample_timeout_ms=0 if sample_timeout is None else max(1, int(sample_timeout * 1000)),
+            nice=_cores.niceness(),
+            ncpus=len(cpus),
+            cpus=cpus.ctypes.data,
         )
         return Run(self, self._lib, self._handle, options)
 
@@ -355,6 +361,8 @@ class Run:
         elif ask.kind == _native.ASK_BATCH:
             assert helper.skips is not None  # it is a script's
             self._skip(helper.skips, ask)
+        elif ask.kind == _native.ASK_LATE:
+            error = TimeoutError(ask.reason.decode(errors="replace"))
         else:
             error = helper.refused(position, row, ask.reason.decode(errors="replace"))
         self._give_up(ask, self._lib.gl_reject)

@@ -33,6 +33,31 @@ def share(root: Path = Path("/")) -> int:
     return cores if bound else max(1, cores // max(1, ranks))
 
 
+def niceness() -> int:
+    """Of the threads that make samples in Go: GOLOADER_NICE, or 0 for the process's. Raises ValueError."""
+    text = os.environ.get("GOLOADER_NICE", "").strip() or "0"
+    try:
+        found = int(text)
+    except ValueError:
+        found = -99
+    if not -20 <= found <= 19:
+        raise ValueError(f"GOLOADER_NICE is {text!r}, not a number from -20 to 19")
+    return found
+
+
+def cpus() -> list[int]:
+    """The cores they run on: GOLOADER_CPUS, as "2-7,10"; none for those of the process. Raises ValueError."""
+    text = os.environ.get("GOLOADER_CPUS", "").strip()
+    found: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, dash, last = part.partition("-")
+        try:
+            found += range(int(first), int(last if dash else first) + 1)
+        except ValueError:
+            raise ValueError(f"GOLOADER_CPUS is {text!r}, not a list of cores as 2-7,10") from None
+    return found
+
+
 def quota(root: Path = Path("/")) -> float | None:
     """Cores that the cgroups of this process grant it, v1 or v2: the least of its own and of those above; None if any.
 

@@ -36,7 +36,7 @@ ABI_MAJOR = 15
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
-ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_BATCH, ASK_SHARD = 1, 2, 3, 4, 5
+ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_BATCH, ASK_SHARD, ASK_LATE = 1, 2, 3, 4, 5, 6
 
 
 class Error(Structure):
@@ -171,6 +171,10 @@ class RunOptions(Structure):
         ("poison", c_int32),
         ("seeds", c_void_p),
         ("hold_directory", c_int32),
+        ("sample_timeout_ms", c_int64),
+        ("nice", c_int32),
+        ("ncpus", c_int32),
+        ("cpus", c_void_p),
     ]
 
 

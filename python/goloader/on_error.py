@@ -12,10 +12,12 @@ import itertools
 import json
 import operator
 import os
+import signal
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Container, Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -54,6 +56,8 @@ class OnError:
                 or raises
     budget      how many samples may be bad over all epochs of a loader; None: any number
     quarantine  a file of JSON lines to which bad samples are added. Later runs with this dataset do not try them
+    sample_timeout  how many seconds a sample may take; one that takes longer is bad, by a TimeoutError. docs/errors.md
+                says what can be interrupted
 
     Raises ValueError for other values.
     """
@@ -61,18 +65,26 @@ class OnError:
     action: Action = "skip"
     budget: int | None = 100
     quarantine: str | os.PathLike[str] | None = None
+    sample_timeout: float | None = None
 
     def __post_init__(self) -> None:
         if not (callable(self.action) or self.action in ("raise", "skip", "replace")):
             raise ValueError(f'on_error is "raise", "skip", "replace" or a function, but got {self.action!r}')
         if self.budget is not None and (not isinstance(self.budget, int) or self.budget < 0):
             raise ValueError(f"budget is a number of samples, or None, but got {self.budget!r}")
+        limit = self.sample_timeout
+        if limit is not None and not (isinstance(limit, int | float) and limit > 0):
+            raise ValueError(f"sample_timeout is a number of seconds above 0, or None, but got {limit!r}")
 
     @classmethod
     def of(cls, given: OnError | Action) -> OnError | None:
-        """What a loader's argument says; None to raise. Raises ValueError."""
+        """What a loader's argument says; None to do as torch. Raises ValueError."""
         policy = given if isinstance(given, cls) else cls(given)  # type: ignore[arg-type]
-        return None if policy.action == "raise" else policy
+        return None if policy.raises and policy.sample_timeout is None else policy
+
+    @property
+    def raises(self) -> bool:
+        return self.action == "raise"
 
     def instead(self, index: Any, bad: Container[Any], length: Callable[[], int]) -> Any:
         """The index that is loaded in place of a bad one; LEFT_OUT for none.
@@ -118,6 +130,32 @@ def counts(error: Exception) -> bool:
     return not isinstance(error, MemoryError | StopIteration | BadSamplesError)
 
 
+@contextmanager
+def limited(seconds: float | None) -> Generator[None]:
+    """Raises TimeoutError in what takes longer, once Python or a call of the system can be interrupted.
+
+    Uses SIGALRM, so it does nothing outside of the main thread. A timer that is running is set back by the time spent.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(number: int, frame: Any) -> None:
+        raise TimeoutError(f"the sample takes longer than {seconds:g} s")
+
+    handler, begun = signal.signal(signal.SIGALRM, late), time.monotonic()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:  # it may have come just now
+            signal.signal(signal.SIGALRM, handler)
+            if left:
+                signal.setitimer(signal.ITIMER_REAL, max(1e-6, left - (time.monotonic() - begun)), interval)
+
+
 class Tolerant:
     """Stands in front of what fetches batches of a map-style dataset in Python.
 
@@ -143,13 +181,14 @@ class Tolerant:
             indices = list(indices)
         if indices is LEFT_OUT or (batched and hasattr(indices, "__len__") and not len(indices)):
             return LEFT_OUT
-        start = capture(PROCESS)
-        try:
-            return self._inner.fetch(indices)
-        except Exception as error:
-            if not counts(error):
-                raise
-        put(start)
+        if self._policy.sample_timeout is None:
+            start = capture(PROCESS)
+            try:
+                return self._inner.fetch(indices)
+            except Exception as error:
+                if not counts(error):
+                    raise
+            put(start)
         self._failed: dict[Any, Failure] = {}
         # No error is being handled any more: what is raised from here on has no other one as its context.
         found = [self._sample(index) for index in (indices if batched else [indices])]
@@ -171,9 +210,10 @@ class Tolerant:
         while tried is not LEFT_OUT:
             start = capture(PROCESS)
             try:
-                return one.fetch([tried] if one.auto_collation else tried)
+                with limited(self._policy.sample_timeout):
+                    return one.fetch([tried] if one.auto_collation else tried)
             except Exception as error:
-                if not counts(error):
+                if self._policy.raises or not counts(error):
                     raise
                 put(start)
                 self._note(Failure.of(tried, error))
@@ -203,7 +243,9 @@ class Losses:
         self._found: dict[Any, Failure] = {}
         self._noted: list[Failure] = []
         # Where it is when the first epoch begins, wherever the process goes then.
-        self._path = None if policy.quarantine is None else os.path.abspath(policy.quarantine)
+        self._path = None
+        if policy.quarantine is not None and not policy.raises:
+            self._path = os.path.abspath(policy.quarantine)
         self._quarantined = frozenset(self._read())
         if self._quarantined:
             self.kinds["quarantined"] = len(self._quarantined)

@@ -7,11 +7,13 @@ import json
 import os
 import threading
 import time
+from collections.abc import Container, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from . import _chart, _core
+from . import _chart, _core, _told
+from ._errors import ForkedError
 from .stats import Clock
 
 __all__ = ["Profile"]
@@ -77,7 +79,8 @@ class Profile:
         self._thread.join()
         watched = (self._clock or Clock).watched or []
         (self._clock or Clock).watched = None
-        events = [*_program(watched), *self._of_go()]
+        numbers = None if self._clock is None else self._numbers
+        events = [*_program(watched), *(span for part in self._copied for span in _of_go(part, numbers))]
         self.events = len(events)
         if not events and self._clock is None:
             return
@@ -85,9 +88,7 @@ class Profile:
             event["ts"] -= self._begin * 1e6
         if self.chart is not None:
             _chart.draw(self.chart, events, _WORK)
-        tracks = sorted({(event["tid"], event.pop("track")) for event in events})
-        named = [_named(number, name) for number, name in tracks]
-        self.path.write_text(json.dumps({"traceEvents": named + events, "displayTimeUnit": "ms"}))
+        _write(self.path, events, os.getpid())
 
     def _copy(self) -> None:
         done = False
@@ -100,21 +101,56 @@ class Profile:
             self.lost += lost
             self._copied.append(copied)
 
-    def _of_go(self) -> list[dict[str, Any]]:
-        found = []
-        for each in (event for part in self._copied for event in part):
-            ours = self._clock is None or each["loader"] in self._numbers
-            if ours and each["stage"] < len(_STAGES):
-                role, worker = _ROLES[each["role"]], int(each["worker"])
-                names = ("batch", "count", "sample")[: 2 if each["sample"] < 0 else 3]
-                found.append(
-                    _event(
-                        _STAGES[each["stage"]], each["begin_ns"] * 1e-3, each["took_ns"] * 1e-3,
-                        1 + int(each["role"]) * 1000 + worker, f"{role} {worker}" if each["role"] else role,
-                        {name: int(each[name]) for name in names},
-                    )
-                )  # fmt: skip
-        return found
+
+def note(error: BaseException, doing: str) -> None:
+    """Adds to an error that ends a wait what Go is doing, if it is; with GOLOADER_RECORD=FOLDER in the environment it
+    also writes what Go did last to FOLDER/PID.json."""
+    _told.note(error, doing)
+    folder = os.environ.get("GOLOADER_RECORD")
+    if folder and isinstance(error, Exception | KeyboardInterrupt):
+        path = Path(folder, f"{os.getpid()}.json")
+        try:
+            if write_last(path, _core.events(0)[0], os.getpid()):
+                _told.note(error, f"what Go did last is in {path}")
+        except (OSError, ForkedError) as failed:
+            _told.note(error, f"what Go did last could not be written: {failed}")
+
+
+def write_last(path: Path, events: Iterable[Any], pid: int) -> int:
+    """Writes a process's last events as a timeline, in microseconds before the last one's end. Returns how many."""
+    spans = _of_go(events, None)
+    if spans:
+        end = max(span["ts"] + span["dur"] for span in spans)
+        for span in spans:
+            span["ts"] -= end
+        _write(path, spans, pid)
+    return len(spans)
+
+
+def _of_go(events: Iterable[Any], numbers: Container[int] | None) -> list[dict[str, Any]]:
+    """Spans of what the loaders of these numbers did, or all."""
+    found = []
+    for each in events:
+        if (numbers is None or each["loader"] in numbers) and each["stage"] < len(_STAGES):
+            role, worker = _ROLES[each["role"]], int(each["worker"])
+            names = ("batch", "count", "sample")[: 2 if each["sample"] < 0 else 3]
+            found.append(
+                _event(
+                    _STAGES[each["stage"]], each["begin_ns"] * 1e-3, each["took_ns"] * 1e-3,
+                    1 + int(each["role"]) * 1000 + worker, f"{role} {worker}" if each["role"] else role,
+                    {name: int(each[name]) for name in names},
+                )
+            )  # fmt: skip
+    return found
+
+
+def _write(path: Path, events: list[dict[str, Any]], pid: int) -> None:
+    tracks = sorted({(event["tid"], event.pop("track")) for event in events})
+    named: list[dict[str, Any]] = [
+        {"name": "thread_name", "ph": "M", "tid": number, "args": {"name": name}} for number, name in tracks
+    ]
+    trace = [{"pid": pid, **event} for event in named + events]
+    path.write_text(json.dumps({"traceEvents": trace, "displayTimeUnit": "ms"}))
 
 
 def until_exit(folder: str, *, chart: bool) -> None:
@@ -146,9 +182,5 @@ def _program(watched: list[tuple[str, float, float]]) -> list[dict[str, Any]]:
 def _event(
     name: str, begin_us: float, took_us: float, number: int, track: str, more: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    what: dict[str, Any] = {"name": name, "ph": "X", "pid": os.getpid(), "tid": number, "track": track}
-    return what | {"ts": begin_us, "dur": took_us, "args": more or {}}
-
-
-def _named(number: int, name: str) -> dict[str, Any]:
-    return {"name": "thread_name", "ph": "M", "pid": os.getpid(), "tid": number, "args": {"name": name}}
+    what: dict[str, Any] = {"name": name, "ph": "X", "tid": number, "track": track}
+    return what | {"ts": float(begin_us), "dur": float(took_us), "args": more or {}}

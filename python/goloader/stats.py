@@ -19,11 +19,13 @@ from . import _cores, _table, _told
 from ._errors import ForkedError
 from .adapters.python import ForkLock
 
-__all__ = ["Clock", "Stage", "Stats"]
+__all__ = ["Clock", "Slow", "Stage", "Stats"]
 
 # What happens to samples in Go's workers, and which of it keeps a core busy.
 _WORK = ("read", "decode", "op", "gather")
 _BUSY = ("decode", "op", "gather")
+# How many of the slowest samples are kept, as in core/stats, and how many of them a table shows.
+_SLOWEST_MAX, _SHOWN = 8, 3
 # A consumer that waits for less of its time is not held up.
 _WAITS_MIN = 0.05
 # Work that keeps this share of the cores busy is what the batches wait for.
@@ -37,6 +39,8 @@ _WHAT = {
     "gather": "a sample of rows, or of an array's program",
     "wait": "Go's batch is waited for",
     "hand_out": "a batch is ready before it is taken",
+    "python": "a worker process makes a batch by Python, or records it",
+    "collate": "a collate_fn of the program's own makes a batch of Go's samples",
 }
 
 
@@ -100,6 +104,19 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Slow:
+    """A sample that took long.
+
+    stage    "read", or "decode", which has its transforms too. Of images that were decoded in one go this is the first,
+             with their mean time
+    """
+
+    name: str
+    stage: str
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Stats:
     """A snapshot of a loader: everything it did since it was made. Times are in seconds.
 
@@ -108,7 +125,8 @@ class Stats:
     away_s       time between one next() and the following one in an epoch: mostly training steps
     num_workers  of the loader
     cores        that this process may use
-    stages       times by stage: "iter", "next", and in Go "read", "decode", "op", "gather", "wait", "hand_out"
+    stages       times by stage: "iter", "next"; in Go "read", "decode", "op", "gather", "wait", "hand_out"; in Python
+                 "python" (worker processes) and "collate"
     samples      number of samples that Go made
     bytes_read   bytes of files that Go read
     pillow       number of samples whose pixels came from Pillow
@@ -116,6 +134,7 @@ class Stats:
     retries      number of reads that were repeated after a temporary error
     seek_hits    number of JPEG files with a seek index
     bad_samples  number of samples that on_error handled, by class of error, and those "quarantined" by an earlier run
+    slowest      the samples that took Go longest, by the names of their files, the slowest first
     cache        of the dataset's cache, for all its loaders in this process: reads served from memory ("ram_hits") and
                  from disk ("disk_hits"), "misses", "ram_bytes" and "disk_bytes"
     """
@@ -133,7 +152,22 @@ class Stats:
     retries: int = 0
     seek_hits: int = 0
     bad_samples: Mapping[str, int] = field(default_factory=dict)
+    slowest: tuple[Slow, ...] = ()
     cache: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def busy(self) -> dict[str, float]:
+        """How many of Go's workers were busy with a stage at a time, in the mean."""
+        return {name: self._at_a_time(name) for name in _WORK if name in self.stages}
+
+    @property
+    def ready(self) -> float:
+        """How many of Go's batches lay ready before they were asked for, in the mean."""
+        return self._at_a_time("hand_out")
+
+    def _at_a_time(self, name: str) -> float:
+        whole = self.waited_s + self.away_s
+        return self.stages.get(name, Stage()).total_s / whole if whole else 0.0
 
     @property
     def waited(self) -> float:
@@ -156,8 +190,15 @@ class Stats:
             kept = "; persistent_workers=True keeps worker processes" if self.num_workers and not self.samples else ""
             return f"an epoch takes {_seconds(begun.mean_s)} to begin{kept}"
         ahead = "" if self.num_workers else "; num_workers=0 makes no batch before next() asks for it"
+        collate = self.stages.get("collate", Stage())
+        if collate.total_s > self.waited_s / 2:
+            return f"collate_fn is the bottleneck ({_seconds(collate.mean_s)} a batch, in this process){ahead}"
         if not self.samples:
-            who = f"{self.num_workers} worker processes" if self.num_workers else "this process"
+            who = "this process"
+            if self.num_workers:
+                batch = self.stages.get("python", Stage())
+                share = self._at_a_time("python") / self.num_workers
+                who = f"{self.num_workers} worker processes ({_seconds(batch.mean_s)} a batch, busy {share:.0%})"
             return f"Python makes the samples, in {who}: explain() says why{ahead}"
         spent = {name: self.stages[name].total_s for name in _WORK if name in self.stages}
         busy = sum(spent.get(name, 0.0) for name in _BUSY)
@@ -174,7 +215,7 @@ class Stats:
         return f"no stage of Go's keeps the cores busy ({cores:.1f} of {self.cores}): batches are small, or few{ahead}"
 
     def since(self, before: Stats) -> Stats:
-        """What was done after an earlier snapshot."""
+        """What was done after an earlier snapshot; `slowest` stays that of all."""
         stages = {name: stage.since(before.stages.get(name, Stage())) for name, stage in self.stages.items()}
         numbers = ("batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits")
         left = {name: getattr(self, name) - getattr(before, name) for name in numbers}
@@ -187,10 +228,10 @@ class Stats:
         return replace(self, stages=stages, cache=cache, **counts, **left)
 
     def to_dict(self) -> dict[str, Any]:
-        """A dict for JSON, with `waited` and `verdict`."""
+        """A dict for JSON, with `waited`, `busy`, `ready` and `verdict`."""
         plain = asdict(replace(self, stages={}))
-        stages = {name: stage.to_dict() for name, stage in self.stages.items()}
-        return plain | {"stages": stages, "waited": self.waited, "verdict": self.verdict}
+        made = {name: getattr(self, name) for name in ("waited", "busy", "ready", "verdict")}
+        return plain | made | {"stages": {name: stage.to_dict() for name, stage in self.stages.items()}}
 
     def scalars(self, prefix: str = "loader/") -> dict[str, float]:
         """Numbers by name, for TensorBoard, Weights & Biases, Lightning's log_dict and tqdm's set_postfix.
@@ -207,22 +248,31 @@ class Stats:
         return {prefix + name: number for name, number in found.items()}
 
     def _cells(self) -> list[tuple[str, ...]]:
-        cells: list[tuple[str, ...]] = [("stage", "count", "total", "mean", "p50", "p95", "p99", "max", "what")]
+        head = ("stage", "count", "total", "mean", "p50", "p95", "p99", "max", "busy", "what")
+        cells: list[tuple[str, ...]] = [head]
         for name, stage in self.stages.items():
             if stage.count:
                 quantiles = map(stage.quantile, (0.5, 0.95, 0.99))
                 spans = map(_seconds, (stage.total_s, stage.mean_s, *quantiles, stage.max_s))
-                cells.append((name, str(stage.count), *spans, _WHAT.get(name, "")))
+                busy = f"{self.busy[name]:.2g}" if name in self.busy else ""
+                cells.append((name, str(stage.count), *spans, busy, _WHAT.get(name, "")))
         return cells
 
     def __str__(self) -> str:
-        bad = ", ".join(f"{count} {kind}" for kind, count in self.bad_samples.items())
-        lines = [self.verdict, _table.text(self._cells(), right=range(1, 8)), *([f"bad samples: {bad}"] if bad else [])]
-        return "\n".join(lines)
+        return "\n".join([self.verdict, _table.text(self._cells(), right=range(1, 9)), *self._notes()])
+
+    def _notes(self) -> list[str]:
+        notes = {
+            "slowest": [f"{each.name} {_seconds(each.seconds)} ({each.stage})" for each in self.slowest[:_SHOWN]],
+            "bad samples": [f"{count} {kind}" for kind, count in self.bad_samples.items()],
+            "another way": [f"{count} {why}" for why, count in self.detours.items()],
+        }
+        return [f"{what}: {', '.join(each)}" for what, each in notes.items() if each]
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
-        return f"<p>{escape(self.verdict)}</p>{_table.html(self._cells())}"
+        below = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
+        return f"<p>{escape(self.verdict)}</p>{_table.html(self._cells())}{below}"
 
 
 def _seconds(seconds: float) -> str:
@@ -268,6 +318,8 @@ class Clock:
         self._begun: list[float] = []
         self._left = _NEVER
         self._iter, self._next, self._away = Stage(), Stage(), 0.0
+        self._parts: list[tuple[str, float]] = []
+        self._python: dict[str, Stage] = {}
         self._before: Stats | None = None
 
     def number(self) -> int | None:
@@ -301,6 +353,14 @@ class Clock:
         if self.watched is not None:
             self.watched.append(("next", asked, now))
 
+    def over(self, asked: float) -> None:
+        """next() was called at this time, and there are no more batches."""
+        self._keep((asked, _NEVER))
+
+    def did(self, stage: str, seconds: float) -> None:
+        """What Python does for a batch, "python" or "collate", took so long."""
+        self._parts.append((stage, seconds))
+
     def end(self, epoch: int) -> None:
         """An epoch is at its end."""
         if self._before is not None:
@@ -314,8 +374,11 @@ class Clock:
 
     def _count(self) -> None:
         with _lock:
-            moments, begun = self._moments[:], self._begun[:]
-            del self._moments[: len(moments)], self._begun[: len(begun)]
+            moments, begun, parts = self._moments[:], self._begun[:], self._parts[:]
+            del self._moments[: len(moments)], self._begun[: len(begun)], self._parts[: len(parts)]
+            for name in {name for name, _ in parts}:
+                stage = Stage.of([seconds for each, seconds in parts if each == name])
+                self._python[name] = self._python.get(name, Stage()).plus(stage)
             self._iter = self._iter.plus(Stage.of(begun))
             asked, given = np.array(moments).reshape(-1, 2).T
             # Nothing is between two epochs.
@@ -336,7 +399,7 @@ class Clock:
             away_s=self._away,
             num_workers=self.num_workers,
             cores=_cores.share(),
-            stages={"iter": self._iter, "next": self._next, **of_cores.stages},
+            stages={"iter": self._iter, "next": self._next, **self._python, **of_cores.stages},
         )
 
     def _of_cores(self) -> Stats:
@@ -347,6 +410,11 @@ class Clock:
         except ForkedError:  # it is that of the process that forked this one
             counted = {}
         past, stages = self._past, dict(self._past.stages)
+        slowest = {(each.name, each.stage): each for each in past.slowest}
+        for each in counted.get("slowest", ()):
+            slow = Slow(each["name"], each["stage"], each["took_ns"] * 1e-9)
+            known = slowest.setdefault((slow.name, slow.stage), slow)
+            slowest[slow.name, slow.stage] = max(known, slow, key=lambda one: one.seconds)
         for name, each in counted.get("stages", {}).items():
             pairs = tuple((end * 1e-9, count) for end, count in each["buckets"])
             stage = Stage(each["count"], each["sum_ns"] * 1e-9, each["max_ns"] * 1e-9, pairs)
@@ -359,5 +427,6 @@ class Clock:
             detours=dict(+(Counter(past.detours) + Counter(counted.get("detours", {})))),
             retries=past.retries + counted.get("read_retries", 0),
             seek_hits=past.seek_hits + counted.get("seek_hits", 0),
+            slowest=tuple(sorted(slowest.values(), key=lambda one: -one.seconds)[:_SLOWEST_MAX]),
             cache=counted.get("cache", past.cache),
         )

@@ -125,6 +125,31 @@ func TestAnErrorDoesNotWaitForAReadThatHangs(t *testing.T) {
 	}
 }
 
+// Options.SampleTimeout: the sample is asked about, and once it is rejected later batches come. What is read in time is not
+// asked about.
+func TestAReadThatTakesTooLongIsAskedAbout(t *testing.T) {
+	leakcheck.Check(t)
+	_, r, gate := hung(t, pipeline.Options{Workers: 2, Streams: 1, Span: 2, SampleTimeout: 50 * time.Millisecond})
+	requireSoon(t, func() {
+		var ask pipeline.Ask
+		eventually(t, func() bool { // it is no news: whoever waits asks again
+			news, _, asked, err := r.run.Next()
+			ask = asked
+			return err == nil && news == pipeline.Asked
+		})
+		require.Equal(t, pipeline.AskLate, ask.Kind)
+		require.Zero(t, ask.Position)
+		require.Zero(t, ask.Index)
+		require.Regexp(t, r.photos[0].name+": not read within 0.05 s$", ask.Reason)
+		left, err := r.run.Reject()
+		require.NoError(t, err)
+		require.Equal(t, 1, left)
+		require.Equal(t, []int64{1004, 1005, 1006, 1007}, r.result(nil).labels)
+	})
+	gate.Open()
+	eventually(t, func() bool { return pipeline.LeftBehind() == 0 })
+}
+
 func TestWhatIsWaitedForIsNamed(t *testing.T) {
 	leakcheck.Check(t)
 	_, r, gate := hung(t, pipeline.Options{Workers: 2, Streams: 1})

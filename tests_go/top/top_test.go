@@ -32,6 +32,9 @@ func ask(t *testing.T, name string) string {
 	conn, err := net.DialTimeout("unix", name, time.Second)
 	require.NoError(t, err)
 	defer conn.Close()
+	_, err = conn.Write([]byte("what"))
+	require.NoError(t, err)
+	require.NoError(t, conn.(*net.UnixConn).CloseWrite())
 	told, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	return string(told)
@@ -39,7 +42,8 @@ func ask(t *testing.T, name string) string {
 
 func TestEachWhoAsksIsToldOfThatMoment(t *testing.T) {
 	asked := 0
-	server, err := top.Listen(func() any {
+	server, err := top.Listen(func(request string) any {
+		require.Equal(t, "what", request)
 		asked++
 		if asked == 2 {
 			panic("a bug")

@@ -51,6 +51,7 @@ NAMED = {
     "GL_LEFT": _native.LEFT,
     "GL_END": _native.END,
     "GL_ASK_SHARD": _native.ASK_SHARD,
+    "GL_ASK_LATE": _native.ASK_LATE,
     "GL_ASK_PIXELS": _native.ASK_PIXELS,
     "GL_ASK_SAMPLE": _native.ASK_SAMPLE,
     "GL_ASK_EXP": _native.ASK_EXP,

@@ -89,6 +89,11 @@ def test_a_process_that_hangs_with_the_gil_is_seen_into(tmp_path: Path, capsys: 
 
         assert holds(program.pid)
         assert not holds(child)
+        # What it did last is written without its help.
+        assert main(["top", str(program.pid), "--record", str(tmp_path / "last.json")]) == 0
+        events = json.loads((tmp_path / "last.json").read_text())["traceEvents"]
+        assert {"read", "decode"} <= {each["name"] for each in events}
+        assert {each["pid"] for each in events} == {program.pid}
         # A rate is of the time between two looks.
         look = Look(program.pid)
         assert "samples/s" not in str(look.cells())
@@ -106,7 +111,8 @@ def test_others_are_told_nothing(tmp_path: Path) -> None:
         pytest.skip("root alone can become another user")
     with hanging(tmp_path) as program:
         (name,) = sockets(program.pid)
-        ask = f"s = socket.socket(socket.AF_UNIX); s.connect(chr(0) + {name!r}); print(s.recv(1 << 20).decode())"
+        ask = f"s = socket.socket(socket.AF_UNIX); s.connect(chr(0) + {name!r}); s.shutdown(1); "
+        ask += "print(s.recv(1 << 20).decode())"
         told = []
         for user in (0, 65534):
             command = [sys.executable, "-c", f"import os, socket; os.setuid({user}); {ask}"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from goloader import _cores
 from goloader.doors.worker import budget
@@ -127,6 +128,49 @@ def test_the_ranks_of_a_node_share_its_cores(
     monkeypatch.setattr(_cores, "allowed", lambda root: 8)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
     assert _cores.share(tmp_path) == share
+
+
+_THREADS = """
+import os, pathlib, sys
+import numpy as np
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import Compose, Resize, ToTensor
+import goloader
+
+def threads():
+    found = set()
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        tid = int(task.name)
+        found.add((os.getpriority(os.PRIO_PROCESS, tid), tuple(sorted(os.sched_getaffinity(tid)))))
+    return found
+
+loader = goloader.DataLoader(ImageFolder(sys.argv[1], Compose([Resize((8, 8)), ToTensor()])), 2, num_workers=2)
+batches = iter(loader)
+next(batches)
+print(sorted(threads()))
+assert (os.getpriority(os.PRIO_PROCESS, 0), len(os.sched_getaffinity(0))) == (0, int(sys.argv[2]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("nice", "cpus"), [("7", ""), ("", "0"), ("7", "0-0"), ("", "")])
+def test_threads_that_make_samples_are_as_nice_and_where_it_is_said(nice: str, cpus: str, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for number in range(40):
+        Image.new("RGB", (64, 64)).save(tmp_path / "a" / f"{number}.jpg")
+    whole = tuple(sorted(os.sched_getaffinity(0)))
+    environment = os.environ | {"GOLOADER_NICE": nice, "GOLOADER_CPUS": cpus}
+    command = [sys.executable, "-c", _THREADS, str(tmp_path), str(len(whole))]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    want = {(0, whole), (int(nice or 0), (0,) if cpus else whole)}
+    assert said.strip() == str(sorted(want))
+
+
+@pytest.mark.parametrize(("name", "text"), [("NICE", "20"), ("NICE", "low"), ("CPUS", "0-"), ("CPUS", "a")])
+def test_niceness_and_cores_that_are_none_are_refused(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"GOLOADER_{name}", text)
+    with pytest.raises(ValueError, match=f"GOLOADER_{name} is '{text}', not a"):
+        _ = _cores.niceness(), _cores.cpus()
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")

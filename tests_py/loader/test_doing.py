@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL
 import pytest
 import torch
 from PIL import Image
@@ -31,7 +33,7 @@ class Stuck:
     """Images of which one, the sixth, is a named pipe that nobody writes into."""
 
     def __init__(self, root: Path) -> None:
-        (root / "a").mkdir()
+        (root / "a").mkdir(parents=True)
         for number in range(12):
             pixels = np.random.default_rng(number).integers(0, 256, (40, 50, 3), np.uint8)
             Image.fromarray(pixels).save(root / "a" / f"{number:02d}.jpg")
@@ -65,6 +67,32 @@ def test_ctrl_c_in_a_stall_names_the_file(tmp_path: Path, workers: int) -> None:
     assert all("has been idle for" in line for line in others)
     assert 1 <= len(others) <= 11
     del raised, iterator
+
+
+@needs_notes
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_last_seconds_before_an_error_are_in_a_file(
+    tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = Stuck(tmp_path / "photos")
+    stuck.path.unlink()
+    stuck.path.write_bytes(b"no image")
+    for folder in tmp_path, tmp_path / "none":
+        monkeypatch.setenv("GOLOADER_RECORD", str(folder))
+        with pytest.raises(PIL.UnidentifiedImageError) as raised:
+            list(stuck.loader(num_workers=workers))
+        told = raised.value.__notes__[-1]
+        if folder == tmp_path:
+            assert told == f"goloader: what Go did last is in {tmp_path / str(os.getpid())}.json"
+        else:
+            assert told.startswith("goloader: what Go did last could not be written: [Errno 2]")
+        del raised
+    events = json.loads((tmp_path / f"{os.getpid()}.json").read_text())["traceEvents"]
+    spans = [each for each in events if each["ph"] == "X"]
+    assert {"read", "decode"} <= {each["name"] for each in spans}
+    assert max(each["ts"] + each["dur"] for each in spans) == pytest.approx(0, abs=1)
+    assert {each["pid"] for each in events} == {os.getpid()}
+    assert {"worker 0"} <= {each["args"]["name"] for each in events if each["ph"] == "M"}
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import http.server
+import io
 import json
 import logging
 import os
+import re
+import shutil
+import tarfile
 import threading
 import time
 from pathlib import Path
@@ -19,6 +24,7 @@ from torchvision import datasets
 from torchvision import transforms as T
 
 import goloader
+from goloader.datasets import TarImages
 from goloader.stats import Clock, Stage, Stats
 
 NOISE = np.random.default_rng(0)
@@ -73,6 +79,14 @@ def timed(loader: Any, pause: float = 0.0) -> tuple[int, float, float]:
         away += time.perf_counter() - begun
 
 
+def second(loader: Any, pause: float = 0.0) -> Stats:
+    """What a second epoch was: in the first one the library is loaded, and workers are started."""
+    timed(loader)
+    before: Stats = loader.stats()
+    timed(loader, pause)
+    return loader.stats().since(before)
+
+
 @pytest.mark.alone  # it compares how long things take with what is seen from outside
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("which", ["images", "rows", "python"])
@@ -109,13 +123,87 @@ def test_the_verdict_names_what_is_slow(folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("goloader._cores.share", lambda: 1)
     big = goloader.DataLoader(data.ConcatDataset([images] * 8), 16, num_workers=1)
     assert big.stats().verdict == "no batch yet"
-    timed(big)
-    assert "decode is the bottleneck (" in big.stats().verdict
+    assert "decode is the bottleneck (" in second(big).verdict
+    large = T.Compose([T.Resize((700, 900)), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize([0.5] * 3, [0.5] * 3)])
+    dear = goloader.DataLoader(datasets.ImageFolder(str(folder), large), 16, num_workers=1)
+    assert "op is the bottleneck (" in second(dear).verdict
+    apart = goloader.DataLoader(Slow(), 3, num_workers=2, persistent_workers=True)
+    found = re.search(r"in 2 worker processes \((\d+\.?\d*) ms a batch, busy (\d+)%\)", second(apart).verdict)
+    assert found is not None
+    assert float(found[1]) >= 30
     late = goloader.DataLoader(Rows(), 8, num_workers=1)
-    timed(late)
-    before = late.stats()
-    timed(late, 0.2)
-    assert "the loader keeps up" in late.stats().since(before).verdict
+    assert "the loader keeps up" in second(late, 0.2).verdict
+
+
+def pausing(samples: list[Any]) -> Any:
+    images, labels = data.default_collate(samples)
+    time.sleep(0.05)
+    return images * 2, labels
+
+
+@pytest.mark.alone  # it is about how long things take
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_verdict_names_a_collate_fn(folder: Path, workers: int) -> None:
+    images = datasets.ImageFolder(str(folder), T.Compose([T.Resize((8, 8)), T.ToTensor()]))
+    loader = goloader.DataLoader(images, 4, num_workers=workers, collate_fn=pausing)
+    stats = second(loader)
+    assert stats.stages["collate"].count == 10
+    assert stats.stages["collate"].total_s >= 0.5
+    assert stats.samples == 40
+    assert "collate_fn is the bottleneck (5" in stats.verdict
+
+
+class Delayed(http.server.BaseHTTPRequestHandler):
+    """Sends a part of an archive some time after it is asked for."""
+
+    protocol_version = "HTTP/1.1"
+    content: bytes
+    delay_s = 0.0
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        time.sleep(self.delay_s)
+        begin, _, end = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")
+        part = self.content[int(begin) : int(end or len(self.content)) + 1]
+        self.send_response(206)
+        self.send_header("ETag", '"one"')
+        self.send_header("Content-Range", f"bytes {begin}-{int(begin) + len(part) - 1}/{len(self.content)}")
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        self.wfile.write(part)
+
+
+@pytest.mark.slow
+def test_the_verdict_names_a_slow_storage(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path in sorted(folder.rglob("*.jpg")):
+            archive.add(path, path.name)
+            label = tarfile.TarInfo(f"{path.stem}.cls")
+            label.size = 1
+            archive.addfile(label, io.BytesIO(b"3"))
+    Delayed.content = packed.getvalue()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Delayed)
+    server.daemon_threads = True
+    serving = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    serving.start()
+    try:
+        transform = T.Compose([T.Resize((8, 8)), T.ToTensor()])
+        images = TarImages(f"http://127.0.0.1:{server.server_port}/photos.tar", transform=transform)
+        monkeypatch.setattr(Delayed, "delay_s", 0.5)
+        loader = goloader.DataLoader(images, 4, num_workers=1)
+        stats = second(loader)
+    finally:
+        server.shutdown()
+        serving.join()
+        server.server_close()
+    assert stats.samples == 40
+    assert "reading is the bottleneck (half of the reads take 5" in stats.verdict
+    assert {each.stage for each in stats.slowest[:3]} == {"read"}
+    assert min(each.seconds for each in stats.slowest[:3]) > 0.5
 
 
 @pytest.mark.parametrize(
@@ -131,6 +219,8 @@ def test_the_verdict_names_what_is_slow(folder: Path, monkeypatch: pytest.Monkey
         ({"iter": 3}, {"waited_s": 5.0, "away_s": 5.0}, "an epoch takes 3.0 s to begin"),
         ({"iter": 3}, {"waited_s": 5.0, "samples": 0}, "persistent_workers=True keeps worker processes"),
         ({}, {"samples": 0}, "Python makes the samples, in 2 worker processes"),
+        ({"python": 8}, {"samples": 0}, "in 2 worker processes (8.0 s a batch, busy 40%)"),
+        ({"collate": 4, "decode": 15}, {}, "collate_fn is the bottleneck (4.0 s a batch, in this process)"),
         ({"decode": 9}, {"waited_s": 0.4, "away_s": 9.6}, "10.0 s, waited 400 ms (4%) for data: the loader keeps up"),
     ],
 )
@@ -220,8 +310,83 @@ def test_tables_show_every_stage(folder: Path) -> None:
     assert lines[0] == stats.verdict
     shown = {line.split()[0] for line in lines[2:]}
     assert {"iter", "next", "read", "decode", "op", "wait"} <= shown
-    assert stats._repr_html_().count("<tr>") == len(lines) - 1
+    assert stats._repr_html_().count("<tr>") == len(lines) - 2
+    assert lines[-1].startswith("slowest: ")
+    assert lines[-1] == re.sub("<.*?>", "\n", stats._repr_html_()).strip().splitlines()[-1]
     assert str(Stats()).splitlines()[0] == "no batch yet"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_slowest_samples_are_named(folder: Path, workers: int, tmp_path: Path) -> None:
+    root = shutil.copytree(folder, tmp_path / "copy")
+    (large,) = (root / "0").glob("04.jpg")
+    Image.fromarray(NOISE.integers(0, 256, (2000, 2500, 3), np.uint8)).save(large, quality=95)
+    dataset = datasets.ImageFolder(str(root), T.Compose([T.Resize((16, 16)), T.ToTensor()]))
+    loader = goloader.DataLoader(dataset, 1, num_workers=workers)
+    for _ in range(2):
+        timed(loader)
+    first, *others = loader.stats().slowest
+    assert (first.name, first.stage) == (str(large), "decode")
+    assert len(others) == 7
+    assert [each.seconds for each in others] == sorted((each.seconds for each in others), reverse=True)
+    assert len({(each.name, each.stage) for each in others}) == 7
+    found = loader.stats()
+    assert first.seconds == pytest.approx(found.stages["decode"].max_s + found.stages["op"].max_s, rel=0.2)
+    assert json.loads(json.dumps(found.to_dict()))["slowest"][0]["name"] == str(large)
+
+
+@pytest.mark.slow
+@pytest.mark.alone  # it compares how long things take with what is seen from outside
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_stats_agree_with_the_kernel_and_another_clock_within_two_percent(workers: int, tmp_path: Path) -> None:
+    for number in range(60):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        pixels = NOISE.integers(0, 256, (600, 800, 3), np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "a" / f"{number:02d}.jpg", quality=95)
+    dataset = datasets.ImageFolder(str(tmp_path), T.Compose([T.Resize((64, 64)), T.ToTensor()]))
+    loader = goloader.DataLoader(dataset, 5, num_workers=workers)
+    timed(loader)  # what is read and loaded once
+    apart = []
+    for _ in range(5):
+        before, read = loader.stats(), bytes_read()
+        batches, waited, away = clocked(loader)
+        read = bytes_read() - read
+        stats = loader.stats().since(before)
+        assert stats.batches == batches == 12
+        assert stats.bytes_read == pytest.approx(read, rel=0.02)
+        assert stats.bytes_read == sum(path.stat().st_size for path in tmp_path.rglob("*.jpg"))
+        assert stats.ready * (stats.waited_s + stats.away_s) == pytest.approx(stats.stages["hand_out"].total_s)
+        assert stats.busy["decode"] * (stats.waited_s + stats.away_s) == pytest.approx(stats.stages["decode"].total_s)
+        whole = waited + away
+        apart.append(max(abs(stats.waited_s - waited), abs(stats.away_s - away)) / whole)
+    # Where the process loses its core between the two clocks, one of them sees it and the other does not.
+    assert min(apart) < 0.02
+
+
+def clocked(loader: Any) -> tuple[int, float, float]:
+    """An epoch as `timed` sees it, but each moment is looked at once: nothing is between what is waited and away."""
+    batches, away, now = 0, 0.0, time.perf_counter
+    asked = now()
+    iterator = iter(loader)
+    got = now()
+    waited = got - asked
+    while True:
+        asked = now()
+        away += asked - got if batches else 0.0
+        try:
+            next(iterator)
+        except StopIteration:
+            return batches, waited, away
+        got = now()
+        waited += got - asked
+        batches += 1
+        time.sleep(0.02)
+
+
+def bytes_read() -> int:
+    """By all read calls of this process, as the kernel counts them."""
+    (line,) = (line for line in Path("/proc/self/io").read_text().splitlines() if line.startswith("rchar"))
+    return int(line.split()[1])
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _table
+from ..profile import write_last
 
 _ANSWER_S = 2.0
 _COMMAND_MAX = 60  # characters
@@ -36,6 +37,12 @@ def add(commands: Any) -> None:
         ),
     )
     parser.add_argument("pid", type=int, metavar="PID", help="id of the process that uses the loaders")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="write what Go did last to this Chrome trace, and exit",
+    )
     parser.add_argument("--every", type=float, default=1.0, metavar="S", help="seconds between refreshes (1)")
     parser.add_argument(
         "--once", action="store_true", help="print once and exit; the default if the output is not a terminal"
@@ -45,6 +52,13 @@ def add(commands: Any) -> None:
 def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     if not _alive(parsed.pid) or parsed.every <= 0:
         parser.error(f"there is no process {parsed.pid}" if parsed.every > 0 else "--every is more than 0")
+    if parsed.record is not None:
+        answer = _answer(parsed.pid, b"events")
+        if answer is None:
+            print(f"{_process(parsed.pid)}; no loader is open in Go")
+            return 1
+        print(f"{write_last(parsed.record, answer['events'], parsed.pid)} events")
+        return 0
     look = Look(parsed.pid)
     if parsed.once or not sys.stdout.isatty():
         print(_table.text(look.cells()))
@@ -108,7 +122,7 @@ class Look:
         return f"{loader['batches']} batches, {samples} samples{rate}, {loader['bytes_read'] / 1e6:.1f} MB read"
 
 
-def _answer(pid: int) -> dict[str, Any] | None:
+def _answer(pid: int, request: bytes = b"") -> dict[str, Any] | None:
     """What the core in a process says; None if no loader is open there. Raises OSError if it does not say it."""
     # A process in a container is named by its number there.
     (numbers,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("NSpid:"))
@@ -122,6 +136,8 @@ def _answer(pid: int) -> dict[str, Any] | None:
                     asked.connect("\0" + name[1:])
                     peer = asked.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
                     if struct.unpack("3i", peer)[0] == pid:  # and nobody else, who has taken the name
+                        asked.sendall(request)
+                        asked.shutdown(socket.SHUT_WR)
                         with asked.makefile("rb") as file:
                             found: dict[str, Any] = json.loads(file.readline())
                             return found

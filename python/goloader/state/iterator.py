@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from .. import _told
+from .. import profile
 from ..adapters.torch import BaseIterator, begin, profiled
 from ..on_error import Losses
 from . import book, generators
@@ -127,10 +127,11 @@ class ResumableIterator(BaseIterator):
             while self._losses is not None and self._losses.leaves_out(batch):
                 batch = self._given()
         except StopIteration:
+            self._clock.over(begun)
             self._finish()
             raise
         except BaseException as error:
-            _told.note(error, self._doing())
+            profile.note(error, self._doing())
             raise
         self._ledger.yielded += 1
         self._clock.took(begun)

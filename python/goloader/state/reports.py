@@ -7,6 +7,7 @@ main process opens no report but those that somebody asks for.
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,11 +25,13 @@ Report = bytes | ExceptionWrapper | None
 
 
 class Said(NamedTuple):
-    """What a worker adds to a batch: the batch's number, its report, and the samples that failed for it."""
+    """What a worker adds to a batch: the batch's number, its report, how many seconds it took, and the samples that
+    failed for it."""
 
     batch: int
     report: Report
-    failures: tuple[Failure, ...] = ()
+    took: float
+    failures: tuple[Failure, ...]
 
 
 class Ready(NamedTuple):
@@ -94,7 +97,7 @@ class ReportingWorker(Worker):
         return Ready(self._failed, self._report(whole=True))
 
     def task(self, batch: int, index: Any) -> Any:
-        self._batch = batch
+        self._batch, self._begun = batch, time.perf_counter()
         if isinstance(index, Keyed):
             if self._fetcher is not None:  # it could not be made, and torch's loop is about to say why
                 self._fetcher.begin(index.seed, index.epoch)
@@ -103,11 +106,12 @@ class ReportingWorker(Worker):
 
     def extra(self, *, over: bool) -> Said:
         failures = self._fetcher.take() if isinstance(self._fetcher, Tolerant) else ()
+        took = time.perf_counter() - self._begun
         if over:
             self._fetcher = _Over(self._fetcher)
         elif self._asks and (not self.every or self._batch % self.every < self.every - self._workers):
-            return Said(self._batch, None, failures)
-        return Said(self._batch, self._report(whole=over), failures)
+            return Said(self._batch, None, took, failures)
+        return Said(self._batch, self._report(whole=over), took, failures)
 
     def _report(self, *, whole: bool) -> Report:
         """None if there is no news since the last one; `whole` if that counts for nothing."""

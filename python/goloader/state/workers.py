@@ -225,9 +225,12 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
         return super()._accept(data, worker)
 
     def _delivered(self, worker: int, extra: Said | None) -> None:
-        batch, report, failures = (self._rcvd_idx - 1, None, ()) if extra is None else extra
-        if failures and self._losses is not None:
-            self._losses.note(failures)
+        batch, report = self._rcvd_idx - 1, None
+        if extra is not None:
+            batch, report = extra.batch, extra.report
+            self._clock.did("python", extra.took)
+            if extra.failures and self._losses is not None:
+                self._losses.note(extra.failures)
         ledger = self._ledger
         ledger.delivered += 1
         if report is not None:

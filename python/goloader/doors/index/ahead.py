@@ -33,11 +33,12 @@ def pixels(samples: Images | Scripts, row: int) -> Pixels:
 class Ahead:
     """As many threads as there would be workers. They are daemons, so that a read that hangs does not hold up an exit.
 
-    close  lets them end
+    samples  whose files they decode
+    close    lets them end
     """
 
     def __init__(self, samples: Images, threads: int) -> None:
-        self._samples, self._threads = samples, threads
+        self.samples, self._threads = samples, threads
         self._queue: SimpleQueue[tuple[int, Future[Pixels | None]] | None] = SimpleQueue()
         self._begun: dict[int, Future[Pixels | None]] = {}
         self._started = 0
@@ -62,20 +63,22 @@ class Ahead:
         try:
             made = found.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
         except FutureTimeoutError:
+            if deadline is None or time.monotonic() < deadline:  # the limit of a sample, which interrupts
+                raise
             raise LateError from None
         del self._begun[row]
         return made
 
     def _begin(self, row: int) -> None:
         # Where a relative path begins is only known where the core asks.
-        if row in self._begun or not os.path.isabs(self._samples.name(row)):
+        if row in self._begun or not os.path.isabs(self.samples.name(row)):
             return
         made: Future[Pixels | None] = Future()
         self._begun[row] = made
         self._queue.put((row, made))
         if self._started < self._threads:
             self._started += 1
-            threading.Thread(target=_serve, args=(self._queue, self._samples), daemon=True).start()
+            threading.Thread(target=_serve, args=(self._queue, self.samples), daemon=True).start()
 
     def clear(self) -> None:
         """Forgets what was begun."""

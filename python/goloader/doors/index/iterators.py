@@ -20,9 +20,9 @@ from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 
 from ... import _native, _told
-from ..._core import Core, Rejected, Run, Skipped
+from ..._core import Core, LateError, Rejected, Run, Skipped
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
-from ...on_error import LEFT_OUT, Failure, counts
+from ...on_error import LEFT_OUT, Failure, counts, limited
 from ...plan import Plan, Refusal
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
 from ...plan.samplers import Foreign
@@ -263,6 +263,10 @@ class _NativeIterator(ResumableIterator):
         return self._pin(batch)
 
     @property
+    def _sample_timeout(self) -> float | None:
+        return None if self._losses is None else self._losses.policy.sample_timeout
+
+    @property
     def _generators(self) -> tuple[str, ...]:
         """Those of a process that samples are drawn for by."""
         return PROCESS if self._plan.script is not None else PROCESS[:1]
@@ -297,7 +301,7 @@ class _NativeIterator(ResumableIterator):
     def _spared(self, task: _Task, lost: _Lost) -> _Task | None:
         """A batch that is lost, without the sample that failed or with another one in its place; None if on_error says
         nothing of the error, or fails."""
-        if self._losses is None:
+        if self._losses is None or self._losses.policy.raises:
             return None
         found = (self._found(task) or lost) if lost.asked else lost
         position = found.position
@@ -363,7 +367,7 @@ class InlineIterator(_NativeIterator):
         self._core = core
         self._draws = core.plan.random and self._rng != "sample"
         self._words = np.zeros(len(self._generators), np.int64)
-        return core.start(workers=0, streams=1)
+        return core.start(workers=0, streams=1, sample_timeout=self._sample_timeout)
 
     def _next_data(self) -> Any:
         if self._epoch is not None and self._epoch.over():
@@ -471,7 +475,12 @@ class InlineIterator(_NativeIterator):
             state, taken = follow, np.maximum(taken, self._words)
             self._ask(run, task, state)
         if lost is None:
-            return made if self._plan.after is None else self._pin(self._plan.after(made, len(task.rows)))
+            if self._plan.after is None:
+                return made
+            begun = time.perf_counter()
+            made = self._plan.after(made, len(task.rows))
+            self._clock.did("collate", time.perf_counter() - begun)
+            return self._pin(made)
         # Raised here, it is told with the errors that led to it where it comes from, and no others.
         try:
             raise lost.error
@@ -584,6 +593,7 @@ class PrefetchingIterator(_NativeIterator):
                 base_seed=int(self._base_seed),
                 seeds=self._stream_seeds,
                 hold_directory=True,
+                sample_timeout=self._sample_timeout,
             )
         if self._plan.script is not None:
             for number in range(self._num_workers):
@@ -718,7 +728,14 @@ class PrefetchingIterator(_NativeIterator):
 
     def _decoded(self, row: int, deadline: float | None) -> Pixels | None:
         assert self._run is not None  # it asks
-        return None if self._ahead is None else self._ahead.take(self._run, row, deadline)
+        if self._ahead is None:
+            return None
+        try:
+            return self._ahead.take(self._run, row, deadline)
+        except TimeoutError:  # its threads may all wait for what does not come
+            self._ahead.close()
+            self._ahead = Ahead(self._ahead.samples, self._num_workers)
+            raise
 
     def _mark(self, mark: Mark) -> None:
         """Writes down how far this epoch is for its user."""
@@ -729,7 +746,10 @@ class PrefetchingIterator(_NativeIterator):
     def _finished(self, run: Run, batch: Any, count: int) -> Any:
         if self._finisher is None:
             return batch
-        return self._finisher.batch(run, self._received % self._num_workers, batch, count)
+        begun = time.perf_counter()
+        batch = self._finisher.batch(run, self._received % self._num_workers, batch, count)
+        self._clock.did("collate", time.perf_counter() - begun)
+        return batch
 
     def _handed_out(self) -> None:
         """The batch of the first task is handed out, or lost."""
@@ -782,19 +802,20 @@ class _Helper:
     def pixels(self, row: int) -> Pixels:
         samples = self._iterator._samples
         assert isinstance(samples, Images | Scripts)
-        made = self._iterator._decoded(row, self._deadline)
-        if made is not None:
-            return made
-        with self._iterator._directory:
-            try:
-                return pixels(samples, row)
-            except Exception as error:
-                if isinstance(samples, Scripts) or not samples.is_own(row):
-                    raise
-                sample = samples.sample(row)
-                # What opens no image draws nothing, if it is the first that a sample opens.
-                drawn = samples.parts[0].views > 1
-                raise self.error_of(self._task.rows.tolist().index(sample), drawn) or error from None
+        try:
+            with limited(self._iterator._sample_timeout):
+                made = self._iterator._decoded(row, self._deadline)
+                if made is None:
+                    with self._iterator._directory:
+                        made = pixels(samples, row)
+                return made
+        except Exception as error:
+            if isinstance(samples, Scripts) or isinstance(error, LateError) or not samples.is_own(row):
+                raise
+            sample = samples.sample(row)
+            # What opens no image draws nothing, if it is the first that a sample opens.
+            drawn = samples.parts[0].views > 1
+            raise self.error_of(self._task.rows.tolist().index(sample), drawn) or error from None
 
     @property
     def skips(self) -> _Helper | None:
@@ -818,7 +839,7 @@ class _Helper:
         """
         guard = torch.random.fork_rng(devices=()) if drawn else contextlib.nullcontext()
         try:
-            with self._iterator._directory, guard:
+            with self._iterator._directory, guard, limited(self._iterator._sample_timeout):
                 self._iterator._dataset[self._task.at(position)]
         except Exception as error:
             return error

@@ -56,9 +56,10 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
         return Refusal(
             "loader", f"rng={loader.rng!r}", "worker processes seed each sample, and are not recorded", "RNG_SAMPLE"
         )
-    if loader.num_workers > 0 and OnError.of(loader.on_error) is not None:
+    tolerant = OnError.of(loader.on_error)
+    if tolerant is not None and (loader.num_workers > 0 or tolerant.sample_timeout is not None):
         return Refusal(
-            "loader", "on_error", "a recorded sample may fail after its worker process has gone on", "ON_ERROR"
+            "loader", "on_error", "a recorded sample may fail after the dataset's code has gone on", "ON_ERROR"
         )
     if loader._dataset_kind == DatasetKind.Map and has_state(loader.dataset):
         return Refusal(
