@@ -12,6 +12,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -282,15 +283,28 @@ def make(loader: Any) -> Plan | Refusal:
     return _make_images(loader, cast("Images", samples), collation)
 
 
+def _is_pipeline(dataset: Any) -> bool:
+    """Whether a dataset is goloader's WebDataset, or one of webdataset's; neither is imported to tell that."""
+    kind, known = type(dataset), []
+    ours, theirs = sys.modules.get("goloader.webdataset"), sys.modules.get("webdataset")
+    if ours is not None:
+        known += [ours.WebDataset, ours._WithLength]
+    if theirs is not None:
+        known += [theirs.WebDataset, theirs.DataPipeline]
+        if kind.__name__.endswith("_Length") and kind.__bases__[0] in known:
+            return getattr(kind.__len__, "__qualname__", "") == "add_length_method.<locals>.length"
+    return kind in known
+
+
 def _make_stream(loader: Any) -> Plan | Refusal:
     """The plan of an IterableDataset, which is known if it is a pipeline of shards."""
     from torch.utils.data import get_worker_info
 
+    dataset = loader.dataset
+    if not _is_pipeline(dataset):
+        return Refusal("source", type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
     from . import collate, streams
 
-    dataset = loader.dataset
-    if not streams.is_pipeline(dataset):
-        return Refusal("source", type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
     if loader.worker_init_fn is not None and loader.num_workers > 0:
         return Refusal(
             "loader", "worker_init_fn", "the pipeline may draw from generators that worker_init_fn seeds", "INIT_FN"
