@@ -196,11 +196,11 @@ def recording(loader: DataLoader[Any], fetcher: Any, pinned: bool) -> Any:
     return door.fetcher(loader, fetcher, pinned)
 
 
-def made(loader: DataLoader[Any], batches: int, seconds: float) -> None:
+def made(loader: DataLoader[Any], batches: int, cpu_s: float, clock_s: float) -> None:
     """So many batches were made before anything was recorded, which took so long."""
     record = door.record(loader)
     record.begun += batches
-    record.page.spend(seconds)
+    record.spend(cpu_s, clock_s)
 
 
 def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderIter:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -80,15 +81,28 @@ def loads_the_same(plan: Plan, loader: Any) -> bool:
     )
 
 
+def _is_pipeline(dataset: Any) -> bool:
+    """Whether a dataset is goloader's WebDataset, or one of webdataset's; neither is imported to tell that."""
+    kind, known = type(dataset), []
+    ours, theirs = sys.modules.get("goloader.webdataset"), sys.modules.get("webdataset")
+    if ours is not None:
+        known += [ours.WebDataset, ours._WithLength]
+    if theirs is not None:
+        known += [theirs.WebDataset, theirs.DataPipeline]
+        if kind.__name__.endswith("_Length") and kind.__bases__[0] in known:
+            return getattr(kind.__len__, "__qualname__", "") == "add_length_method.<locals>.length"
+    return kind in known
+
+
 def _make_stream(loader: Any) -> Plan | Refusal:
     """The plan of an IterableDataset, which is known if it is a pipeline of shards."""
     from torch.utils.data import get_worker_info
 
-    from . import streams  # few loaders need it
-
     dataset = loader.dataset
-    if not streams.is_pipeline(dataset):
+    if not _is_pipeline(dataset):
         return Refusal("source", type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
+    from . import streams
+
     if loader.worker_init_fn is not None and loader.num_workers > 0:
         return Refusal(
             "loader", "worker_init_fn", "the pipeline may draw from generators that worker_init_fn seeds", "INIT_FN"

@@ -159,18 +159,6 @@ def _title(stage: Any) -> str:
     return name_of(function)
 
 
-def is_pipeline(dataset: Any) -> bool:
-    """Whether a dataset is of one of these classes."""
-    kind = type(dataset)
-    theirs = sys.modules.get("webdataset")
-    known = [own.WebDataset, own._WithLength]
-    if theirs is not None:
-        known += [theirs.WebDataset, theirs.DataPipeline]
-        if kind.__name__.endswith("_Length") and kind.__bases__[0] in known:
-            return getattr(kind.__len__, "__qualname__", "") == "add_length_method.<locals>.length"
-    return kind in known
-
-
 # ---- lowering
 
 

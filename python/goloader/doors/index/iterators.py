@@ -419,7 +419,7 @@ class InlineIterator(_NativeIterator):
             self._run = self._start(core)
             self._timing = later.timing(self._loader)
         else:
-            choice.made(self._loader, epoch.batches, epoch.clock_s)
+            choice.made(self._loader, epoch.batches, epoch.spent_s, epoch.clock_s)
             self._fetcher = choice.recording(self._loader, self._fetcher, self._pin_memory)
 
     def batch(self, indices: NDArray[np.int64]) -> Any:

@@ -120,13 +120,13 @@ class Epoch:
     """One epoch of such a loader.
 
     batches  that torch's way has made
-    clock_s  in that time by the clock
+    spent_s  CPU time that they took
+    clock_s  the same by the clock
     """
 
     def __init__(self, known: Later, loader: DataLoader[Any]) -> None:
         self._known = known
-        self.batches, self.clock_s = 0, 0.0
-        self._spent_s = 0.0
+        self.batches, self.spent_s, self.clock_s = 0, 0.0, 0.0
         self._length: int | None = None
         if not known.slower and samplers.known(loader) is not None:
             with suppress(Exception):  # of the dataset's own __len__
@@ -138,7 +138,7 @@ class Epoch:
         batch = make()
         spent, took = time.thread_time() - cpu, time.perf_counter() - clock
         self.batches += 1
-        self._spent_s += spent
+        self.spent_s += spent
         self.clock_s += took
         known = self._known
         known.spent_s += spent
@@ -150,12 +150,12 @@ class Epoch:
     def over(self) -> bool:
         """Whether Go is to be asked for the next batch."""
         known = self._known
-        if known.slower or not self.batches or (self.batches < _BATCHES and self._spent_s < _LEFT_S):
+        if known.slower or not self.batches or (self.batches < _BATCHES and self.spent_s < _LEFT_S):
             return False
         if self._length is None and known.epoch <= self.batches:  # nobody knows what is left: as much again
             left = self.batches
         else:
             left = (self._length or known.epoch) - self.batches
         share = left / self.batches
-        known.over = self._spent_s * share >= _LEFT_S or self.clock_s * share >= _LEFT_CLOCK_S
+        known.over = self.spent_s * share >= _LEFT_S or self.clock_s * share >= _LEFT_CLOCK_S
         return known.over

@@ -91,7 +91,10 @@ def record(loader: DataLoader[Any]) -> Record:
     known = _records.get(loader)
     if known is None:
         name = kept.named(loader)
-        known = _records[loader] = Record(name=name, kept=not sandbox.WAITS and kept.found(name))
+        found = None if sandbox.WAITS else kept.found(name)
+        known = _records[loader] = Record(name=name)
+        if found is not None:
+            known.kept, known.before = found.off is None, found.off
     return known
 
 

@@ -17,8 +17,6 @@ __all__ = ["First", "begin_trial"]
 
 # Samples of a trial.
 _SAMPLES = 8
-# What Python has to spend on batches, in all of a loader's processes, before a trial is worth its fork: 50 to 100 ms.
-_SPENT_S = 0.0 if sandbox.WAITS else 0.5
 
 
 class First:
@@ -48,11 +46,11 @@ class First:
             self._follow()
         if self._fetcher is not None:
             return self._fetcher.fetch(indices)
-        begun = time.perf_counter()
+        cpu, clock = time.thread_time(), time.perf_counter()
         try:
             return self._inner.fetch(indices)
         finally:
-            self._record.page.spend(time.perf_counter() - begun)
+            self._record.spend(time.thread_time() - cpu, time.perf_counter() - clock)
 
     def _follow(self) -> None:
         made = self._then(self._inner)
@@ -72,13 +70,13 @@ class First:
             # A page of this process's own is read by nobody else: that nothing is recorded goes home with the batches.
             return record.remote and record.page.own
         page = record.page
-        if page.spent < _SPENT_S:  # nobody has begun a trial
+        if page.spent < record.due_s:  # nobody has begun a trial
             record.begun += 1
             return False
         if self._inner.auto_collation and hasattr(type(indices), "__next__"):
             return True
         record.hear()
-        if self._tries and record.on and not record.trusted and page.spent >= _SPENT_S and not page.running:
+        if self._tries and record.on and not record.trusted and not page.running:
             begin_trial(record, indices, self._found, batched=self._inner.auto_collation)
         record.begun += not record.trusted
         return record.trusted
@@ -86,8 +84,10 @@ class First:
     def _found(self, indices: Any) -> Finding:
         """In the process of a trial."""
         try:
-            if not hasattr(self._inner, "dataset_iter") and not opens(lambda: self._inner.fetch(indices)):
-                return Finding(Refusal("source", "trace", "it opens no images", "NO_GAIN"))
+            if not hasattr(self._inner, "dataset_iter"):
+                opened, files = opens(lambda: self._inner.fetch(indices))
+                if not opened:
+                    return Finding(Refusal("source", "trace", "it opens no images", "NO_GAIN"), files=files)
             made = self._then(self._inner)
             if isinstance(made, Refusal):
                 return Finding(made)

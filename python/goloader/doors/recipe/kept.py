@@ -1,5 +1,7 @@
-"""What trials of recording found, kept on disk: for code whose files are as they were, a loader of the same kind begins
-with what they found, and a trial in its own process checks it meanwhile.
+"""What trials of recording found, kept on disk, for code whose files are as they were.
+
+Where batches may be recorded, a loader of the same kind begins with that, and a trial in its own process checks it
+meanwhile. Where nothing was gained, it tries again only after much time: its images may be larger than those before.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from enum import Enum
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...plan.look import name_of, own
+from ...plan.refusal import Refusal
 from ...selfcheck import libraries, memory
 
 if TYPE_CHECKING:
@@ -58,20 +61,35 @@ def named(loader: DataLoader[Any]) -> str:
     return hashlib.blake2b(repr(told).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
-def found(name: str) -> bool:
-    """Whether trials have shown that batches may be recorded, with code that is what it was."""
-    kept = memory.find(_KIND, name)
-    files = {} if kept is None else kept.get("files", {})
+class Kept(NamedTuple):
+    """What the last trial found.
+
+    off  why nothing may be recorded; None if it may
+    """
+
+    off: Refusal | None
+
+
+def found(name: str) -> Kept | None:
+    """What is kept by a name, if the code is what it was."""
+    kept = memory.find(_KIND, name) or {}
     try:
-        return bool(files) and all(_about(path) == tuple(about) for path, about in files.items())
-    except (OSError, AttributeError, TypeError):  # whatever the file holds
-        return False
+        files, off = kept["files"], kept["off"]
+        if not files or any(_about(path) != tuple(about) for path, about in files.items()):
+            return None
+        if off is None:
+            return Kept(None)
+        told = isinstance(off, list) and len(off) == 4 and all(isinstance(each, str) for each in off)
+        return Kept(Refusal(*off)) if told else None
+    except (OSError, AttributeError, KeyError, TypeError):  # whatever the file holds
+        return None
 
 
-def keep(name: str, files: Iterable[str]) -> None:
-    """Keeps that batches may be recorded, where such files had all code that ran."""
+def keep(name: str, files: Iterable[str], off: Refusal | None) -> None:
+    """Keeps what a trial found, where such files had all code that ran."""
+    told = None if off is None else [off.stage, off.what, off.why, off.code]
     with suppress(OSError):  # code that is in no file
-        memory.keep(_KIND, name, {"files": {path: _about(path) for path in files}}, _KEPT_MAX)
+        memory.keep(_KIND, name, {"files": {path: _about(path) for path in files}, "off": told}, _KEPT_MAX)
 
 
 def matters(path: str) -> bool:

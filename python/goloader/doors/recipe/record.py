@@ -25,6 +25,9 @@ OPENED = "Image.open of"
 
 # How long a batch waits for an answer; batches are made without stand-ins meanwhile.
 WAIT_S = float(LIMIT_S) if WAITS else 0.0
+# What batches have to take before a trial. It takes 0.3 to 0.7 s of CPU time itself; where one has found before that
+# nothing is gained, another may cost 1% of what was spent.
+_SPENT_S, _SPENT_AGAIN_S = (0.0, 0.0) if WAITS else (2.0, 60.0)
 # Samples between two trials.
 CHECK_EVERY = 4096
 
@@ -44,7 +47,7 @@ class Finding(NamedTuple):
     failed   the user's own code failed, so that nothing was found out
     reasons  as a Session's
     seen     as a Session's
-    files    of all code that made the samples; empty if that is not known
+    files    of all code that made the samples; empty if that is not known, or the next process is to find it out too
     """
 
     off: Refusal | None
@@ -98,6 +101,7 @@ class Record(Made):
     remote   this is a worker process: the main process does it
     trusted  a trial has shown that recorded samples are the same
     kept     a trial in another process has
+    before   why it has shown that nothing may be recorded
     begun    batches that were made without stand-ins while nothing was known
     due      samples until the next trial
     left     of a stream, the session of its last batch: samples may be kept for later ones
@@ -110,6 +114,7 @@ class Record(Made):
     remote: bool = False
     trusted: bool = False
     kept: bool = False
+    before: Refusal | None = None
     begun: int = 0
     due: int = 0
     attempts: int = 0
@@ -117,6 +122,15 @@ class Record(Made):
 
     def __post_init__(self) -> None:
         weakref.finalize(self, self.page.close)
+
+    @property
+    def due_s(self) -> float:
+        """What batches have to take, in all of a loader's processes, before a first trial is worth what it takes."""
+        return _SPENT_S if self.before is None else _SPENT_AGAIN_S
+
+    def spend(self, cpu_s: float, clock_s: float) -> None:
+        """Batches have taken so long. Most of it may be waiting, of which recording saves some, too."""
+        self.page.spend(max(cpu_s, clock_s / 10))
 
     @property
     def on(self) -> bool:
@@ -141,6 +155,8 @@ class Record(Made):
             finding = Finding.none(str(error))
         if finding is None:
             return
+        if finding.files and self.name:
+            kept.keep(self.name, finding.files, finding.off)
         if finding.off is not None:
             self.reasons.update(dict(finding.reasons))
             self.seen.update(dict(finding.seen))
@@ -151,8 +167,6 @@ class Record(Made):
                 self.stop("trace", "its own code raised errors whenever samples were tried")
         else:
             self.trusted, self.due = True, CHECK_EVERY
-            if finding.files and self.name:
-                kept.keep(self.name, finding.files)
 
     def stop(self, what: str, why: str, code: str = "RECORDING_ENDED", warn: bool = False) -> None:
         """Ends recording of this dataset."""
@@ -197,7 +211,10 @@ class Record(Made):
         if self.off is not None and not self.leaves:
             return [Row("trace", "no images", "Python", f"everything runs as with torch: {self.off.why}")]
         rows = []
-        if not self.samples:
+        if self.before is not None and not self.samples:
+            how = f"everything runs as with torch: {self.before.why}, as a process before this one found"
+            rows.append(Row("trace", "no images", "Python", how, self.before.code))
+        elif not self.samples:
             rows.append(Row("trace", "not run yet", "Python", "the first batches will show what Go can make"))
         for place, count in self.leaves.items():
             how = "your code was recorded, and Go made the pixels"

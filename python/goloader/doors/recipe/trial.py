@@ -9,13 +9,9 @@ from __future__ import annotations
 import gc
 import io
 import math
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -25,8 +21,9 @@ from ...state.generators import PROCESS, capture, same
 from .. import sandbox
 from ..same import difference
 from ..worker import collate
-from . import hooks, kept
+from . import hooks
 from .native import WorkerNative
+from .opens import files_of
 from .record import KEPT, Finding, no_gain
 from .session import Session
 
@@ -95,7 +92,7 @@ def _found(eager: _Half, recorded: _Recorded, fetcher: Fetcher, indices: Any) ->
     reasons, seen = recorded.reasons.most_common(_REASONS_MAX), recorded.seen.most_common(_REASONS_MAX)
 
     def off(why: str, code: str = "RECORDING_ENDED") -> Finding:
-        return Finding(Refusal("source", "trace", why, code), reasons=reasons, seen=seen)
+        return Finding(Refusal("source", "trace", why, code), reasons=reasons, seen=seen, files=eager.files)
 
     if recorded.refused is not None:
         return Finding(recorded.refused)
@@ -142,27 +139,7 @@ def _eager(fetcher: Fetcher, indices: Any, batches: int = 1) -> _Half:
 
     with sandbox.restrict():
         half = _timed_again(_timed(run), run)
-        return half if half.error or fetcher.streams else half._replace(files=_files(run))
-
-
-def _files(run: Callable[[], object]) -> tuple[str, ...]:
-    """Those of all code that runs, but Python's own and ours."""
-    ran: set[str] = set()
-
-    def look(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            path, scope = frame.f_code.co_filename, frame.f_globals
-            if not path.startswith("<"):
-                ran.add(path)
-            elif not str(scope.get("__name__")).startswith(("importlib.", "namedtuple_")):
-                ran.add(str(scope.get("__file__", path)))  # what Python writes for a dataclass; or code of no file
-
-    threading.setprofile(look)
-    sys.setprofile(look)
-    with suppress(Exception):
-        run()
-    sys.setprofile(None)
-    return tuple(filter(kept.matters, ran))
+        return half if half.error or fetcher.streams else half._replace(files=files_of(run))
 
 
 def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
