@@ -11,8 +11,8 @@ How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fu
 opens a file and before each reading of it. A process a contender, in turn. The file system itself takes some of the
 cores' time, from everybody. With --bucket a server on this machine (tests_go/source/bucket) waits before each answer;
 goloader reads s3://, and torch's dataset opens URLs by urllib. "cached" is goloader with cache= a fresh folder on this
-machine's disk, which the first epoch fills. With --arrays all take the same ArrayDataset of a .npy file there, of rows of
-128 KB each: shuffled, in batches of 16, again in a second epoch. Nothing of that file is in the page cache.
+machine's disk, which the first epoch fills. With --arrays all take the same ArrayDataset of a .npy file there, with
+rows of 128 KB: shuffled, in batches of 16, again in a second epoch. Nothing of that file is in the page cache.
 
 How to read: 'it / that' is goloader's figure over that one's. "in memory" is goloader over the same files without the
 delay: what decoding on this machine allows.
