@@ -112,8 +112,9 @@ programs: build .venv/bench.stamp ## Run public programs with both loaders and w
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k programs
 
 .PHONY: bench-storage
-bench-storage: build .venv/bench.stamp ## Time an image folder on storage with 50 ms a read, and torch on the same (needs FUSE and root).
+bench-storage: build .venv/bench.stamp ## Time an image folder on storage with 50 ms a read, rows of an array with 10 ms, and torch on the same (needs FUSE and root).
 	$(PYTHON) -m bench.storage --rounds $(ROUNDS)
+	$(PYTHON) -m bench.storage --arrays --delay 10ms --count 4096 --output bench/results/storage_arrays.json --rounds $(ROUNDS)
 
 .PHONY: bench-remote
 bench-remote: build .venv/bench.stamp ## Time an image folder in a bucket with 20 ms an answer, and torch with urllib.

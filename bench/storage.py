@@ -1,6 +1,7 @@
-"""An image folder on a storage that takes 50 ms for each opening and each reading, or in a bucket.
+"""An image folder, or rows of an array, on a storage that takes 50 ms for each opening and reading; or in a bucket.
 
     python -m bench.storage [--delay 50ms] [--count 2048] [--rounds 3] [--contenders goloader,torch-2,torch-8,torch-32]
+    python -m bench.storage --arrays --delay 10ms
     python -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory
 
 What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224),
@@ -10,7 +11,8 @@ How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fu
 opens a file and before each reading of it. A process a contender, in turn. The file system itself takes some of the
 cores' time, from everybody. With --bucket a server on this machine (tests_go/source/bucket) waits before each answer;
 goloader reads s3://, and torch's dataset opens URLs by urllib. "cached" is goloader with cache= a fresh folder on this
-machine's disk, which the first epoch fills.
+machine's disk, which the first epoch fills. With --arrays all take the same ArrayDataset of a .npy file there, with
+rows of 128 KB: shuffled, in batches of 16, again in a second epoch. Nothing of that file is in the page cache.
 
 How to read: 'it / that' is goloader's figure over that one's. "in memory" is goloader over the same files without the
 delay: what decoding on this machine allows.
@@ -36,6 +38,7 @@ from typing import Any
 from urllib.parse import quote
 from urllib.request import urlopen
 
+import numpy as np
 import torch
 import torchvision.transforms as T
 from PIL import Image
@@ -47,6 +50,7 @@ import goloader.datasets
 from bench import harness, photos
 
 ROOT = Path(__file__).parents[1]
+ROW_BYTES = 128 << 10
 CONTENDERS = {
     "goloader": "goloader, 2 workers",
     "cached": "goloader, 2 workers, kept on a disk",
@@ -103,9 +107,39 @@ class Opened(Dataset[Any]):
         return self.transform(image), label
 
 
+def write_rows(path: Path, count: int) -> None:
+    """The number of each row at its beginning; the rest are holes of the file."""
+    rows = np.lib.format.open_memmap(path, "w+", np.float32, (count, ROW_BYTES // 4))
+    rows[:, 0] = np.arange(count)
+    rows.flush()
+
+
+def contend_arrays(name: str, path: str) -> None:
+    """The child: prints the rows per second."""
+    of_torch = name.startswith("torch")
+    workers = int(name.removeprefix("torch-")) if of_torch else 2
+    rows = goloader.ArrayDataset(path)
+    loader: Any = (torch.utils.data.DataLoader if of_torch else goloader.DataLoader)(
+        rows, batch_size=16, shuffle=True, num_workers=workers, persistent_workers=True
+    )
+    for epoch in range(2):
+        start = time.perf_counter()
+        seen = [int(number) for (batch,) in loader for number in batch[:, 0]]
+        rate = len(seen) / (time.perf_counter() - start)
+        harness.say(f"  epoch {epoch}: {rate:.0f} rows/s")
+        if sorted(seen) != list(range(len(rows))):
+            raise SystemExit(f"{name} gives other rows")
+    if not of_torch and not loader.explain().native:
+        raise SystemExit(f"the rows do not come from Go:\n{loader.explain()}")
+    print(json.dumps({"rate": rate}))
+
+
 def contend(name: str, root: str) -> None:
     """The child: prints the images per second of the second epoch."""
     torch.set_num_threads(1)
+    if root.endswith(".npy"):
+        contend_arrays(name, root)
+        return
     transform = T.Compose(
         [
             T.RandomResizedCrop(224),
@@ -141,10 +175,10 @@ def run(name: str, folder: str) -> float:
     return figures["rate"]
 
 
-def table(found: dict[str, list[float]], delay: str) -> str:
+def table(found: dict[str, list[float]], delay: str, unit: str) -> str:
     """Medians of the rounds, a line a contender."""
     median = {name: statistics.median(rates) for name, rates in found.items()}
-    lines = [f"{delay} for each opening and reading", f"{'':34}{'images/s':>10}{'it / that':>12}"]
+    lines = [f"{delay} for each opening and reading", f"{'':34}{unit:>10}{'it / that':>12}"]
     for name, rate in median.items():
         ratio = f"{median['goloader'] / rate:.2f}x" if "goloader" in median else ""
         lines.append(f"{CONTENDERS[name]:34}{rate:10.0f}{ratio:>12}")
@@ -158,8 +192,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--delay", default="50ms", help="of each opening and reading (default: %(default)s)")
     parser.add_argument("--count", type=int, default=2048, help="images (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each contender (default: %(default)s)")
-    parser.add_argument("--contenders", default=",".join(CONTENDERS), help="comma-separated (default: %(default)s)")
+    parser.add_argument("--contenders", help=f"comma-separated (default: all of {','.join(CONTENDERS)})")
     parser.add_argument("--bucket", action="store_true", help="behind a server that speaks S3, not in a file system")
+    parser.add_argument("--arrays", action="store_true", help="rows of a .npy file, not images")
     parser.add_argument("--output", type=Path, default=harness.RESULTS / "storage.json")
     parser.add_argument("--child", choices=CONTENDERS, help=argparse.SUPPRESS)
     parser.add_argument("--root", help=argparse.SUPPRESS)
@@ -167,19 +202,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.child:
         contend(arguments.child, arguments.root)
         return
-    names = arguments.contenders.split(",")
+    usual = [name for name in CONTENDERS if not (arguments.arrays and name == "cached")]
+    names = arguments.contenders.split(",") if arguments.contenders else usual
     if unknown := sorted(set(names) - set(CONTENDERS)):
         parser.error(f"no contender called {', '.join(unknown)}; there are {', '.join(CONTENDERS)}")
-    folder = photos.ensure_photos(photos.Settings(count=arguments.count))
     about = {"date": harness.now(), "machine": harness.machine(), "delay": arguments.delay, "count": arguments.count}
     found: dict[str, list[float]] = {name: [] for name in names}
-    with slow(folder, arguments.delay, arguments.bucket) as there:
-        for _ in range(arguments.rounds):
-            for name in names:
-                harness.say(f"{name} ...")
-                found[name].append(run(name, str(folder) if name == "in-memory" else there))
-    print(table(found, arguments.delay))
-    arguments.output.write_text(json.dumps({"scenario": "storage", **about, "contenders": found}, indent=2) + "\n")
+    with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
+        if arguments.arrays:
+            folder, file = Path(scratch), "rows.npy"
+            write_rows(folder / file, arguments.count)
+        else:
+            folder, file = photos.ensure_photos(photos.Settings(count=arguments.count)), ""
+        with slow(folder, arguments.delay, arguments.bucket) as there:
+            for _ in range(arguments.rounds):
+                for name in names:
+                    harness.say(f"{name} ...")
+                    found[name].append(run(name, os.path.join(folder if name == "in-memory" else there, file)))
+    print(table(found, arguments.delay, "rows/s" if arguments.arrays else "images/s"))
+    scenario = "storage of arrays" if arguments.arrays else "storage"
+    arguments.output.write_text(json.dumps({"scenario": scenario, **about, "contenders": found}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x000F0000u
+#define GL_ABI_VERSION 0x00100000u
 
 typedef int32_t gl_status;
 enum {
@@ -229,20 +229,11 @@ gl_status gl_shards_list(const gl_shards *shards, gl_handle *out, gl_error *err)
  * closed, or GL_EMPTY and files->count. */
 gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_error *err);
 
-/* What is known of remote stores; NULL for what is not. */
-typedef struct gl_remote {
-    const char *endpoint; /* of an S3-compatible store, "https://host:port"; NULL: Amazon's */
-    const char *region;
-    const char *access_key; /* NULL: requests are not signed */
-    const char *secret_key;
-    const char *token;
-    const char *hub_endpoint; /* of the Hugging Face Hub; NULL: its own */
-    const char *hub_token;    /* NULL: requests name nobody */
-    int32_t timeout_ms;       /* the longest that a server may take for a byte; 0: 10 s */
-} gl_remote;
-
-/* gl_remote_use tells how remote stores are reached from now on, by loaders and lists that are open, too; copied. */
-gl_status gl_remote_use(const gl_remote *remote, gl_error *err);
+/* gl_remote_use tells how remote stores are reached from now on, by loaders and lists that are open, too.
+ *   settings  JSON: "timeout_ms", the longest that a server may take for a byte (10 s if it is 0 or left out), and "stores":
+ *             by the name of a scheme ("s3", "hf") the Config of its package in core/source; copied. What is left out is not
+ *             known: where a store is, or who asks */
+gl_status gl_remote_use(const char *settings, gl_error *err);
 
 /* Where what is read of a store is kept, as it was read; sizes in bytes, -1 for no limit. */
 typedef struct gl_cache {

@@ -15,22 +15,15 @@ import (
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/cache"
-	"github.com/goloader/goloader/core/source/hub"
 	"github.com/goloader/goloader/core/source/remote"
-	"github.com/goloader/goloader/core/source/s3"
 )
 
 //export go_remote_use
-func go_remote_use(c *C.gl_remote, errOut *C.gl_error) (status C.gl_status) {
+func go_remote_use(settings *C.char, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	remotes.Use(remote.Config{
-		S3: s3.Config{
-			Endpoint: optional(c.endpoint), Region: optional(c.region),
-			AccessKey: optional(c.access_key), SecretKey: optional(c.secret_key), Token: optional(c.token),
-		},
-		Hub:   hub.Config{Endpoint: optional(c.hub_endpoint), Token: optional(c.hub_token)},
-		Stall: time.Duration(c.timeout_ms) * time.Millisecond,
-	})
+	if err := remotes.Use([]byte(C.GoString(settings))); err != nil {
+		return report(fmt.Errorf("%w: %w", err, errArgument), errOut)
+	}
 	return C.GL_OK
 }
 

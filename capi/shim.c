@@ -81,9 +81,9 @@ gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_
     return go_files_wait(list, timeout_ms, files, err);
 }
 
-gl_status gl_remote_use(const gl_remote *remote, gl_error *err) {
+gl_status gl_remote_use(const char *settings, gl_error *err) {
     ENTER(err);
-    return go_remote_use((gl_remote *)remote, err);
+    return go_remote_use((char *)settings, err);
 }
 
 gl_status gl_cache_open(const gl_cache *cache, gl_handle *out, gl_error *err) {

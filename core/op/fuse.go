@@ -98,6 +98,7 @@ func (p *Pass) isPointwise() bool {
 var plain = map[recipe.Kind]PassKind{
 	recipe.Contrast: Contrast, recipe.Saturation: Saturation, recipe.Sharpness: Sharpness, recipe.Hue: Hue,
 	recipe.Autocontrast: Autocontrast, recipe.Equalize: Equalize, recipe.OpenCVToHSV: ToHSV, recipe.OpenCVFromHSV: FromHSV,
+	recipe.Rank: Rank,
 }
 
 func (f *fuser) add(step recipe.Step) error {

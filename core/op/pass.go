@@ -36,6 +36,7 @@ const (
 	Convolve     PassKind = C.GL_CONVOLVE     // with Width x Height weights
 	Stencil      PassKind = C.GL_STENCIL      // with Width x Width weights
 	TorchColour  PassKind = C.GL_TORCH_COLOUR // Mode (a recipe.Colour) says which, with Factor, Rest and Fused
+	Rank         PassKind = C.GL_RANK         // number Shift of 3 x 3 pixels, by their size
 )
 
 // Modes of Grey: whose weights.
@@ -80,7 +81,7 @@ type Pass struct {
 // A Pass is copied into C as it is, and a step's numbers are put into it as they are. Where C has another kind, field or
 // number, one of these is false, and the same key twice does not compile.
 var (
-	_ = map[bool]string{false: "", TorchColour+1 == C.GL_PASS_KINDS: "a constant for each pass"}
+	_ = map[bool]string{false: "", Rank+1 == C.GL_PASS_KINDS: "a constant for each pass"}
 	_ = map[bool]string{
 		false: "",
 		unsafe.Offsetof(Pass{}.Kind) == C.GL_AT_kind &&

@@ -30,7 +30,8 @@
     ROW(STENCIL, gl_stencil_check, gl_stencil_begin)                                                                   \
     ROW(TO_HSV, gl_any_check, gl_opencv_to_hsv_begin)                                                                  \
     ROW(FROM_HSV, gl_any_check, gl_opencv_from_hsv_begin)                                                              \
-    ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin)
+    ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin)                                                                  \
+    ROW(RANK, gl_rank_check, gl_rank_begin)
 
 /* gl_pass.kind */
 enum {
@@ -118,7 +119,9 @@ enum {
  *                what torchvision does to a uint8 tensor, by `mode`: GL_TORCH_GREY leaves one plane, blends with `factor`
  *                and `rest`, the shares of the image and of what it is blended with; GL_TORCH_HUE adds factor, -0.5 to
  *                0.5.  `fused` says how torch adds (torch.h).  Grey, saturation and hue are of three planes; an image for
- *                GL_TORCH_CONTRAST has at most GL_TORCH_MEAN_MAX pixels: torch's mean of more is rounded on the way. */
+ *                GL_TORCH_CONTRAST has at most GL_TORCH_MEAN_MAX pixels: torch's mean of more is rounded on the way.
+ *   GL_RANK      each pixel becomes one of the 3 x 3 around it: number `shift` (0 to 8) in the order of their size, as
+ *                ImageFilter.RankFilter has it; the nearest pixels are taken for those outside. */
 #define GL_PASS_FIELDS(FIELD)                                                                                          \
     FIELD(int32_t, kind, )                                                                                             \
     FIELD(gl_window, src, )                                                                                            \

@@ -232,7 +232,7 @@ func (r *Run) Reject() (left int, err error) {
 	r.loader.Stats.Detours[b.ask.Detour].Add(1)
 	st := b.stream
 	r.endLane(b)
-	b.after, b.drew = st.drawn(), true
+	b.after, b.drew = b.drawnFor(r.loader), true
 	r.loader.Stats.Failed.Add(1)
 	r.pop()
 	r.advance(st)

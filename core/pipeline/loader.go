@@ -147,9 +147,11 @@ type Loader struct {
 	labels bool          // a sample has a label as well
 	random bool          // any part draws
 	script *draw.Script  // makes the samples of a scripted source; nil for all others
-	lists  []int64       // of a scripted source: the number of each list's first file
-	exps   draw.Answers
-	seek   *seek.Index // nil if no seek index is kept
+	// drawsFirst are the generators that a script draws from to say which files are opened.
+	drawsFirst which
+	lists      []int64 // of a scripted source: the number of each list's first file
+	exps       draw.Answers
+	seek       *seek.Index // nil if no seek index is kept
 
 	mu      sync.Mutex
 	ring    *ring.Ring

@@ -14,8 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goloader/goloader/core/draw"
-	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/ring"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
@@ -84,17 +82,16 @@ type Run struct {
 	// directory is where relative paths begin.
 	directory local.Directory
 
-	mu       sync.Mutex  // guards all below
-	work     sync.Cond   // goroutines wait here for something to do
-	quiet    sync.Cond   // the caller waits here for what is in hand to come back, and for goroutines to end
-	batches  []*batch    // outstanding, in order of their sequence
-	unused   []*batch    // for reuse
-	hands    []*reading  // readings under way
-	streams  []stream    // random streams
-	due      []*stream   // those whose next samples can be drawn for, perhaps
-	sequence int64       // of the next batch
-	frame    *draw.Frame // room for a script's draws
-	sizes    []recipe.Size
+	mu       sync.Mutex    // guards all below
+	work     sync.Cond     // goroutines wait here for something to do
+	quiet    sync.Cond     // the caller waits here for what is in hand to come back, and for goroutines to end
+	batches  []*batch      // outstanding, in order of their sequence
+	unused   []*batch      // for reuse
+	hands    []*reading    // readings under way
+	streams  []stream      // random streams
+	due      []*stream     // those whose next samples can be drawn for, perhaps
+	sequence int64         // of the next batch
+	scene    *scene        // room of a script to say which files are opened: the caller's
 	lanes    []*lane       // of a loader of streams; each is nil until it is opened
 	told     source.Buffer // of a loader of streams: the sample that was asked about last
 	workers  int           // goroutines that make samples
@@ -148,9 +145,9 @@ func (l *Loader) Start(o Options) (*Run, error) {
 		r.streams[w].mt.Seed(o.seed(w))
 	}
 	if l.script != nil {
-		r.frame, r.sizes = l.script.NewFrame(), make([]recipe.Size, len(l.plan.Parts[0].Script.Opens))
+		r.scene = l.newScene()
 		for w := range r.streams {
-			r.streams[w].others = new([2]rng.MT19937)
+			r.streams[w].others, r.streams[w].scene = new([2]rng.MT19937), l.newScene()
 		}
 	}
 	l.mu.Lock()

@@ -9,14 +9,15 @@ import (
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
 )
 
 // A script (core/draw) makes samples of several images. Which files a sample opens may be drawn as well: that is done as its
-// batch is submitted (openFiles), from generators that nothing later of the script draws from. All else is drawn when the
-// sizes of the files' images are known.
+// batch is submitted (openFiles), by the caller's goroutine, from generators that nothing later of the script draws from. All
+// else is drawn by workers, perhaps at the same time, when the sizes of the files' images are known.
 
 // noSample is a sample of which the caller's own code alone knows what becomes of it.
 const noSample = -1
@@ -48,6 +49,7 @@ func (l *Loader) openScripted(from source.Files) (_ *Loader, err error) {
 	if l.script, err = draw.CompileScript(s, p.Image, l.plan.RNG); err != nil {
 		return nil, err
 	}
+	l.drawsFirst = l.script.DrawsFirst()
 	files := int64(0)
 	for _, n := range s.Files {
 		l.lists = append(l.lists, files)
@@ -89,19 +91,37 @@ func (l *Loader) columns() []plan.Type {
 	return types
 }
 
-// openFiles finds out which files the samples of a batch that was set up open. If the script cannot say, all of the batch is
-// left to the user's own code.
+// scene is room for a script's draws.
+type scene struct {
+	frame *draw.Frame
+	sizes []recipe.Size // of the files that a sample opens
+	rows  []int64       // the same
+}
+
+func (l *Loader) newScene() *scene {
+	files := len(l.plan.Parts[0].Script.Opens)
+	return &scene{l.script.NewFrame(), make([]recipe.Size, files), make([]int64, files)}
+}
+
+// drawsLater are the generators that are drawn from when the sizes of images are known.
+func (l *Loader) drawsLater() which {
+	return which{!l.drawsFirst[0], !l.drawsFirst[1], !l.drawsFirst[2]}
+}
+
+// openFiles finds out which files the samples of a batch that was set up open, without the lock: nobody else knows of the
+// batch yet. If the script cannot say, all of the batch is left to the user's own code.
 func (r *Run) openFiles(b *batch) {
 	l, st := r.loader, b.stream
-	opens, numbers := l.plan.Parts[0].Script, len(r.frame.Numbers)
-	st.save(&b.began)
-	rows := make([]int64, len(opens.Opens))
+	opens, frame, rows := l.plan.Parts[0].Script, r.scene.frame, r.scene.rows
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	st.save(&b.began, l.drawsFirst)
 	for n, index := range b.indices {
 		err := guard(func() error {
 			if index == noSample {
 				return &draw.Refused{Op: "script", Text: "there is no such sample"}
 			}
-			return l.script.First(r.frame, index, st.source(&l.exps), rows)
+			return l.script.First(frame, index, st.source(&l.exps), rows)
 		})
 		for k, open := range opens.Opens {
 			if err == nil && (rows[k] < 0 || rows[k] >= opens.Files[open.List]) {
@@ -112,7 +132,7 @@ func (r *Run) openFiles(b *batch) {
 			r.leaveFiles(b, n, err)
 			return
 		}
-		b.numbers = append(b.numbers, r.frame.Numbers[:numbers]...)
+		b.numbers = append(b.numbers, frame.Numbers...)
 		for v, view := range l.parts[0].views {
 			file := opens.Gives[v].File
 			open := opens.Opens[file]
@@ -123,7 +143,7 @@ func (r *Run) openFiles(b *batch) {
 			b.samples = append(b.samples, made)
 		}
 	}
-	b.first = st.drawn()
+	st.note(&b.first, l.drawsFirst)
 }
 
 // leaveFiles gives a batch up of which sample n has no files.
@@ -143,80 +163,46 @@ func (r *Run) leaveFiles(b *batch, n int, err error) {
 	b.stall = b.doubt(AskBatch, n*r.loader.views, detour{stats.Untransformed, err.Error()})
 }
 
-// beginDraws takes note of where a batch's draws begin, but for those that were made for its files.
-func (r *Run) beginDraws(b *batch) {
-	if r.loader.script == nil {
-		b.stream.save(&b.began)
-		return
-	}
-	r.copyLater(&b.began, &b.stream.generators)
-}
-
-// goBack puts a batch's stream to where its draws began, but for those that were made for its files.
-func (r *Run) goBack(b *batch) {
-	if r.loader.script == nil {
-		b.began.save(&b.stream.generators)
-		return
-	}
-	r.copyLater(&b.stream.generators, &b.began)
-}
-
-// copyLater copies the generators that are drawn from when files are known.
-func (r *Run) copyLater(to, from *generators) {
-	first := r.loader.script.DrawsFirst()
-	if !first[0] {
-		to.mt = from.mt
-	}
-	for k := range to.others {
-		if !first[1+k] {
-			to.others[k] = from.others[k]
-		}
-	}
-}
-
-// drawScript writes the recipes of the sample whose turn it is.
-func (r *Run) drawScript(b *batch) error {
-	l, n := r.loader, b.drawn/r.loader.views
-	s := l.plan.Parts[0].Script
+// drawScript draws for the sample at a place, and appends its recipes and its numbers to what is made. The room is the
+// stream's, which one goroutine at a time draws from.
+func (l *Loader) drawScript(b *batch, place int, made *draws) error {
+	s, n, scene := l.plan.Parts[0].Script, place/l.views, b.stream.scene
 	for v, g := range s.Gives {
-		r.sizes[g.File] = b.samples[b.drawn+v].size
+		scene.sizes[g.File] = b.samples[place+v].size
 	}
-	count := len(r.frame.Numbers)
+	count := len(scene.frame.Numbers)
 	numbers := b.numbers[n*count : (n+1)*count]
-	if err := l.script.Draw(r.frame, b.indices[n], numbers, r.sizes, b.stream.source(&l.exps)); err != nil {
+	if err := l.script.Draw(scene.frame, b.indices[n], numbers, scene.sizes, b.stream.source(&l.exps)); err != nil {
 		return err
 	}
 	for v, g := range s.Gives {
-		image, file := l.script.Given(r.frame, v)
+		image, file := l.script.Given(scene.frame, v)
 		if file != g.File {
 			return fmt.Errorf("image %d of a sample comes of file %d, not %d", v, file, g.File)
 		}
-		first := len(b.steps)
-		b.steps = append(b.steps, image.Steps...)
-		made := &b.samples[b.drawn+v]
-		made.steps, made.out = [2]int32{int32(first), int32(len(b.steps))}, image.Size
+		first := len(made.steps)
+		made.steps = append(made.steps, image.Steps...)
+		s := &b.samples[place+v]
+		s.steps, s.out = [2]int32{int32(first), int32(len(made.steps))}, image.Size
+	}
+	for _, register := range s.Columns {
+		made.numbers = append(made.numbers, scene.frame.Numbers[register])
 	}
 	return nil
 }
 
-// drawnFor is what a batch's generators had drawn behind it: those of later batches' files do not count.
-func (r *Run) drawnFor(b *batch) positions {
-	now := b.stream.drawn()
-	if r.loader.script != nil {
-		for k, first := range r.loader.script.DrawsFirst() {
-			if first {
-				now[k] = b.first[k]
-			}
-		}
-	}
+// drawnFor is what a batch's generators have drawn behind it: of those that say which files are opened, for it, not for later
+// batches.
+func (b *batch) drawnFor(l *Loader) positions {
+	now := b.first
+	b.stream.note(&now, l.drawsLater())
 	return now
 }
 
-// putNumbers writes the numbers of the sample that was drawn for into the slot.
-func (r *Run) putNumbers(b *batch) {
-	l, n := r.loader, b.drawn/r.loader.views
-	for c, register := range l.plan.Parts[0].Script.Columns {
-		*(*uint64)(unsafe.Add(b.slot.Data(), b.fields[l.views+c].Offset+8*n)) = r.frame.Numbers[register]
+// putNumbers writes the numbers of the sample at a batch's turn into the slot.
+func (l *Loader) putNumbers(b *batch, numbers []uint64) {
+	for c, number := range numbers {
+		*(*uint64)(unsafe.Add(b.slot.Data(), b.fields[l.views+c].Offset+8*(b.drawn/l.views))) = number
 	}
 }
 
@@ -282,8 +268,8 @@ func (r *Run) askedToSkip() (*batch, error) {
 	if err == nil && !b.scripted {
 		err = fmt.Errorf("a batch that no script makes: %w", ErrState)
 	}
-	if err == nil && b.drawn == 0 {
-		r.beginDraws(b)
+	if err == nil && b.drawn == 0 { // nobody draws from the stream: this batch has its turn, and is stalled
+		b.stream.save(&b.began, r.loader.drawsLater())
 	}
 	return b, err
 }
@@ -298,12 +284,12 @@ func (r *Run) Skip(states []byte) (left int, err error) {
 		return 0, err
 	}
 	var now generators
-	b.began.save(&now)
+	b.began.save(&now, allGenerators)
 	if err := now.load(states); err != nil {
 		return 0, err
 	}
 	st, later := b.stream, r.behind(b)
-	r.hold(later)
+	r.hold(append(later, b))
 	began := b.began.each()
 	for k, each := range now.each() {
 		before := *began[k]
@@ -316,7 +302,7 @@ func (r *Run) Skip(states []byte) (left int, err error) {
 		}
 	}
 	b.drew = true
-	now.save(&st.generators)
+	now.save(&st.generators, allGenerators)
 	st.needsExp = false
 	for _, other := range later {
 		left += r.beginAnew(other)
@@ -332,7 +318,7 @@ func (r *Run) Skip(states []byte) (left int, err error) {
 
 // beginAnew lets a batch be done over, files included where these are drawn. Nobody may have it in hand to make it.
 func (r *Run) beginAnew(b *batch) (left int) {
-	if r.loader.script.DrawsFirst() == [3]bool{} {
+	if r.loader.drawsFirst == (which{}) {
 		b.restart()
 		return 0
 	}

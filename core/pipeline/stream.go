@@ -23,6 +23,7 @@ type stream struct {
 	yielded  positions   // words drawn by the batches that Next has handed out or reported lost
 	needsExp bool        // the next draw cannot go on before torch has said what exp(exp) is
 	exp      float32
+	scene    *scene // a script's; nil where there is none
 }
 
 // generators are a worker's. Those beside torch's are drawn from by scripts alone.
@@ -31,26 +32,42 @@ type generators struct {
 	others *[2]rng.MT19937 // Python's and numpy's; nil where nothing draws from them
 }
 
-// save writes the generators' states to another one's place.
-func (g *generators) save(to *generators) {
-	to.mt = g.mt
-	if g.others != nil {
-		if to.others == nil {
-			to.others = new([2]rng.MT19937)
+// which are some of a worker's generators: torch's, Python's and numpy's.
+type which [3]bool
+
+var allGenerators = which{true, true, true}
+
+// save writes some generators' states to another one's place.
+func (g *generators) save(to *generators, some which) {
+	if some[0] {
+		to.mt = g.mt
+	}
+	if g.others == nil {
+		return
+	}
+	if to.others == nil {
+		to.others = new([2]rng.MT19937)
+	}
+	for k := range g.others {
+		if some[1+k] {
+			to.others[k] = g.others[k]
 		}
-		*to.others = *g.others
 	}
 }
 
 // positions is how many words were drawn from each of a worker's generators, in their Drawn's count.
 type positions [3]int64
 
-func (g *generators) drawn() (p positions) {
-	p[0] = g.mt.Drawn()
-	if g.others != nil {
-		p[1], p[2] = g.others[0].Drawn(), g.others[1].Drawn()
+// note takes note of some generators' positions.
+func (g *generators) note(to *positions, some which) {
+	if some[0] {
+		to[0] = g.mt.Drawn()
 	}
-	return p
+	for k := 1; k < len(some) && g.others != nil; k++ {
+		if some[k] {
+			to[k] = g.others[k-1].Drawn()
+		}
+	}
 }
 
 // source is where draws come from.
@@ -120,7 +137,7 @@ func (r *Run) drawSpan(b *batch) bool {
 		if r.followsEach && b.sequence >= r.followed+int64(len(r.streams)) {
 			return false
 		}
-		r.beginDraws(b)
+		b.stream.save(&b.began, r.loader.drawsLater())
 	}
 	hi := r.drawable(b)
 	if hi == b.drawn {
@@ -131,8 +148,9 @@ func (r *Run) drawSpan(b *batch) bool {
 	b.running--
 	if made.count > 0 && !b.lost {
 		b.steps = made.steps
-		for range made.count {
-			r.drewSample(b)
+		each := len(made.numbers) / made.count
+		for k := range made.count {
+			r.drewSample(b, made.numbers[k*each:(k+1)*each])
 		}
 		if !b.lost {
 			b.after, b.drew = made.after, true
@@ -179,8 +197,8 @@ func (r *Run) drawable(b *batch) int {
 			b.stall = b.doubt(kind, place, s.why)
 			return hi
 		}
-		if !b.slot.Valid() && hi+each >= r.loader.views || r.loader.script != nil {
-			return hi + each // the first sample decides on the slot; a script's numbers go there one sample at a time
+		if !b.slot.Valid() && hi+each >= r.loader.views {
+			return hi + each // the first sample decides on the slot
 		}
 	}
 	return hi
@@ -188,35 +206,33 @@ func (r *Run) drawable(b *batch) int {
 
 // draws are what was drawn for some samples.
 type draws struct {
-	count int
-	steps []recipe.Step // of the batch, with theirs behind
-	after positions
+	count   int           // how often was drawn
+	steps   []recipe.Step // of the batch, with theirs behind
+	numbers []uint64      // a script's, of each sample
+	after   positions
 }
 
-// drawSamples draws for a batch's images up to one, or to an error. It does so without the lock, unless a script draws: all of a
-// run's streams share its room.
+// drawSamples draws for a batch's images up to one, or to an error, without the lock.
 func (r *Run) drawSamples(b *batch, hi int) (made draws, err error) {
-	st, lo := b.stream, b.drawn
+	st, l := b.stream, r.loader
 	made.steps = b.steps
-	if r.loader.script != nil {
-		st.save(&st.undo)
-		if err = guard(func() error { return r.drawScript(b) }); err == nil {
-			made = draws{1, b.steps, r.drawnFor(b)}
-		}
-		return made, err
-	}
 	r.mu.Unlock()
 	defer r.mu.Lock()
 	err = guard(func() (err error) {
-		for place := lo; place < hi; place++ {
-			if s := &b.samples[place]; b.seeds != nil && s.view == 0 && r.loader.parts[s.part].random {
-				st.mt.Seed(b.seeds[place/r.loader.views])
+		for place := b.drawn; place < hi; place += l.together() {
+			if s := &b.samples[place]; b.seeds != nil && s.view == 0 && l.parts[s.part].random {
+				st.mt.Seed(b.seeds[place/l.views])
 			}
-			st.save(&st.undo)
-			if made.steps, err = r.loader.drawImage(b, place, made.steps); err != nil {
+			st.save(&st.undo, l.drawsLater())
+			if l.script != nil {
+				err = l.drawScript(b, place, &made)
+			} else {
+				made.steps, err = l.drawImage(b, place, made.steps)
+			}
+			if err != nil {
 				return err
 			}
-			made.count, made.after = made.count+1, r.drawnFor(b)
+			made.count, made.after = made.count+1, b.drawnFor(l)
 		}
 		return nil
 	})
@@ -249,8 +265,8 @@ func (l *Loader) drawImage(b *batch, place int, steps []recipe.Step) ([]recipe.S
 	return more, nil
 }
 
-// drewSample takes note of the sample at a batch's turn, which is drawn for.
-func (r *Run) drewSample(b *batch) {
+// drewSample takes note of the sample at a batch's turn, which is drawn for, and of a script's numbers.
+func (r *Run) drewSample(b *batch, numbers []uint64) {
 	each := r.loader.together()
 	for place := b.drawn; place < b.drawn+each && !b.lost; place++ {
 		r.placed(b, place)
@@ -258,8 +274,8 @@ func (r *Run) drewSample(b *batch) {
 	if b.lost {
 		return
 	}
-	if r.loader.script != nil && b.slot.Valid() {
-		r.putNumbers(b)
+	if b.slot.Valid() {
+		r.loader.putNumbers(b, numbers)
 	}
 	b.drawn += each
 }
@@ -267,19 +283,20 @@ func (r *Run) drewSample(b *batch) {
 // stopDraws takes note of why the sample at a batch's turn could not be drawn for.
 func (r *Run) stopDraws(b *batch, err error) {
 	st, s := b.stream, &b.samples[b.drawn]
+	undo := func() { st.undo.save(&st.generators, r.loader.drawsLater()) }
 	ask := func(kind AskKind) { b.stall = b.doubt(kind, b.drawn, detour{stats.Untransformed, err.Error()}) }
 	var need *draw.NeedExp
 	var no *draw.Refused
 	switch {
 	case errors.As(err, &need):
-		st.undo.save(&st.generators)
+		undo()
 		st.needsExp, st.exp = true, need.X
 	case errors.As(err, &no) && r.loader.script != nil:
-		st.undo.save(&st.generators)
+		undo()
 		ask(AskBatch)
 	case errors.As(err, &no) && !s.pixels.Valid() && r.loader.image(s) == nil:
 		// torchvision only sees an image that could be decoded, and of the size that Pillow gives it.
-		st.undo.save(&st.generators)
+		undo()
 		ask(AskPixels)
 	case errors.As(err, &no):
 		// The generator stays where the transform left it, as it does when torchvision raises.
@@ -320,7 +337,7 @@ func (r *Run) takeBack(b *batch, n int) error {
 		return nil
 	}
 	r.loader.Stats.Rewinds.Add(1)
-	r.goBack(b)
+	b.began.save(&st.generators, r.loader.drawsLater())
 	b.steps = b.steps[:0]
 	for i := range n {
 		var err error

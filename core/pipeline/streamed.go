@@ -588,7 +588,7 @@ func (r *Run) LeaveOut(stop bool) (left int, err error) {
 	position := b.ask.Position / r.loader.views
 	all := append([]*batch{b}, r.behind(b)...)
 	left = r.settle(all)
-	r.goBack(b)
+	b.began.save(&b.stream.generators, r.loader.drawsLater())
 	b.stream.needsExp = false
 	return left, r.findAgain(all, position, stop)
 }

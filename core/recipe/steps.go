@@ -37,6 +37,7 @@ const (
 	OpenCVToHSV                // RGB to OpenCV's HSV, with H in 0 ... 179
 	OpenCVFromHSV              // and back
 	TorchColour                // what torchvision does to the colours of a uint8 tensor: Colour says which
+	Rank                       // of 3 x 3 bytes, number Shift (0 to 8) in the order of their size (ImageFilter.RankFilter)
 )
 
 // kind is what a kind of step is, but for its pixels: those are core/op's (fuse.go).
@@ -77,6 +78,7 @@ var kinds = [...]kind{
 	OpenCVToHSV:    {},
 	OpenCVFromHSV:  {},
 	TorchColour:    {bytes: 3 * 4, read: readColour, write: writeColour, check: checkColour, planes: coloured},
+	Rank:           {check: checkRank},
 }
 
 // Kinds is how many kinds there are.
@@ -99,7 +101,7 @@ type Step struct {
 	Mode     PadMode  // Pad; Affine by OpenCV's filters: what is outside
 	Channels uint8    // Grayscale, OpenCVGray, Select: planes that come out, 1 or 3
 	Fill     [3]uint8 // Pad with Constant, Affine, Perspective: a value a plane; Select: a plane's number each
-	Shift    uint8    // Hue
+	Shift    uint8    // Hue, Rank
 
 	Left, Top, Right, Bottom int32 // Crop, Patch: Left, Top; Pad: all four
 	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch; Convolve, Stencil: how many weights, odd
@@ -291,6 +293,13 @@ func checkTaps(s Step) error {
 				return fmt.Errorf("a weight of %v", w)
 			}
 		}
+	}
+	return nil
+}
+
+func checkRank(s Step) error {
+	if s.Shift > 8 {
+		return fmt.Errorf("number %d of 9 pixels", s.Shift)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 15
+ABI_MAJOR = 16
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
@@ -117,19 +117,6 @@ class Files(Structure):
         ("spans", c_void_p),
         ("indexed", c_int32),
         ("notice", c_char * 256),
-    ]
-
-
-class Remote(Structure):
-    _fields_ = [
-        ("endpoint", c_char_p),
-        ("region", c_char_p),
-        ("access_key", c_char_p),
-        ("secret_key", c_char_p),
-        ("token", c_char_p),
-        ("hub_endpoint", c_char_p),
-        ("hub_token", c_char_p),
-        ("timeout_ms", c_int32),
     ]
 
 
@@ -251,7 +238,7 @@ _SHORT = {
     "gl_dtype_name": (c_char_p, [c_int32]),
     "gl_kernels": (c_char_p, []),
     "gl_use_libwebp": (c_int32, [c_void_p, c_void_p, c_void_p, POINTER(Error)]),
-    "gl_remote_use": (c_int32, [POINTER(Remote), POINTER(Error)]),
+    "gl_remote_use": (c_int32, [c_char_p, POINTER(Error)]),
     "gl_fetch": (c_int32, [c_char_p, c_int64, c_int64, c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_cache_look": (c_int32, [c_char_p, c_int32, POINTER(c_int64), POINTER(Error)]),
     "gl_start": (c_int32, [c_int64, POINTER(RunOptions), POINTER(c_int64), POINTER(c_int32), POINTER(Error)]),

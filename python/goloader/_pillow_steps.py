@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageFilter
 
-from ._steps import FLIP_HORIZONTAL, FLIP_VERTICAL, ROTATE_90, TRANSPOSE, box_blur, stencil, transform
+from ._steps import FLIP_HORIZONTAL, FLIP_VERTICAL, ROTATE_90, TRANSPOSE, box_blur, rank, stencil, transform
 
 _SIDE_MAX = 1 << 20
 _NUMBER_MAX = 1e30  # of a matrix: far from what is not finite
@@ -89,6 +89,7 @@ _KERNELS = (
     ImageFilter.SMOOTH,
     ImageFilter.SMOOTH_MORE,
 )
+_RANKS = (ImageFilter.MedianFilter, ImageFilter.MinFilter, ImageFilter.MaxFilter, ImageFilter.RankFilter)
 _WEIGHT_MAX = 1 << 20  # core/recipe.StencilMax
 
 
@@ -99,6 +100,13 @@ def filter_of(chosen: Any) -> tuple[ImageFilter.Filter, tuple[bytes, ...]] | Non
     kind = chosen if isinstance(chosen, type) else type(chosen)
     if kind in _KERNELS and len(arguments := getattr(chosen, "filterargs", ())) == 4:
         return _kernel_of(*arguments)
+    if kind in _RANKS:
+        chosen = kind() if kind is chosen and kind is not ImageFilter.RankFilter else chosen
+        size: Any = getattr(chosen, "size", None)
+        number: Any = getattr(chosen, "rank", None)
+        if (type(size), type(number)) != (int, int) or size != 3 or not 0 <= number <= 8:
+            return None
+        return ImageFilter.RankFilter(size, number), (rank(number),)
     if kind is chosen or kind not in (ImageFilter.BoxBlur, ImageFilter.GaussianBlur):
         return None
     radius = chosen.radius

@@ -17,8 +17,8 @@ _STEP = struct.Struct("<4B4B6i")
 (
     _CROP, _RESIZE, _HORIZONTAL_FLIP, _VERTICAL_FLIP, _PAD, _GRAYSCALE, _OPENCV_GRAY, _LOOKUP, _BRIGHTNESS,
     _CONTRAST, _SATURATION, _SHARPNESS, _HUE, _AUTOCONTRAST, _EQUALIZE, _AFFINE, _PERSPECTIVE, _ROTATE_90,
-    _SELECT, _PATCH, _BOX_BLUR, _CONVOLVE, _STENCIL, _OPENCV_TO_HSV, _OPENCV_FROM_HSV, _TORCH_COLOUR,
-) = range(26)  # fmt: skip
+    _SELECT, _PATCH, _BOX_BLUR, _CONVOLVE, _STENCIL, _OPENCV_TO_HSV, _OPENCV_FROM_HSV, _TORCH_COLOUR, _RANK,
+) = range(27)  # fmt: skip
 
 # Bytes that kinds have more.
 _MORE = {
@@ -32,7 +32,8 @@ _NEEDS: dict[Any, str] = {
     _CONTRAST: "pillow.contrast pillow.luma", _SATURATION: "pillow.saturation", _SHARPNESS: "pillow.sharpness",
     _HUE: "pillow.hue", _AUTOCONTRAST: "pillow.autocontrast", _EQUALIZE: "pillow.equalize",
     _ROTATE_90: "pillow.transpose", _BOX_BLUR: "pillow.blur", _CONVOLVE: "torch.convolve",
-    _STENCIL: "pillow.kernel", _OPENCV_TO_HSV: "opencv.to_hsv", _OPENCV_FROM_HSV: "opencv.from_hsv",
+    _STENCIL: "pillow.kernel", _RANK: "pillow.rank", _OPENCV_TO_HSV: "opencv.to_hsv",
+    _OPENCV_FROM_HSV: "opencv.from_hsv",
     (_RESIZE, 0): "pillow.resize.nearest", (_RESIZE, 1): "pillow.resize.lanczos",
     (_RESIZE, 2): "pillow.resize.bilinear", (_RESIZE, 3): "pillow.resize.bicubic",
     (_RESIZE, 4): "pillow.resize.box", (_RESIZE, 5): "pillow.resize.hamming",
@@ -182,6 +183,11 @@ def stencil(weights: Sequence[float], offset: float) -> bytes:
     side = 3 if len(weights) == 9 else 5
     more = struct.pack("<26f", offset, *weights, *(0.0,) * (25 - len(weights)))
     return _STEP.pack(_STENCIL, *(0,) * 11, side, side) + more
+
+
+def rank(number: int) -> bytes:
+    """ImageFilter.RankFilter(3, number)."""
+    return _STEP.pack(_RANK, *(0,) * 6, number, *(0,) * 6)
 
 
 _TORCH_COLOURS = ("grey", "contrast", "saturation", "sharpness", "hue", "autocontrast")

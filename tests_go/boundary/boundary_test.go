@@ -577,6 +577,7 @@ func TestFetchesCrossTheBoundary(t *testing.T) {
 	}))
 	defer server.Close()
 	lines := play(t, "fetches", "", server.URL)
+	require.Contains(t, take(&lines), `-3 settings of remote stores: there is no "s4": not a valid argument`)
 	for _, line := range []string{
 		"s3://bucket/key: 0", "bytes: 3132333435", "s3://bucket/key#: 0", "bytes: 3233", "s3://bucket/: 0", "bytes: 616200",
 		"s3://bucket/none: -11",

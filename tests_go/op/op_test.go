@@ -125,6 +125,8 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			s.Factor = []float32{0, 1, float32(rng.Float64() * 2), float32(rng.Float64()*4 - 1)}[rng.IntN(4)]
 		case recipe.Hue:
 			s.Shift = byte(rng.Uint32())
+		case recipe.Rank:
+			s.Shift = uint8(rng.IntN(9))
 		case recipe.BoxBlur:
 			s.Radius = [2]float32{[]float32{0, 1, rng.Float32(), 50 * rng.Float32()}[rng.IntN(4)], 60 * rng.Float32()}
 			s.Times = uint32(1 + rng.IntN(4))

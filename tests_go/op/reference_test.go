@@ -3,6 +3,7 @@ package op_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/recipe"
@@ -117,6 +118,16 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 		return p.stencilled(step)
 	case recipe.Convolve:
 		return p.convolved(step)
+	case recipe.Rank:
+		return p.pixelwise(func(plane []byte, x, y int) byte {
+			var around []byte
+			for i := range 9 {
+				ax, ay := min(max(x+i%3-1, 0), int(p.size.Width)-1), min(max(y+i/3-1, 0), int(p.size.Height)-1)
+				around = append(around, plane[ay*int(p.size.Width)+ax])
+			}
+			slices.Sort(around)
+			return around[step.Shift]
+		})
 	case recipe.OpenCVToHSV:
 		return p.byPixel(openCVHSV)
 	case recipe.OpenCVFromHSV:

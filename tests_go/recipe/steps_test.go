@@ -29,6 +29,8 @@ func anyStep(r *rand.Rand, kind recipe.Kind) recipe.Step {
 		for i := range map[recipe.Kind]int{recipe.Affine: 6, recipe.Perspective: 8}[kind] {
 			s.Matrix[i] = r.NormFloat64()
 		}
+	case recipe.Rank:
+		s.Shift = uint8(r.IntN(9))
 	case recipe.Patch:
 		s.Number = r.Int32()
 	case recipe.BoxBlur:

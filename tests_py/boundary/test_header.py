@@ -30,7 +30,6 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_tree": _native.Tree,
     "gl_shards": _native.Shards,
     "gl_files": _native.Files,
-    "gl_remote": _native.Remote,
     "gl_cache": _native.Cache,
     "gl_field": _native.Field,
     "gl_batch": _native.Batch,

@@ -25,7 +25,7 @@ from torchvision.datasets.folder import pil_loader
 from twins import Program, batches, check, compare, errors, loader_of, run
 
 import goloader
-from goloader import _remote
+from goloader import _stores
 from goloader.datasets import ImageFolder, TarDataset, TarImages
 from goloader.doors import sandbox
 from goloader.plan.paths import Object
@@ -286,7 +286,7 @@ def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
 
     def found() -> tuple[str, ...]:
-        return tuple(_remote._config(_remote._key())[name] for name in _remote._NAMES[:5])
+        return tuple(_stores.settings(_stores.known())["s3://"].values())
 
     assert found() == (server.url, "here", KEY, SECRET, "")
     monkeypatch.setenv("AWS_PROFILE", "work")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from op_library import BOX_BLUR, CONVOLVE, STENCIL, Bytes, Pass, Worker, identity, noise, planar, side
+from op_library import BOX_BLUR, CONVOLVE, RANK, STENCIL, Bytes, Pass, Worker, identity, noise, planar, side
 from PIL import Image, ImageFilter
 
 from goloader import selfcheck
@@ -138,11 +138,35 @@ def test_kernels_equal_pillow(worker: Worker) -> None:
         assert np.array_equal(got, planar(Image.fromarray(pixels).filter(chosen))), (pixels.shape, chosen.filterargs)
 
 
+def test_ranks_equal_pillow(worker: Worker) -> None:
+    """Of images of all widths around a vector's, and of one row or column."""
+    rng = np.random.default_rng()
+    chosen = [ImageFilter.RankFilter(3, number) for number in range(9)]
+    chosen += [ImageFilter.MedianFilter, ImageFilter.MinFilter(), ImageFilter.MaxFilter(3)]
+    for i in range(400):
+        shape = rng.integers(1, [9, 200][i % 2], 2).tolist() + [3] * (i % 3 > 0)
+        pixels = rng.integers(0, [256, 3][i % 5 == 0], shape, np.uint8)
+        one = chosen[i % len(chosen)]
+        found = filter_of(one)
+        assert found is not None
+        got = worker.run(
+            pixels, [Pass(kind=RANK, shift=found[1][0][7])], pixels.shape[1::-1], identity(1 if pixels.ndim == 2 else 3)
+        )
+        assert np.array_equal(got, planar(Image.fromarray(pixels).filter(one))), (pixels.shape, one)
+
+
 def test_what_pillow_refuses_is_left_to_it() -> None:
     for radius in (float("nan"), float("inf"), "2", None, (1,), (1, 2, 3), [1, 2], (1, "2"), 1e7):
         assert filter_of(ImageFilter.GaussianBlur(radius)) is None
-    for other in (ImageFilter.MedianFilter(3), ImageFilter.MedianFilter, ImageFilter.Kernel, ImageFilter.BoxBlur, None):
+    for other in (ImageFilter.ModeFilter(3), ImageFilter.RankFilter, ImageFilter.Kernel, ImageFilter.BoxBlur, None):
         assert filter_of(other) is None
+    for size in (1, 5, True, 3.0, "3"):
+        changed = ImageFilter.MedianFilter()
+        changed.size = size
+        assert filter_of(changed) is None, size
+    changed = ImageFilter.MinFilter()
+    changed.rank = 9
+    assert filter_of(changed) is None
     for scale, offset in ((0, 0), (1, float("nan")), (1e-9, 0), (1, 1e9)):
         assert filter_of(ImageFilter.Kernel((3, 3), [1] * 9, scale, offset)) is None
     changed = ImageFilter.BoxBlur(2)

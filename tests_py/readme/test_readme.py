@@ -210,6 +210,10 @@ def sharpened(image: Image.Image) -> Image.Image:
     return image.filter(ImageFilter.SHARPEN)
 
 
+def median(image: Image.Image) -> Image.Image:
+    return image.filter(ImageFilter.MedianFilter)
+
+
 def tails(root: Path) -> Iterator[data.Dataset[Any]]:
     half = (0.5, 0.5, 0.5)
     for tail in (
@@ -690,11 +694,11 @@ TRANSFORMS: Table = [
     ),
     (
         "blurs",
-        "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights; Pillow's `ImageFilter.GaussianBlur`, `BoxBlur` and "
-        "`Kernel`, `SHARPEN`, ...",
+        "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights; Pillow's `ImageFilter.GaussianBlur`, `BoxBlur`, "
+        "`Kernel`, `SHARPEN`, ... and `MedianFilter`, `MinFilter` and `MaxFilter` of 3 x 3",
         lambda root: (
             image_folder(root, v1.Compose([v1.Resize((20, 20)), step, *TAIL]))
-            for step in (v1.GaussianBlur(31), v2.GaussianBlur(5), pillow_blur, pillow_box, sharpened)
+            for step in (v1.GaussianBlur(31), v2.GaussianBlur(5), pillow_blur, pillow_box, sharpened, median)
         ),
     ),
     (

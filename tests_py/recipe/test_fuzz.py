@@ -12,6 +12,7 @@ import torch
 import torchvision.transforms as T
 import torchvision.transforms.functional as F
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
+from torchvision.transforms import v2
 
 from goloader.doors.recipe import hooks
 from goloader.doors.recipe.fetch import finish
@@ -52,7 +53,9 @@ def image_step(r: random.Random, image: Any) -> Any:
             lambda: F.five_crop(image, [9, 9])[r.randint(0, 4)],
             lambda: T.RandomResizedCrop(r.randint(1, 40))(image),
             lambda: T.RandomCrop(20, pad_if_needed=True)(image),
-            lambda: image.filter(ImageFilter.MedianFilter(3)),
+            lambda: image.filter(r.choice([ImageFilter.MedianFilter, ImageFilter.MinFilter(3)])),
+            lambda: image.filter(r.choice([ImageFilter.RankFilter(3, r.randint(0, 8)), ImageFilter.ModeFilter(3)])),
+            lambda: image.filter(ImageFilter.MedianFilter(r.choice([3, 5, True, 3.0, 1]))),
             lambda: image.filter(ImageFilter.GaussianBlur),
             lambda: image.filter(r.choice([ImageFilter.SHARPEN, ImageFilter.BLUR, ImageFilter.EMBOSS()])),
             lambda: image.filter(ImageFilter.Kernel((3, 3), [r.uniform(-1, 2) for _ in range(9)], r.choice([None, 2]))),
@@ -65,6 +68,8 @@ def image_step(r: random.Random, image: Any) -> Any:
             lambda: r.choice(ENHANCERS)(image).enhance(r.choice([0.5, 1.25, -0.5, np.float64(1.5), 2])),
             lambda: r.choice(ENHANCERS)(image).degenerate,
             lambda: F.adjust_hue(image, r.uniform(-0.5, 0.5)),
+            lambda: v2.RandomPhotometricDistort(p=0.7)(image),
+            lambda: v2.functional.permute_channels(image, r.choice([[2, 0, 1], [0, 1, 2], (1, 0, 2), [0], [-1, 0, 1]])),
             lambda: F.adjust_gamma(image, r.uniform(0.5, 2)),
             lambda: r.choice([ImageOps.autocontrast, ImageOps.equalize, ImageOps.invert, F.equalize])(image),
             lambda: ImageOps.autocontrast(image, r.choice([0, 2])),

@@ -77,6 +77,8 @@ def step(r: random.Random, x: Any) -> Any:
             lambda: F.posterize(x, r.randint(0, 8)),
             lambda: F.solarize(x, r.choice([0, 128, 77.5])),
             lambda: v2.ColorJitter(0.4, 0.4, 0.4, 0.1)(x),
+            lambda: v2.RandomPhotometricDistort(p=0.7)(x),
+            lambda: F.permute_channels(x, r.choice([list(range(count))[::-1], torch.randperm(count), [-1] * count])),
             lambda: v2.ToPureTensor()(x),
             lambda: tv_tensors.Image(x),
             lambda: tv_tensors.wrap(x, like=x) if isinstance(x, tv_tensors.TVTensor) else x,
@@ -324,3 +326,43 @@ def test_damaged_files_are_torchvision_s_matter(tmp_path: Path, workers: int) ->
     loader = goloader.DataLoader(Photos(paths, transform), 4, num_workers=workers)
     assert difference(want, batches(loader)) is None
     assert door.record(loader).on and door.record(loader).leaves
+
+
+FILLS = ({Image.Image: (12, 34, 56), tv_tensors.Image: 7, "others": 0}, {tv_tensors.Mask: 3, "others": (9, 8, 7)}, 5)
+
+
+def sample_with_boxes(path: str, seed: int, as_tensor: bool) -> Any:
+    """What SSD's and DETR's training makes of an image and its boxes."""
+    r = random.Random(seed)
+    torch.manual_seed(seed)
+    image: Any = Image.open(path)
+    if r.random() < 0.9:
+        image = image.convert("RGB")
+    width, height = image.size
+    if as_tensor:
+        image = F.to_image(image)
+    box = tv_tensors.BoundingBoxes([[1, 2, width - 1, height]], format="XYXY", canvas_size=(height, width))  # type: ignore[call-overload]
+    steps = [
+        v2.RandomPhotometricDistort(p=0.7),
+        v2.RandomZoomOut(r.choice(FILLS), side_range=(1.0, 2.0)),
+        v2.RandomIoUCrop(),
+        v2.SanitizeBoundingBoxes(labels_getter=None),
+        v2.RandomHorizontalFlip(),
+        r.choice([v2.ScaleJitter((40, 40)), v2.RandomShortestSize((20, 30), max_size=50), v2.Identity()]),
+    ]
+    return v2.Compose([*steps, v2.PILToTensor(), v2.ToDtype(torch.float32, scale=True)])(image, {"boxes": box})
+
+
+@pytest.mark.parametrize("as_tensor", [False, True])
+def test_transforms_of_images_with_boxes(run: Any, files: list[str], as_tensor: bool) -> None:
+    made = 0
+    for seed in range(40):
+        path = files[seed % len(files)]
+        try:
+            want = sample_with_boxes(path, seed, as_tensor)
+        except Exception:
+            continue  # of a file that is damaged, or of a mode that colours do not know
+        got, count, reasons = run(sample_with_boxes, path, seed, as_tensor)
+        assert difference(want, got) is None, f"sample {seed} of {path}"
+        made += count > 0 and not reasons
+    assert made >= 20

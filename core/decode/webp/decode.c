@@ -4,7 +4,10 @@
  * drops alpha: the same functions make the colours.
  *
  * Damage may be anywhere in a file, and libwebp looks only as far as the last wanted row.  So a file is decoded as a whole
- * the first time, and the seek index keeps that it is sound: later only the wanted part is. */
+ * the first time, and the seek index keeps that it is sound: later only the wanted part is.
+ *
+ * Of the time of a window of a 37 KB photo (perf, libwebp 1.6), 58% is reading coefficients, which follow one another bit
+ * by bit from the image's top; nearly all else is libwebp's as well. */
 #include "webp.h"
 
 #include <libdeflate.h>

@@ -75,6 +75,11 @@ func New(request func(ctx context.Context, name string) (*http.Request, error), 
 	return s
 }
 
+// Configure takes no settings.
+func (s *Store) Configure(read func(config any) error) (use func(), err error) {
+	return func() {}, read(&struct{}{})
+}
+
 // SetStall says how long a server may take for the next byte.
 func (s *Store) SetStall(longest time.Duration) { s.stall.Store(int64(longest)) }
 

@@ -37,8 +37,8 @@ const (
 
 // Config says where the Hub is, and who asks.
 type Config struct {
-	Endpoint string // "": Endpoint
-	Token    string // "": nobody in particular
+	Endpoint string `json:"endpoint"` // "": Endpoint
+	Token    string `json:"token"`    // "": nobody in particular
 }
 
 // Store implements source.Remote. To be made by New.
@@ -64,6 +64,13 @@ func New(config Config) *Store {
 	s.Store = httpstore.New(s.request, s.moved)
 	s.Answered = s.answered
 	return s
+}
+
+// Configure reads a Config for Use.
+func (s *Store) Configure(read func(config any) error) (use func(), err error) {
+	var config Config
+	err = read(&config)
+	return func() { s.Use(config) }, err
 }
 
 // Use changes where and by whom is asked from now on.

@@ -2,8 +2,11 @@
 package remote
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,79 +16,113 @@ import (
 	"github.com/goloader/goloader/core/source/s3"
 )
 
-// Config is what a process knows of remote stores.
-type Config struct {
-	S3    s3.Config
-	Hub   hub.Config
-	Stall time.Duration // the longest that a server may take for a byte; 0: http.Stall
-}
-
-// Store implements source.Remote. To be made by New.
-type Store struct {
-	web     *http.Store
-	buckets *s3.Store
-	hub     *hub.Store
-}
-
-var _ source.Remote = (*Store)(nil)
-
-// New gives a store.
-func New() *Store { return &Store{http.New(nil, nil), s3.New(s3.Config{}), hub.New(hub.Config{})} }
-
 // server is a store of the URLs of a scheme.
 type server interface {
 	source.Remote
+	// Configure has read decode the store's settings. The store knows these and nothing else once use is called.
+	Configure(read func(config any) error) (use func(), err error)
 	SetStall(longest time.Duration)
 	CloseIdle()
 }
 
-// schemes are what URLs begin with, and who reads them.
+// schemes are what URLs begin with, and who reads them: a row a store. The first of a row, without its "://", names its settings.
 var schemes = []struct {
-	begin string
-	store func(s *Store) server
+	begin []string
+	store func() server
 }{
-	{s3.Scheme, func(s *Store) server { return s.buckets }},
-	{hub.Scheme, func(s *Store) server { return s.hub }},
-	{"http://", func(s *Store) server { return s.web }},
-	{"https://", func(s *Store) server { return s.web }},
+	{[]string{s3.Scheme}, func() server { return s3.New(s3.Config{}) }},
+	{[]string{hub.Scheme}, func() server { return hub.New(hub.Config{}) }},
+	{[]string{"http://", "https://"}, func() server { return http.New(nil, nil) }},
+}
+
+// Store implements source.Remote. To be made by New.
+type Store struct{ servers []server } // of each row of schemes
+
+var _ source.Remote = (*Store)(nil)
+
+// New gives a store.
+func New() *Store {
+	s := &Store{}
+	for _, scheme := range schemes {
+		s.servers = append(s.servers, scheme.store())
+	}
+	return s
+}
+
+// rowOf is the row of a URL's scheme; -1 if there is none.
+func rowOf(url string) int {
+	for i, scheme := range schemes {
+		if slices.ContainsFunc(scheme.begin, func(begin string) bool { return strings.HasPrefix(url, begin) }) {
+			return i
+		}
+	}
+	return -1
 }
 
 // Is says that a name is a URL of a scheme that there is a store for.
-func Is(name string) bool {
-	for _, scheme := range schemes {
-		if strings.HasPrefix(name, scheme.begin) {
-			return true
-		}
-	}
-	return false
-}
+func Is(name string) bool { return rowOf(name) >= 0 }
 
 // of is who reads a URL. What is of no scheme fails as a URL of the web does.
 func (s *Store) of(url string) source.Remote {
-	for _, scheme := range schemes {
-		if strings.HasPrefix(url, scheme.begin) {
-			return scheme.store(s)
-		}
+	row := rowOf(url)
+	if row < 0 {
+		row = rowOf("http://")
 	}
-	return s.web
+	return s.servers[row]
 }
 
-// Use changes what is known, from now on.
-func (s *Store) Use(config Config) {
-	if config.Stall == 0 {
-		config.Stall = http.Stall
+// Use changes what is known, from now on. The settings are JSON:
+//
+//	{"timeout_ms": 500, "stores": {"s3": {"endpoint": "http://host:9000"}}}
+//
+// timeout_ms is the longest that a server may take for a byte: http.Stall if it is 0 or left out. A store's settings are its
+// package's Config; what is left out is not known. Nothing changes if it fails.
+func (s *Store) Use(settings []byte) error {
+	var all struct {
+		TimeoutMs int64                      `json:"timeout_ms"`
+		Stores    map[string]json.RawMessage `json:"stores"`
 	}
-	s.buckets.Use(config.S3)
-	s.hub.Use(config.Hub)
-	for _, scheme := range schemes {
-		scheme.store(s).SetStall(config.Stall)
+	if err := decode(settings, &all); err != nil {
+		return fmt.Errorf("settings of remote stores: %w", err)
 	}
+	stall := http.Stall
+	if all.TimeoutMs != 0 {
+		stall = time.Duration(all.TimeoutMs) * time.Millisecond
+	}
+	uses := make([]func(), len(schemes))
+	for i, scheme := range schemes {
+		name := strings.TrimSuffix(scheme.begin[0], "://")
+		own, ok := all.Stores[name]
+		if !ok {
+			own = json.RawMessage("{}")
+		}
+		delete(all.Stores, name)
+		var err error
+		if uses[i], err = s.servers[i].Configure(func(config any) error { return decode(own, config) }); err != nil {
+			return fmt.Errorf("settings of %s: %w", scheme.begin[0], err)
+		}
+	}
+	for name := range all.Stores {
+		return fmt.Errorf("settings of remote stores: there is no %q", name)
+	}
+	for i, use := range uses {
+		use()
+		s.servers[i].SetStall(stall)
+	}
+	return nil
+}
+
+// decode refuses names that are not known. Its errors contain no values.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }
 
 // CloseIdle closes the connections that nobody uses.
 func (s *Store) CloseIdle() {
-	for _, scheme := range schemes {
-		scheme.store(s).CloseIdle()
+	for _, server := range s.servers {
+		server.CloseIdle()
 	}
 }
 

@@ -23,10 +23,12 @@ const Scheme = "s3://"
 
 // Config says where the buckets are, and who asks.
 type Config struct {
-	Endpoint string // "https://host:port", with a bucket's name as the first part of the path; "": Amazon's
-	Region   string // "": us-east-1
+	Endpoint string `json:"endpoint"` // "https://host:port", with a bucket's name as the first part of the path; "": Amazon's
+	Region   string `json:"region"`   // "": us-east-1
 	// Who asks; nobody in particular if there is no key.
-	AccessKey, SecretKey, Token string
+	AccessKey string `json:"access_key"`
+	SecretKey string `json:"secret_key"`
+	Token     string `json:"token"`
 }
 
 // Store implements source.Remote. To be made by New.
@@ -45,6 +47,13 @@ func New(config Config) *Store {
 	s.Use(config)
 	s.Store = httpstore.New(s.request, s.moved)
 	return s
+}
+
+// Configure reads a Config for Use.
+func (s *Store) Configure(read func(config any) error) (use func(), err error) {
+	var config Config
+	err = read(&config)
+	return func() { s.Use(config) }, err
 }
 
 // Use changes where and by whom is asked from now on.

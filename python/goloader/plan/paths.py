@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .._stores import SCHEMES
 from .needs import decoders
 from .refusal import SourceRefusal
 
@@ -28,8 +29,8 @@ _EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "ti
 
 
 def is_url(path: object) -> bool:
-    """True for what the core reads from a remote store: core/source/remote, Is."""
-    return isinstance(path, str) and path.startswith(("s3://", "hf://", "http://", "https://"))
+    """True for what the core reads from a remote store."""
+    return isinstance(path, str) and path.startswith(SCHEMES)
 
 
 def braces(text: str) -> Iterator[str]:

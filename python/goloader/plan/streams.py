@@ -287,7 +287,7 @@ class _Reader:
             known = known and url.isprintable() and (scheme == "pipe" or not any(sign in url for sign in parts))
             compressed = url.endswith((".bz2", ".xz", ".tbz2", ".txz"))
             foreign = not isinstance(self.dataset, own.WebDataset) and (
-                url.startswith(("s3://", "hf://"))
+                (is_url(url) and scheme not in ("http", "https"))
                 or url.endswith(".zst")
                 or "GOPEN_REWRITE" in os.environ
                 or url == "-"

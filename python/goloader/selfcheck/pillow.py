@@ -199,6 +199,13 @@ def _kernels() -> Iterator[Any]:
         yield image.filter(ImageFilter.Kernel((5, 5), [(n * 7 % 11 - 4) / 3 for n in range(25)], 5.5, 3.25))
 
 
+def _ranks() -> Iterator[Any]:
+    from PIL import ImageFilter
+
+    for image in _images():
+        yield from (image.filter(ImageFilter.RankFilter(3, number)) for number in range(9))
+
+
 def _angles() -> bool:
     """Whether the cosines with which images are turned are the C library's, which core/draw calls."""
     library = ctypes.CDLL(None)
@@ -239,4 +246,5 @@ BEHAVIOURS = {
     "pillow.blur": golden(_MODULE, "Gaussian and box blur", _blurs, 843270387),
     "pillow.angles": Behaviour(_MODULE, "cosine", _angles),
     "pillow.kernel": golden(_MODULE, "ImageFilter.Kernel", _kernels, 3725880958),
+    "pillow.rank": golden(_MODULE, "ImageFilter.RankFilter", _ranks, 4266425329),
 }

@@ -344,7 +344,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_shards_list(&shards, &none, &error));
     SAY(gl_files_wait(loader, 0, &list, &error));
     void *data;
-    SAY(gl_remote_use(&(gl_remote){0}, &error));
+    SAY(gl_remote_use("{}", &error));
     SAY(gl_observe(1, &error));
     SAY(gl_cache_open(&(gl_cache){.ram_bytes_max = 1}, &none, &error));
     SAY(gl_cache_stats(loader, json, sizeof json, &error));
@@ -557,8 +557,12 @@ static void fetches(void) {
     gl_handle fetch, none;
     void *data;
     int64_t bytes;
-    gl_remote remote = {.endpoint = files.paths, .access_key = "key", .secret_key = "secret", .timeout_ms = 1000};
-    MUST(gl_remote_use(&remote, &error));
+    char settings[512];
+    const char *form = "{\"timeout_ms\": 1000, \"stores\": {\"s3\": {\"endpoint\": \"%s\", \"access_key\": \"key\", "
+                       "\"secret_key\": \"secret\"}}}";
+    snprintf(settings, sizeof settings, form, files.paths);
+    MUST(gl_remote_use(settings, &error));
+    SAY(gl_remote_use("{\"stores\": {\"s4\": {}}}", &error));
     const char *urls[] = {"s3://bucket/key", "s3://bucket/key#", "s3://bucket/", "s3://bucket/none"};
     const int64_t spans[][2] = {{0, -1}, {1, 2}, {0, 0}, {0, -1}};
     for (int i = 0; i < 4; i++) {

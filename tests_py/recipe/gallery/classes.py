@@ -707,7 +707,8 @@ CASES: dict[str, Case] = {
         )
     ),
     "policies of one's own": Case(Policies),
-    "median filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.MedianFilter(3)))), "looked at"),
+    "median filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.MedianFilter(3))))),
+    "mode filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.ModeFilter(3)))), "looked at"),
     "writes in place": Case(lambda root: InPlace(root, VAL), "looked at"),
     "random erasing": Case(lambda root: Files(root, T.Compose([VAL, T.RandomErasing(0.1)]))),
     "Cutout": Case(lambda root: Files(root, T.Compose([VAL, Cutout(1, 16)]))),

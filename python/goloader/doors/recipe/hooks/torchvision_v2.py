@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from .... import _steps
 from ....plan.transforms import known_classes
 from .. import chains, header, recipe, switch
 from ..array import StandInArray
+from ..image import StandInImage, derive, is_plain
 from ..layout import Layout
 from ..recipe import STEPS_MAX, Recipe, Source
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, made_of, over
@@ -47,6 +49,8 @@ def hooks() -> tuple[Hook, ...]:
         Hook(_color, "_rgb_to_grayscale_image", _grey),
         *(Hook(_color, f"adjust_{name}_image", recorder(partial(_by_factor, name))) for name in _FACTORS),
         *(Hook(_color, f"{name}_image", recorder(partial(_by_levels, name))) for name in ("autocontrast", "equalize")),
+        Hook(_color, "permute_channels_image", _permute_channels_image),
+        Hook(_color, "_permute_channels_image_pil", _permute_channels_image_pil),
         Hook(Compose, "forward", partial(chains.call, Compose), known_classes("v2"), ("forward",)),
         *_TV_TENSORS,
     )
@@ -125,7 +129,20 @@ def _to_dtype(original: Any, self: Any, inpt: Any, params: Any) -> Any:
 def _get_fill(original: Any, fill_dict: Any, inpt_type: Any) -> Any:
     if isinstance(inpt_type, type) and issubclass(inpt_type, StandInTensor):
         inpt_type = inpt_type.real_class
+    if inpt_type is StandInImage:
+        inpt_type = Image.Image if Image.Image in fill_dict and _is_made() else type(None)
     return original(fill_dict, inpt_type)
+
+
+def _is_made() -> bool:
+    """Whether the image that a transform asks for a fill for would be an Image.Image, not of a file's own class."""
+    frame: Any = sys._getframe(1)
+    for _ in range(4):
+        frame = frame.f_back
+        for name in ("inpt", "image"):  # what transforms call it
+            if type(image := frame.f_locals.get(name)) is StandInImage:
+                return image.format is None
+    return True
 
 
 _TV_TENSORS = (
@@ -338,6 +355,33 @@ def _coloured(
         step = _steps.torch_colour(name, fused, factor, rest)
     mode = "L" if name == "grey" else shown.mode
     return _tensor(shown.then(original, arguments, (step,), shown.size, mode), left)
+
+
+@recorder
+def _permute_channels_image(original: Any, image: Any, permutation: Any) -> StandInTensor | None:
+    shown = bytes_of(image)
+    if shown is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
+        return None
+    order = _permutation(permutation, 3 if shown.mode == "RGB" else 1)
+    if order is None:
+        return None
+    left = _order_after("permute_channels", original, (list(order),), image.layout_, len(order))
+    if left is None:
+        return None
+    return _tensor(shown.then(original, (order,), (_steps.select(order),), shown.size, shown.mode), left)
+
+
+@recorder
+def _permute_channels_image_pil(original: Any, image: Any, permutation: Any) -> StandInImage | None:
+    order = _permutation(permutation, 3) if is_plain(image) and image.mode == "RGB" else None
+    return None if order is None else derive(image, original, (order,), (_steps.select(order),), image.size, "RGB")
+
+
+def _permutation(order: Any, channels: int) -> tuple[int, ...] | None:
+    order = order.tolist() if type(order) is torch.Tensor else order
+    if not isinstance(order, (list, tuple)) or any(type(each) is not int for each in order):
+        return None
+    return tuple(order) if sorted(order) == list(range(channels)) else None
 
 
 _orders: dict[tuple[str, int, bool, bool], str | None] = {}

@@ -1,0 +1,130 @@
+"""Stores whose files have URLs, a row each: what the URLs begin with, and what the environment says of the store.
+
+core/source/remote has the same rows, with what reads the bytes.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Store(NamedTuple):
+    """settings  by the names that the store's Config has in Go: variables, of which the first that is set counts
+    files     of what else there is to know: where the variables say that files are
+    more      adds what these files say to the settings; an empty path is a file that is not there
+    who       the setting without which requests name nobody
+    """
+
+    settings: dict[str, tuple[str, ...]]
+    files: Callable[[], tuple[str, ...]] = tuple
+    more: Callable[..., None] | None = None
+    who: str = ""
+
+
+def _aws_files() -> tuple[str, ...]:
+    environ = os.environ
+    return (
+        environ.get("AWS_CONFIG_FILE", "~/.aws/config"),
+        environ.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
+    )
+
+
+def _of_profile(found: dict[str, str], *paths: str) -> None:
+    """As botocore does it."""
+    profile: dict[str, str] = {}
+    name = found.pop("profile")
+    for path in paths:
+        parser = configparser.RawConfigParser()
+        parser.read(path or ())
+        for section in (name or "default", f"profile {name}"):
+            profile |= parser[section] if parser.has_section(section) else {}
+    keys = {"access_key": "aws_access_key_id", "secret_key": "aws_secret_access_key", "token": "aws_session_token"}
+    # A key, its secret and its token are of one place.
+    names = {} if any(found[each] for each in keys) else keys
+    for setting, named in {**names, "endpoint": "endpoint_url", "region": "region"}.items():
+        found[setting] = found[setting] or profile.get(named, "")
+    if bool(found["access_key"]) != bool(found["secret_key"]):
+        raise ValueError("of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set")
+
+
+def _hub_files() -> tuple[str, ...]:
+    caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    hub = os.path.join(os.environ.get("HF_HOME", os.path.join(caches, "huggingface")), "token")
+    return (os.environ.get("HF_TOKEN_PATH", hub),)
+
+
+def _of_login(found: dict[str, str], path: str) -> None:
+    if path and not found["token"]:
+        with open(path) as file:  # of `hf auth login`
+            found["token"] = file.read().strip()
+
+
+STORES = {
+    "s3://": Store(
+        {
+            "endpoint": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+            "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
+            "access_key": ("AWS_ACCESS_KEY_ID",),
+            "secret_key": ("AWS_SECRET_ACCESS_KEY",),
+            "token": ("AWS_SESSION_TOKEN",),
+            "profile": ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"),
+        },
+        _aws_files,
+        _of_profile,
+        who="access_key",
+    ),
+    "hf://": Store(  # as huggingface_hub has them
+        {"endpoint": ("HF_ENDPOINT",), "token": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")},
+        _hub_files,
+        _of_login,
+        who="token",
+    ),
+    "http://": Store({}),
+    "https://": Store({}),
+}
+SCHEMES = tuple(STORES)
+
+_Known = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
+
+
+def known() -> tuple[_Known, ...]:
+    """What the settings depend on: of each store its variables, and its files with their times of change."""
+    return (((os.environ.get("GOLOADER_REMOTE_TIMEOUT", ""),), ()), *map(_known, STORES.values()))
+
+
+def _known(store: Store) -> _Known:
+    variables = tuple(
+        next(filter(None, map(os.environ.get, names)), "")  # one that is empty is none, as for botocore
+        for names in store.settings.values()
+    )
+    files = []
+    for path in map(os.path.expanduser, store.files()):
+        try:
+            files.append((path, os.stat(path).st_mtime_ns))
+        except OSError:  # there is none
+            files.append(("", 0))
+    return variables, tuple(files)
+
+
+@lru_cache(maxsize=1)
+def settings(known: tuple[_Known, ...]) -> dict[str, dict[str, str]]:
+    """Each store's, by what its URLs begin with. Raises ValueError where they are not whole."""
+    all_found = {}
+    for (scheme, store), (variables, files) in zip(STORES.items(), known[1:], strict=True):
+        found = dict(zip(store.settings, variables, strict=True))
+        if store.more is not None:
+            store.more(found, *(path for path, _ in files))
+        all_found[scheme] = found
+    return all_found
+
+
+def told(known: tuple[_Known, ...]) -> bytes:
+    """The settings as gl_remote_use takes them."""
+    ((timeout,), _), *_ = known
+    stores = {scheme.removesuffix("://"): found for scheme, found in settings(known).items() if found}
+    return json.dumps({"timeout_ms": int(1000 * float(timeout or 0)), "stores": stores}).encode()

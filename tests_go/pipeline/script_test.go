@@ -1,0 +1,169 @@
+package pipeline_test
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goloader/goloader/core/pipeline"
+	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/rng"
+)
+
+// scripted is the plan of samples that draw from all three generators: numpy's says which file they open, torch's and Python's
+// are among their numbers, and a sample for which Python's is small is left to the caller.
+func scripted(t *testing.T, samples, files int) *plan.Plan {
+	t.Helper()
+	table := make([]byte, 0, 3*256)
+	for range 3 {
+		for v := range 256 {
+			table = append(table, byte(v))
+		}
+	}
+	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
+		"files": [%d], "images": 1, "numbers": ["int", "float", "float"],
+		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false}],
+		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
+		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
+		{"do": "if", "condition": ["<", ["number", 2], %v], "then": [{"do": "fail"}], "else": []}],
+		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s"}], "columns": [0, 1, 2]}}],
+		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": {"bytes_max": 1000000, "path": null},
+		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,
+		samples, files, files, leftBelow, base64.StdEncoding.EncodeToString(table), maxPixels))
+	require.NoError(t, err)
+	return p
+}
+
+const leftBelow = 0.02
+
+// worker is what one of torch's would-be workers draws from.
+type worker [3]rng.MT19937
+
+func (w *worker) states(t *testing.T) []byte {
+	t.Helper()
+	states := make([]byte, pipeline.StatesBytes)
+	for k := range w {
+		require.NoError(t, w[k].StoreTorch(states[k*rng.TorchStateBytes:(k+1)*rng.TorchStateBytes]))
+	}
+	return states
+}
+
+// numbers are those of the next batch's samples, and whether the script makes it.
+func (w *worker) numbers(samples, files int) (all []uint64, made bool) {
+	made = true
+	for range samples {
+		row, first, second := w[2].NumPyBelow(uint64(files)), w[0].Rand(), w[1].Random()
+		all = append(all, row, math.Float64bits(float64(first)), math.Float64bits(second))
+		made = made && second >= leftBelow
+	}
+	return all, made
+}
+
+// Workers draw for one batch while the caller submits the next, which draws what files it opens. Every sample has the numbers
+// that a user's own code would have drawn, also behind batches that this code has made itself, and behind a size that was wrong.
+func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
+	random := logSeed(t)
+	const samples, files = 60, 24
+	photos := make([]photo, files)
+	for i := range photos {
+		kind := []string{"png", "png", "jpeg", "png", "liar", "cut png"}[i%6]
+		photos[i] = kinds[kind](size(20, 17), random)
+		photos[i].name = fmt.Sprintf("%d %s", i, kind)
+	}
+	p := scripted(t, samples, files)
+	skipped, supplied := 0, 0
+	for range 6 {
+		o := pipeline.Options{Workers: 1 + random.IntN(4), Streams: 1 + random.IntN(3), Span: random.IntN(6)}
+		r := newRig(t, p, photos, o)
+		workers, began := make([]worker, o.Streams), make([]worker, o.Streams)
+		for w := range workers {
+			for k := range workers[w] {
+				workers[w][k] = rng.New(random.Uint64N(1 << 32))
+			}
+			began[w] = workers[w]
+			require.NoError(t, r.run.LoadStates(w, workers[w].states(t)))
+		}
+		batches := randomBatches(random, samples, 30, 12)
+		ahead := 1 + random.IntN(9)
+		for k, submitted := 0, 0; k < len(batches); {
+			for ; submitted < len(batches) && submitted < k+ahead; submitted++ {
+				r.submit(batches[submitted]...)
+			}
+			w := &workers[k%o.Streams]
+			before := *w
+			numbers, made := w.numbers(len(batches[k]), files)
+			lease, ask, err := r.next()
+			require.NoError(t, err)
+			for ; ask.Kind == pipeline.AskPixels && (made || random.IntN(2) == 0); supplied++ {
+				about := photos[ask.Index]
+				require.NoError(t, r.run.Supply(about.rgb, about.size))
+				lease, ask, err = r.next()
+				require.NoError(t, err)
+			}
+			k++
+			if ask.Kind != 0 { // the caller's own code makes the batch
+				require.False(t, made)
+				states := make([]byte, pipeline.StatesBytes)
+				require.NoError(t, r.run.AskedStates(states))
+				requireSameNumbers(t, random, before, states)
+				require.NoError(t, second(r.run.Skip(w.states(t))))
+				skipped++
+				continue
+			}
+			require.True(t, made)
+			requireScripted(t, photos, numbers, lease)
+		}
+		position := make([]int64, r.run.Positions())
+		require.NoError(t, r.run.Position(position))
+		for w := range workers {
+			for k := range workers[w] {
+				require.Equal(t, workers[w][k].Since(began[w][k], 1<<20), position[3*w+k], "generator %d of stream %d", k, w)
+			}
+		}
+		require.NoError(t, r.run.Close())
+	}
+	require.Positive(t, skipped)
+	require.Positive(t, supplied)
+}
+
+// requireSameNumbers compares generators by what they draw.
+func requireSameNumbers(t *testing.T, random *rand.Rand, want worker, states []byte) {
+	t.Helper()
+	for k := range want {
+		var got rng.MT19937
+		require.NoError(t, got.LoadTorch(states[k*rng.TorchStateBytes:(k+1)*rng.TorchStateBytes]))
+		for range 1 + random.IntN(700) {
+			require.Equal(t, want[k].Uint32(), got.Uint32(), "generator %d", k)
+		}
+	}
+}
+
+// requireScripted compares a batch, and releases it.
+func requireScripted(t *testing.T, photos []photo, numbers []uint64, lease pipeline.Lease) {
+	t.Helper()
+	if !lease.Slot.Valid() {
+		require.Empty(t, numbers)
+		return
+	}
+	defer lease.Slot.Release()
+	all, n := lease.Slot.Bytes(), len(numbers)/3
+	require.Len(t, lease.Fields, 4)
+	for i := range n {
+		for c := range 3 {
+			require.Equal(t, numbers[3*i+c], binary.LittleEndian.Uint64(all[lease.Fields[1+c].Offset+8*i:]), "number %d of sample %d", c, i)
+		}
+		about := photos[numbers[3*i]]
+		pixels := int(about.size.Width) * int(about.size.Height)
+		made := all[lease.Fields[0].Offset+i*3*pixels:]
+		for c := range 3 {
+			for at := range pixels {
+				require.Equal(t, about.rgb[3*at+c], made[c*pixels+at], "sample %d", i)
+			}
+		}
+	}
+}
