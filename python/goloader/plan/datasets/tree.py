@@ -367,7 +367,7 @@ def alike(value: Any, other: Any) -> bool:
             return bool(value == other) and list(map(type, value)) == list(map(type, other))
         return len(value) == len(other) and all(map(alike, value, other))
     if isinstance(value, np.generic):
-        return value.dtype == other.dtype and value.tobytes() == other.tobytes()
+        return bool(value.dtype == other.dtype and value.tobytes() == other.tobytes())
     if isinstance(value, float | complex):
         return repr(value) == repr(other)
     if is_a(value, torch.Tensor, np.ndarray):
