@@ -98,6 +98,7 @@ bench: build .venv/bench.stamp ## Time goloader and other loaders (ROUNDS=3), an
 	$(PYTHON) -m bench.chart
 	$(PYTHON) -m bench.against_torch --rounds $(ROUNDS)
 	$(PYTHON) -m bench.training_loop --rounds $(ROUNDS)
+	$(PYTHON) -m bench.measuring --rounds $(ROUNDS)
 	$(PYTHON) -m bench.samplers --rounds $(ROUNDS)
 	$(PYTHON) -m bench.many_files
 	$(MAKE) bench-tables
