@@ -144,7 +144,7 @@ static void batches(void) {
     MUST(next(run, &last, &ask));
     SAY(gl_next(run, &batch, &ask, &error));
     SAY(gl_wait(fd, 0));
-    char json[1024];
+    char json[8192];
     MUST(gl_stats(loader, json, sizeof json, &error));
     printf("stats: %s\n", json);
     SAY(gl_close(loader, &error));
