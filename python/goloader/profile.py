@@ -172,9 +172,10 @@ def _program(watched: list[tuple[str, float, float]]) -> list[dict[str, Any]]:
     """iter() and next() as they were called, and steps in between."""
     found, before = [], None
     for name, asked, given in sorted(watched, key=lambda each: each[1]):
-        if name == "next" and before is not None and asked > before:
+        if name != "iter" and before is not None and asked > before:
             found.append(_event("step", before * 1e6, (asked - before) * 1e6, 0, "program"))
-        found.append(_event(f"{name}()", asked * 1e6, (given - asked) * 1e6, 0, "program"))
+        if name != "over":
+            found.append(_event(f"{name}()", asked * 1e6, (given - asked) * 1e6, 0, "program"))
         before = given if name == "next" else None  # nothing is between two epochs
     return found
 

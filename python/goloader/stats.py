@@ -303,7 +303,8 @@ _lock = ForkLock()
 class Clock:
     """Measures a program at its loader's iter() and next(), over all epochs. It does not hold the loader.
 
-    watched  for a profile, of one or of all: "iter" or "next", and when each was called and came back, by perf_counter
+    watched  for a profile, of one or of all: "iter", "next" or "over", and when each was called and came back, by
+             perf_counter
     """
 
     watched: list[tuple[str, float, float]] | None = None
@@ -356,6 +357,8 @@ class Clock:
     def over(self, asked: float) -> None:
         """next() was called at this time, and there are no more batches."""
         self._keep((asked, _NEVER))
+        if self.watched is not None:
+            self.watched.append(("over", asked, asked))
 
     def did(self, stage: str, seconds: float) -> None:
         """What Python does for a batch, "python" or "collate", took so long."""

@@ -119,6 +119,7 @@ def test_batches_errors_and_states_are_the_same_with_an_older_torch(version: str
     assert run(f"{OLDER}\n{version}()\n{PROGRAM}") == "the same"
 
 
+@pytest.mark.slow
 def test_dtypes_that_torch_lacks_are_not_asked_for() -> None:
     program = """
 import torch

@@ -115,6 +115,7 @@ def test_arguments_that_make_no_sense_are_exit_code_2(arguments: list[str], caps
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_is_what_is_printed(tmp_path: Path) -> None:
     example = re.findall(r"```python\n(.*?)```", part("docs/slow.md", "doctor"), re.DOTALL)[0]
     (tmp_path / "train.py").write_text(f"import numpy, torch\n\n{example}")

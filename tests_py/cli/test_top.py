@@ -68,6 +68,7 @@ def sockets(pid: int) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_with_the_gil_is_seen_into(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # A child that was forked goes on, and does not keep the socket.
     fork = "child = os.fork()\nif child == 0: time.sleep(1000)\nopen('child', 'w').write(str(child))"

@@ -106,12 +106,14 @@ def test_an_import_that_fails_within_says_why() -> None:
     assert run(code) == f"AttributeError {told}"
 
 
+@pytest.mark.slow
 def test_torch_is_imported_by_those_who_use_it() -> None:
     code = "import sys, goloader; dir(goloader); {}; print('torch' in sys.modules)"
     assert run(code.format("goloader.NumpyLoader")) == "False"
     assert run(code.format("goloader.Subset")) == "True"
 
 
+@pytest.mark.slow
 def test_pillow_is_imported_by_programs_that_do() -> None:
     assert run("import sys; from goloader import DataLoader; print('PIL' in sys.modules)") == "False"
 

@@ -112,6 +112,7 @@ def test_workers_start_without_a_warning() -> None:
     assert run("-W", "error:This process:DeprecationWarning", "-c", program).split() == ["41"] * 4
 
 
+@pytest.mark.slow
 def test_no_gil_is_turned_on_for_us(root: Path) -> None:
     """A free-threaded CPython does that where a library is imported that asks for it."""
     program = """if 1:

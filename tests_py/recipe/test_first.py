@@ -53,6 +53,7 @@ def printed(folder: Path, workers: int, epochs: int, samples: int) -> str:
     return subprocess.run(program, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_what_records_is_imported_after_the_first_batch_of_each_process(workers: int, tmp_path: Path) -> None:
     assert printed(tmp_path, workers, epochs=1, samples=32) == "True"

@@ -483,6 +483,7 @@ def test_nothing_lives_behind_an_early_break(urls: list[str]) -> None:
 # ---- without the library
 
 
+@pytest.mark.slow
 def test_with_goloader_off_python_reads(urls: list[str]) -> None:
     code = f"""
 import goloader, torchvision.transforms as T

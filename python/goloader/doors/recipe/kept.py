@@ -79,9 +79,10 @@ def found(name: str) -> Kept | None:
             return None
         if off is None:
             return Kept(None)
-        told = isinstance(off, list) and len(off) == 4 and all(isinstance(each, str) for each in off)
-        return Kept(Refusal(*off)) if told else None
-    except (OSError, AttributeError, KeyError, TypeError):  # whatever the file holds
+        stage, what, why, code = off
+        told = isinstance(off, list) and all(isinstance(each, str) for each in off)
+        return Kept(Refusal(stage, what, why, code)) if told else None
+    except (OSError, AttributeError, KeyError, TypeError, ValueError):  # whatever the file holds
         return None
 
 
