@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import http.server
-import io
 import os
 import random
-import re
 import signal
 import tarfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +25,7 @@ import goloader
 from goloader import OnError
 from goloader.datasets import TarImages
 from goloader.on_error import limited
+from tests_py.files.ranges import packed, serving
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")]
 
@@ -122,68 +120,24 @@ def test_what_pillow_waits_for(action: Any, num_workers: int, tmp_path: Path) ->
     assert loader.explain().native
 
 
-class Stalling(http.server.ThreadingHTTPServer):
-    """Serves one archive, and keeps who asks for bytes from `begin` on waiting."""
-
-    daemon_threads = True
-
-    def __init__(self, content: bytes, begin: int) -> None:
-        self.content, self.begin, self.over = content, begin, threading.Event()
-        super().__init__(("127.0.0.1", 0), Ranges)
-
-
-class Ranges(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Stalling
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        whole = len(self.server.content)
-        found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "bytes=0-"))
-        assert found is not None
-        begin, end = int(found[1]), min(int(found[2] or whole - 1), whole - 1)
-        if begin == self.server.begin:
-            self.server.over.wait()
-        self.send_response(206)
-        self.send_header("ETag", '"one"')
-        self.send_header("Content-Range", f"bytes {begin}-{end}/{whole}")
-        self.send_header("Content-Length", str(end - begin + 1))
-        self.end_headers()
-        with suppress(BrokenPipeError):
-            self.wfile.write(self.server.content[begin : end + 1])
-
-
 @contextmanager
 def stalling(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
     """Images in an archive on a server that does not send one of them, and a copy of it."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        for path, _ in images(tmp_path / "images").samples:
-            archive.add(path, Path(path).name)
-            label = tarfile.TarInfo(f"{Path(path).stem}.cls")
-            label.size = 1
-            archive.addfile(label, io.BytesIO(b"3"))
-    content = packed.getvalue()
-    (tmp_path / "copy.tar").write_bytes(content)
-    packed.seek(0)
-    with tarfile.open(fileobj=packed) as archive:
-        begin = archive.getmember(f"{HANGS:02d}.jpg").offset_data
+    content = packed(Path(path) for path, _ in images(tmp_path / "images").samples)
+    copy = tmp_path / "copy.tar"
+    copy.write_bytes(content)
+    with tarfile.open(copy) as archive:
+        hangs = archive.getmember(f"{HANGS:02d}.jpg").offset_data
     transform = T.Compose([T.RandomResizedCrop(16), T.ToTensor()])
-    server = Stalling(content, begin)
-    serving = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    serving.start()
-    try:
-        yield (
-            TarImages(f"http://127.0.0.1:{server.server_port}/photos.tar", transform=transform, index=False),
-            TarImages(str(tmp_path / "copy.tar"), transform=transform, index=False),
-        )
-    finally:
-        server.over.set()
-        server.shutdown()
-        serving.join()
-        server.server_close()
+    over = threading.Event()
+    with serving(content, lambda begin: begin == hangs and over.wait()) as url:
+        try:
+            yield (
+                TarImages(url, transform=transform, index=False),
+                TarImages(str(copy), transform=transform, index=False),
+            )
+        finally:
+            over.set()
 
 
 @pytest.mark.slow

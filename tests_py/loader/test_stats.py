@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import http.server
-import io
 import json
 import logging
 import os
 import re
 import shutil
-import tarfile
 import threading
 import time
 from pathlib import Path
@@ -26,6 +23,7 @@ from torchvision import transforms as T
 import goloader
 from goloader.datasets import TarImages
 from goloader.stats import Clock, Stage, Stats
+from tests_py.files.ranges import packed, serving
 
 NOISE = np.random.default_rng(0)
 
@@ -153,53 +151,14 @@ def test_the_verdict_names_a_collate_fn(folder: Path, workers: int) -> None:
     assert "collate_fn is the bottleneck (5" in stats.verdict
 
 
-class Delayed(http.server.BaseHTTPRequestHandler):
-    """Sends a part of an archive some time after it is asked for."""
-
-    protocol_version = "HTTP/1.1"
-    content: bytes
-    delay_s = 0.0
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        time.sleep(self.delay_s)
-        begin, _, end = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")
-        part = self.content[int(begin) : int(end or len(self.content)) + 1]
-        self.send_response(206)
-        self.send_header("ETag", '"one"')
-        self.send_header("Content-Range", f"bytes {begin}-{int(begin) + len(part) - 1}/{len(self.content)}")
-        self.send_header("Content-Length", str(len(part)))
-        self.end_headers()
-        self.wfile.write(part)
-
-
 @pytest.mark.slow
 def test_the_verdict_names_a_slow_storage(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        for path in sorted(folder.rglob("*.jpg")):
-            archive.add(path, path.name)
-            label = tarfile.TarInfo(f"{path.stem}.cls")
-            label.size = 1
-            archive.addfile(label, io.BytesIO(b"3"))
-    Delayed.content = packed.getvalue()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Delayed)
-    server.daemon_threads = True
-    serving = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    serving.start()
-    try:
-        transform = T.Compose([T.Resize((8, 8)), T.ToTensor()])
-        images = TarImages(f"http://127.0.0.1:{server.server_port}/photos.tar", transform=transform)
-        monkeypatch.setattr(Delayed, "delay_s", 0.5)
-        loader = goloader.DataLoader(images, 4, num_workers=1)
-        stats = second(loader)
-    finally:
-        server.shutdown()
-        serving.join()
-        server.server_close()
+    wait_s = 0.0
+    with serving(packed(sorted(folder.rglob("*.jpg"))), lambda _: time.sleep(wait_s)) as url:
+        images = TarImages(url, transform=T.Compose([T.Resize((8, 8)), T.ToTensor()]))
+        wait_s = 0.5
+        stats = second(goloader.DataLoader(images, 4, num_workers=1))
     assert stats.samples == 40
     assert "reading is the bottleneck (half of the reads take 5" in stats.verdict
     assert {each.stage for each in stats.slowest[:3]} == {"read"}
