@@ -131,8 +131,7 @@ def test_the_ranks_of_a_node_share_its_cores(
 
 
 _THREADS = """
-import os, pathlib, sys
-import numpy as np
+import os, pathlib, sys, time
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import Compose, Resize, ToTensor
 import goloader
@@ -147,6 +146,10 @@ def threads():
 loader = goloader.DataLoader(ImageFolder(sys.argv[1], Compose([Resize((8, 8)), ToTensor()])), 2, num_workers=2)
 batches = iter(loader)
 next(batches)
+want = eval(sys.argv[3])
+end = time.monotonic() + 30
+while threads() != want and time.monotonic() < end:  # one that has just begun has its niceness before its cores
+    time.sleep(0.01)
 print(sorted(threads()))
 assert (os.getpriority(os.PRIO_PROCESS, 0), len(os.sched_getaffinity(0))) == (0, int(sys.argv[2]))
 """
@@ -160,9 +163,9 @@ def test_threads_that_make_samples_are_as_nice_and_where_it_is_said(nice: str, c
         Image.new("RGB", (64, 64)).save(tmp_path / "a" / f"{number}.jpg")
     whole = tuple(sorted(os.sched_getaffinity(0)))
     environment = os.environ | {"GOLOADER_NICE": nice, "GOLOADER_CPUS": cpus}
-    command = [sys.executable, "-c", _THREADS, str(tmp_path), str(len(whole))]
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     want = {(0, whole), (int(nice or 0), (0,) if cpus else whole)}
+    command = [sys.executable, "-c", _THREADS, str(tmp_path), str(len(whole)), str(want)]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert said.strip() == str(sorted(want))
 
 
