@@ -13,7 +13,8 @@ import torch
 from torch.utils import data
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
-from . import _auto, _cores, _told
+from . import _auto, _cores, _equal_steps, _told
+from ._equal_steps import EqualSteps
 from ._errors import StateError
 from ._told import Policy
 from .adapters.torch import check_workers, in_order_argument
@@ -64,6 +65,9 @@ class DataLoader(data.DataLoader[T_co]):
                   leaves the sample out of its batch; "replace": loads the next good sample instead; a function (index,
                   error): returns the sample. OnError(action, budget=..., quarantine=...) limits how many may be bad and
                   keeps a list of them (docs/errors.md)
+    equal_steps   how the ranks of torch.distributed take equally many steps in an epoch. "truncate": all stop with the
+                  first whose data are over; "repeat": that rank begins its data again; "pad": it gives its last batch
+                  again. `padded` is True meanwhile. All ranks need the same value (docs/distributed.md)
 
     `state_dict()` and `load_state_dict()` have the semantics of torchdata's StatefulDataLoader.
 
@@ -80,6 +84,10 @@ class DataLoader(data.DataLoader[T_co]):
     in_order: bool = True
     on_fallback: Policy | None = None
     on_error: OnError | Action = "raise"
+    equal_steps: EqualSteps | None = None
+
+    # Whether the last batch was given only so that this rank has as many steps as others.
+    padded = False
 
     # How often, in batches, worker processes tell the state of a dataset that has one, and whether iter() waits until
     # they are ready: of more use to a StatefulDataLoader than to somebody who may never ask for a state.
@@ -111,6 +119,7 @@ class DataLoader(data.DataLoader[T_co]):
         rng: Literal["sample"] | None = None,
         on_fallback: Policy | None = None,
         on_error: OnError | Action = "raise",
+        equal_steps: EqualSteps | None = None,
     ) -> None:
         off = allowed.off()  # raises now what would else be raised by the first epoch
         tolerant = OnError.of(on_error) is not None
@@ -158,6 +167,8 @@ class DataLoader(data.DataLoader[T_co]):
             raise ValueError("on_error needs a map-style dataset: an IterableDataset that has failed may not go on")
         if tolerant:
             self.on_error = on_error
+        if _equal_steps.checked(equal_steps) is not None:
+            self.equal_steps = equal_steps
         if auto:
             _auto.choose(self, choice.decide(self), ahead=prefetch_factor is not None)
 
@@ -219,6 +230,11 @@ class DataLoader(data.DataLoader[T_co]):
         book.of(self).epoch = epoch
 
     def __iter__(self) -> _BaseDataLoaderIter:
+        if self.equal_steps is None or _equal_steps.alone():
+            return self._epoch()
+        return _equal_steps.equal(self, self._epoch)  # type: ignore[return-value] # with the attributes of one
+
+    def _epoch(self) -> _BaseDataLoaderIter:
         asked = time.perf_counter()
         choice.tell(self)
         resumed = book.resumed(self)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch.utils import data
 
+from ._equal_steps import EqualSteps
 from ._loader import DataLoader
 from ._told import Policy
 from .on_error import Action, OnError
@@ -57,6 +58,7 @@ class StatefulDataLoader(DataLoader[T_co]):
         rng: Literal["sample"] | None = None,
         on_fallback: Policy | None = None,
         on_error: OnError | Action = "raise",
+        equal_steps: EqualSteps | None = None,
     ) -> None:
         own = sampler is None and batch_sampler is None and not isinstance(dataset, data.IterableDataset)
         if own and shuffle:
@@ -84,6 +86,7 @@ class StatefulDataLoader(DataLoader[T_co]):
             rng=rng,
             on_fallback=on_fallback,
             on_error=on_error,
+            equal_steps=equal_steps,
         )
         self.snapshot_every_n_steps = snapshot_every_n_steps
         if type(self.batch_sampler) is data.BatchSampler and batch_sampler is None:

@@ -240,6 +240,7 @@ class Losses:
         dataset = loader.dataset
         self._of = {"dataset": type(dataset).__qualname__, "samples": len(dataset) if _sized(dataset) else None}
         self._ranks = getattr(getattr(loader.batch_sampler, "sampler", loader.sampler), "num_replicas", 1)
+        self._equal_steps = loader.equal_steps is not None
         self._found: dict[Any, Failure] = {}
         self._noted: list[Failure] = []
         # Where it is when the first epoch begins, wherever the process goes then.
@@ -278,15 +279,15 @@ class Losses:
     def leaves_out(self, batch: Any) -> bool:
         """True for what stands in place of a batch. Says and writes what has failed until then.
 
-        Raises BadSamplesError over the budget, and where other ranks would have a step more.
+        Raises BadSamplesError over the budget, and, without equal_steps, where other ranks would have a step more.
         """
         self._settle()
         if batch is not LEFT_OUT:
             return False
-        if max(self._ranks, _world()) > 1:
+        if not self._equal_steps and max(self._ranks, _world()) > 1:
             raise BadSamplesError(
                 "all samples of a batch are bad, and without it this rank has fewer steps than the others: "
-                'on_error="replace" gives each rank as many'
+                'on_error="replace" or equal_steps gives each rank as many'
             )
         return True
 

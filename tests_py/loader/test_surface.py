@@ -117,6 +117,7 @@ def test_signature_attributes_and_length_are_torch_s(dataset: ImageFolder) -> No
     own = [(name, inspect.Parameter.KEYWORD_ONLY, True) for name in ("seek_index", "trace")]
     own += [(name, inspect.Parameter.KEYWORD_ONLY, None) for name in ("rng", "on_fallback")]
     own += [("on_error", inspect.Parameter.KEYWORD_ONLY, "raise")]
+    own += [("equal_steps", inspect.Parameter.KEYWORD_ONLY, None)]
     assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs] + own
     for arguments in (
         {},

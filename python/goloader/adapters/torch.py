@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 import torch
+from torch import distributed
 from torch._utils import ExceptionWrapper
 from torch.utils import _pytree as pytree
 from torch.utils.data import DataLoader, _utils
@@ -40,6 +41,7 @@ __all__ = [
     "collate",
     "dataset_of",
     "default_device",
+    "default_store",
     "fetch",
     "gives",
     "in_order_argument",
@@ -82,6 +84,11 @@ def default_device() -> torch.device:
     """torch.get_default_device(), which takes 10 us to say that none was set."""
     none = _set is not None and not _modes() and getattr(_set, "device_context", None) is None
     return _CPU if none else torch.get_default_device()
+
+
+def default_store() -> Any:
+    """The store by which the processes of torch.distributed found each other."""
+    return distributed.distributed_c10d._get_default_store()
 
 
 def in_order_argument(wanted: bool) -> dict[str, bool]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from .. import _auto, _native, _told
+from .. import _auto, _equal_steps, _native, _told
 from .._beside import Beside
 from .._core import Core
 from ..plan import Explanation, Plan, Refusal, Row, look, planner
@@ -217,7 +217,7 @@ def explain(loader: DataLoader[Any]) -> Explanation:
     if ran is not None and isinstance(decision, Plan):
         decision = ran.why(loader)
     chosen = _auto.row(loader, native=isinstance(decision, Plan))
-    rows = [] if chosen is None else [chosen]
+    rows = [row for row in (_equal_steps.row(loader), chosen) if row is not None]
     if isinstance(decision, Plan):
         if init_fn.wanted(loader):
             how = "in a forked child for each worker; Go's random streams continue from the state it leaves"
