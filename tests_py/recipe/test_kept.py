@@ -115,3 +115,39 @@ def test_a_file_that_is_damaged_says_nothing(folder: Path, content: str) -> None
     kept.write_text(content)
     none, _, _ = run(folder)
     assert none == []
+
+
+CHECKED = """
+import sys, time
+sys.path.insert(0, "")
+from photos import Photos
+from goloader import DataLoader
+from goloader.doors import sandbox
+from goloader.doors.recipe import door
+begin = sandbox.begin
+def counting(page, work):
+    with open("trials", "a") as file:
+        file.write("one\\n")
+    begin(page, work)
+sandbox.begin = counting
+loader = DataLoader(Photos(sys.argv[1], 8), batch_size=4, num_workers=2)
+for _ in range(60):
+    list(loader)
+    if not door.record(loader).kept:
+        break
+    time.sleep(0.5)
+heard = len(open("trials").readlines())
+for _ in range(3):
+    list(loader)
+print(door.record(loader).kept, door.record(loader).state, len(open("trials").readlines()) - heard)
+"""
+
+
+def test_what_was_kept_is_checked_once_a_process(folder: Path) -> None:
+    run(folder, workers=2, wait=True)
+    environment = {**os.environ, "GOLOADER_CACHE": str(folder / "cache"), "GOLOADER_TRIAL": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKED, str(folder / "photos")],
+        cwd=folder, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["False", "native", "0"]

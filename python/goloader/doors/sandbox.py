@@ -10,6 +10,7 @@ memory can only be read, and it cannot write files, connect, or start programs. 
 from __future__ import annotations
 
 import ctypes
+import gc
 import mmap
 import os
 import pickle
@@ -286,6 +287,7 @@ def _limits() -> Any:
 def _isolate(page: Page, told: int) -> None:
     global _here
     _here = True
+    gc.freeze()  # a collection would have the system copy all that the parent has
     for fd in _open_files():
         if fd != told:
             _own(fd)

@@ -58,7 +58,11 @@ class Calls:
     """All that some functions and classes may call.
 
     Nothing that is found there is ever called, or compared by rules of its own.
+
+    searched  it was read from code, and is not kept on disk
     """
+
+    searched = False
 
     def __init__(self, found: Found, replaced: str = "") -> None:
         self.found = found
@@ -376,9 +380,18 @@ def calls_of_all(several: Iterable[_Asked]) -> Calls:
     key = tuple(dict.fromkeys(several))
     calls = _known_together.get(key)
     if calls is None:
-        parts = [calls_of(*each) for each in key]
-        replaced = next((part.replaced for part in parts if part.replaced), "")
-        calls = Calls(kept_calls.together(part.found for part in parts), replaced)
+        found, replaced = None if all(each in _known for each in key) else kept_calls.load(*key), ""
+        if found is None:
+            parts = [_calls_of(each) for each in key]
+            found = kept_calls.together(part.found for part in parts)
+            replaced = next((part.replaced for part in parts if part.replaced), "")
+            # One file is read faster than one a part, and leaves room for those of other programs.
+            if replaced:
+                for each, part in zip(key, parts, strict=True):
+                    _keep(part, each)
+            elif any(part.searched for part in parts):
+                kept_calls.store(found, *key)
+        calls = Calls(found, replaced)
         if not replaced:
             _known_together[key] = calls
     return calls
@@ -390,23 +403,37 @@ def calls_of(roots: tuple[tuple[Any, str], ...], classes: tuple[type, ...] = (),
     roots           (a module or class, a name in it)
     classes, names  objects of these classes, and what of them is called besides what is called without being named
     """
+    asked = roots, classes, names
     if _noting.noted is not None:
-        _noting.noted.append((roots, classes, names))
-    key = (roots, classes, names)
-    calls = _known.get(key)
+        _noting.noted.append(asked)
+    calls = _calls_of(asked)
+    _keep(calls, asked)
+    return calls
+
+
+def _calls_of(asked: _Asked) -> Calls:
+    """As calls_of, kept in this process alone."""
+    calls = _known.get(asked)
     if calls is None:
-        found, replaced = kept_calls.load(key), ""
-        if found is None:
-            search = _Search(roots, classes, names)
-            found, replaced = search.found, search.replaced
-            if not replaced:
-                kept_calls.store(key, found)
-        calls = Calls(found, replaced)
-        if replaced:
+        found = kept_calls.load(asked)
+        if found is not None:
+            calls = Calls(found)
+        else:
+            search = _Search(*asked)
+            calls = Calls(search.found, search.replaced)
+            calls.searched = True
+        if calls.replaced:
             _uses.cache_clear()  # what was read leads to the replacement, which may be gone next time
         else:
-            _known[key] = calls
+            _known[asked] = calls
     return calls
+
+
+def _keep(calls: Calls, asked: _Asked) -> None:
+    """Keeps on disk what was searched, and not kept so far."""
+    if calls.searched and not calls.replaced:
+        kept_calls.store(calls.found, asked)
+        calls.searched = False
 
 
 def check_calls(

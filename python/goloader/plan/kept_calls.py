@@ -54,8 +54,8 @@ class Found(NamedTuple):
     plain: set[tuple[str, str]]
 
 
-def load(asked: Any) -> Found | None:
-    """What was kept of a search for these roots, classes and names, if it is right here."""
+def load(*asked: Any) -> Found | None:
+    """What was kept of searches, each for some roots, classes and names, if it is right here."""
     named = _named(asked)
     kept = None if named is None else memory.find(_KIND, named)
     if kept is None:
@@ -66,8 +66,8 @@ def load(asked: Any) -> Found | None:
         return None
 
 
-def store(asked: Any, found: Found) -> None:
-    """Keeps what a search found, if all of it can be told."""
+def store(found: Found, *asked: Any) -> None:
+    """Keeps what searches found, if all of it can be told."""
     named = _named(asked)
     if named is None:
         return
@@ -100,20 +100,28 @@ def together(several: Iterable[Found]) -> Found:
     """What all of several searches found."""
     scopes: dict[int, tuple[Any, dict[str, Any]]] = {}
     functions: dict[FunctionType, None] = {}
+    classes: dict[type, None] = {}
+    missing: set[str] = set()
+    plain: set[tuple[str, str]] = set()
     for found in several:
         functions.update(dict.fromkeys(found.functions))
+        classes.update(dict.fromkeys(found.classes))
+        missing |= found.missing
+        plain |= found.plain
         for owner, values in found.scopes:
             scopes.setdefault(id(owner), (owner, {}))[1].update(values)
-    return Found([*scopes.values()], [*functions], [], set(), set())
+    return Found([*scopes.values()], [*functions], [*classes], missing, plain)
 
 
-def _named(asked: Any) -> str | None:
-    """What a search is kept under; None if it cannot be named."""
-    roots, classes, names = asked
-    places = [_place(owner) for owner, _ in roots] + [_place(kind) for kind in classes]
-    if None in places:
-        return None
-    text = repr((_VERSION, sys.version, places, [name for _, name in roots], names))
+def _named(several: Iterable[Any]) -> str | None:
+    """What searches are kept under; None if they cannot be named."""
+    told = []
+    for roots, classes, names in several:
+        places = [_place(owner) for owner, _ in roots] + [_place(kind) for kind in classes]
+        if None in places:
+            return None
+        told.append((places, [name for _, name in roots], names))
+    text = repr((_VERSION, sys.version, told))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -150,7 +158,7 @@ def _compared(kept: dict[str, Any]) -> Found | None:
     for function in called:
         if not _is_made(function):
             trust(function)
-    return Found(scopes, called, classes, set(), set())
+    return Found(scopes, called, classes, set(kept["missing"]), {(module, name) for module, name in kept["plain"]})
 
 
 # ---- places

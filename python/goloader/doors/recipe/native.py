@@ -99,10 +99,6 @@ class CoreNative(Native):
         self._run.close()
 
 
-# A library of a worker's own takes 20 ms: a few images go without.
-_ASKED_MIN = 16
-
-
 class WorkerNative(Native):
     """A core in a worker process, for what code there looks at: opened when that first happens, with one goroutine.
 
@@ -114,11 +110,9 @@ class WorkerNative(Native):
         self._core: CoreNative | None = None
         self._refused = False
         self._library: Library | None = None
-        self._asked = 0
 
     def library(self) -> Library | None:
-        self._asked += 1
-        if self._library is None and not self._refused and (self._core is not None or self._asked > _ASKED_MIN):
+        if self._library is None and not self._refused:
             try:
                 self._library = own_library()
             except LibraryError:

@@ -166,7 +166,7 @@ class Record(Made):
             if self.attempts >= _ATTEMPTS_MAX:
                 self.stop("trace", "its own code raised errors whenever samples were tried")
         else:
-            self.trusted, self.due = True, CHECK_EVERY
+            self.kept, self.trusted, self.due = False, True, CHECK_EVERY
 
     def stop(self, what: str, why: str, code: str = "RECORDING_ENDED", warn: bool = False) -> None:
         """Ends recording of this dataset."""

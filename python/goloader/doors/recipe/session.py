@@ -53,7 +53,7 @@ class Native:
         self.chains: dict[tuple[int, str], Chain] = {}
 
     def library(self) -> Library | None:
-        """The library whose Go runs in this process; None where there is none, or while it does not pay to have one."""
+        """The library whose Go runs in this process; None where there is none."""
         raise NotImplementedError
 
     def opened(self) -> bool:
