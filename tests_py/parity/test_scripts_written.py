@@ -317,6 +317,11 @@ ODD: dict[str, list[str]] = {
     "a loop that ends seldom": [RGB, "k = 1", "while k != 2: k = random.choice([1, 1, 1, 1, 2])", f"{TENSOR}, k"],
     "a loop of many turns": [RGB, "k, n = 1, 0", "for _ in range(30):", "    if random.randint(0, 40) == 3: break", "    n += 1", f"{TENSOR}, n"],
     "a loop that counts": [RGB, "k, n = 1, 0", "while k == 1: k = random.randint(1, 2); n += k", f"{TENSOR}, n, k"],
+    "a loop whose values grow": [RGB, "n = m = random.randint(1, 3)", "while n == m: n = n + n + n", f"{TENSOR}, n"],
+    "a loop in a loop": [RGB, "n, m = 1, 1", "while n == m:", "    while n == m: n = random.randint(0, 2)", "    m = random.randint(0, 2)", f"{TENSOR}, n, m"],
+    "a loop that branches": [
+        RGB, "n, m = 1, 1", "while n == m:", "    if random.random() < 0.3 or n > 2: n = 7", "    m = random.randint(0, 4)", f"{TENSOR}, n, m",
+    ],
     "a loop with an image": [SMALL, "k = 1", "while k == 1: k = random.randint(1, 2); img = F.hflip(img)", "F.to_tensor(img), k"],
     "rows from behind": [RGB, "k = random.randint(-3, 3)", f"{TENSOR}, self.array[k], self.order[k], self.groups[-1][k]"],
     "one of two rows": [RGB, "k = i if random.random() < 0.5 else np.random.choice(11)", f"{TENSOR}, self.labels[k]"],

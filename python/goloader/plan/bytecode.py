@@ -56,6 +56,7 @@ _STEPS_MAX = 20_000
 
 # Turns that are followed of a loop which goes on while two values are equal, as comparisons come out then.
 _TURNS_MAX = 16
+_PARTS_MAX = 1_000  # in all variables then
 _SELDOM = {"==": True, "!=": False}
 
 
@@ -865,7 +866,8 @@ class _Machine:
             why = f"has a loop that goes on by {condition}"
             seldom = isinstance(condition, Binary) and _SELDOM.get(condition.operator) is outcomes[-1]
             places = [each for each, _ in self._within if each != within]
-            if not seldom or len(set(places)) < len(places):  # a loop in a loop would have too many turns
+            # A loop in a loop would have too many turns, and values may grow by each.
+            if not seldom or len(set(places)) < len(places) or self._is_large(condition):
                 raise UnreadableError(why)
             if len(outcomes) == _TURNS_MAX:
                 raise _TurnsError(why)
@@ -904,6 +906,11 @@ class _Machine:
             self._join(condition, number, *(machine for machine, result, _ in ways if result is None))
             return None
         return _joined(condition, then, otherwise, number)
+
+    def _is_large(self, condition: Expression) -> bool:
+        """Whether a condition and the variables are made of many parts, each counted wherever it is."""
+        parts = (part for each in (condition, *self.locals.values()) for part in parts_of(each))
+        return next(itertools.islice(parts, _PARTS_MAX, None), None) is not None
 
     def _settle(self, number: int, outcome: bool) -> None:
         """All values that a branch decides are what they are on one of its ways."""
