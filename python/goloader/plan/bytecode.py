@@ -407,7 +407,8 @@ def _fields(kind: Any) -> tuple[str, ...]:
 
 def own_parts(expression: Expression) -> Iterator[Expression]:
     """What an expression is made of first."""
-    for name in _fields(type(expression)):
+    kind: Any = type(expression)
+    for name in _fields(kind):
         value = getattr(expression, name)
         for each in value if type(value) is tuple else (value,):
             part = each[1] if type(each) is tuple and len(each) == 2 else each
