@@ -1,8 +1,10 @@
 package draw
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goloader/goloader/core/plan"
 )
@@ -40,6 +42,8 @@ func compileNumber(e plan.Expr) (number, error) {
 			return func(f *Frame) uint64 { return uint64(f.Images[e.Image].Size.Height) }, nil
 		}
 		return func(f *Frame) uint64 { return uint64(f.Images[e.Image].Size.Width) }, nil
+	case plan.Lookup:
+		return compileLookup(e)
 	case plan.Operation:
 		return compileOperation(e)
 	default:
@@ -62,6 +66,61 @@ func compileFloat(e plan.Expr) (number, error) {
 		return n, err
 	}
 	return func(f *Frame) uint64 { return bitsOf(float64(int64(n(f)))) }, nil
+}
+
+func compileLookup(l plan.Lookup) (number, error) {
+	args := make([]number, len(l.Args))
+	for i, e := range l.Args {
+		var err error
+		if args[i], err = compileInt(e); err != nil {
+			return nil, err
+		}
+	}
+	starts, values := l.Table.Starts, l.Table.Values
+	// within is a place in what has so many.
+	within := func(f *Frame, at uint64, count int) (int, bool) {
+		if at >= uint64(count) {
+			f.fail(fmt.Sprintf("place %d of %d", int64(at), count))
+		}
+		return int(at), f.failed == ""
+	}
+	switch l.Kind {
+	case plan.LookupItem:
+		return func(f *Frame) uint64 {
+			if row, ok := within(f, args[0](f), len(values)); ok {
+				return values[row]
+			}
+			return 0
+		}, nil
+	case plan.LookupFind:
+		return func(f *Frame) uint64 {
+			wanted := int64(args[0](f))
+			row, found := slices.BinarySearchFunc(values, wanted, func(value uint64, wanted int64) int {
+				return cmp.Compare(int64(value), wanted)
+			})
+			if !found {
+				f.fail(fmt.Sprintf("no row of %d", wanted))
+			}
+			return uint64(row)
+		}, nil
+	case plan.LookupLength, plan.LookupMember:
+		return func(f *Frame) uint64 {
+			row, ok := within(f, args[0](f), len(starts)-1)
+			if !ok {
+				return 0
+			}
+			list := values[starts[row]:starts[row+1]]
+			if l.Kind == plan.LookupLength {
+				return uint64(len(list))
+			}
+			if place, ok := within(f, args[1](f), len(list)); ok {
+				return list[place]
+			}
+			return 0
+		}, nil
+	default:
+		return nil, fmt.Errorf("unknown lookup %q", l.Kind)
+	}
 }
 
 func compileOperation(o plan.Operation) (number, error) {

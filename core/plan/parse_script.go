@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"strings"
@@ -26,6 +27,9 @@ func script(n node, p Part) *Script {
 	for _, n := range f.get("numbers").list() {
 		s.Numbers = append(s.Numbers, map[string]Type{"int": Int, "float": Float}[oneOf(n, "int", "float")])
 	}
+	for _, n := range f.get("tables").list() {
+		s.Tables = append(s.Tables, numberTable(n))
+	}
 	opens := f.get("opens")
 	for _, n := range opens.list() {
 		s.Opens = append(s.Opens, sp.open(n, p))
@@ -46,6 +50,40 @@ func script(n node, p Part) *Script {
 	}
 	f.done()
 	return s
+}
+
+func numberTable(n node) *Table {
+	f := n.object()
+	t := &Table{Of: map[string]Type{"int": Int, "float": Float}[oneOf(f.get("type"), "int", "float")]}
+	values := f.get("values")
+	t.Values = words(values)
+	if starts := f.get("starts"); !starts.isNull() {
+		found := words(starts)
+		if len(found) == 0 || found[0] != 0 || found[len(found)-1] != uint64(len(t.Values)) {
+			starts.fail("they do not cover %d values", len(t.Values))
+		}
+		for i, start := range found {
+			if i > 0 && start < found[i-1] {
+				starts.fail("row %d ends before it begins", i-1)
+			}
+			t.Starts = append(t.Starts, int64(start))
+		}
+	}
+	f.done()
+	return t
+}
+
+// words are numbers of 8 bytes, in little endian.
+func words(n node) []uint64 {
+	data := n.bytes()
+	if len(data)%8 != 0 {
+		n.fail("%d bytes, want 8 for each number", len(data))
+	}
+	made := make([]uint64, len(data)/8)
+	for i := range made {
+		made[i] = binary.LittleEndian.Uint64(data[8*i:])
+	}
+	return made
 }
 
 func (p scriptParser) open(n node, part Part) Open {
@@ -179,6 +217,40 @@ func (p scriptParser) drawOr(n node) Expr {
 	return p.expr(n)
 }
 
+// lookup is a number of a table, if the name is one of these.
+func (p scriptParser) lookup(n node, kind LookupKind) (l Lookup, ok bool) {
+	wanted, ok := map[LookupKind]struct {
+		args  int
+		lists bool
+	}{LookupItem: {1, false}, LookupFind: {1, false}, LookupLength: {1, true}, LookupMember: {2, true}}[kind]
+	if !ok {
+		return l, false
+	}
+	items := n.listOf(2 + wanted.args)
+	l = Lookup{Kind: kind, Table: p.script.Tables[items[1].int(0, int64(len(p.script.Tables))-1)], Of: Int}
+	if (l.Table.Starts != nil) != wanted.lists {
+		items[1].fail("a table of the other kind")
+	}
+	for _, n := range items[2:] {
+		e := p.expr(n)
+		if e.Type() != Int {
+			n.fail("want an int")
+		}
+		l.Args = append(l.Args, e)
+	}
+	switch kind {
+	case LookupItem, LookupMember:
+		l.Of = l.Table.Of
+	case LookupFind:
+		for i, value := range l.Table.Values {
+			if l.Table.Of != Int || (i > 0 && int64(value) <= int64(l.Table.Values[i-1])) {
+				items[1].fail("a table whose numbers do not ascend")
+			}
+		}
+	}
+	return l, true
+}
+
 // operationTypes says what comes of numbers: nil leaves their own type, which is a float's if one of them is.
 var operationTypes = map[OperationName]struct {
 	args int
@@ -214,6 +286,9 @@ func (p scriptParser) expr(n node) Expr {
 	case "width", "height":
 		n.listOf(2)
 		return Extent{p.image(args[0]), name == "height"}
+	}
+	if made, ok := p.lookup(n, LookupKind(name)); ok {
+		return made
 	}
 	row, ok := operationTypes[OperationName(name)]
 	if !ok {

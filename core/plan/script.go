@@ -11,6 +11,7 @@ type Script struct {
 	Opens   []Open
 	Images  int    // registers
 	Numbers []Type // registers
+	Tables  []*Table
 	First   []Instruction
 	Body    []Instruction
 	Gives   []Give
@@ -32,6 +33,13 @@ type Give struct {
 	File  int // whose image it is
 	Output
 	Table []byte // as a Part's
+}
+
+// Table is numbers of the user's data: one for each row, or a list of them.
+type Table struct {
+	Of     Type
+	Starts []int64  // where each row's list begins in Values, and where the last one ends; nil if rows are numbers
+	Values []uint64 // int64, or the bits of a float64
 }
 
 // Type is a number's.
@@ -105,6 +113,14 @@ type Extent struct {
 	Height bool
 }
 
+// Lookup is a number of a table. A row, a place or a value that is not there is left to the user's code.
+type Lookup struct {
+	Kind  LookupKind
+	Table *Table
+	Args  []Expr
+	Of    Type
+}
+
 // Draw is a random number. It stands alone in a Let, so that the order of draws is that of instructions.
 type Draw struct {
 	Kind DrawKind
@@ -136,10 +152,24 @@ func (Index) Type() Type { return Int }
 func (Extent) Type() Type { return Int }
 
 // Type implements Expr.
+func (l Lookup) Type() Type { return l.Of }
+
+// Type implements Expr.
 func (d Draw) Type() Type { return d.Of }
 
 // Type implements Expr.
 func (o Operation) Type() Type { return o.Of }
+
+// LookupKind is what is asked of a table.
+type LookupKind string
+
+// The lookups.
+const (
+	LookupItem   LookupKind = "item"   // the number of a row
+	LookupFind   LookupKind = "find"   // the row of a number: rows ascend
+	LookupLength LookupKind = "length" // of a row's list
+	LookupMember LookupKind = "member" // the number at a place of a row's list
+)
 
 // DrawKind is which generator draws what.
 type DrawKind string

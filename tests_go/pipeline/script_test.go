@@ -26,7 +26,7 @@ func scripted(t *testing.T, samples, files int) *plan.Plan {
 		}
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
-		"files": [%d], "images": 1, "numbers": ["int", "float", "float"],
+		"files": [%d], "images": 1, "numbers": ["int", "float", "float"], "tables": [],
 		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},

@@ -9,6 +9,8 @@ errors, and the states of all generators.
 
 from __future__ import annotations
 
+import collections
+import copy
 import os
 import random
 import time
@@ -48,6 +50,14 @@ class Base(Dataset[Any]):
         self.choices, self.floats, self.mean = [16, 20, 28], [0.25, -0.5, 1.5], [0.5, 0.4, 0.3]
         self.p, self.half, self.flag, self.n, self.transform, self.none = 0.5, 0.5, True, 3, CROP, None
         self.log: list[Any] = []
+        self.targets, kinds = torch.tensor(self.labels), np.array(self.labels)
+        self.kinds = set(self.targets.numpy())
+        self.rows_of = {kind: np.where(kinds == kind)[0] for kind in self.kinds}
+        self.members = collections.defaultdict(list)
+        for row, kind in enumerate(self.labels):
+            self.members[kind].append(row)
+        self.groups = [[7], [1, 2, 3], [4, 5, 10, 6, 9]]
+        self.weights = {0: 0.5, 1: -1.5, 2: 0.0, 3: 8.0}
 
     def __len__(self) -> int:
         return COUNT
@@ -99,6 +109,13 @@ INTS = (
     "img.size[0]", "img.width", "img.height", "min(img.size)", "F.get_image_size(img)[1]", "self.array[i]",
     "np.random.choice(4)", "self.labels[random.randrange(11)]", "self.labels[np.random.choice(11)]", "self.labels[self.order[i]]",
     "I & 1", "I ** 2", "I | B", "self.rows[i]['label']", "self.pairs[i][1]", "self.table['one']", "i % len(self.a)",
+    "self.targets[i].item()", "self.targets[I].item()", "int(self.targets[i])", "self.labels[I] + self.labels[i]", "len(self.members[I])",
+    "random.choice(self.members[self.labels[i]])", "np.random.choice(self.rows_of[self.targets[i].item()])", "self.members[I][I]",
+    "np.random.choice(self.rows_of[np.random.choice(5)])", "random.choice(self.rows_of[I])", "random.choice(self.groups[I])",
+    "np.random.choice(list(self.kinds - set([self.labels[i]])))", "self.groups[I % 3][0]", "self.groups[I][I]", "self.order[I]",
+    "random.choice(list(set(self.labels) - {1}))", "random.choice(list(self.kinds - set([I])))", "len(self.groups[I])", "self.array[I]",
+    "np.random.choice(self.groups[I])", "np.random.choice(self.members[i])", "self.rows_of[I][I]", "self.members[self.truths[i]][0]",
+    "random.randrange(len(self.members[self.labels[i]]))", "self.groups[-1][I]", "np.random.choice(self.floats)",
     "random.choice(self.array)", "np.random.choice(self.choices)", "torch.randint(0, 3, (1,))", "len(i)", "max([I, I])",
 )  # fmt: skip
 FLOATS = (
@@ -107,6 +124,7 @@ FLOATS = (
     "np.random.uniform(low=F, high=2)", "torch.rand(1).item()", "float(torch.rand(1))", "float(I)", "float(B)", "I / I", "F + F",
     "F - I", "F * F", "F / F", "F // F", "F % F", "-F", "abs(F)", "max(F, F)", "min(F, 0.5)", "random.gauss(0, 1)", "self.chance",
     "round(F, 1)", "F ** 2", "random.choice(self.floats)", "self.floats[I]", "self.pairs[i][2]", "(F if B else F)", "B * F",
+    "self.weights[I]", "self.weights[self.labels[i]]", "self.pairs[I][2]", "self.floats[self.labels[i] % 3]",
     "np.random.normal()", "torch.rand(1)", "self.table['two']", "[F, I][0]", "w / h", "random.random().real",
 )  # fmt: skip
 BOOLS = (
@@ -114,7 +132,8 @@ BOOLS = (
     "I <= I < 9", "0.2 < random.random() < F", "not B", "B and B", "B or B", "True", "self.flag", "self.truths[i]", "w > h",
     "img.mode == 'RGB'", "self.none is None", "self.transform is not None", "isinstance(B, bool)", "isinstance(I, int)", "B is True",
     "B == 1", "I in (1, 2)", "bool(I)", "(B if B else B)", "self.rows[i]['odd']", "B == B", "B is not B", "self.n == 3", "I is I",
-    "i == random.randrange(11)", "torch.rand(1) < 0.5 and B", "self.table['flag']", "random.choice([True, False])", "I % 2",
+    "i == random.randrange(11)", "self.truths[I]", "self.labels[i] == 2", "self.labels[i] > I", "np.random.choice(4) == I", "self.array[i] < I",
+    "not np.random.choice(3) == 1", "np.random.choice(4) >= np.random.choice(4)", "self.rows[I]['odd']", "np.random.choice(2) == B", "torch.rand(1) < 0.5 and B", "self.table['flag']", "random.choice([True, False])", "I % 2",
 )  # fmt: skip
 IMAGES = (
     "img", "img.transpose(Image.FLIP_LEFT_RIGHT)", "F.hflip(img)", "F.vflip(img)", "ImageOps.mirror(img)", "img.copy()",
@@ -151,7 +170,11 @@ STEPS = (
     "for k in range(2):\n    n = n + I", "for k in lst:\n    n = k", "for k in lst:\n    lst.append(k)\n    break", "for k, v in enumerate([I, I]):\n    n += k * v",
     "for k in range(3):\n    if B:\n        break\n    n += 1", "for k in range(2):\n    if B:\n        continue\n    img = P", "for k in range(I):\n    n += 1",
     "for x, y in zip((1, 2), (I, I)):\n    n = max(n, x * y)", "for name in ('u', 'v'):\n    d[name] = I", "while n > 5:\n    n = n // 2",
-    "while random.random() < 0.3:\n    n += 1", "for k in range(2):\n    img = P\nelse:\n    n = 4", "n = sum(I for _ in range(2))", "f = max(F for _ in range(2))",
+    "while random.random() < 0.3:\n    n += 1", "n = i\nwhile n == i:\n    n = random.randrange(11)", "while n == m:\n    n = random.randint(0, 9)",
+    "n = i\nwhile n == i:\n    n = np.random.choice(self.rows_of[self.labels[i]])", "while True:\n    n = random.randrange(4)\n    if n != m:\n        break",
+    "while True:\n    n = random.randrange(9)\n    if n == m:\n        continue\n    break", "m = 1\nwhile n != m:\n    n = random.randrange(3)", "while n == m:\n    n = random.randint(0, 2); img = P",
+    "while self.labels[n] == self.labels[i]:\n    n = random.randrange(len(self))", "for k in range(3):\n    if I == I:\n        break\n    n += 1",
+    "while n == m:\n    if B:\n        n = 7\n    m = random.randrange(5)", "n = int(np.random.choice(self.rows_of[self.labels[i]]))", "while f == 0.5:\n    f = random.random()", "for k in range(2):\n    img = P\nelse:\n    n = 4", "n = sum(I for _ in range(2))", "f = max(F for _ in range(2))",
     "n = any(B for _ in range(2))", "lst = sorted(lst)", "lst = lst[1:] + lst[:1]", "lst = lst * 2", "z = [lst]; lst.append(I)", "n = n or I", "n = B and I",
     "assert B", "assert n > -99", "if B:\n    raise ValueError('no')", "if n > 90:\n    raise ValueError('large')", "try:\n    n = I\nexcept ZeroDivisionError:\n    n = 1",
     "random.seed(I)", "np.random.seed(1)", "torch.manual_seed(2)", "f = np.random.default_rng(0).random()", "f = random.Random(1).random()",
@@ -170,6 +193,10 @@ OPENED = (
     "img = Image.open(self.a[self.order[i]]).convert('RGB')", "img = Image.open(self.a[(i + 1) % len(self.a)]).convert('RGB')",
     "img = Image.fromarray(self.data[random.randrange(11)])", "img = Image.open(self.a[np.random.choice(11)]).convert('RGB')",
     "img = Image.open(self.a[random.randrange(len(self))]).convert('RGB')", "img = Image.open(self.a[int(torch.randint(0, 11, (1,)))]).convert('RGB')",
+    "j = i\nwhile j == i:\n    j = random.choice(self.members[self.labels[i]])\nimg = Image.open(self.a[j]).convert('RGB')",
+    "img = Image.open(self.a[random.choice(self.members[self.labels[i]])]).convert('RGB')",
+    "img = Image.fromarray(self.data[np.random.choice(self.rows_of[np.random.choice(5)])])", "img = Image.open(self.a[self.labels[i]]).convert('RGB')",
+    "img = Image.open(self.a[self.targets[i].item()]).convert('RGB')", "img = Image.open(self.a[self.labels[I]]).convert('RGB')",
     "img = Image.open(self.a[i])\nif img.mode != 'RGB':\n    img = img.convert('RGB')",
 )  # fmt: skip
 TENSORS = (
@@ -184,6 +211,8 @@ GIVEN = (
     "n", "f", "b", "i", "w", "d", "I", "F", "B", "self.labels[i]", "self.truths[i]", "self.a[i]", "self.array[i]", "lst", "[n, f]", "(b, n)",
     "{'n': n, 'b': b}", "torch.tensor(self.labels[i])", "torch.tensor(n)", "n == m", "not b", "not f", "-b", "self.pairs[i][1]", "self.rows[i]", "5", "True",
     "2.5", "'text'", "self.labels[m % 11]", "self.labels[m]", "str(n)", "(w, h)", "img.size", "[b, n]", "b and n", "n or f", "np.float32(f)", "torch.rand(1)",
+    "np.random.choice(self.rows_of[self.labels[i]])", "random.choice(self.members[self.labels[i]])", "np.random.choice(2) == 1",
+    "self.labels[self.order[m % 11]]", "random.choice(self.floats)", "self.members[self.labels[i]]", "self.weights[self.labels[i]]",
     "np.random.choice(5)", "torch.randint(0, 4, (1,))", "self.truths[random.randrange(11)]", "x.shape", "len(x)", "x.shape[1]", "self.a[random.randrange(11)]",
     "random.choice(self.truths)", "random.choice(self.a)", "random.choice([True, 2])", "[n] * 2", "self.floats[0]", "None", "min(b, n)", "max(b, b)", "int(b)",
 )  # fmt: skip
@@ -296,10 +325,11 @@ def compare(source: str, root: Path, r: random.Random, workers: tuple[int, ...] 
         warnings.simplefilter("ignore")
         if not goloader.DataLoader(dataset, batch_size=4).explain().native:
             return False
-        p = inner.p
+        first = inner.p, list(inner.labels), copy.deepcopy(inner.groups)
+        later = 0.9, inner.labels[::-1], [*inner.groups[1:], [8, 8]]
 
         def before(epoch: int, loader: Any) -> None:
-            inner.p = p if epoch == 0 else 0.9
+            inner.p, inner.labels[:], inner.groups[:] = first if epoch == 0 else later
 
         for number in workers:
             options: dict[str, Any] = {"batch_size": r.choice([1, 2, 3, 4, 20]), "drop_last": r.random() < 0.2}
@@ -322,7 +352,7 @@ def compare(source: str, root: Path, r: random.Random, workers: tuple[int, ...] 
             except AssertionError as error:
                 raise AssertionError(f"{source}\n{error}\n{options}") from error
             finally:
-                inner.p = p
+                before(0, None)
     return True
 
 

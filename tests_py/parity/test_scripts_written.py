@@ -73,6 +73,57 @@ COMPILED: dict[str, list[str]] = {
         "other = Image.open(self.b[j]).convert('RGB').resize((24, 22))",
         "F.to_tensor(img), F.to_tensor(other), float(same)",
     ],
+    "triplets by label": [
+        "img1, label1 = self.data[i], self.targets[i].item()",
+        "positive = i",
+        "while positive == i: positive = np.random.choice(self.rows_of[label1])",
+        "negative_label = np.random.choice(list(self.kinds - set([label1])))",
+        "negative = np.random.choice(self.rows_of[negative_label])",
+        "images = [Image.fromarray(x) for x in (img1, self.data[positive], self.data[negative])]",
+        "tuple(F.to_tensor(x) for x in images), []",
+    ],
+    "siamese by label": [
+        "target = np.random.randint(0, 2)",
+        "label1, j = self.targets[i].item(), i",
+        "if target == 1:",
+        "    while j == i: j = np.random.choice(self.rows_of[label1])",
+        "else: j = np.random.choice(self.rows_of[np.random.choice(list(self.kinds - set([label1])))])",
+        "F.to_tensor(Image.fromarray(self.data[i])), F.to_tensor(Image.fromarray(self.data[int(j)])), target",
+    ],
+    "pairs of files by label": [
+        SMALL,
+        "j = random.choice(self.members[self.labels[i]])",
+        "k = random.choice(self.members[random.choice([0, 1, 2])])",
+        "other = Image.open(self.a[j]).convert('RGB').resize((24, 22))",
+        "third = Image.open(self.a[k]).convert('RGB').resize((24, 22))",
+        "F.to_tensor(img), F.to_tensor(other), F.to_tensor(third), j, k",
+    ],
+    "another row": [
+        SMALL,
+        "j = random.randrange(len(self))",
+        "while j == i: j = random.randrange(len(self))",
+        "F.to_tensor(img), F.to_tensor(Image.open(self.a[j]).convert('RGB').resize((24, 22))), self.labels[j]",
+    ],
+    "a row of another label": [
+        SMALL,
+        "while True:",
+        "    j = random.randint(0, len(self.a) - 1)",
+        "    if self.labels[j] != self.labels[i]: break",
+        "F.to_tensor(img), F.to_tensor(Image.open(self.a[j]).convert('RGB').resize((24, 22)))",
+    ],
+    "branches by label": [
+        SMALL,
+        "label = self.labels[i]",
+        "if label == 1: img = F.hflip(img)",
+        "elif self.truths[i] and random.random() < self.pairs[i][2]: img = F.vflip(img)",
+        "F.to_tensor(img), label",
+    ],
+    "sizes by row": [
+        RGB,
+        "s = self.array[i]",
+        "k = self.labels[i] + 16",
+        "F.to_tensor(img.resize((24, 22)).crop((0, 0, k, k)).resize((16, 16))), s",
+    ],
     "joint segmentation": [
         f"{RGB}; mask = Image.open(self.b[i]).convert('RGB')",
         "size = random.randint(26, 40)",
@@ -255,6 +306,33 @@ ODD: dict[str, list[str]] = {
     "asserts at times": [RGB, "assert random.random() < 0.7, 'bad'", TENSOR],
     "tries": [RGB, "try: k = 1 // (i % 2)", "except ZeroDivisionError: k = 9", f"{TENSOR}, k"],
     "while": [RGB, "j = i", "while j == i: j = random.randrange(11)", f"{TENSOR}, j"],
+    "a key that is not there": [RGB, "k = random.randint(0, 6)", f"{TENSOR}, self.weights[k], random.choice(self.members[k])"],
+    "a default that is made": [RGB, "x = self.members[random.randint(0, 7)]", f"{TENSOR}, len(x), len(self.members)"],
+    "an empty list": [RGB, "x = [self.groups[0], []][i % 2]", f"{TENSOR}, random.choice(x)"],
+    "a bool as a key": [RGB, "k = random.random() < 0.5", f"{TENSOR}, self.weights[k], self.members[k], self.groups[k]"],
+    "a float as a key": [RGB, "k = random.randint(0, 3) / 1", f"{TENSOR}, self.weights[k], random.choice(self.members[k])"],
+    "numpy's choice of lists": [RGB, f"{TENSOR}, np.random.choice(self.groups[i % 3]), np.random.choice([1, True]), np.random.choice([1, 2.5])"],
+    "numpy's choice, reckoned with": [RGB, "k = np.random.choice(self.rows_of[1])", f"{TENSOR}, k == 1, not k == 1, k + 1, k / 2, -k"],
+    "a loop that seldom ends": [RGB, "k = 1", "while k == 1: k = random.choice([1, 1, 1, 1, 2])", f"{TENSOR}, k"],
+    "a loop that ends seldom": [RGB, "k = 1", "while k != 2: k = random.choice([1, 1, 1, 1, 2])", f"{TENSOR}, k"],
+    "a loop of many turns": [RGB, "k, n = 1, 0", "for _ in range(30):", "    if random.randint(0, 40) == 3: break", "    n += 1", f"{TENSOR}, n"],
+    "a loop that counts": [RGB, "k, n = 1, 0", "while k == 1: k = random.randint(1, 2); n += k", f"{TENSOR}, n, k"],
+    "a loop whose values grow": [RGB, "n = m = random.randint(1, 3)", "while n == m: n = n + n + n", f"{TENSOR}, n"],
+    "a loop in a loop": [RGB, "n, m = 1, 1", "while n == m:", "    while n == m: n = random.randint(0, 2)", "    m = random.randint(0, 2)", f"{TENSOR}, n, m"],
+    "a loop that branches": [
+        RGB, "n, m = 1, 1", "while n == m:", "    if random.random() < 0.3 or n > 2: n = 7", "    m = random.randint(0, 4)", f"{TENSOR}, n, m",
+    ],
+    "a loop with an image": [SMALL, "k = 1", "while k == 1: k = random.randint(1, 2); img = F.hflip(img)", "F.to_tensor(img), k"],
+    "rows from behind": [RGB, "k = random.randint(-3, 3)", f"{TENSOR}, self.array[k], self.order[k], self.groups[-1][k]"],
+    "one of two rows": [RGB, "k = i if random.random() < 0.5 else np.random.choice(11)", f"{TENSOR}, self.labels[k]"],
+    "the same on both ways": [
+        RGB, "k = random.randint(0, 8)", "if random.random() < 0.5: n = self.labels[k + 1]", "else: n = self.labels[k + 1] * 2",
+        f"{TENSOR}, n, self.labels[k + 1]",
+    ],
+    "a set of texts": [RGB, f"{TENSOR}, random.choice(list(set(self.names) - set([self.names[i]])))"],
+    "a set out of order": [RGB, f"{TENSOR}, random.choice(list(set([self.labels[i] * 100, 64, 8])))"],
+    "values of many types": [RGB, "x = [1, 2.5, True][i % 3]", "if x == 1: img = F.hflip(img)", f"{TENSOR}, self.array[i] == 4, self.targets[i] == 2"],
+    "large values": [RGB, "x = [2**60, 2**53, 1][i % 3]", "if x > 5: img = F.hflip(img)", TENSOR],
     "another type on one way": [RGB, "k = 1 if random.random() < 0.5 else 2.5", f"{TENSOR}, k"],
     "a property that draws": [RGB, f"{TENSOR}, self.chance, self.chance"],
     "a grey file of a palette": [RGB, "img = img.quantize(9).convert('L')", TENSOR],
@@ -299,9 +377,11 @@ def source_of(lines: list[str]) -> str:
 @pytest.mark.parametrize("name", [*COMPILED, *ODD], ids=lambda name: name.replace(" ", "-"))
 def test_a_class_as_people_write_it(name: str, root: Path) -> None:
     lines = COMPILED.get(name) or ODD[name]
-    dataset = made_of(source_of(lines), root)
     chance = random.Random(name)
-    arguments = loader_of(dataset, batch_size=chance.choice([1, 2, 3]), shuffle=chance.random() < 0.5)
+    # A dataset a run: some note in themselves what they were asked for.
+    arguments = loader_of(
+        lambda: made_of(source_of(lines), root), batch_size=chance.choice([1, 2, 3]), shuffle=chance.random() < 0.5
+    )
     told = goloader.DataLoader(**arguments()).explain()
     assert told.native or name not in COMPILED, told
     check(Program(arguments, epochs=2, seed=chance.randrange(99)), native=told.native)

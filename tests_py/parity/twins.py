@@ -11,6 +11,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,9 @@ class Program:
 
 
 def loader_of(dataset: Any, **arguments: Any) -> Callable[[], dict[str, Any]]:
-    """Arguments of a loader; functions among them are called for each run."""
+    """Arguments of a loader; functions among them, and one that makes the dataset, are called for each run."""
     return lambda: {
-        "dataset": dataset,
+        "dataset": dataset() if isinstance(dataset, FunctionType) else dataset,
         **{name: value() if callable(value) else value for name, value in arguments.items()},
     }
 

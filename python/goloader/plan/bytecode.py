@@ -18,7 +18,8 @@ means (whether a name is what it seems to be, whether a call has effects) is for
 
 Where a `draws` is given, calls of random numbers are told apart (Drawn), and a branch that `decide` cannot tell is
 followed both ways to where they meet (Branch): behind it a value is Either the one or the other. A way that is not
-understood, or raises, is Unknown. What an object that the code makes has by a name is for `given` to say.
+understood, or raises, is Unknown; so are turns of a loop that draws anew (`while other == index`), from the 17th on.
+What an object that the code makes has by a name is for `given` to say.
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
@@ -40,7 +41,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any, ClassVar
 
@@ -52,6 +53,11 @@ _DEPTH_MAX = 12
 # Items that a loop goes over, and instructions that are followed in all.
 _ITEMS_MAX = 64
 _STEPS_MAX = 20_000
+
+# Turns that are followed of a loop which goes on while two values are equal, as comparisons come out then.
+_TURNS_MAX = 16
+_PARTS_MAX = 1_000  # in all variables then
+_SELDOM = {"==": True, "!=": False}
 
 
 class UnreadableError(Exception):
@@ -67,6 +73,10 @@ class UnreadableError(Exception):
 
     def __str__(self) -> str:
         return f"{self.args[0]} ({self.place})" if self.place else str(self.args[0])
+
+
+class _TurnsError(UnreadableError):
+    """A loop that goes on drawing anew."""
 
 
 class Expression:
@@ -237,11 +247,11 @@ class Either(Expression):
 class Unknown(Expression):
     """What nobody can say of a way that code may go.
 
-    raises  it comes to no return
+    left  samples that go it may be left to the code itself: it comes to no return, or is hardly ever gone
     """
 
     why: str
-    raises: bool
+    left: bool
 
     def __str__(self) -> str:
         return f"what {self.why}"
@@ -386,14 +396,20 @@ class Mapping(Expression):
 def parts_of(expression: Expression) -> Iterator[Expression]:
     """An expression and all that it is made of; what is in it twice comes twice."""
     yield expression
-    for part in _parts(expression):
+    for part in own_parts(expression):
         yield from parts_of(part)
 
 
-def _parts(expression: Expression) -> Iterator[Expression]:
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def own_parts(expression: Expression) -> Iterator[Expression]:
     """What an expression is made of first."""
-    for field in fields(expression):  # type: ignore[arg-type]
-        value = getattr(expression, field.name)
+    kind: Any = type(expression)
+    for name in _fields(kind):
+        value = getattr(expression, name)
         for each in value if type(value) is tuple else (value,):
             part = each[1] if type(each) is tuple and len(each) == 2 else each
             if isinstance(part, Expression):
@@ -792,8 +808,8 @@ class _Machine:
         self.samples, self.use = reader.samples, reader.use
         self._at = 0
         self._outcome: bool | None = None  # of the next branch, if that is known
-        # Instructions of which one way is being gone.
-        self._within: frozenset[tuple[int, int | None]] = frozenset()
+        # Instructions of which one way is being gone, and which: in a loop once for each turn.
+        self._within: tuple[tuple[tuple[int, int | None], bool], ...] = ()
         self._line: int | None = function.__code__.co_firstlineno
 
     @property
@@ -846,8 +862,16 @@ class _Machine:
             raise UnreadableError("has a loop that branches")
         instruction, condition = self._code[self._at], fork.condition
         within = instruction.offset, None if fork.either is None else fork.either.number
-        if within in self._within:
-            raise UnreadableError(f"has a loop that goes on by {condition}")
+        outcomes = [outcome for each, outcome in self._within if each == within]
+        if outcomes:
+            why = f"has a loop that goes on by {condition}"
+            seldom = isinstance(condition, Binary) and _SELDOM.get(condition.operator) is outcomes[-1]
+            places = [each for each, _ in self._within if each != within]
+            # A loop in a loop would have too many turns, and values may grow by each.
+            if not seldom or len(set(places)) < len(places) or self._is_large(condition):
+                raise UnreadableError(why)
+            if len(outcomes) == _TURNS_MAX:
+                raise _TurnsError(why)
         reader, place, number = self._reader, self.place, next(self._reader.numbers)
         before, meet = reader.evaluated, _meets(self.function.__code__).get(instruction.offset)
         gone, gone_since = reader.gone, []
@@ -857,7 +881,7 @@ class _Machine:
         for outcome in (True, False):
             machine = copy.copy(self)
             machine.stack, machine.locals, machine.yielded = list(self.stack), dict(self.locals), list(self.yielded)
-            machine.made, machine._within = _Lists(self.made.all), self._within | {within}
+            machine.made, machine._within = _Lists(self.made.all), (*self._within, (within, outcome))
             if fork.either is None:
                 machine._outcome = outcome
             else:
@@ -869,19 +893,25 @@ class _Machine:
             except UnreadableError as error:
                 error.place = error.place or machine.place
                 stands = machine._code[machine._at - 1].offset
-                result = Unknown(str(error), stands not in _ending(self.function.__code__))
+                left = isinstance(error, _TurnsError) or stands not in _ending(self.function.__code__)
+                result = Unknown(str(error), left)
                 went = (result,)  # what it has done before is unknown as well
             ways.append((machine, result, went))
             gone_since += reader.gone[len(gone) :]
         reader.evaluated, reader.gone = before, [*gone, *gone_since]
         (_, then, first), (_, otherwise, second) = ways
         if isinstance(then, Unknown) and isinstance(otherwise, Unknown):
-            raise UnreadableError(then.why if otherwise.raises else otherwise.why)
+            raise UnreadableError(then.why if otherwise.left else otherwise.why)
         reader.evaluated.append(Branch(condition, first, second, number, place))
         if then is None or otherwise is None:
             self._join(condition, number, *(machine for machine, result, _ in ways if result is None))
             return None
         return _joined(condition, then, otherwise, number)
+
+    def _is_large(self, condition: Expression) -> bool:
+        """Whether a condition and the variables are made of many parts, each counted wherever it is."""
+        parts = (part for each in (condition, *self.locals.values()) for part in parts_of(each))
+        return next(itertools.islice(parts, _PARTS_MAX, None), None) is not None
 
     def _settle(self, number: int, outcome: bool) -> None:
         """All values that a branch decides are what they are on one of its ways."""
@@ -931,7 +961,7 @@ class _Machine:
                 self.stack.append(item)
                 return
         self._look(value)
-        for each in _parts(value):
+        for each in own_parts(value):
             self._reader.use(each)
         called = self._reader.callee(value)
         if called is not None:
@@ -988,7 +1018,10 @@ class _Machine:
             raise UnreadableError(f"changes {made}")
         elsewhere = (*self._called.arguments, *self.around.values(), *(each for _, each in self._called.options))
         inside = (
-            part for each in (*self.stack, *self.locals.values()) for whole in _parts(each) for part in parts_of(whole)
+            part
+            for each in (*self.stack, *self.locals.values())
+            for whole in own_parts(each)
+            for part in parts_of(whole)
         )
         if any(part is made for each in elsewhere for part in parts_of(each)) or any(part is made for part in inside):
             raise UnreadableError(f"changes {made}, which is used elsewhere")
@@ -1569,7 +1602,7 @@ def _needs(value: Expression, manager: Expression) -> bool:
             return any(_needs(each, manager) for each in (*arguments, *(option for _, option in options)))
         case Closed():
             return False
-    return any(_needs(each, manager) for each in _parts(value))
+    return any(_needs(each, manager) for each in own_parts(value))
 
 
 _None = Constant(None, type(None))

@@ -19,7 +19,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Part, Text, UnreadableError, parts_of
+from ..bytecode import (
+    Attribute,
+    Binary,
+    Call,
+    Display,
+    Expression,
+    Index,
+    Item,
+    Name,
+    Part,
+    Text,
+    UnreadableError,
+    parts_of,
+)
 from ..look import is_a
 from . import frames
 from .own import OwnCode
@@ -173,6 +186,13 @@ class Columns:
             raise UnreadableError("takes items of attributes that have changed their length")
         return [_listed(self._column(each, at, known), len(at)) for each in self._expressions]
 
+    def _are_sets(self, columns: Sequence[_Column]) -> bool:
+        """Whether all values are sets of integers."""
+        return all(
+            _types(column) <= {set, frozenset} and {type(each) for whole in _each(column) for each in whole} <= {*INTS}
+            for column in columns
+        )
+
     def _column(self, expression: Expression, at: Sequence[int], known: dict[Expression, _Column]) -> _Column:
         if expression not in known:
             known[expression] = self._worked_out(expression, at, known)
@@ -192,6 +212,8 @@ class Columns:
                 texts = [column(part) for part in parts]
                 _check(expression, texts, _PLAIN)
                 return _mapped(lambda *each: "".join(map(format, each)), texts, len(at))
+            case Binary(operator="-", left=left, right=right) if self._are_sets(sides := [column(left), column(right)]):
+                return _mapped(operator.sub, sides, len(at))
             case Binary(operator=name, left=left, right=right) if name in _OPERATORS:
                 function, kinds = _OPERATORS[name]
                 sides = [column(left), column(right)]
@@ -219,6 +241,16 @@ class Columns:
                 ends = [column(each) for each in items]
                 _check(expression, ends, (int, type(None)))
                 return _mapped(slice, ends, len(at))
+            case Display(kind=kind, items=items) if kind in (list, tuple):
+                return _mapped(lambda *each: kind(each), [column(each) for each in items], len(at))
+            case Call(function=Name() as function, arguments=(of,), options=()) if (
+                called := self._own.means(function)
+            ) is set or called is list:
+                of_sets = called is list and self._are_sets([column(of)])
+                if not of_sets:
+                    _check(expression, [column(of)], (list, tuple))
+                    _check(expression, [[each for whole in _each(column(of)) for each in whole]], _PLAIN)
+                return _mapped(_in_order if of_sets else called, [column(of)], len(at))
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
                 sliced = _types(pair[1]) == {slice}
@@ -248,6 +280,15 @@ class Columns:
                         _check(expression, given, types)
                         return _mapped(called, given, len(at))
         raise UnreadableError(f"does more than open a file and transform its image: it uses {expression}", expression)
+
+
+def _in_order(numbers: Any) -> list[Any]:
+    """list(numbers), of a set of which any process makes the same list. Raises UnreadableError for others."""
+    made = list(numbers)
+    # In no table of a set's do such numbers share a place.
+    if made != sorted(made) or (made and not 0 <= made[0] <= made[-1] < max(8, len(made) * 5 // 3)):
+        raise UnreadableError("makes a list of a set that may have another order elsewhere")
+    return made
 
 
 def _is_index(key: Expression) -> bool:

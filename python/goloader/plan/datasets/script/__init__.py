@@ -2,6 +2,7 @@
 
 code.py      what the code does, read from its bytecode, with draws and branches
 numbers.py   its arithmetic of sizes and draws
+tables.py    numbers that the user's data has for each row
 images.py    what it does to images, one table
 compiler.py  all of it, in order
 node.py      the dataset, and its batches

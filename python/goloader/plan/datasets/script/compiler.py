@@ -16,11 +16,12 @@ import base64
 import copy
 import operator
 import sys
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -48,6 +49,7 @@ from ...bytecode import (
     Unary,
     Unknown,
     UnreadableError,
+    own_parts,
     parts_of,
 )
 from ...look import is_a
@@ -59,10 +61,11 @@ from ..columns import Columns
 from ..images import array_of, makes_image, opened_path, opens
 from ..made import Made, made_of
 from ..pairs import mode_of
-from . import numbers
+from . import numbers, tables
 from .code import ScriptCode, drawn_by
 from .images import METHODS, OF_NUMBERS, Applied, Picture, bind, function_row, known_transform
 from .numbers import INDEX, Number, constant
+from .tables import Lists
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,14 @@ class Compiler:
         self._used: set[int] = set()
         self._columns: list[int] = []
         self._registers: list[str] = []
+        # How tables of the user's data are found, and what they held.
+        self.number_tables: list[tuple[Callable[[], tables.Found], tables.Found]] = []
+        self._table_count = 0
+        self._table_numbers: dict[Any, int | None] = {}
+        # Turns of a loop ask for the same things: columns, the first value in each, and what is no row by itself.
+        self._ahead: dict[tuple[Expression, ...], Columns] = {}
+        self._firsts: dict[Expression, Any] = {}
+        self._no_rows: set[Expression] = set()
         reading = own.reading
         self._accounted |= set(map(id, reading.loose))
         self._walk(reading.evaluated)
@@ -157,7 +168,13 @@ class Compiler:
         if {picture.file for picture in self.pictures} != set(range(len(self.opened))):
             raise UnreadableError("opens an image that it does not give")
         self._check_all(reading.evaluated)
-        self.tables = list(map(self._table, self.pictures))
+        known: dict[Any, Table] = {}  # views are often alike
+        self.tables = []
+        for picture in self.pictures:
+            kind = picture.mode, picture.form, tuple(map(id, picture.tail))
+            if kind not in known:
+                known[kind] = self._table(picture)
+            self.tables.append(known[kind])
         self._first, self._body = self._split()
 
     # What is evaluated, in order
@@ -167,7 +184,7 @@ class Compiler:
             if isinstance(each, Branch):
                 self._branch(each)
             elif isinstance(each, Unknown):
-                if not each.raises:
+                if not each.left:
                     raise UnreadableError(each.why)
                 self._fail()
             elif isinstance(each, Drawn):
@@ -237,6 +254,11 @@ class Compiler:
 
     def _values(self, *of: Expression) -> Columns:
         """Values that are worked out ahead. Raises UnreadableError for those that are not."""
+        if of not in self._ahead:
+            self._ahead[of] = self._columns_of(of)
+        return self._ahead[of]
+
+    def _columns_of(self, of: tuple[Expression, ...]) -> Columns:
         for part in (part for each in of for part in parts_of(each)):
             if isinstance(part, Drawn | Either | Closed | Entered | Inner):
                 raise UnreadableError(f"uses {part}", part)
@@ -382,7 +404,10 @@ class Compiler:
             (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (None,)
             if of is None:
                 raise UnreadableError(f"draws by {call}", call)
-            if library == "numpy":  # of a list it makes an array
+            lists = self._lists(of, by_numpy=library == "numpy")  # of a list numpy makes an array
+            if lists is not None:
+                return self._sure(lists.item(self._let([below, lists.length.json], "int")))
+            if library == "numpy":
                 return self._let([below, self._integer(of).json], "numpy")
             place = self._let([below, self._length(of).json], "int")
             return Item(of, _Place(place))
@@ -425,13 +450,106 @@ class Compiler:
         known = self.own.length_of(of)
         if known is not None:
             return self.number(known) if isinstance(known, Constant) else self._length(known)
-        value = self.own.means(of)
+        try:
+            value = self.own.means(of)
+        except UnreadableError:
+            if (lists := self._lists(of)) is not None:
+                return lists.length
+            raise
         if type(value) in (list, tuple, range):
             self.lengths.append((of, len(value)))
             return Number(len(value), "int")
         if type(value) is np.ndarray and value.ndim == 1:
             return Number(len(value), "int")
         raise UnreadableError(f"takes the length of {of}", of)
+
+    # Tables
+
+    def _tables_of(self, key: Any, find: Callable[[], tables.Found]) -> int | None:
+        """Tables that `find` gives, now and as long as the data is what it was: the number of the first.
+
+        key  tells them from others
+
+        None if it raises UnreadableError, or what looking at the user's data does.
+        """
+        if key not in self._table_numbers:
+            self._table_numbers[key] = None
+            with suppress(UnreadableError, *_ERRORS):
+                self.number_tables.append((find, found := find()))
+                self._table_numbers[key] = self._table_count
+                self._table_count += len(found.tables)
+        return self._table_numbers[key]
+
+    def _rows(self, of: Expression) -> _Rows:
+        """Values of the user's data, one of which an expression is. Raises UnreadableError, or as its code may."""
+        match of:
+            case Item(owner=owner, key=key) if (keys := self._keys_of(owner)) is not None:
+                number = self.number(key)
+                at = self._tables_of(
+                    ("keys", owner), lambda: tables.plain([*map(int, self._keys_of(owner) or ())], "int")
+                )
+                if number.kind not in numbers.PLACES or number.is_constant or at is None:
+                    raise UnreadableError(f"takes items by {key}", of)
+                values = lambda: list(map(self.own.value(owner).get, self._keys_of(owner) or ()))  # noqa: E731
+                row = Number(["find", at, number.json], "int")
+                return _Rows(owner, values, self.own.value(owner)[keys[0]], row)
+        moved, row = self._row_of(of)
+        columns = self._values(moved)
+        return _Rows(moved, lambda: columns.work_out(range(columns.length))[0], self._first_of(moved), row)
+
+    def _first_of(self, moved: Expression) -> Any:
+        """The first of the values that are worked out ahead. Raises UnreadableError, or what its code may."""
+        if moved not in self._firsts:
+            ((self._firsts[moved],),) = self._values(moved).work_out(range(1))
+        return self._firsts[moved]
+
+    def _keys_of(self, owner: Expression) -> list[Any] | None:
+        """The keys of a dict by integers, in order; None for what is none."""
+        with suppress(UnreadableError):
+            whole = self.own.value(owner)
+            if type(whole) in (dict, OrderedDict, defaultdict) and whole and {*map(type, whole)} <= {int, np.int64}:
+                return sorted(whole)
+        return None
+
+    def _tabled(self, of: Expression) -> Number | None:
+        """A number of the user's data that differs from sample to sample; None for what is none."""
+        if isinstance(of, Index | Constant | Drawn | Either | Display):
+            return None
+        with suppress(UnreadableError, *_ERRORS):
+            rows = self._rows(of)
+            kind = tables.kind_of(rows.first)
+            if kind is not None:
+                table = self._tables_of(("item", rows.key), lambda: tables.plain(rows.values(), kind))
+                if table is not None:
+                    self.account(of)
+                    return Number(["item", table, rows.row.json], kind)
+        return None
+
+    def _lists(self, of: Expression, *, by_numpy: bool = False) -> Lists | None:
+        """A list of numbers of the user's data; None for what is none.
+
+        by_numpy  as the array that numpy makes of it
+        """
+        if isinstance(of, Index | Constant | Drawn | Either | Display):
+            return None
+        with suppress(UnreadableError, *_ERRORS):
+            try:
+                rows = _Rows(of, lambda: [self.own.value(of)], self.own.value(of), Number(0, "int"))
+            except UnreadableError:
+                rows = self._rows(of)
+            if tables.is_list(rows.first):
+                places = self._tables_of(
+                    ("lists", rows.key, by_numpy), lambda: tables.of_lists(rows.values(), by_numpy)
+                )
+                if places is not None:
+                    self.account(of)
+                    kind = tables.of_lists([rows.first], by_numpy).kind
+                    at = ["item", places, rows.row.json]
+                    return Lists(
+                        Number(["length", places + 1, at], "int"),
+                        lambda place: Number(["member", places + 1, at, place.json], kind),
+                    )
+        return None
 
     # Numbers
 
@@ -442,6 +560,14 @@ class Compiler:
         let = self._let_as.get(id(of))
         if let is not None and self._is_in(let[2]):
             return let[1]
+        try:
+            return self._number(of)
+        except UnreadableError:
+            if (found := self._tabled(of)) is not None:
+                return found
+            raise
+
+    def _number(self, of: Expression) -> Number:
         match of:
             case Index():
                 return INDEX
@@ -465,6 +591,11 @@ class Compiler:
             case Item(owner=owner, key=key):
                 try:
                     at = self.number(key)
+                    if not at.is_constant and (tabled := self._tabled(of)) is not None:
+                        return tabled
+                    if at.kind in numbers.PLACES and (lists := self._lists(owner)) is not None:
+                        behind = at.is_constant and at.value < 0
+                        return lists.item(numbers.binary("+", lists.length, at) if behind else at)
                     items = self.several(owner)
                 except UnreadableError:
                     return self._plain(of)
@@ -566,7 +697,8 @@ class Compiler:
                     values.append(self.number(each))
                 finally:
                     self._into = outer
-            if values[0].kind != values[1].kind or not values[0].is_python:
+            kind = values[0].kind
+            if kind != values[1].kind or kind not in (*numbers.PYTHON, "numpy"):
                 raise UnreadableError(f"has numbers of several types in one place: {of}", of)
             register = self._register(numbers.register_of(values[0].kind))
             for side, value in zip(sides, values, strict=True):
@@ -872,7 +1004,7 @@ class Compiler:
 
     def _row_of(self, of: Expression) -> tuple[Expression, Number]:
         """An expression of values that are worked out ahead, with its row as the index, and which row that is."""
-        for part in parts_of(of):
+        for part in _visible(of):
             if self._known.get(id(part), (part, None))[1] is not None:
                 raise UnreadableError(f"uses the image {part}", part)
         of = self._placed(of)
@@ -899,10 +1031,20 @@ class Compiler:
     def _is_row(self, key: Expression) -> bool:
         if isinstance(key, Index | Constant | Display | Item | Name | Attribute | Text):
             return False
+        if key in self._no_rows:
+            return False
         try:
-            return not self.number(key).is_constant
+            if self.number(key).is_constant:
+                return False
         except UnreadableError:
             return False
+        with suppress(UnreadableError, *_ERRORS):  # one that is worked out ahead is none by itself
+            moved, row = self._row_of(key)
+            self._first_of(moved)
+            if row is INDEX:
+                self._no_rows.add(key)
+            return False
+        return True
 
     def _structure(self, given: Expression, batch: type) -> Structure:
         if isinstance(given, Display) and given.kind in (list, tuple):
@@ -991,6 +1133,7 @@ class Compiler:
             "files": list(counts),
             "images": self._images,
             "numbers": self._registers,
+            "tables": [table for _, found in self.number_tables for table in found.tables],
             "opens": [
                 {
                     "list": number,
@@ -1035,6 +1178,9 @@ IMAGES = _IMAGES
 
 _OF_PALETTES = (T.CenterCrop, T.RandomCrop, T.RandomHorizontalFlip, T.RandomVerticalFlip, T.Pad)
 
+# What the user's data raises where it is looked at rather than run.
+_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
+
 # Items of which a number may be chosen.
 _CHOSEN_MAX = 64
 
@@ -1047,6 +1193,21 @@ _NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
+
+
+class _Rows(NamedTuple):
+    """Values of the user's data.
+
+    key     tells them from others
+    values  all of them, as they are now
+    first   one of them
+    row     which one a sample has
+    """
+
+    key: Expression
+    values: Callable[[], Sequence[Any]]
+    first: Any
+    row: Number
 
 
 @dataclass(frozen=True)
@@ -1078,8 +1239,16 @@ def _managers(path: Expression) -> Iterator[Expression]:
         yield path.manager
 
 
+def _visible(of: Expression) -> Iterator[Expression]:
+    """Parts of an expression: not those of what is drawn, or is one of two, which are numbers by themselves."""
+    yield of
+    if not isinstance(of, Drawn | Either):
+        for part in own_parts(of):
+            yield from _visible(part)
+
+
 def _keys(of: Expression) -> Iterator[Expression]:
-    return (part.key for part in parts_of(of) if isinstance(part, Item))
+    return (part.key for part in _visible(of) if isinstance(part, Item))
 
 
 def _with_index(of: Expression, key: Expression) -> Expression:
@@ -1091,6 +1260,8 @@ def _replaced(of: Expression, change: Callable[[Expression], Expression | None])
     """An expression with others in place of parts for which `change` gives one; itself where there are none."""
     if (other := change(of)) is not None:
         return other
+    if isinstance(of, Drawn | Either):
+        return of
     changes: dict[str, Any] = {}
     for name, value in vars(of).items():
         changed: Any = value
@@ -1124,7 +1295,7 @@ def _wanted(instructions: Sequence[Any], first: set[int], generators: set[str]) 
     True if any of the instructions sets one of them.
     """
     found = False
-    for each in instructions:
+    for each in reversed(instructions):  # what a number is made of comes before it
         if each["do"] == "let":
             drawn = _generators(each["value"])
             if each["number"] in first or drawn & generators:

@@ -153,6 +153,7 @@ class Scripted(Node):
                 all(alike(self._own.value(of), was) for of, was in compiler.copies)
                 and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
                 and all(each.work_out(range(each.length)) for each, _ in compiler.asides)
+                and all(find() == found for find, found in compiler.number_tables)
                 and self._same(at)
             )
         except (UnreadableError, RefusalError, *_ERRORS):

@@ -1,8 +1,8 @@
 """Numbers of a script: what code reckons with sizes of images, the index and what it drew, as the core reads it.
 
 A number is JSON and its kind. Python's are "int", "float" and "bool". What is drawn may be none of these: "float32" and
-"int64" are tensors of one item (torch.rand(1), torch.randint(9, (1,))), "condition" is what such a tensor is compared
-to, and "numpy" is a np.int64 (np.random.choice(9)). Of these there is no arithmetic here, since Python's is another.
+"int64" are tensors of one item (torch.rand(1), torch.randint(9, (1,))), "numpy" is a np.int64 (np.random.choice(9)). A
+"condition" is what comparing one of these gives. Of these there is no arithmetic here, since Python's is another.
 """
 
 from __future__ import annotations
@@ -81,16 +81,21 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 def binary(operator: str, left: Number, right: Number) -> Number:
     """left operator right. Raises UnreadableError."""
     operator = operator.removesuffix("=") if operator[:-1] in _ARITHMETIC else operator
-    of_tensors = "float32" in (left.kind, right.kind)
-    if not all(each.is_python or each.kind == "float32" for each in (left, right)):
+    kinds = {left.kind, right.kind}
+    of_tensors = "float32" in kinds
+    of_numpy = "numpy" in kinds and operator in _COMPARISONS and kinds <= {"numpy", "int", "bool"}
+    if not (of_numpy or all(each.is_python or each.kind == "float32" for each in (left, right))):
         raise UnreadableError("reckons with numbers that are not Python's")
     if operator in _COMPARISONS:
         name, swapped, turned = _COMPARISONS[operator]
-        kind = "condition" if of_tensors else "bool"
+        kind = "condition" if of_tensors or of_numpy else "bool"
         if of_tensors:
             left, right = _float32(left), _float32(right)
         first, second = (right, left) if swapped else (left, right)
         found = [name, first.json, second.json]
+        same = isinstance(left.json, list) and left.json[0] in ("index", "number") and left.json == right.json
+        if same and name == "==" and left.kind in PLACES:
+            return Number(int(not turned), kind)
         if left.is_constant and right.is_constant:
             holds = {"<": first.json < second.json, "<=": first.json <= second.json}
             return Number(int(holds.get(name, first.json == second.json) is not turned), kind)

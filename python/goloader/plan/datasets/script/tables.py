@@ -1,0 +1,106 @@
+"""Tables of a script: numbers that the user's data has for each row, and lists of numbers, as the core reads them."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...bytecode import UnreadableError
+from . import numbers
+from .numbers import Number
+
+# Which kinds of numbers values are, by their types.
+_KINDS: dict[type, str] = {int: "int", bool: "bool", float: "float", np.int64: "numpy"}
+_EXACT_MAX = 1 << 53
+# Numbers in all lists of a table.
+_VALUES_MAX = 1 << 24
+
+
+class Found(NamedTuple):
+    """Tables as the core's plan has them, and the kind of the numbers in the last one."""
+
+    kind: str
+    tables: list[dict[str, Any]]
+
+
+class Lists(NamedTuple):
+    """A list of numbers that differs from sample to sample.
+
+    length  how many it has
+    item    the one at a place
+    """
+
+    length: Number
+    item: Callable[[Number], Number]
+
+
+def kind_of(value: Any) -> str | None:
+    """Of a number that may be in a table; None for what is none."""
+    return _KINDS.get(type(value))
+
+
+def is_list(value: Any) -> bool:
+    """Whether it may be a row of a table of lists."""
+    return type(value) in (list, tuple) or (type(value) is np.ndarray and value.ndim == 1 and value.dtype == np.int64)
+
+
+def plain(values: Sequence[Any], kind: str) -> Found:
+    """A table of a number a row. Raises UnreadableError unless all are of this kind."""
+    if {_KINDS.get(each) for each in set(map(type, values))} - {kind}:
+        raise UnreadableError("takes numbers of several types in one place")
+    return Found(kind, [_table(values, kind, None)])
+
+
+def of_lists(rows: Sequence[Any], by_numpy: bool) -> Found:
+    """Two tables of lists of numbers: which list each row has, and the lists, each once.
+
+    by_numpy  the lists are made arrays first
+
+    Raises UnreadableError for what are no lists of numbers of one kind.
+    """
+    known: dict[Any, int] = {}
+    lists: list[Any] = []
+    places = []
+    kinds: set[str | None] = set()
+    for row in rows:
+        if not is_list(row):
+            raise UnreadableError("takes lists of numbers, and others")
+        key = id(row) if isinstance(row, np.ndarray) else (*map(type, row), *row)
+        if key not in known:
+            known[key] = len(lists)
+            lists.append(row)
+            kinds |= {"numpy"} if isinstance(row, np.ndarray) else {_KINDS.get(each) for each in set(map(type, row))}
+        places.append(known[key])
+    if by_numpy and kinds <= {"int", "numpy"}:
+        kinds = {"numpy"}
+    if len(kinds) != 1 or None in kinds or (by_numpy and kinds != {"numpy"}):
+        raise UnreadableError("takes lists of other things than numbers of one type")
+    starts = [0, *np.cumsum(list(map(len, lists))).tolist()]
+    if starts[-1] > _VALUES_MAX:
+        raise UnreadableError("takes lists that are too long")
+    (kind,) = kinds
+    assert kind is not None
+    flat = [each for row in lists for each in (row.tolist() if isinstance(row, np.ndarray) else row)]
+    return Found(kind, [_table(places, "int", None), _table(flat, kind, starts)])
+
+
+def _table(values: Sequence[Any], kind: str, starts: list[int] | None) -> dict[str, Any]:
+    of = numbers.register_of(kind)
+    if of == "float" and not all(map(math.isfinite, values)):
+        raise UnreadableError("takes numbers that are not finite")
+    if of == "int" and len(values) and not -_EXACT_MAX < min(values) <= max(values) < _EXACT_MAX:
+        raise UnreadableError("takes numbers that are too large")
+    array = np.array(values, np.float64 if of == "float" else np.int64)
+    return {
+        "type": of,
+        "values": _bytes(array),
+        "starts": None if starts is None else _bytes(np.array(starts, np.int64)),
+    }
+
+
+def _bytes(array: Any) -> str:
+    return base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode("ascii")
