@@ -272,6 +272,17 @@ def test_indices(kind: Any, root: Path, num_workers: int) -> None:
 
 
 @WORKERS
+def test_a_sample_of_one_pixel_has_the_strides_of_torchs(tmp_path: Path, num_workers: int) -> None:
+    for k in range(COUNT):
+        picture(1 + k % 2, 1 + k % 3, k).save(tmp_path / f"{k:02}.png")
+    dataset = Plain(tmp_path)
+    halved = T.ConvertImageDtype(torch.float16)
+    for steps in [], [T.Normalize((0.5,) * 3, (0.5,) * 3)], [T.RandomErasing(1.0)], [halved]:
+        dataset.transform = T.Compose([T.ToTensor(), *steps])
+        check(Program(loader_of(dataset, batch_size=None, num_workers=num_workers), epochs=1))
+
+
+@WORKERS
 def test_a_file_that_is_missing_or_broken_is_an_error_of_the_class(tmp_path: Path, num_workers: int) -> None:
     for k in range(COUNT):
         picture(40, 40, k).save(tmp_path / f"{k:02}.jpg")

@@ -171,6 +171,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         notes=tuple(notes),
         tensor=table.tensor,
         contiguous=table.contiguous and in_order,
+        pixel=table.pixel,
     )
 
 

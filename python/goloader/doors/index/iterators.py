@@ -245,9 +245,10 @@ class _NativeIterator(ResumableIterator):
         tensors = lent.tensors(fields, self._dtypes, task.lent)
         if not self._auto_collation:
             images, labels = tensors
-            return self._pin([images[0], int(labels[0])])
-        columns = self._samples.put_together(self._plan.columns(tensors), task.rows, task.given)
+            assert isinstance(self._samples, Images)
+            return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
+            columns = self._samples.put_together(self._plan.columns(tensors), task.rows, task.given)
             with self._defaults:
                 batch = self._plan.put(columns)
                 batch = self._finished(run, batch, len(task.rows))

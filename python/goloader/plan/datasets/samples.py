@@ -228,6 +228,10 @@ class Images(Samples):
         assert isinstance(part, Part)
         return part.open(at)
 
+    def alone(self, row: int, image: Any) -> Any:
+        """The image of a sample that is in no batch, with the strides that it has there."""
+        return image.as_strided(image.shape, self._find(row)[0].lowered.pixel) if image[0].numel() == 1 else image
+
     def is_own(self, row: int) -> bool:
         """True if a file is opened by code of the user's."""
         part, _ = self._find(row)
