@@ -271,6 +271,45 @@ def test_indices(kind: Any, root: Path, num_workers: int) -> None:
         check(Program(loader_of(kind(root), batch_size=2, sampler=indices, num_workers=num_workers), epochs=1))
 
 
+class OfTensors(Base):
+    def __getitem__(self, i: Any) -> Any:
+        if torch.is_tensor(i):
+            return self.transform(Image.open(self.paths[i]).convert("RGB")), 77
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i]
+
+
+class Asked(Base):
+    def __getitem__(self, i: Any) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), i
+
+
+def int32(index: int) -> torch.Tensor:
+    return torch.tensor(index, dtype=torch.int32)
+
+
+@WORKERS
+@pytest.mark.parametrize("index", [torch.tensor, int32, np.int64, int], ids=lambda index: index.__name__)
+def test_a_tensor_as_the_index_may_mean_another_sample(index: Any, root: Path, num_workers: int) -> None:
+    sampler = [index(i) for i in (3, -1, 0, 0, 7)]
+    mine = loader_of(OfTensors(root), batch_size=2, sampler=sampler, num_workers=num_workers)
+    check(Program(mine), native=num_workers == 0)
+    check(Program(loader_of(Tutorial(root), batch_size=2, sampler=sampler, num_workers=num_workers)))
+
+
+@WORKERS
+def test_ints_of_a_class_that_looks_for_tensors_stay_in_go(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(OfTensors(root), batch_size=4, shuffle=True, num_workers=num_workers)))
+
+
+@WORKERS
+@pytest.mark.parametrize("index", [np.uint8, np.int8, int32, np.int64, torch.tensor], ids=lambda index: index.__name__)
+def test_the_index_is_given_in_its_own_type(index: Any, root: Path, num_workers: int) -> None:
+    last = -1 if index is not np.uint8 else 2
+    sampler = [index(i) for i in (3, COUNT + 4, 0, COUNT, last)]
+    several = ConcatDataset([Asked(root), Subset(Asked(root), np.arange(3, 9, dtype=np.int32)), Asked(root)])
+    check(Program(loader_of(several, batch_size=1, sampler=sampler, num_workers=num_workers)))
+
+
 @WORKERS
 def test_a_sample_of_one_pixel_has_the_strides_of_torchs(tmp_path: Path, num_workers: int) -> None:
     for k in range(COUNT):

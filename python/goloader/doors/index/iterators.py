@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import operator
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -198,14 +197,14 @@ class _NativeIterator(ResumableIterator):
         if isinstance(self._samples, Arrays):
             # Nothing is drawn for a sample, and the dataset may know more kinds of indices than ints.
             return np.empty(0, np.int64), indices if self._auto_collation else indices[0], False
-        rows: list[np.int64] = []
+        rows: list[int] = []
         complete = False
         # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
         takes = self._samples.takes
         with contextlib.suppress(TypeError, IndexError, OverflowError):
             if (takes is None or {*map(type, indices)} <= takes) and not fails_ahead(self._dataset, indices):
                 for index in indices:
-                    rows.append(self._plan.resolve(np.array([operator.index(index)], np.int64))[0])
+                    rows.append(self._samples.place(index))
                 complete = True
         return np.array(rows, np.int64), indices if self._auto_collation else indices[0], complete
 
