@@ -405,6 +405,19 @@ def test_changes_amid_an_epoch_are_seen_without_workers(root: Path) -> None:
     assert run(goloader.DataLoader)[-1][0] == 99
 
 
+@pytest.mark.parametrize("fill", [{Image.Image: 200, "others": 10}, {"others": 10}, {Image.Image: 200}])
+def test_a_fill_may_be_that_of_an_image_of_no_file(fill: Any, root: Path) -> None:
+    class Unconverted(Base):
+        def __getitem__(self, i: int) -> Any:
+            return self.transform(Image.open(self.paths[i])), self.labels[i]
+
+    for dataset in Unconverted(root), Plain(root):
+        dataset.transform = v2.Compose([v2.Pad(3, fill=fill), v2.RGB(), v2.RandomCrop(20), v2.ToTensor()])
+        for transform in v2.RandomRotation(20, fill=fill), v2.Pad(2, fill=fill):
+            dataset.transform.transforms[0] = transform
+            check(Program(loader_of(Subset(dataset, [0, 1, 2]), batch_size=3)), native=Image.Image not in fill)
+
+
 def test_names_that_stand_for_something_else(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = Rows(root)
     loader = goloader.DataLoader(dataset, batch_size=4)
