@@ -543,9 +543,8 @@ class PrefetchingIterator(_NativeIterator):
 
     def __init__(self, loader: DataLoader[Any], core: Core, seeded: Seeded | None = None) -> None:
         super().__init__(loader, core)
-        self._prefetch_factor: int = loader.prefetch_factor or 0
-        if self._prefetch_factor <= 0:
-            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        assert loader.prefetch_factor is not None
+        self._prefetch_factor: int = loader.prefetch_factor
         if seeded is not None and seeded.base_seed != self._base_seed:
             # iter() of the sampler has drawn from the generator first.
             again = init_fn.run(loader, core.plan, int(self._base_seed))
