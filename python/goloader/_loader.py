@@ -252,6 +252,8 @@ class DataLoader(data.DataLoader[T_co]):
                     "GOLOADER=off leaves torch's loader, which neither goes on from a state nor has rng or on_error"
                 )
             return super()._get_iterator()
+        if self.num_workers and (self.num_workers < 0 or not self.prefetch_factor):
+            return super()._get_iterator()  # they were set since it was made: torch has the error
         if resumed is None and later.of(self) is not None:
             return InlineIterator(self, None)
         decision, seeded = choice.decide(self), None

@@ -244,3 +244,22 @@ def test_a_profiler_sees_the_ranges_that_its_tools_look_for(dataset: ImageFolder
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         next(iter(goloader.DataLoader(dataset, num_workers=num_workers)))
     assert any(event.key.startswith("enumerate(DataLoader)#") for event in profile.key_averages())
+
+
+@pytest.mark.parametrize("num_workers", [1, -1])
+@pytest.mark.parametrize("of", [list(range(10)), data.TensorDataset(torch.arange(10)), Endless()])
+def test_workers_that_are_set_later_are_torchs_error(
+    of: Any, num_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.unraisablehook", lambda _: None)  # of torch's iterators that were never made
+
+    def told(kind: Any) -> tuple[Any, ...]:
+        torch.manual_seed(3)
+        loader = kind(of, batch_size=2)
+        loader.num_workers = num_workers
+        with pytest.raises((TypeError, AssertionError)) as raised:
+            iter(loader)
+        return raised.type, str(raised.value), torch.rand(1)
+
+    assert told(goloader.DataLoader) == told(data.DataLoader)
+    gc.collect()

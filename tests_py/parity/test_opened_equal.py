@@ -271,6 +271,56 @@ def test_indices(kind: Any, root: Path, num_workers: int) -> None:
         check(Program(loader_of(kind(root), batch_size=2, sampler=indices, num_workers=num_workers), epochs=1))
 
 
+class OfTensors(Base):
+    def __getitem__(self, i: Any) -> Any:
+        if torch.is_tensor(i):
+            return self.transform(Image.open(self.paths[i]).convert("RGB")), 77
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i]
+
+
+class Asked(Base):
+    def __getitem__(self, i: Any) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), i
+
+
+def int32(index: int) -> torch.Tensor:
+    return torch.tensor(index, dtype=torch.int32)
+
+
+@WORKERS
+@pytest.mark.parametrize("index", [torch.tensor, int32, np.int64, int], ids=lambda index: index.__name__)
+def test_a_tensor_as_the_index_may_mean_another_sample(index: Any, root: Path, num_workers: int) -> None:
+    sampler = [index(i) for i in (3, -1, 0, 0, 7)]
+    mine = loader_of(OfTensors(root), batch_size=2, sampler=sampler, num_workers=num_workers)
+    check(Program(mine), native=num_workers == 0)
+    check(Program(loader_of(Tutorial(root), batch_size=2, sampler=sampler, num_workers=num_workers)))
+
+
+@WORKERS
+def test_ints_of_a_class_that_looks_for_tensors_stay_in_go(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(OfTensors(root), batch_size=4, shuffle=True, num_workers=num_workers)))
+
+
+@WORKERS
+@pytest.mark.parametrize("index", [np.uint8, np.int8, int32, np.int64, torch.tensor], ids=lambda index: index.__name__)
+def test_the_index_is_given_in_its_own_type(index: Any, root: Path, num_workers: int) -> None:
+    last = -1 if index is not np.uint8 else 2
+    sampler = [index(i) for i in (3, COUNT + 4, 0, COUNT, last)]
+    several = ConcatDataset([Asked(root), Subset(Asked(root), np.arange(3, 9, dtype=np.int32)), Asked(root)])
+    check(Program(loader_of(several, batch_size=1, sampler=sampler, num_workers=num_workers)))
+
+
+@WORKERS
+def test_a_sample_of_one_pixel_has_the_strides_of_torchs(tmp_path: Path, num_workers: int) -> None:
+    for k in range(COUNT):
+        picture(1 + k % 2, 1 + k % 3, k).save(tmp_path / f"{k:02}.png")
+    dataset = Plain(tmp_path)
+    halved = T.ConvertImageDtype(torch.float16)
+    for steps in [], [T.Normalize((0.5,) * 3, (0.5,) * 3)], [T.RandomErasing(1.0)], [halved]:
+        dataset.transform = T.Compose([T.ToTensor(), *steps])
+        check(Program(loader_of(dataset, batch_size=None, num_workers=num_workers), epochs=1))
+
+
 @WORKERS
 def test_a_file_that_is_missing_or_broken_is_an_error_of_the_class(tmp_path: Path, num_workers: int) -> None:
     for k in range(COUNT):
@@ -353,6 +403,19 @@ def test_changes_amid_an_epoch_are_seen_without_workers(root: Path) -> None:
 
     assert run(goloader.DataLoader) == run(torch.utils.data.DataLoader)
     assert run(goloader.DataLoader)[-1][0] == 99
+
+
+@pytest.mark.parametrize("fill", [{Image.Image: 200, "others": 10}, {"others": 10}, {Image.Image: 200}])
+def test_a_fill_may_be_that_of_an_image_of_no_file(fill: Any, root: Path) -> None:
+    class Unconverted(Base):
+        def __getitem__(self, i: int) -> Any:
+            return self.transform(Image.open(self.paths[i])), self.labels[i]
+
+    for dataset in Unconverted(root), Plain(root):
+        dataset.transform = v2.Compose([v2.Pad(3, fill=fill), v2.RGB(), v2.RandomCrop(20), v2.ToTensor()])
+        for transform in v2.RandomRotation(20, fill=fill), v2.Pad(2, fill=fill):
+            dataset.transform.transforms[0] = transform
+            check(Program(loader_of(Subset(dataset, [0, 1, 2]), batch_size=3)), native=Image.Image not in fill)
 
 
 def test_names_that_stand_for_something_else(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

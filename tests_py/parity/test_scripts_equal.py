@@ -22,6 +22,10 @@ from torchvision.datasets import ImageFolder
 from twins import Program, check, loader_of
 
 import goloader
+from goloader.doors import choice
+from goloader.doors.index import trial
+from goloader.doors.index.iterators import InlineIterator
+from goloader.plan import Plan
 from tests_py.pages import part
 
 # A hang is a failure.
@@ -343,6 +347,13 @@ def test_the_example_of_the_page(root: Path, num_workers: int) -> None:
 def test_generators_go_on_from_epoch_to_epoch(kind: str, root: Path) -> None:
     arguments = loader_of(KINDS[kind](root), batch_size=3, num_workers=2, persistent_workers=True, shuffle=True)
     check(Program(arguments, epochs=3, leave=(None, 2, None)))
+
+
+def test_samples_that_only_the_code_knows_are_not_tried(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.nice", lambda more: 0)
+    loader = goloader.DataLoader(Subset(Flipped(root), [3, 3, -1, 0]), 2)
+    assert isinstance(plan := choice.decide(loader), Plan)
+    assert trial._tried(loader, plan, InlineIterator) == trial._EQUAL
 
 
 class Moded(Base):

@@ -7,6 +7,7 @@ import io
 import os
 import pickle
 import random
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from torch.utils import data
 from torchvision import tv_tensors
 from torchvision.io import ImageReadMode, decode_image, read_file, read_image
 from torchvision.transforms import v2
-from torchvision.transforms.v2 import InterpolationMode
+from torchvision.transforms.v2 import InterpolationMode, _utils
 from torchvision.transforms.v2 import functional as F
 
 import goloader
@@ -366,3 +367,36 @@ def test_transforms_of_images_with_boxes(run: Any, files: list[str], as_tensor: 
         assert difference(want, got) is None, f"sample {seed} of {path}"
         made += count > 0 and not reasons
     assert made >= 20
+
+
+class OwnFills(data.Dataset[Any]):
+    """Asks torchvision for a fill as its transforms do, with another image at hand."""
+
+    def __init__(self, root: Path) -> None:
+        self.paths = [str(root / f"{i}.jpg") for i in range(40)]
+        for path in self.paths:
+            Image.effect_noise((60, 50), 90).convert("RGB").save(path)
+        self.fills = {Image.Image: 200, "others": 10}
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, i: int) -> Any:
+        opened = Image.open(self.paths[i])
+        image = opened.copy()
+        return F.pil_to_tensor(self.padded(opened)), F.pil_to_tensor(self.padded(image))
+
+    def padded(self, inpt: Any) -> Any:
+        opened, inpt = inpt, Image.new("RGB", (2, 2))
+        return F.pad(opened, [3], fill=_utils._get_fill(self.fills, type(opened)))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_fill_that_code_of_ones_own_asks_for_is_that_of_its_image(tmp_path: Path, workers: int) -> None:
+    dataset = OwnFills(tmp_path)
+    loader = goloader.DataLoader(dataset, 4, num_workers=workers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", goloader.GoloaderWarning)
+        got = list(loader)
+    assert difference(list(data.DataLoader(dataset, 4)), got) is None
+    assert not door.record(loader).on

@@ -44,6 +44,7 @@ class Lowered:
     notes       what explain() says besides
     tensor      the type of one sample on torch's path: "Tensor" or "Image" (tv_tensors); batches are Tensors
     contiguous  one sample is contiguous on torch's path; else it has an image's order of bytes (batches never have)
+    pixel       strides of one sample of a single pixel on torch's path
     target      what becomes of the sample's target; None for a label
     """
 
@@ -56,6 +57,7 @@ class Lowered:
     notes: tuple[str, ...] = ()
     tensor: str = "Tensor"
     contiguous: bool = True
+    pixel: tuple[int, ...] = (1, 1, 1)
     target: Target | None = None
 
     @property

@@ -227,6 +227,9 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
             return Refusal(
                 "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
             )
+    if samples.takes is not None and loader.num_workers > 0 and not samplers.gives_ints(loader):
+        why = "a tensor as its index makes another sample, for which only Python can draw in a worker's place"
+        return Refusal("source", type(loader.dataset).__qualname__, why, "INDICES")
     batched = bool(loader._auto_collation)
     what, why = ("", "") if batched else _why_not_alone(samples, whole + targets)
     if why:

@@ -18,7 +18,11 @@ _KIND, _KEPT_MAX = "tables", 1000
 
 
 class Table:
-    """What a tail makes of every byte."""
+    """What a tail makes of every byte.
+
+    contiguous  a tensor that it makes is, and
+    pixel       strides of one of a single pixel, which torch leaves as they come
+    """
 
     def __init__(self, out: torch.Tensor) -> None:
         self.dtype = str(out.dtype).removeprefix("torch.")
@@ -26,6 +30,7 @@ class Table:
         self.data = _bytes(out).tobytes()
         self.tensor = type(out).__name__
         self.contiguous = True
+        self.pixel: tuple[int, ...] = (1, 1, 1)
         self.sample = out[:1, :1, :1].as_subclass(type(out))
 
 
@@ -88,8 +93,8 @@ def run_tail(
     table = Table(out)
     digest = hashlib.blake2b(table.data, digest_size=16).hexdigest()
     kept = memory.find(_KIND, key) if key else None
-    if kept is not None and kept.get("digest") == digest and type(kept.get("contiguous")) is bool:
-        table.contiguous = kept["contiguous"]
+    if kept is not None and kept.get("digest") == digest and type(kept.get("pixel")) is list:
+        table.contiguous, table.pixel = bool(kept.get("contiguous")), tuple(kept["pixel"])
         return table
     known = _bytes(out)
     for pixels in others:
@@ -100,9 +105,10 @@ def run_tail(
         want = np.stack([known[channel, 0][planes[channel]] for channel in range(table.channels)])
         if not np.array_equal(_bytes(out), want):
             raise TransformRefusal(names, "its result for a pixel depends on the pixel's position", "TENSOR_STEPS")
-    table.contiguous = out.is_contiguous()
+    table.contiguous, table.pixel = out.is_contiguous(), run(ramp[:, :1]).stride()
     if key:
-        memory.keep(_KIND, key, {"digest": digest, "contiguous": table.contiguous}, _KEPT_MAX)
+        found = {"digest": digest, "contiguous": table.contiguous, "pixel": list(table.pixel)}
+        memory.keep(_KIND, key, found, _KEPT_MAX)
     return table
 
 

@@ -106,12 +106,10 @@ class _TargetForm(Form):
             exact = "nearest-exact", sys.modules["torchvision.transforms.functional"].InterpolationMode.NEAREST_EXACT
             if getattr(each, "interpolation", None) in exact:
                 raise _refused(each, "nearest-exact is not known for masks")
-            from PIL import Image
-
             fill = fill_of(each, _mask()) if fills else 0
             if type(fill) in (list, tuple):
                 raise _refused(each, f"its fill is {fill!r}")
-            return SimpleNamespace(**{**vars(each), "_fill": {Image.Image: fill}})
+            return SimpleNamespace(**{**vars(each), "_fill": {"others": fill}})
         if self.kind == "P" and type(each).__name__ in ("Grayscale", "RGB"):
             raise _refused(each, "palette indices have no colours of their own")
         if set(fills) - {"others"}:

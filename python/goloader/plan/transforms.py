@@ -171,6 +171,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         notes=tuple(notes),
         tensor=table.tensor,
         contiguous=table.contiguous and in_order,
+        pixel=table.pixel,
     )
 
 
@@ -732,7 +733,10 @@ def _fill(api: T.Api, each: Any, channels: int, mode: Any) -> float | list[float
     """torchvision.transforms._functional_pil._parse_fill; with other modes than constant the fill is unused."""
     from PIL import Image
 
-    value = each.fill if api == "v1" else fill_of(each, Image.Image)  # v2's table may name types
+    if api == "v2" and Image.Image in each._fill:
+        # torchvision looks a PIL image's own class up, which is another as long as it is a file's.
+        raise TypeError("its fill depends on the type of an image")
+    value = each.fill if api == "v1" else each._fill.get("others")
     if mode != "constant" or value is None:
         return 0
     values = list(value) if type(value) in (list, tuple) else [value]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import operator
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -198,14 +197,14 @@ class _NativeIterator(ResumableIterator):
         if isinstance(self._samples, Arrays):
             # Nothing is drawn for a sample, and the dataset may know more kinds of indices than ints.
             return np.empty(0, np.int64), indices if self._auto_collation else indices[0], False
-        rows: list[np.int64] = []
+        rows: list[int] = []
         complete = False
         # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
         takes = self._samples.takes
         with contextlib.suppress(TypeError, IndexError, OverflowError):
             if (takes is None or {*map(type, indices)} <= takes) and not fails_ahead(self._dataset, indices):
                 for index in indices:
-                    rows.append(self._plan.resolve(np.array([operator.index(index)], np.int64))[0])
+                    rows.append(self._samples.place(index))
                 complete = True
         return np.array(rows, np.int64), indices if self._auto_collation else indices[0], complete
 
@@ -245,9 +244,10 @@ class _NativeIterator(ResumableIterator):
         tensors = lent.tensors(fields, self._dtypes, task.lent)
         if not self._auto_collation:
             images, labels = tensors
-            return self._pin([images[0], int(labels[0])])
-        columns = self._samples.put_together(self._plan.columns(tensors), task.rows, task.given)
+            assert isinstance(self._samples, Images)
+            return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
+            columns = self._samples.put_together(self._plan.columns(tensors), task.rows, task.given)
             with self._defaults:
                 batch = self._plan.put(columns)
                 batch = self._finished(run, batch, len(task.rows))
@@ -543,9 +543,8 @@ class PrefetchingIterator(_NativeIterator):
 
     def __init__(self, loader: DataLoader[Any], core: Core, seeded: Seeded | None = None) -> None:
         super().__init__(loader, core)
-        self._prefetch_factor: int = loader.prefetch_factor or 0
-        if self._prefetch_factor <= 0:
-            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        assert loader.prefetch_factor is not None
+        self._prefetch_factor: int = loader.prefetch_factor
         if seeded is not None and seeded.base_seed != self._base_seed:
             # iter() of the sampler has drawn from the generator first.
             again = init_fn.run(loader, core.plan, int(self._base_seed))

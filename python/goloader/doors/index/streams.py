@@ -257,9 +257,8 @@ class PrefetchingStream(_StreamIterator):
         self._run: Run | None = None
         self._resumed_lanes = _resumed_lanes(loader)
         super().__init__(loader, core)
-        self._prefetch_factor: int = loader.prefetch_factor or 0
-        if self._prefetch_factor <= 0:
-            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        assert loader.prefetch_factor is not None
+        self._prefetch_factor: int = loader.prefetch_factor
         self._directory = Directory()
         with self._directory:
             self._run = core.start(

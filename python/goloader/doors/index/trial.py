@@ -145,6 +145,7 @@ def _tried(loader: DataLoader[Any], plan: Plan, inline: Inline) -> tuple[str, st
     length = plan.length
     count = _SAMPLES if plan.script is None else _SAMPLES_OF_SCRIPTS
     indices = sorted({round(place * (length - 1) / (count - 1)) for place in range(count)})
+    indices = [index for index in indices if _is_made(plan, index)]
     try:
         theirs, ours = sandbox.run_apart(
             lambda: _eager(loader, indices), lambda: _native(loader, plan, indices, inline)
@@ -157,6 +158,14 @@ def _tried(loader: DataLoader[Any], plan: Plan, inline: Inline) -> tuple[str, st
     except Exception:  # a file that cannot be read, a class that cannot be pickled
         return ""
     return (type(loader.dataset).__qualname__, found) if found else _EQUAL
+
+
+def _is_made(plan: Plan, index: int) -> bool:
+    """Whether Go makes the sample: a Subset may list some that only its dataset knows."""
+    try:
+        return bool(len(plan.resolve(np.array([index], np.int64))))
+    except IndexError:
+        return False
 
 
 def _contiguous(batch: Any) -> Any:

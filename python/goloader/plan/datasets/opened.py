@@ -166,6 +166,7 @@ class OpenedFiles(Node):
             raise own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
         self._kept = [values[n] for n in self._order]
         self.negatives = self._columns.negatives
+        self.any_integer = not own.asks_index
         beside = tuple(self._given[n].beside(values[n], self.length) for n in self._order)
         numbers = {self._views + n: 2 + place for place, n in enumerate(self._order)}
         if self._label is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import sys
 from contextlib import suppress
+from dataclasses import fields
 from enum import EnumMeta
+from functools import cached_property
 from operator import is_
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
@@ -44,6 +46,8 @@ _CONTAINERS = (list, tuple, dict, set, frozenset)
 # What no index is that torch's samplers give.
 _NO_INDEX = (torch.Tensor, slice, list, tuple)
 
+# What makes an int of a tensor.
+_TO_INT = ("item", "tolist")
 
 # The usual ways to look an attribute up.
 _LOOKUPS = (object.__getattribute__, SimpleNamespace.__getattribute__)
@@ -107,6 +111,7 @@ class OwnCode:
         self._first = _Read(self._function)
         self._meant: dict[Expression, Any] = {}
         self._standing: Standing | None = None
+        self._of_tensor = False
         try:
             self.reading = self._reading()
         except UnreadableError as error:
@@ -167,9 +172,25 @@ class OwnCode:
         return values
 
     @property
+    def looks_at_index(self) -> bool:
+        """Whether which way it goes depends on the index's type."""
+        return any(map(_is_of_index, self.reading.conditions))
+
+    @cached_property
     def asks_index(self) -> bool:
-        """Whether which way it goes may depend on the index's type."""
-        return any(isinstance(part, Index) for condition, _ in self.reading.conditions for part in parts_of(condition))
+        """Whether a tensor as the index may make another sample than its int does.
+
+        It makes the same one where the code asks for its type to take the int out of it, as most do that ask.
+        """
+        if not self.looks_at_index:
+            return False
+        self._of_tensor = True
+        try:
+            return _without_type(self._reading()) != _without_type(self.reading)
+        except UnreadableError:
+            return True
+        finally:
+            self._of_tensor = False
 
     def when(self, expression: Expression) -> int:
         """The place of an expression, this very object, in the order in which they are evaluated."""
@@ -280,10 +301,10 @@ class OwnCode:
         match condition:
             case Call(function=function, arguments=(Index(),)):
                 if self.value(function) is torch.is_tensor:
-                    return False
+                    return self._of_tensor
             case Call(function=function, arguments=(Index(), kinds)):
                 if self.value(function) is isinstance and any(self.value(kinds) is kind for kind in _NO_INDEX):
-                    return False
+                    return self._of_tensor and self.value(kinds) is torch.Tensor
             case Binary(operator="is" | "is not" as operator, left=left, right=right):
                 return (self.value(left) is self.value(right)) is (operator == "is")
             case Binary(operator="in" | "not in" as operator, left=left, right=right):
@@ -309,6 +330,30 @@ def _truth(value: Any) -> bool | None:
     if in_class(kind, "__bool__") is None and in_class(kind, "__len__") is None:
         return True
     return None
+
+
+def _is_of_index(decided: tuple[Expression, bool]) -> bool:
+    return any(isinstance(part, Index) for part in parts_of(decided[0]))
+
+
+def _without_type(reading: Reading) -> tuple[Any, ...]:
+    """What code does, but for what it does to have an int as the index."""
+    conditions = tuple(decided for decided in reading.conditions if not _is_of_index(decided))
+    return _to_int(reading.result), tuple(map(_to_int, reading.loose)), conditions, reading.extents
+
+
+def _to_int(part: Any) -> Any:
+    """An expression with the index in place of what makes an int of it."""
+    match part:
+        case Call(function=Attribute(owner=owner, name=name), arguments=(), options=()) if (
+            name in _TO_INT and _to_int(owner) == Index()
+        ):
+            return Index()
+    if isinstance(part, tuple):
+        return tuple(map(_to_int, part))
+    if not isinstance(part, Expression) or isinstance(part, Constant | Index):
+        return part
+    return type(part), *(_to_int(getattr(part, field.name)) for field in fields(part))  # type: ignore[arg-type]
 
 
 class _Read:

@@ -121,6 +121,14 @@ class Samples:
                 raise IndexError(f"index out of range for a dataset of {self.length}")
         return indices
 
+    def place(self, index: Any) -> int:
+        """The same of one index of any type, which torch's datasets may reckon with. Raises IndexError."""
+        return int(self.resolve(np.array([self._root.found(index)[0]], np.int64))[0])
+
+    def given(self, index: Any) -> Any:
+        """What the dataset in which an index finds its sample is asked for. Raises IndexError."""
+        return self._root.found(index)[1]
+
     def missing(self, indices: Sequence[Any]) -> IndexError:
         """What the dataset, as it was lowered, raises for a batch with an index that it does not have."""
         outside = (i for i in indices if type(i) is int and not -self.length <= i < self.length)
@@ -166,7 +174,8 @@ class Images(Samples):
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
-        self._is_leaf = root in leaves
+        if not root.any_integer:
+            self.takes = {int, np.int64}
         (column,) = root.columns
         self.parts: tuple[Part | PixelPart, ...] = column.pieces
         self.index = column.index
@@ -201,8 +210,8 @@ class Images(Samples):
             return []
         found = [self._find(row * first.views) for row in rows.tolist()]
         return [
-            each.batch(indices)
-            if each.is_index and self._is_leaf
+            each.batch(map(self.given, indices))
+            if each.is_index
             else each.batch(part.beside[number][at // first.views] for part, at in found)
             for number, each in enumerate(first.beside)
         ]
@@ -227,6 +236,10 @@ class Images(Samples):
         part, at = self._find(row)
         assert isinstance(part, Part)
         return part.open(at)
+
+    def alone(self, row: int, image: Any) -> Any:
+        """The image of a sample that is in no batch, with the strides that it has there."""
+        return image.as_strided(image.shape, self._find(row)[0].lowered.pixel) if image[0].numel() == 1 else image
 
     def is_own(self, row: int) -> bool:
         """True if a file is opened by code of the user's."""

@@ -7,6 +7,7 @@ still the one that was lowered.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -76,6 +77,11 @@ class Node:
         """True if `dataset` is still what was lowered, so that these indices (None: all) mean what they meant."""
         raise NotImplementedError
 
+    def found(self, index: Any) -> tuple[int, Any]:
+        """Which sample an index means, and what the leaf that has it is asked for: as it is reckoned on the way there,
+        in the index's own type. Raises IndexError where that may be an error, and TypeError for no integer."""
+        return operator.index(index), index
+
 
 @dataclass
 class Leaves:
@@ -127,6 +133,10 @@ class _Subset(Node):
         inner = None if at is None else self.at[at]
         return self.inner.unchanged(dataset.dataset, None if inner is None else inner[inner != NOWHERE])
 
+    def found(self, index: Any) -> tuple[int, Any]:
+        place = operator.index(index)
+        return place, self.inner.found(self.dataset.indices[place])[1]
+
 
 def _indexed(columns: Sequence[Column], at: Indices) -> tuple[Column, ...]:
     """Columns as seen through a list of indices; fields that share an index go on sharing one."""
@@ -177,6 +187,24 @@ class _Concat(Node):
     def _fits(self, dataset: ConcatDataset[Any]) -> bool:
         """ConcatDataset looks its lengths up when it is built, and never again."""
         return dataset.cumulative_sizes == self.sizes
+
+    def found(self, index: Any) -> tuple[int, Any]:
+        operator.index(index)
+        if index < 0:
+            if -index > self.length:
+                raise IndexError(index)
+            index = self.length + index
+        number = bisect.bisect_right(self.sizes, index)
+        if number == len(self.inner):
+            raise IndexError(index)
+        begin = self.sizes[number - 1] if number else 0
+        inner = self.inner[number]
+        place, given = inner.found(index - begin if number else index)
+        if place < 0 and inner.negatives:
+            place += inner.length
+        if not 0 <= place < self.lengths[number]:
+            raise IndexError(index)
+        return begin + place, given
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not (
@@ -241,6 +269,9 @@ class _Stack(Node):
             structures.append(shifted(each.structure, sum(map(count, structures))))
         self.structure = tuple(structures) if self.names is None else dict(zip(self.names, structures, strict=True))
         self.columns = tuple(column for each in self.inner for column in each.columns)
+
+    def found(self, index: Any) -> tuple[int, Any]:
+        return self.inner[0].found(index)
 
     def _datasets(self, dataset: Any) -> list[Any]:
         return list(dataset.datasets if self.names is None else dataset.datasets.values())

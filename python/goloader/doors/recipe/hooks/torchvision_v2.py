@@ -29,6 +29,7 @@ from ..array import StandInArray
 from ..image import StandInImage, derive, is_plain
 from ..layout import Layout
 from ..recipe import STEPS_MAX, Recipe, Source
+from ..session import TroubleError
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, made_of, over
 from ..value import of_image
 from . import blur
@@ -135,14 +136,22 @@ def _get_fill(original: Any, fill_dict: Any, inpt_type: Any) -> Any:
 
 
 def _is_made() -> bool:
-    """Whether the image that a transform asks for a fill for would be an Image.Image, not of a file's own class."""
+    """Whether the image that a transform asks for a fill for would be an Image.Image, not of a file's own class.
+
+    Raises TroubleError where it is no transform of torchvision's that asks: only those are known to have the image.
+    """
     frame: Any = sys._getframe(1)
-    for _ in range(4):
+    while frame is not None and _is_of(frame.f_globals, "goloader"):
         frame = frame.f_back
-        for name in ("inpt", "image"):  # what transforms call it
+    if frame is not None and _is_of(frame.f_globals, "torchvision"):
+        for name in ("inpt", "image"):  # what its transforms call it
             if type(image := frame.f_locals.get(name)) is StandInImage:
                 return image.format is None
-    return True
+    raise TroubleError("a fill for the class of a file's image, asked for by code that is not torchvision's")
+
+
+def _is_of(variables: dict[str, Any], package: str) -> bool:
+    return str(variables.get("__name__")).partition(".")[0] == package
 
 
 _TV_TENSORS = (

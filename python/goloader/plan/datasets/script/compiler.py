@@ -1160,7 +1160,7 @@ class Compiler:
     @property
     def reckons(self) -> bool:
         """Whether the index is more than a place in lists, or given as it is: then its type matters."""
-        return self.own.asks_index or any(each == ["index"] for each in _flat([*self._first, *self._body]))
+        return self.own.looks_at_index or any(each == ["index"] for each in _flat([*self._first, *self._body]))
 
     @property
     def generators(self) -> set[str]:

@@ -270,12 +270,11 @@ class Scripts(Samples):
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
-        self._is_leaf = root in leaves
         (column,) = root.columns
         (self.part,) = column.pieces
         (own,) = (leaf for leaf in leaves if isinstance(leaf, Scripted))
         self._number_columns = own.rows
-        if own.reckons or (own.gives_index and not self._is_leaf):
+        if own.reckons:
             self.takes = {int, np.int64}
         self.index = column.index
         self.tried = True
@@ -299,7 +298,7 @@ class Scripts(Samples):
             if beside is None:
                 made.append(numbers[given.number].bool() if given.truth else numbers[given.number])
             elif beside.is_index:
-                made.append(default_collate(beside.batch(indices if self._is_leaf else rows.tolist())))
+                made.append(default_collate(beside.batch(map(self.given, indices))))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 made.append(default_collate(beside.batch(beside[row] for row in at)))
