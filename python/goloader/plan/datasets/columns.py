@@ -205,6 +205,11 @@ class Columns:
             value = self._own.value(place)
         raise UnreadableError(f"takes items of {place}, a {type(value).__qualname__}", place)
 
+    def _tensor_of(self, item: Expression) -> torch.Tensor | None:
+        """The tensor that an item is taken of by the index, if it is one."""
+        container: Any = self._container(item.owner) if isinstance(item, Item) and item.key == Index() else None
+        return container if is_a(container, torch.Tensor) and container.ndim == 1 else None
+
     def _is_matrix(self, place: Expression) -> bool:
         container = self._container(place)
         return is_a(container, np.ndarray, torch.Tensor) and container.ndim == 2
@@ -321,6 +326,8 @@ class Columns:
                 return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
             case Call(function=function, arguments=arguments, options=()) if arguments:
                 called = self._own.means(function)
+                if called is int and len(arguments) == 1 and (tensor := self._tensor_of(arguments[0])) is not None:
+                    return _numbers(tensor, at)  # so many TensorItems have the garbage collector look at everything
                 given = [column(each) for each in arguments]
                 for known_function, types in _FUNCTIONS.items():
                     if called is known_function:
@@ -347,11 +354,17 @@ def _items(container: Any, at: Sequence[int]) -> list[Any]:
     if is_a(container, np.ndarray, torch.Tensor) and container.ndim > 1:
         raise UnreadableError(f"gives rows of an array of {container.ndim} dimensions")
     if is_a(container, torch.Tensor):
-        if container.dtype != torch.int64:
-            raise UnreadableError(f"takes numbers of {container.dtype}")
-        rows = container if at == range(len(container)) else container[torch.tensor(list(at), dtype=torch.int64)]
-        return list(map(TensorItem, rows.tolist()))
+        return list(map(TensorItem, _numbers(container, at)))
     return [container[i] for i in at]
+
+
+def _numbers(tensor: torch.Tensor, at: Sequence[int]) -> list[int]:
+    """The items of a tensor, as ints."""
+    if tensor.dtype != torch.int64:
+        raise UnreadableError(f"takes numbers of {tensor.dtype}")
+    numbers = tensor.numpy()
+    found: list[int] = (numbers if at == range(len(numbers)) else numbers[list(at)]).tolist()
+    return found
 
 
 def _listed(column: _Column, length: int) -> Sequence[Any]:
