@@ -207,7 +207,12 @@ class Columns:
 
     def _tensor_of(self, item: Expression) -> torch.Tensor | None:
         """The tensor that an item is taken of by the index, if it is one."""
-        container: Any = self._container(item.owner) if isinstance(item, Item) and item.key == Index() else None
+        container: Any = None
+        match item:
+            case Item(owner=Item(owner=place, key=Index()), key=Constant(value=int(key))) if self._is_matrix(place):
+                container = self._container(place)[:, key]
+            case Item(owner=place, key=Index()):
+                container = self._container(place)
         return container if is_a(container, torch.Tensor) and container.ndim == 1 else None
 
     def _is_matrix(self, place: Expression) -> bool:
@@ -354,13 +359,15 @@ def _items(container: Any, at: Sequence[int]) -> list[Any]:
     if is_a(container, np.ndarray, torch.Tensor) and container.ndim > 1:
         raise UnreadableError(f"gives rows of an array of {container.ndim} dimensions")
     if is_a(container, torch.Tensor):
+        if container.dtype != torch.int64:
+            raise UnreadableError(f"takes numbers of {container.dtype}")
         return list(map(TensorItem, _numbers(container, at)))
     return [container[i] for i in at]
 
 
 def _numbers(tensor: torch.Tensor, at: Sequence[int]) -> list[int]:
     """The items of a tensor, as ints."""
-    if tensor.dtype != torch.int64:
+    if tensor.dtype not in (torch.int32, torch.int64):
         raise UnreadableError(f"takes numbers of {tensor.dtype}")
     numbers = tensor.numpy()
     found: list[int] = (numbers if at == range(len(numbers)) else numbers[list(at)]).tolist()
