@@ -234,22 +234,46 @@ def test_labels_of_other_kinds(tmp_path: Path) -> None:
         assert goloader.DataLoader(dataset).explain().native
 
 
-def test_what_stays_with_torch(tmp_path: Path) -> None:
-    def with_(name: str, **attributes: Any) -> Any:
-        dataset = KINDS[name](tmp_path / f"{name}, {', '.join(attributes)}")
-        vars(dataset).update(attributes)
-        return dataset
+def with_(name: str, folder: Path, **attributes: Any) -> Any:
+    dataset = KINDS[name](folder / f"{name}, {', '.join(attributes)}")
+    vars(dataset).update(attributes)
+    return dataset
 
+
+@WORKERS
+def test_options_of_the_datasets(num_workers: int, tmp_path: Path) -> None:
+    """What a dataset does by them is read from its code."""
+    for dataset in (
+        with_("Caltech256", tmp_path, transform=CROP),  # its files are of three modes: most of them are torch's error
+        pets(["category", "binary-category"])(tmp_path / "both"),
+        with_("INaturalist", tmp_path, target_type=["full", "super"]),
+        with_("Flowers102", tmp_path, target_transform=lambda label: label + 1),
+    ):
+        check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers), draw=True))
+
+
+class Importing(datasets.Flowers102):
+    """As Caltech101, whose code imports scipy for each sample and does not use it."""
+
+    def __getitem__(self, index: int) -> Any:
+        import none_of_that  # type: ignore[import-not-found]  # noqa: F401
+
+        return super().__getitem__(index)
+
+
+def test_a_module_that_is_not_installed_is_torchs_error(tmp_path: Path) -> None:
+    dataset = listed(Importing)(tmp_path)
+    assert errors(check(Program(loader_of(dataset, batch_size=4), epochs=1), native=False))
+
+
+def test_what_stays_with_torch(tmp_path: Path) -> None:
     others = {
-        "files of any mode": with_("Caltech256", transform=CROP),
-        "a loader of its own": with_("Food101", loader=lambda path: pil_loader(path).rotate(10)),
-        "both targets": pets(["category", "binary-category"])(tmp_path / "both"),
+        "a loader of its own": with_("Food101", tmp_path, loader=lambda path: pil_loader(path).rotate(10)),
         "a picture as target": pets("segmentation")(tmp_path / "picture"),
-        "both at once": with_("OxfordIIITPet", transforms=lambda image, label: (image, label)),
-        "labels of no use": with_("Places365", imgs=[("a.jpg", None)] * 3),
-        "too few labels": with_("DTD", _labels=[1]),
-        "a class that is not there": with_("Caltech256", y=[9] * COUNT),
-        "two classes a sample": with_("INaturalist", target_type=["full", "super"]),
+        "both at once": with_("OxfordIIITPet", tmp_path, transforms=lambda image, label: (image, label)),
+        "labels of no use": with_("Places365", tmp_path, imgs=[("a.jpg", None)] * 3),
+        "too few labels": with_("DTD", tmp_path, _labels=[1]),
+        "a class that is not there": with_("Caltech256", tmp_path, y=[9] * COUNT),
     }
     for name, dataset in others.items():
         loader = goloader.DataLoader(dataset)

@@ -392,6 +392,42 @@ def test_changes_between_epochs_are_seen(kind: Any, change: Any, native: bool, r
     assert goloader.DataLoader(dataset).explain().native is native
 
 
+class Labelled(Base):
+    """Its paths and labels are made of several attributes."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.step, self.zeros, self.kinds = 1, np.zeros(COUNT), {"a": 0}
+
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        label = self.labels[i] * self.step
+        return self.transform(image), label, self.zeros[i], int(self.tensor[i]), self.kinds["a"]
+
+
+@WORKERS
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda dataset: setattr(dataset, "step", 3),
+        lambda dataset: setattr(dataset, "root", "/nowhere"),
+        lambda dataset: setattr(dataset, "labels", [*map(bool, range(COUNT))]),
+        lambda dataset: setattr(dataset, "zeros", -np.zeros(COUNT)),
+        lambda dataset: dataset.tensor.add_(7),
+        lambda dataset: dataset.tensor.set_(dataset.tensor.flip(0)),
+        lambda dataset: setattr(dataset, "kinds", {"a": True}),
+        lambda dataset: dataset.kinds.update(a=9),
+        lambda dataset: dataset.names.reverse(),
+    ],
+)
+def test_each_attribute_that_values_are_made_of_is_looked_at(change: Any, root: Path, num_workers: int) -> None:
+    def arguments() -> dict[str, Any]:
+        return {"dataset": Labelled(root), "batch_size": 4, "num_workers": num_workers}
+
+    check(Program(arguments, epochs=3, before=lambda epoch, loader: change(loader.dataset) if epoch == 1 else None))
+
+
 def test_changes_amid_an_epoch_are_seen_without_workers(root: Path) -> None:
     def run(kind: Any) -> list[Any]:
         dataset, seen = Rows(root), []

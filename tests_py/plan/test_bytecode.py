@@ -38,7 +38,11 @@ BODIES = {
     "return self.load(self, i, a=1, b=i)": "self.load(self, index, a=1, b=index)",
     "return x[i]": "x[index]",
     "return f'{self.root}/{i}.jpg'": "f'{f'{self.root}'}{'/'}{f'{index}'}{'.jpg'}'",
-    "return f'{i:03}'": None,
+    "return f'{i:03}.jpg'": "f'{<built-in function format>(index, '03')}{'.jpg'}'",
+    "return f'{i!r:>9}'": None,
+    "a = []; a.append(i); return a if a else 0, a[0] if len(a) == 1 else a, 3 if len(a) > 1 else 4": (
+        "tuple(list(index), index, 4) and (1 > 1) and len and (1 == 1) and len"
+    ),
     "return f'{i!r}'": None,
     "return self.root + '/' + self.x[i]": "((self.root + '/') + self.x[index])",
     "return self.x[i] - 1, self.y / i, self.z % 2": "tuple((self.x[index] - 1), (self.y / index), (self.z % 2))",

@@ -560,7 +560,8 @@ DATASETS: Table = [
         "files with a label",
         "`ImageNet`, `Imagenette`, `Places365`, `Food101`, `Flowers102`, `OxfordIIITPet` (classes), `StanfordCars`, "
         "`FGVCAircraft`, `SUN397`, `DTD`, `CLEVRClassification`, `EuroSAT`, `Country211`, `RenderedSST2`, `LFWPeople`, "
-        "`Omniglot`; `Caltech101`, `Caltech256`, `INaturalist` if `Grayscale` or `v2.RGB` comes first",
+        "`Omniglot`, `Caltech101`, `Caltech256`, `INaturalist`: all but `ImageNet` and `Country211` compiled from "
+        "torchvision's own code, with their options and a `target_transform` of yours",
         files_with_a_label,
     ),
     (

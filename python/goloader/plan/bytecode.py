@@ -429,6 +429,7 @@ class Reading:
     conditions  those that decide which way it goes, and how they came out
     extents     what it loops over, and how much that is: a length, or the names in a dict
     places      where each expression was evaluated first: "file.py:12"
+    imports     names of modules that it imports
     """
 
     result: Expression
@@ -438,6 +439,7 @@ class Reading:
     conditions: tuple[tuple[Expression, bool], ...]
     extents: tuple[tuple[Expression, Any], ...]
     places: dict[Expression, str]
+    imports: tuple[str, ...] = ()
 
 
 def _is_window(of: Expression) -> bool:
@@ -516,6 +518,7 @@ def _reading(reader: _Reader, result: Expression, loose: list[Expression]) -> Re
         tuple(reader.conditions),
         tuple(reader.extents),
         reader.places,
+        tuple(reader.imports),
     )
 
 
@@ -548,6 +551,7 @@ class _Reader:
         self.conditions: list[tuple[Expression, bool]] = []
         self.extents: list[tuple[Expression, Any]] = []
         self.places: dict[Expression, str] = {}
+        self.imports: list[str] = []
         self.steps = 0
         self._depth = 0
 
@@ -1161,6 +1165,9 @@ class _Machine:
         if self._outcome is not None:
             outcome, self._outcome = self._outcome, None
             return outcome
+        made = self._made_outcome(condition)
+        if made is not None:
+            return made
         self._look(condition)
         try:
             outcome = self._reader.decide(condition)
@@ -1170,6 +1177,26 @@ class _Machine:
             raise _Fork(condition) from None
         self._reader.conditions.append((condition, outcome))
         return outcome
+
+    def _made_outcome(self, condition: Expression) -> bool | None:
+        """How a condition comes out that goes by the number of items in a list, tuple or dict that was made here."""
+        match condition:
+            case Display() | Mapping():
+                count = self._count(condition)
+                return None if count is None else count > 0
+            case Binary(
+                operator=sign, left=Constant(value=left, kind=kind), right=Constant(value=right, kind=other)
+            ) if kind is other is int and sign in _COMPARISONS:
+                return _COMPARISONS[sign](left, right)
+        return None
+
+    def _count(self, made: Expression) -> int | None:
+        """How many items there are in what was made here; None where that is not known."""
+        if self._reader.looping or not isinstance(made, Display | Mapping):
+            return None
+        if isinstance(made, Display) and made.kind is slice:
+            return None
+        return None if any(isinstance(each, Spread) for each in made.items) else len(made.items)
 
     def call(self, count: int) -> None:
         self.one_of(self.stack[-count - 1])
@@ -1196,6 +1223,11 @@ class _Machine:
             self._leave(function.manager)
             self.stack.append(_None)
             return
+        if function == Name("len", self.function) and len(arguments) == 1 and not names:
+            items_made = self._count(arguments[0])
+            if items_made is not None and self._reader.value(function) is len:
+                self.push(_constant(items_made))
+                return
         if not arguments and function == Name("super", self.function) and self.first is not None:
             arguments = [Name("__class__", self.function), self.first]
         if isinstance(function, Inner):
@@ -1269,6 +1301,7 @@ class _Machine:
             raise UnreadableError(f"imports {instruction.argval}") from None
         if self._reader.draws is not None and name not in sys.modules:
             raise UnreadableError(f"imports {name}, which is not imported yet")
+        self._reader.imports.append(name)
         self.stack.append(Module(name if names else name.partition(".")[0]))
 
     def import_from(self, instruction: dis.Instruction) -> None:
@@ -1499,9 +1532,13 @@ class _Machine:
         self.push(Mapping(tuple(names), tuple(items)))
 
     def format_value(self, instruction: dis.Instruction) -> None:
-        if instruction.arg:
+        arg = instruction.arg or 0
+        if arg & _CONVERTED:
             raise UnreadableError("formats a value")
-        self.push(Text((self.stack.pop(),)))
+        if arg & _WITH_SPEC or instruction.opname == "FORMAT_WITH_SPEC":
+            self.push(Call(_constant(format), tuple(self.pop(2))))
+        else:
+            self.push(Text((self.stack.pop(),)))
 
     def negate(self, instruction: dis.Instruction) -> None:
         if self._reader.draws is None:
@@ -1631,6 +1668,11 @@ def _value(expression: Expression) -> Any:
 _CLOSURE, _DEFAULTS, _ANNOTATIONS, _ANNOTATE = 8, 1, 4, 16
 _ABOUT = (_ANNOTATIONS, _ANNOTATE)
 _TO_TUPLE = 6  # INTRINSIC_LIST_TO_TUPLE
+_CONVERTED, _WITH_SPEC = 3, 4  # of FORMAT_VALUE
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "!=": operator.ne, "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 def _several(names: Any) -> tuple[str, ...]:
@@ -1724,7 +1766,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("COPY DUP_TOP", lambda m, i: m.stack.append(m.stack[-(i.arg or 1)])),
     ("DICT_UPDATE", _Machine.dict_update),
     ("FOR_ITER", _Machine.for_iter),
-    ("FORMAT_SIMPLE FORMAT_VALUE", _Machine.format_value),
+    ("FORMAT_SIMPLE FORMAT_VALUE FORMAT_WITH_SPEC", _Machine.format_value),
     ("GET_ITER", _Machine.get_iter),
     ("INPLACE_ADD", _operator("+=")),
     ("IMPORT_FROM", _Machine.import_from),

@@ -132,7 +132,7 @@ REASONS = {
         "write `__getitem__` with fewer kinds of operations; Go still makes the images where they can be recorded",
     ),
     "DATASET_OPTIONS": Reason(
-        "with these options, samples of torchvision's dataset are not an image and a number", "see the text for which"
+        "with these options, the library's dataset makes its samples in another way", "see the text for which"
     ),
     "DATASET_STATE": Reason(
         "the dataset has a `state_dict()`, so samples may change its state", "remove it if samples do not depend on it"

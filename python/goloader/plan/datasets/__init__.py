@@ -2,19 +2,19 @@
 
     samples.py  the result: Images (files and labels) or Arrays (rows of arrays)
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
-    files.py    torchvision's ImageFolder, and its other datasets of image files
+    files.py    torchvision's ImageFolder
     pairs.py    torchvision's datasets of images and masks
-    pictures.py torchvision's datasets of images in memory
     tensors.py  torch's TensorDataset
     arrays.py   goloader's ArrayDataset
     tokens.py   goloader's TokenDataset
     hugging_face.py  Hugging Face's datasets.Dataset
-    own.py      the user's own classes, read from bytecode
+    own.py      the user's own classes, and torchvision's others, read from bytecode
     computed.py those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
                 program.py, arithmetic.py and integers.py what is made of the items, and which they are
     script/     those that open several images, draw or branch, as a script of the core
-    opened.py   those that open an image file, or take an image out of an array, and transform it; columns.py and
-                frames.py work out its paths and labels, made.py what tensors are made of these, beside.py has them
+    opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;
+                columns.py and frames.py work out its paths and labels, made.py what tensors are made of these,
+                beside.py has them
 
 A dataset is known by its class. A subclass is taken only if it changes nothing that is done for an index. A user's own
 class is taken if its bytecode allows it.
@@ -30,9 +30,9 @@ from torch.utils.data import Subset, TensorDataset
 from ...arrays import ArrayDataset, TokenDataset
 from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal
-from . import arrays, files, hugging_face, pairs, pictures, tokens
+from . import arrays, files, hugging_face, pairs, tokens
 from .computed import Computed, in_lists
-from .known import nearest, why_not
+from .known import why_not
 from .opened import OpenedFiles, opens_images
 from .own import ListItems, OwnCode
 from .pictures import PixelPairPart, PixelPart
@@ -93,20 +93,17 @@ def _leaf(dataset: Any, *, lists: bool) -> Node:
     of_pairs = pairs.kind_of(dataset)
     if of_pairs is not None:
         return pairs.Pairs(dataset, of_pairs)
-    of_files, in_memory = nearest(dataset, files.KINDS), nearest(dataset, pictures.KINDS)
-    try:
-        if of_files is not None:
-            return files.ImageFiles(dataset, of_files)
-        if in_memory is not None:
-            return pictures.Pictures(dataset, in_memory)
-    except RefusalError:
-        # Its class is known, but something in it is the user's own: the code may say what.
+    if files.is_folder(dataset):
         try:
-            return _of_code(dataset, lists=lists)
+            return files.ImageFiles(dataset)
         except RefusalError:
-            if type(dataset).__module__.partition(".")[0] != "torchvision":
-                raise
-        raise
+            # Its class is known, but something in it is the user's own: the code may say what.
+            try:
+                return _of_code(dataset, lists=lists)
+            except RefusalError:
+                if type(dataset).__module__.partition(".")[0] != "torchvision":
+                    raise
+            raise
     if type(dataset) in (list, tuple):
         return _computed(ListItems(dataset), lists=lists)
     left = why_not(dataset)

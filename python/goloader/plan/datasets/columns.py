@@ -10,9 +10,10 @@ from __future__ import annotations
 import operator
 import os
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
+from operator import is_
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..bytecode import (
     Attribute,
     Binary,
     Call,
+    Constant,
     Display,
     Expression,
     Index,
@@ -36,6 +38,7 @@ from ..bytecode import (
 from ..look import is_a
 from . import frames
 from .own import OwnCode
+from .tree import Indices, alike, copied
 
 
 class TensorItem(int):
@@ -57,6 +60,7 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     int: (*_TEXTS, *INTS, *FLOATS, TensorItem, bool),
     float: (*_TEXTS, *INTS, *FLOATS, TensorItem, bool),
     str: _PLAIN,
+    format: _PLAIN,
     Path: PATHS,
     posixpath.basename: PATHS,
     posixpath.dirname: PATHS,
@@ -77,7 +81,9 @@ _OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], tuple[tuple[tuple[type, .
     "==": (operator.eq, ((_TEXTS, _TEXTS), ((int,), (int,)))),
     "!=": (operator.ne, ((_TEXTS, _TEXTS), ((int,), (int,)))),
     ">": (operator.gt, (((int,), (int,)),)),
+    ">=": (operator.ge, (((int,), (int,)),)),
     "<": (operator.lt, (((int,), (int,)),)),
+    "<=": (operator.le, (((int,), (int,)),)),
     "/": (operator.truediv, (((PosixPath,), PATHS), (_TEXTS, (PosixPath,)))),
     "%": (operator.mod, ((_TEXTS, (*_TEXTS, *INTS)), ((int,), (int,)))),
 }
@@ -93,6 +99,37 @@ class _Same:
 _Column = Sequence[Any] | _Same
 
 
+# A list or dict with more items is not looked through for each batch.
+_SAME_MAX = 256
+
+
+_FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
+
+
+def _is_fixed(whole: Any) -> bool:
+    """Whether what is worked out of a value stays as it is, while that holds the very same objects."""
+    if is_a(whole, np.ndarray, torch.Tensor):
+        return bool(whole.dtype != object)
+    if type(whole) not in (list, tuple):
+        return type(whole) in _FIXED
+    kinds = set(map(type, whole))
+    inner = chain.from_iterable(each for each in whole if type(each) is tuple)
+    return kinds <= {*_FIXED, tuple} and (tuple not in kinds or _is_fixed([*inner]))
+
+
+def _holds(now: Any, was: Any, at: Indices | None) -> bool:
+    """Whether a list or an array has the very same items at these places, or at all; another value is the same."""
+    if type(now) is not type(was):
+        return False
+    if is_a(was, np.ndarray, torch.Tensor):
+        return len(now) == len(was) and (alike(now, was) if at is None else alike(now[at], was[at]))
+    if type(was) is not list:
+        return now is was
+    if len(now) != len(was):
+        return False
+    return all(map(is_, now, was)) if at is None else all(now[place] is was[place] for place in at.tolist())
+
+
 class Columns:
     """The expressions of one `__getitem__`.
 
@@ -104,12 +141,16 @@ class Columns:
         """`rows` are items of arrays that are taken by the index as well, and are not worked out."""
         self._own = own
         self._expressions = tuple(expressions)
-        self._arrays = {row.owner for row in rows if isinstance(row, Item)}
         parts = [part for whole in (*self._expressions, *rows) for part in parts_of(whole)]
-        self._places = {part.owner for part in parts if isinstance(part, Item) and _is_index(part.key)}
+        self._places = _places(parts)
+        self._of_values = _places(part for whole in self._expressions for part in parts_of(whole))
         by_label = {place for place in self._places if self._by_label(place)}
         self.negatives = not by_label
         self.length = self._length()
+        # What is the same for every index, and goes into values.
+        self._same: dict[Expression, Any] = {}
+        # Of how many lists and arrays items are taken by the index, these and what is the same, and what is in them.
+        self._kept: tuple[int, tuple[Expression, ...], list[Any]] | None = None
         # Of an index that has no item, these are errors.
         failing = by_label or self._places
         self._failing = [
@@ -123,6 +164,28 @@ class Columns:
                 "takes items of attributes that differ in length" if lengths else "takes items of no attribute"
             )
         return int(lengths.pop())
+
+    def keep(self) -> None:
+        """Keeps what all values were worked out of, for `stands`."""
+        places = [place for place in self._places if place in self._of_values]
+        try:
+            wholes = self._own.values((*places, *self._same))
+        except UnreadableError:  # of a table of pandas
+            return
+        small = all(type(whole) is not list or len(whole) <= _SAME_MAX for whole in wholes[len(places) :])
+        if small and all(map(_is_fixed, wholes)):
+            self._kept = len(places), (*places, *self._same), list(map(copied, wholes))
+
+    def stands(self, at: Indices | None) -> bool:
+        """True if the values of these indices, or of all, are made of what `keep` kept; False if that cannot be said.
+
+        It is asked after the code's `unchanged`, for each batch.
+        """
+        if self._kept is None:
+            return False
+        count, expressions, wholes = self._kept
+        now = self._own.values(expressions)
+        return all(_holds(*pair, at if n < count else None) for n, pair in enumerate(zip(now, wholes, strict=True)))
 
     def fails_before(self, others: Sequence[Expression]) -> bool:
         """True if an index without an item is an error before any of these expressions is evaluated."""
@@ -140,11 +203,25 @@ class Columns:
             return frames.by_label(value)
         if type(value) in (list, tuple):
             return value
-        if type(value) in (np.ndarray, torch.Tensor) and (value.ndim == 1 or (value.ndim and place in self._arrays)):
+        if type(value) in (np.ndarray, torch.Tensor) and value.ndim:
             return value
         if value is None:
             value = self._own.value(place)
         raise UnreadableError(f"takes items of {place}, a {type(value).__qualname__}", place)
+
+    def _tensor_of(self, item: Expression) -> torch.Tensor | None:
+        """The tensor that an item is taken of by the index, if it is one."""
+        container: Any = None
+        match item:
+            case Item(owner=Item(owner=place, key=Index()), key=Constant(value=int(key))) if self._is_matrix(place):
+                container = self._container(place)[:, key]
+            case Item(owner=place, key=Index()):
+                container = self._container(place)
+        return container if is_a(container, torch.Tensor) and container.ndim == 1 else None
+
+    def _is_matrix(self, place: Expression) -> bool:
+        container = self._container(place)
+        return is_a(container, np.ndarray, torch.Tensor) and container.ndim == 2
 
     def _by_label(self, place: Expression) -> bool:
         """True for a table that is asked by its labels, not by places."""
@@ -203,7 +280,8 @@ class Columns:
             return self._column(part, at, known)
 
         if not any(isinstance(part, Index | Call | Binary | Text | Part | Display) for part in parts_of(expression)):
-            return _Same(self._own.value(expression))
+            same = self._same[expression] = self._own.value(expression)
+            return _Same(same)
         match expression:
             case Index():
                 # A negative one means a row as well, and is another number.
@@ -231,6 +309,8 @@ class Columns:
                 return frames.attributes_of_rows(self._frame(place), name, at)
             case Item(owner=place, key=Index()):
                 return _items(self._container(place), at)
+            case Item(owner=Item(owner=place, key=Index()), key=Constant(value=int(key))) if self._is_matrix(place):
+                return _items(self._container(place)[:, key], at)
             case Part(owner=owner, number=number, count=count):
                 wholes = column(owner)
                 _check(expression, [wholes], (list, tuple))
@@ -274,6 +354,8 @@ class Columns:
                 return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
             case Call(function=function, arguments=arguments, options=()) if arguments:
                 called = self._own.means(function)
+                if called is int and len(arguments) == 1 and (tensor := self._tensor_of(arguments[0])) is not None:
+                    return _numbers(tensor, at)  # so many TensorItems have the garbage collector look at everything
                 given = [column(each) for each in arguments]
                 for known_function, types in _FUNCTIONS.items():
                     if called is known_function:
@@ -291,6 +373,11 @@ def _in_order(numbers: Any) -> list[Any]:
     return made
 
 
+def _places(parts: Iterable[Expression]) -> set[Expression]:
+    """What items are taken of by the index."""
+    return {part.owner for part in parts if isinstance(part, Item) and _is_index(part.key)}
+
+
 def _is_index(key: Expression) -> bool:
     return isinstance(key, Index) or (isinstance(key, Display) and key.items[:1] == (Index(),))
 
@@ -301,11 +388,22 @@ def _items(container: Any, at: Sequence[int]) -> list[Any]:
         return frames.items(container, at)
     if frames.is_frame(container):
         raise UnreadableError("gives a row of a table")
+    if is_a(container, np.ndarray, torch.Tensor) and container.ndim > 1:
+        raise UnreadableError(f"gives rows of an array of {container.ndim} dimensions")
     if is_a(container, torch.Tensor):
         if container.dtype != torch.int64:
             raise UnreadableError(f"takes numbers of {container.dtype}")
-        return list(map(TensorItem, container[torch.tensor(list(at), dtype=torch.int64)].tolist()))
+        return list(map(TensorItem, _numbers(container, at)))
     return [container[i] for i in at]
+
+
+def _numbers(tensor: torch.Tensor, at: Sequence[int]) -> list[int]:
+    """The items of a tensor, as ints."""
+    if tensor.dtype not in (torch.int32, torch.int64):
+        raise UnreadableError(f"takes numbers of {tensor.dtype}")
+    numbers = tensor.numpy()
+    found: list[int] = (numbers if at == range(len(numbers)) else numbers[list(at)]).tolist()
+    return found
 
 
 def _listed(column: _Column, length: int) -> Sequence[Any]:

@@ -26,6 +26,7 @@ from ..bytecode import (
     Attribute,
     Call,
     Closed,
+    Constant,
     Display,
     Entered,
     Expression,
@@ -35,6 +36,7 @@ from ..bytecode import (
     UnreadableError,
     parts_of,
 )
+from ..bytecode import Part as Unpacked
 from ..calls import check_calls
 from ..collation import collates_plainly
 from ..lowered import Lowered, Read, Target
@@ -49,7 +51,7 @@ from .files import lower_of_mode, open_rgb
 from .images import array_of, function_of, makes_image, opened_path, opens
 from .made import Made, made_of
 from .own import OwnCode
-from .pictures import Block, PixelPairPart, PixelPart
+from .pictures import Block, PixelList, PixelPairPart, PixelPart
 from .samples import PairPart, Part
 from .tree import Column, Indices, Node, alike
 
@@ -152,14 +154,15 @@ class OpenedFiles(Node):
             self.length = self._columns.length
             # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
             self._values(range(min(self.length, 1)))
-            self._block = self._array() if self._axes else None
+            self._images_in_memory = self._of_rows() if self._axes else None
             lowered = self._lowered()
             paths, values = self._values(range(self.length))
+            self._columns.keep()
             # The first that may be is the label, which Go puts together where there is no second image.
             labels = (n for n, each in enumerate(self._given) if self._views == 1 and each.is_label(values[n]))
             self._label = next(labels, None)
             self._order = [n for n in range(len(values)) if n != self._label]
-            files = None if self._block else self._files(paths, values)
+            files = None if self._images_in_memory else self._files(paths, values)
         except UnreadableError as error:
             raise own.unread(error) from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -177,10 +180,11 @@ class OpenedFiles(Node):
         pairs = self.structure == (0, 1) and self._label == 0 and self._is_plain(values)
         self.part: Part | PixelPart
         if files is None:
-            assert self._block is not None
+            assert self._images_in_memory is not None
             self.note = self.note.replace("opens files", "takes images of an array")
             in_memory = PixelPart if self._views == 1 else PixelPairPart
-            self.part = in_memory(own.dataset, self._block.pixels, self._labels(values), lowered, beside, pairs)
+            pixels = self._images_in_memory.pixels
+            self.part = in_memory(own.dataset, pixels, self._labels(values), lowered, beside, pairs)
         else:
             kind = Part if self._views == 1 else PairPart
             samples = files if self._views == 1 else list(zip(paths[::2], paths[1::2], strict=True))
@@ -238,17 +242,18 @@ class OpenedFiles(Node):
                 mode = self._own.means(wanted)
                 if opened is not None and opened.mode == "file" and not opened.transforms and mode in ("RGB", "L"):
                     return replace(opened, mode=mode, done=given)
-            case Call(function=function, arguments=(inner,), options=()):
+            case Call(function=function, arguments=(inner,), options=() | (("mode", Constant(value="r")),) as options):
                 called = function_of(self._own, function)
                 if opens(called):
                     self._own.means(function)
-                    if called is not sys.modules["PIL.Image"].open:
+                    if called is sys.modules["PIL.Image"].open:
+                        return _Opened(opened_path(self._own, inner), "file", given, given)
+                    if not options:
                         return _Opened(inner, "RGB", given, given)
-                    return _Opened(opened_path(self._own, inner), "file", given, given)
                 if makes_image(called):
                     return self._of_array(given)
                 opened = self._opened(inner)
-                if opened is not None and called is not None:
+                if opened is not None and called is not None and not options:
                     return replace(opened, transforms=(*opened.transforms, function), calls=(*opened.calls, given))
             case Call(function=function) if makes_image(function_of(self._own, function)):
                 return self._of_array(given)
@@ -258,17 +263,27 @@ class OpenedFiles(Node):
 
     def _of_array(self, given: Call) -> _Opened:
         """The image that is made of a row. Raises UnreadableError."""
+        match given:
+            case Call(arguments=(Call(function=Attribute(owner=row, name="numpy"), arguments=()),), options=()):
+                if type(self._own.value(_rows(row))) is list:
+                    self._own.means(given.function)
+                    return _Opened(row, "file", given, given, axes="nyx")
         place, axes, _ = array_of(self._own, given)
         if not isinstance(place.key, Index):
             raise UnreadableError(f"makes images of {place}", place)
         return _Opened(place, "file", given, given, axes=axes)
 
-    def _array(self) -> Block:
+    def _in_memory(self) -> Any:
+        """The array or list that images are rows of."""
+        return self._own.value(_rows(self._images[0].path))
+
+    def _of_rows(self) -> Block | PixelList:
         """The images. Raises RefusalError."""
-        place = self._images[0].path
-        assert isinstance(place, Item)
-        data = self._own.value(place.owner)
-        return Block(type(self.dataset).__qualname__, data, type(data), self._axes)
+        row, data = self._images[0].path, self._in_memory()
+        name = type(self.dataset).__qualname__
+        if type(data) is list:
+            return PixelList(name, data, (row.number,) if isinstance(row, Unpacked) else ())
+        return Block(name, data, type(data), self._axes)
 
     def _labels(self, values: Sequence[Sequence[Sequence[Any]]]) -> NDArray[np.int64]:
         if self._label is None:
@@ -322,31 +337,28 @@ class OpenedFiles(Node):
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not self._own.unchanged(dataset):
             return False
-        indices = range(self.length) if at is None else at.tolist()
         try:
-            paths, values = self._values(indices)
-            same = self._same_images(paths, values, at)
-            lowered = self._lowered()
+            return (
+                (self._images_in_memory is None or self._images_in_memory.unchanged(self._in_memory(), at))
+                and (self._columns.stands(at) or self._same_values(at))
+                and self._lowered() == self.part.lowered
+            )
         except (UnreadableError, RefusalError, ArithmeticError, LookupError, TypeError, ValueError):
             return False
-        return (
-            same
-            and lowered == self.part.lowered
-            and all(
-                alike(list(now), [was[index] for index in indices])
-                for n, kept in zip(self._order, self._kept, strict=True)
-                for now, was in zip(values[n], kept, strict=True)
-            )
+
+    def _same_values(self, at: Indices | None) -> bool:
+        """Whether paths, labels and all other values are those of the part."""
+        indices = range(self.length) if at is None else at.tolist()
+        paths, values = self._values(indices)
+        return self._same_images(paths, values, at) and all(
+            alike(list(now), [was[index] for index in indices])
+            for n, kept in zip(self._order, self._kept, strict=True)
+            for now, was in zip(values[n], kept, strict=True)
         )
 
     def _same_images(self, paths: Sequence[Any], values: Sequence[Sequence[Sequence[Any]]], at: Indices | None) -> bool:
-        """Whether images and labels are those of the part."""
+        """Whether paths and labels are those of the part."""
         if isinstance(self.part, PixelPart):
-            assert self._block is not None
-            place = self._images[0].path
-            assert isinstance(place, Item)
-            if not self._block.unchanged(self._own.value(place.owner), at):
-                return False
             labels = [] if self._label is None else values[self._label][0]
             known = self.part.labels if at is None else self.part.labels[at]
             return self._label is None or list(labels) == known.tolist()
@@ -357,6 +369,14 @@ class OpenedFiles(Node):
         return np.array_equal(files.labels, ours.labels[numbers]) and all(
             files.name(place) == ours.name(file) for place, file in enumerate(numbers.tolist())
         )
+
+
+def _rows(row: Expression) -> Expression:
+    """The array or list that an image is a row of, or part of a row."""
+    match row:
+        case Item(owner=place, key=Index()) | Unpacked(owner=Item(owner=place, key=Index())):
+            return place
+    return row
 
 
 def _axes(images: Sequence[_Opened]) -> str:

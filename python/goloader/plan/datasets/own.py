@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import fields
 from enum import EnumMeta
 from functools import cached_property
+from importlib.util import find_spec
 from operator import is_
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
@@ -114,6 +115,7 @@ class OwnCode:
         self._of_tensor = False
         try:
             self.reading = self._reading()
+            _check_installed(self.reading.imports)
         except UnreadableError as error:
             raise self.unread(error) from None
 
@@ -282,10 +284,9 @@ class OwnCode:
         function = self.value(called)
         if type(function) is FunctionType:
             return (None, ()) if _is_of_library(function) else (function, ())
-        call = in_class(type(function), "__call__")  # of a class of the user's
-        if type(call) is FunctionType and not _is_of_library(call) and is_plain(function):
-            return call, (called,)
-        return None, ()
+        call = in_class(type(function), "__call__")  # of a class of the user's, or of one that is part of a dataset
+        left = type(call) is not FunctionType or (_is_of_library(call) and not _is_of_datasets(call))
+        return (None, ()) if left or not is_plain(function) else (call, (called,))
 
     def _decide(self, condition: Expression) -> bool:
         """How a condition comes out. Raises UnreadableError where that depends on the index, or on code of others."""
@@ -390,6 +391,18 @@ def is_of_library(module: Any) -> bool:
 
 def _is_of_library(function: FunctionType) -> bool:
     return is_of_library(function.__globals__.get("__name__"))
+
+
+def _check_installed(modules: tuple[str, ...]) -> None:
+    """Raises UnreadableError for a module that code imports, whether or not it uses it, and that is not there."""
+    for package in {module.partition(".")[0] for module in modules}.difference(sys.modules):
+        if find_spec(package) is None:
+            raise UnreadableError(f"imports {package}, which is not installed")
+
+
+def _is_of_datasets(function: FunctionType) -> bool:
+    """Whether it is of torchvision's datasets, whose code is read as that of the user's is."""
+    return str(function.__globals__.get("__name__")).startswith("torchvision.datasets.")
 
 
 def _is_super(expression: Expression) -> bool:
