@@ -379,10 +379,21 @@ def _with_loader(root: Path) -> Any:
     return ImageFolder(root, TRAIN, loader=load_rgb)
 
 
+class Chooses(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.paths[index]).convert("RGB")
+        return self.transform(image), self._label(index)
+
+    def _label(self, index: int) -> int:
+        if self.rows[index][1] == "cat":
+            return 1
+        return 0
+
+
 IDIOMS = (
     Unpacked, UnpackedRows, LoadsByMethod, LoadsStatically, LoadsByOwnLoader, LoadsByLambda, OpensFile, OpensImage,
     TransformsWithin, ByLabels, ByRowLabel, ByNameOfColumn, Tensors, Sliced, Unused, Computed, Wraps, WithIndex,
-    OnlyIndex, ViewsWithIndex, CallsObject, Transforms, *TWO, _with_path, _with_name, _with_loader,
+    OnlyIndex, ViewsWithIndex, CallsObject, Transforms, Chooses, *TWO, _with_path, _with_name, _with_loader,
 )  # fmt: skip
 
 
@@ -561,17 +572,6 @@ class Late(Base):
         return self.transform(image.convert("RGB")), self.labels[index]
 
 
-class Chooses(Base):
-    def __getitem__(self, index: int) -> Any:
-        image = Image.open(self.paths[index]).convert("RGB")
-        return self.transform(image), self._label(index)
-
-    def _label(self, index: int) -> int:
-        if self.rows[index][1] == "cat":
-            return 1
-        return 0
-
-
 class LabelledLate(Base):
     def __getitem__(self, index: int) -> Any:
         image = self.transform(Image.open(self.paths[0]).convert("RGB"))
@@ -590,7 +590,6 @@ class Relabelled(Base):
 REFUSED: dict[Any, str] = {
     Catches: "handles exceptions (test_idioms_equal.py:{first})",
     Late: "uses Image.open(open(self.paths[index], 'rb')) behind the end of its with (test_idioms_equal.py:",
-    Chooses: "branches on (self.rows[index][1] == 'cat') (test_idioms_equal.py:",
     LabelledLate: "takes items of no attribute (test_idioms_equal.py:",
     Relabelled: "takes items of a table by labels that are not the numbers of its rows",
 }

@@ -119,7 +119,8 @@ def test_what_is_not_known_stays_with_torch() -> None:
         (lanczos, "interpolation should be one of"),
         (upside_down, "degrees should be (min, max)"),
         (huge, "center should be within"),
-        (v2.RandomRotation(9, fill={Image.Image: (1, 2), "others": 0}), "fill has 2 values for 3 channels"),
+        (v2.RandomRotation(9, fill={"others": (1, 2)}), "fill has 2 values for 3 channels"),
+        (v2.RandomRotation(9, fill={Image.Image: 1, "others": 0}), "its fill depends on the type of an image"),
     ):
         explanation = goloader.DataLoader(Arrays(8, 8, 3, T.Compose([turn, *TAIL])), trace=False).explain()
         assert not explanation.native and why in str(explanation), why

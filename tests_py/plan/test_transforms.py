@@ -207,12 +207,17 @@ def test_pad_is_torchvisions(api: Any, tail: Any, arguments: dict[str, Any]) -> 
 
 @pytest.mark.parametrize(
     "fill",
-    [{Image.Image: 7, "others": 9}, {"others": (1, 2, 3)}, {tv_tensors.Mask: 5}, {Image.Image: None}, None],
+    [{"others": (1, 2, 3)}, {tv_tensors.Mask: 5, "others": 9}, {tv_tensors.Mask: 5}, None],
     ids=str,
 )
 def test_v2_fill_by_type(fill: Any) -> None:
     check(v2.Compose([v2.Pad(3, fill=fill), *v2_tail()]), seeds=1)
     check(v2.Compose([v2.RandomCrop(10, padding=3, fill=fill), *v2_tail()]), seeds=3)
+
+
+@pytest.mark.parametrize("fill", [{Image.Image: 7, "others": 9}, {Image.Image: None}], ids=str)
+def test_a_fill_for_images_of_pillow_is_not_for_those_of_files(fill: Any) -> None:
+    assert "its fill depends on the type of an image" in refused(v2.Compose([v2.Pad(3, fill=fill), *v2_tail()]))
 
 
 @BOTH
