@@ -505,6 +505,54 @@ def test_another_sign_of_a_zero_is_seen_in_an_epoch(kind: Any, root: Path) -> No
     assert "13 samples in 7 batches" in str(loader.explain())
 
 
+class Grouped(Base):
+    """Opens another file of the same list, by tables of its own."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.kinds = {label: [k for k in range(COUNT) if self.labels[k] == label] for label in range(5)}
+        self.places = {label: np.array(kind) for label, kind in self.kinds.items()}
+        self.known = set(self.labels)
+
+    def __getitem__(self, index: int) -> Any:
+        label = self.labels[index]
+        other = random.choice(list(self.known - set([label])))  # noqa: C405 # as people write it
+        one, two = random.choice(self.kinds[other]), np.random.choice(self.places[label])
+        image = PLAIN(Image.open(self.a[index]).convert("RGB"))
+        return image, PLAIN(Image.open(self.a[one])), PLAIN(Image.open(self.a[two])), label
+
+
+def _replaced(dataset: Grouped) -> None:
+    dataset.a[::2] = dataset.a[::2][::-1]
+
+
+CHANGES: dict[str, Callable[[Grouped], Any]] = {
+    "a list of paths": _replaced,
+    "a label": lambda dataset: dataset.labels.__setitem__(slice(4, None), [0] * 9),
+    "a set": lambda dataset: dataset.known.discard(3),
+    "a list in a dict": lambda dataset: dataset.kinds[2].append(0),
+    "a dict": lambda dataset: dataset.kinds.update({1: [0], 3: [0]}),
+    "an array": lambda dataset: dataset.places[1].__setitem__(0, 12),
+    "nothing": lambda dataset: None,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_samples_draw_from_is_looked_at_in_an_epoch(change: str, root: Path) -> None:
+    def run(loader: Any) -> list[Any]:
+        random.seed(0)
+        np.random.seed(0)
+        dataset, batches = Grouped(root), []
+        for number, batch in enumerate(loader(dataset, batch_size=2, sampler=[*range(COUNT)] * 4)):
+            batches.append([each.tolist() for each in batch])
+            if number == 3:
+                CHANGES[change](dataset)
+        return [*batches, random.random(), np.random.random()]
+
+    assert goloader.DataLoader(Grouped(root)).explain().native
+    assert run(goloader.DataLoader) == run(torch.utils.data.DataLoader)
+
+
 class Reckoned(Base):
     """What it gives depends on the index's type, as arithmetic of numpy's and torch's numbers is their own."""
 

@@ -103,18 +103,19 @@ _Column = Sequence[Any] | _Same
 _SAME_MAX = 256
 
 
-_FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
+# Of values that cannot change.
+FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
 
 
-def _is_fixed(whole: Any) -> bool:
+def is_fixed(whole: Any) -> bool:
     """Whether what is worked out of a value stays as it is, while that holds the very same objects."""
     if is_a(whole, np.ndarray, torch.Tensor):
         return bool(whole.dtype != object)
     if type(whole) not in (list, tuple):
-        return type(whole) in _FIXED
+        return type(whole) in FIXED
     kinds = set(map(type, whole))
     inner = chain.from_iterable(each for each in whole if type(each) is tuple)
-    return kinds <= {*_FIXED, tuple} and (tuple not in kinds or _is_fixed([*inner]))
+    return kinds <= {*FIXED, tuple} and (tuple not in kinds or is_fixed([*inner]))
 
 
 def _holds(now: Any, was: Any, at: Indices | None) -> bool:
@@ -167,14 +168,23 @@ class Columns:
 
     def keep(self) -> None:
         """Keeps what all values were worked out of, for `stands`."""
-        places = [place for place in self._places if place in self._of_values]
+        places, made_of = self._made_of()
         try:
-            wholes = self._own.values((*places, *self._same))
+            wholes = self._own.values(made_of)
         except UnreadableError:  # of a table of pandas
             return
         small = all(type(whole) is not list or len(whole) <= _SAME_MAX for whole in wholes[len(places) :])
-        if small and all(map(_is_fixed, wholes)):
-            self._kept = len(places), (*places, *self._same), list(map(copied, wholes))
+        if small and all(map(is_fixed, wholes)):
+            self._kept = len(places), made_of, list(map(copied, wholes))
+
+    def sources(self) -> list[Any]:
+        """What all values were worked out of, as it is now. Raises UnreadableError for a table of pandas."""
+        return list(map(self._own.value, self._made_of()[1]))
+
+    def _made_of(self) -> tuple[list[Expression], tuple[Expression, ...]]:
+        """What items are taken of by the index for values, and with it what is the same for every index."""
+        places = [place for place in self._places if place in self._of_values]
+        return places, (*places, *self._same)
 
     def stands(self, at: Indices | None) -> bool:
         """True if the values of these indices, or of all, are made of what `keep` kept; False if that cannot be said.

@@ -151,8 +151,7 @@ class Compiler:
         self._used: set[int] = set()
         self._columns: list[int] = []
         self._registers: list[str] = []
-        # How tables of the user's data are found, and what they held.
-        self.number_tables: list[tuple[Callable[[], tables.Found], tables.Found]] = []
+        self.number_tables: list[tables.Kept] = []
         self._table_count = 0
         self._table_numbers: dict[Any, int | None] = {}
         # Turns of a loop ask for the same things: columns, the first value in each, and what is no row by itself.
@@ -465,19 +464,20 @@ class Compiler:
 
     # Tables
 
-    def _tables_of(self, key: Any, find: Callable[[], tables.Found]) -> int | None:
+    def _tables_of(self, key: Any, find: Callable[[], tables.Found], sources: Callable[[], list[Any]]) -> int | None:
         """Tables that `find` gives, now and as long as the data is what it was: the number of the first.
 
-        key  tells them from others
+        key      tells them from others
+        sources  gives what `find` reads
 
         None if it raises UnreadableError, or what looking at the user's data does.
         """
         if key not in self._table_numbers:
             self._table_numbers[key] = None
             with suppress(UnreadableError, *_ERRORS):
-                self.number_tables.append((find, found := find()))
+                self.number_tables.append(kept := tables.Kept(find, sources))
                 self._table_numbers[key] = self._table_count
-                self._table_count += len(found.tables)
+                self._table_count += len(kept.found.tables)
         return self._table_numbers[key]
 
     def _rows(self, of: Expression) -> _Rows:
@@ -485,17 +485,18 @@ class Compiler:
         match of:
             case Item(owner=owner, key=key) if (keys := self._keys_of(owner)) is not None:
                 number = self.number(key)
-                at = self._tables_of(
-                    ("keys", owner), lambda: tables.plain([*map(int, self._keys_of(owner) or ())], "int")
-                )
+                whole = lambda: [self.own.value(owner)]  # noqa: E731
+                keys_now = lambda: tables.plain([*map(int, self._keys_of(owner) or ())], "int")  # noqa: E731
+                at = self._tables_of(("keys", owner), keys_now, whole)
                 if number.kind not in numbers.PLACES or number.is_constant or at is None:
                     raise UnreadableError(f"takes items by {key}", of)
                 values = lambda: list(map(self.own.value(owner).get, self._keys_of(owner) or ()))  # noqa: E731
                 row = Number(["find", at, number.json], "int")
-                return _Rows(owner, values, self.own.value(owner)[keys[0]], row)
+                return _Rows(owner, values, whole, self.own.value(owner)[keys[0]], row)
         moved, row = self._row_of(of)
         columns = self._values(moved)
-        return _Rows(moved, lambda: columns.work_out(range(columns.length))[0], self._first_of(moved), row)
+        all_now = lambda: columns.work_out(range(columns.length))[0]  # noqa: E731
+        return _Rows(moved, all_now, columns.sources, self._first_of(moved), row)
 
     def _first_of(self, moved: Expression) -> Any:
         """The first of the values that are worked out ahead. Raises UnreadableError, or what its code may."""
@@ -519,7 +520,7 @@ class Compiler:
             rows = self._rows(of)
             kind = tables.kind_of(rows.first)
             if kind is not None:
-                table = self._tables_of(("item", rows.key), lambda: tables.plain(rows.values(), kind))
+                table = self._tables_of(("item", rows.key), lambda: tables.plain(rows.values(), kind), rows.sources)
                 if table is not None:
                     self.account(of)
                     return Number(["item", table, rows.row.json], kind)
@@ -534,12 +535,13 @@ class Compiler:
             return None
         with suppress(UnreadableError, *_ERRORS):
             try:
-                rows = _Rows(of, lambda: [self.own.value(of)], self.own.value(of), Number(0, "int"))
+                whole = lambda: [self.own.value(of)]  # noqa: E731
+                rows = _Rows(of, whole, whole, self.own.value(of), Number(0, "int"))
             except UnreadableError:
                 rows = self._rows(of)
             if tables.is_list(rows.first):
                 places = self._tables_of(
-                    ("lists", rows.key, by_numpy), lambda: tables.of_lists(rows.values(), by_numpy)
+                    ("lists", rows.key, by_numpy), lambda: tables.of_lists(rows.values(), by_numpy), rows.sources
                 )
                 if places is not None:
                     self.account(of)
@@ -1133,7 +1135,7 @@ class Compiler:
             "files": list(counts),
             "images": self._images,
             "numbers": self._registers,
-            "tables": [table for _, found in self.number_tables for table in found.tables],
+            "tables": [table for each in self.number_tables for table in each.found.tables],
             "opens": [
                 {
                     "list": number,
@@ -1198,14 +1200,16 @@ _NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
 class _Rows(NamedTuple):
     """Values of the user's data.
 
-    key     tells them from others
-    values  all of them, as they are now
-    first   one of them
-    row     which one a sample has
+    key      tells them from others
+    values   all of them, as they are now
+    sources  what they are made of, as it is now
+    first    one of them
+    row      which one a sample has
     """
 
     key: Expression
     values: Callable[[], Sequence[Any]]
+    sources: Callable[[], list[Any]]
     first: Any
     row: Number
 

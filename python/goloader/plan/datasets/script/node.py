@@ -23,7 +23,7 @@ from ...rows import Pixels
 from ...structure import renumbered
 from ...watch import Watch
 from ..beside import Beside
-from ..columns import PATHS
+from ..columns import PATHS, Columns
 from ..files import open_rgb
 from ..opened import check_alike
 from ..pictures import Block
@@ -31,6 +31,7 @@ from ..samples import Samples
 from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
 from .code import ScriptCode
 from .compiler import IMAGES, Compiler, Given, Opened
+from .tables import Sources
 
 # What the code raises where it is looked at rather than run.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
@@ -99,6 +100,7 @@ class Scripted(Node):
                 _checked(each, range(min(each.columns.length, 1)))
         for aside, _ in compiler.asides:
             aside.work_out(range(aside.length))
+        self._asides = [(aside, Sources(aside.sources)) for aside, _ in compiler.asides]
         lists: dict[Any, int] = {}
         counts: list[int] = []
         paths: list[Any] = []
@@ -126,6 +128,11 @@ class Scripted(Node):
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
         given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
         self.rows = numbers
+        # Of all rows of these some sample may have a path or a value.
+        self._drawn: dict[Any, Sources] = {}
+        for each in taken:
+            if each not in by_index and each.columns is not None:
+                self._drawn[each.path if type(each) is Opened else each.values] = Sources(each.columns.sources)
         script = compiler.to_plan(counts, of_files)
         images = tuple(
             (table.dtype, table.channels, picture.size, not _is_volume(compiler, picture))
@@ -152,8 +159,8 @@ class Scripted(Node):
             return (
                 all(alike(self._own.value(of), was) for of, was in compiler.copies)
                 and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
-                and all(each.work_out(range(each.length)) for each, _ in compiler.asides)
-                and all(find() == found for find, found in compiler.number_tables)
+                and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
+                and all(each.stands() for each in compiler.number_tables)
                 and self._same(at)
             )
         except (UnreadableError, RefusalError, *_ERRORS):
@@ -175,18 +182,25 @@ class Scripted(Node):
             if opened.columns is None or opened.path in seen:
                 continue
             seen.add(opened.path)
-            rows = range(opened.columns.length) if at is None or opened.row.json != ["index"] else at.tolist()
+            here, begin = begin, begin + opened.columns.length
+            rows = self._rows_of(opened.path, opened.columns, at)
             assert part.paths is not None
-            if len(rows) and list(opened.columns.work_out(rows)[0]) != [part.paths[begin + row] for row in rows]:
+            if len(rows) and list(opened.columns.work_out(rows)[0]) != [part.paths[here + row] for row in rows]:
                 return False
-            begin += opened.columns.length
         for given, beside in part.given:
             if given.columns is None or beside is None:
                 continue
-            rows = range(given.columns.length) if at is None or given.row is not None else at.tolist()
-            if not alike(list(_values(given, rows)), [beside.values[row] for row in rows]):
+            rows = self._rows_of(given.values if given.row is not None else None, given.columns, at)
+            if len(rows) and not alike(list(_values(given, rows)), [beside.values[row] for row in rows]):
                 return False
         return True
+
+    def _rows_of(self, key: Any, columns: Columns, at: Indices | None) -> Sequence[int]:
+        """Rows that samples may have, and of which it is not known that they are what they were."""
+        made_of = self._drawn.get(key)
+        if made_of is None:
+            return range(columns.length) if at is None else at.tolist()
+        return () if made_of.stands() else range(columns.length)
 
 
 def _check_calls(compiler: Compiler) -> None:
