@@ -58,6 +58,7 @@ class Base(Dataset[Any]):
             self.members[kind].append(row)
         self.groups = [[7], [1, 2, 3], [4, 5, 10, 6, 9]]
         self.weights = {0: 0.5, 1: -1.5, 2: 0.0, 3: 8.0}
+        self.signs = [[0.0], [-0.0]] * COUNT  # lists that are equal
 
     def __len__(self) -> int:
         return COUNT
@@ -124,7 +125,7 @@ FLOATS = (
     "np.random.uniform(low=F, high=2)", "torch.rand(1).item()", "float(torch.rand(1))", "float(I)", "float(B)", "I / I", "F + F",
     "F - I", "F * F", "F / F", "F // F", "F % F", "-F", "abs(F)", "max(F, F)", "min(F, 0.5)", "random.gauss(0, 1)", "self.chance",
     "round(F, 1)", "F ** 2", "random.choice(self.floats)", "self.floats[I]", "self.pairs[i][2]", "(F if B else F)", "B * F",
-    "self.weights[I]", "self.weights[self.labels[i]]", "self.pairs[I][2]", "self.floats[self.labels[i] % 3]",
+    "self.weights[I]", "self.weights[self.labels[i]]", "random.choice(self.signs[i])", "self.pairs[I][2]", "self.floats[self.labels[i] % 3]",
     "np.random.normal()", "torch.rand(1)", "self.table['two']", "[F, I][0]", "w / h", "random.random().real",
 )  # fmt: skip
 BOOLS = (

@@ -90,6 +90,7 @@ COMPILED: dict[str, list[str]] = {
         "else: j = np.random.choice(self.rows_of[np.random.choice(list(self.kinds - set([label1])))])",
         "F.to_tensor(Image.fromarray(self.data[i])), F.to_tensor(Image.fromarray(self.data[int(j)])), target",
     ],
+    "lists that are equal": [SMALL, "x = random.choice(self.signs[i])", "F.to_tensor(img), x"],
     "pairs of files by label": [
         SMALL,
         "j = random.choice(self.members[self.labels[i]])",

@@ -149,7 +149,7 @@ def of_lists(rows: Sequence[Any], by_numpy: bool) -> Found:
     for row in rows:
         if not is_list(row):
             raise UnreadableError("takes lists of numbers, and others")
-        key = id(row) if isinstance(row, np.ndarray) else (*map(type, row), *row)
+        key = id(row) if isinstance(row, np.ndarray) else repr(row)  # 0.0 equals -0.0, and 1 equals True
         if key not in known:
             known[key] = len(lists)
             lists.append(row)
