@@ -141,17 +141,17 @@ def _is_made() -> bool:
     Raises TroubleError where it is no transform of torchvision's that asks: only those are known to have the image.
     """
     frame: Any = sys._getframe(1)
-    while frame is not None and _is_of(frame.f_globals, "goloader"):
+    while frame is not None and _is_of(frame.f_globals, "goloader", "torchvision"):
+        if _is_of(frame.f_globals, "torchvision"):
+            for name in ("inpt", "image"):  # what its transforms call it
+                if type(image := frame.f_locals.get(name)) is StandInImage:
+                    return image.format is None
         frame = frame.f_back
-    if frame is not None and _is_of(frame.f_globals, "torchvision"):
-        for name in ("inpt", "image"):  # what its transforms call it
-            if type(image := frame.f_locals.get(name)) is StandInImage:
-                return image.format is None
     raise TroubleError("a fill for the class of a file's image, asked for by code that is not torchvision's")
 
 
-def _is_of(variables: dict[str, Any], package: str) -> bool:
-    return str(variables.get("__name__")).partition(".")[0] == package
+def _is_of(variables: dict[str, Any], *packages: str) -> bool:
+    return str(variables.get("__name__")).partition(".")[0] in packages
 
 
 _TV_TENSORS = (
