@@ -12,8 +12,7 @@ import os
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
-from operator import is_
+from itertools import repeat
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -38,27 +37,23 @@ from ..bytecode import (
 from ..look import is_a
 from . import frames
 from .own import OwnCode
-from .tree import Indices, alike, copied
+from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, stand
+from .tree import Indices
 
 
 class TensorItem(int):
     """An item of a tensor of int64."""
 
 
-_TEXTS = (str, np.str_)
-PATHS = (*_TEXTS, PosixPath)
-_NUMPY_INTS = (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
-INTS = (int, *_NUMPY_INTS)
-FLOATS = (float, np.float64, np.float32, np.float16)
 _PLAIN = (*PATHS, *INTS, float, bool, type(None))
 
 # What torch puts together to a batch.
-VALUES = (*_TEXTS, *INTS, *FLOATS, bool, np.bool_, TensorItem)
+VALUES = (*TEXTS, *INTS, *FLOATS, bool, np.bool_, TensorItem)
 
 # What is called, of which types.
 _FUNCTIONS: dict[Any, tuple[type, ...]] = {
-    int: (*_TEXTS, *INTS, *FLOATS, TensorItem, bool),
-    float: (*_TEXTS, *INTS, *FLOATS, TensorItem, bool),
+    int: (*TEXTS, *INTS, *FLOATS, TensorItem, bool),
+    float: (*TEXTS, *INTS, *FLOATS, TensorItem, bool),
     str: _PLAIN,
     format: _PLAIN,
     Path: PATHS,
@@ -74,18 +69,18 @@ _TEXT_METHODS = (
 )  # fmt: skip
 _PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
 _OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]]] = {
-    "+": (operator.add, ((_TEXTS, _TEXTS), (INTS, INTS))),
+    "+": (operator.add, ((TEXTS, TEXTS), (INTS, INTS))),
     "-": (operator.sub, ((INTS, INTS),)),
     "*": (operator.mul, (((int,), (int,)),)),
     "//": (operator.floordiv, (((int,), (int,)),)),
-    "==": (operator.eq, ((_TEXTS, _TEXTS), ((int,), (int,)))),
-    "!=": (operator.ne, ((_TEXTS, _TEXTS), ((int,), (int,)))),
+    "==": (operator.eq, ((TEXTS, TEXTS), ((int,), (int,)))),
+    "!=": (operator.ne, ((TEXTS, TEXTS), ((int,), (int,)))),
     ">": (operator.gt, (((int,), (int,)),)),
     ">=": (operator.ge, (((int,), (int,)),)),
     "<": (operator.lt, (((int,), (int,)),)),
     "<=": (operator.le, (((int,), (int,)),)),
-    "/": (operator.truediv, (((PosixPath,), PATHS), (_TEXTS, (PosixPath,)))),
-    "%": (operator.mod, ((_TEXTS, (*_TEXTS, *INTS)), ((int,), (int,)))),
+    "/": (operator.truediv, (((PosixPath,), PATHS), (TEXTS, (PosixPath,)))),
+    "%": (operator.mod, ((TEXTS, (*TEXTS, *INTS)), ((int,), (int,)))),
 }
 
 
@@ -101,34 +96,6 @@ _Column = Sequence[Any] | _Same
 
 # A list or dict with more items is not looked through for each batch.
 _SAME_MAX = 256
-
-
-# Of values that cannot change.
-FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
-
-
-def is_fixed(whole: Any) -> bool:
-    """Whether what is worked out of a value stays as it is, while that holds the very same objects."""
-    if is_a(whole, np.ndarray, torch.Tensor):
-        return bool(whole.dtype != object)
-    if type(whole) not in (list, tuple):
-        return type(whole) in FIXED
-    kinds = set(map(type, whole))
-    inner = chain.from_iterable(each for each in whole if type(each) is tuple)
-    return kinds <= {*FIXED, tuple} and (tuple not in kinds or is_fixed([*inner]))
-
-
-def _holds(now: Any, was: Any, at: Indices | None) -> bool:
-    """Whether a list or an array has the very same items at these places, or at all; another value is the same."""
-    if type(now) is not type(was):
-        return False
-    if is_a(was, np.ndarray, torch.Tensor):
-        return len(now) == len(was) and (alike(now, was) if at is None else alike(now[at], was[at]))
-    if type(was) is not list:
-        return now is was
-    if len(now) != len(was):
-        return False
-    return all(map(is_, now, was)) if at is None else all(now[place] is was[place] for place in at.tolist())
 
 
 class Columns:
@@ -150,8 +117,8 @@ class Columns:
         self.length = self._length()
         # What is the same for every index, and goes into values.
         self._same: dict[Expression, Any] = {}
-        # Of how many lists and arrays items are taken by the index, these and what is the same, and what is in them.
-        self._kept: tuple[int, tuple[Expression, ...], list[Any]] | None = None
+        # Of how many lists and arrays items are taken by the index, these and what is the same, and whether they stand.
+        self._kept: tuple[int, tuple[Expression, ...], list[Stand]] | None = None
         # Of an index that has no item, these are errors.
         failing = by_label or self._places
         self._failing = [
@@ -173,9 +140,11 @@ class Columns:
             wholes = self._own.values(made_of)
         except UnreadableError:  # of a table of pandas
             return
-        small = all(type(whole) is not list or len(whole) <= _SAME_MAX for whole in wholes[len(places) :])
-        if small and all(map(is_fixed, wholes)):
-            self._kept = len(places), made_of, list(map(copied, wholes))
+        sized = (list, dict, set, frozenset)
+        small = all(type(whole) not in sized or len(whole) <= _SAME_MAX for whole in wholes[len(places) :])
+        stands = all_of(map(stand, wholes)) if small else None
+        if stands is not None:
+            self._kept = len(places), made_of, stands
 
     def sources(self) -> list[Any]:
         """What all values were worked out of, as it is now. Raises UnreadableError for a table of pandas."""
@@ -193,9 +162,9 @@ class Columns:
         """
         if self._kept is None:
             return False
-        count, expressions, wholes = self._kept
-        now = self._own.values(expressions)
-        return all(_holds(*pair, at if n < count else None) for n, pair in enumerate(zip(now, wholes, strict=True)))
+        count, expressions, stands = self._kept
+        now = zip(self._own.values(expressions), stands, strict=True)
+        return all(each(whole, at if n < count else None) for n, (whole, each) in enumerate(now))
 
     def fails_before(self, others: Sequence[Expression]) -> bool:
         """True if an index without an item is an error before any of these expressions is evaluated."""
@@ -344,8 +313,8 @@ class Columns:
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
                 sliced = _types(pair[1]) == {slice}
-                _check(expression, pair[:1], (*_TEXTS, list, tuple) if sliced else (dict, list, tuple))
-                _check(expression, pair[1:], (slice,) if sliced else (*_TEXTS, *INTS))
+                _check(expression, pair[:1], (*TEXTS, list, tuple) if sliced else (dict, list, tuple))
+                _check(expression, pair[1:], (slice,) if sliced else (*TEXTS, *INTS))
                 return _mapped(operator.getitem, pair, len(at))
             case Attribute(owner=owner, name=name) if name in _PATH_PROPERTIES:
                 paths = column(owner)
@@ -353,13 +322,13 @@ class Columns:
                 return _mapped(operator.attrgetter(name), [paths], len(at))
             case Call(function=Attribute(owner=owner, name="item"), arguments=(), options=()):
                 numbers = column(owner)
-                _check(expression, [numbers], (*_NUMPY_INTS, TensorItem))
+                _check(expression, [numbers], (*NUMPY_INTS, TensorItem))
                 return _mapped(int, [numbers], len(at))
             case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if (
                 name in _TEXT_METHODS
             ):
                 texts = [column(owner), *map(column, arguments)]
-                _check(expression, texts[:1], _TEXTS)
+                _check(expression, texts[:1], TEXTS)
                 _check(expression, texts[1:], _PLAIN)
                 return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
             case Call(function=function, arguments=arguments, options=()) if arguments:

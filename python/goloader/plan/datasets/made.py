@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from ..bytecode import Attribute, Call, Display, Expression, UnreadableError
-from .columns import FLOATS, INTS
 from .own import OwnCode
+from .sources import FLOATS, INTS
 
 _DTYPES: dict[Any, Any] = {torch.LongTensor: torch.int64, torch.FloatTensor: torch.float32}
 _ARRAY_DTYPES = (np.int64, np.float32, np.float64)

@@ -46,13 +46,14 @@ from ..structure import Structure, renumbered
 from ..transforms import lower as lower_transform
 from ..watch import Watch
 from .beside import Beside
-from .columns import PATHS, VALUES, Columns, TensorItem
+from .columns import VALUES, Columns, TensorItem
 from .files import lower_of_mode, open_rgb
 from .images import array_of, function_of, makes_image, opened_path, opens
 from .made import Made, made_of
 from .own import OwnCode
 from .pictures import Block, PixelList, PixelPairPart, PixelPart
 from .samples import PairPart, Part
+from .sources import PATHS
 from .tree import Column, Indices, Node, alike
 
 # Where the numbers of a sample's images begin while its other values are counted.

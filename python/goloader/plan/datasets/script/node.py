@@ -23,15 +23,15 @@ from ...rows import Pixels
 from ...structure import renumbered
 from ...watch import Watch
 from ..beside import Beside
-from ..columns import PATHS, Columns
+from ..columns import Columns
 from ..files import open_rgb
 from ..opened import check_alike
 from ..pictures import Block
 from ..samples import Samples
+from ..sources import PATHS, Sources
 from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
 from .code import ScriptCode
 from .compiler import IMAGES, Compiler, Given, Opened
-from .tables import Sources
 
 # What the code raises where it is looked at rather than run.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import base64
 import math
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from operator import is_
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from ...bytecode import UnreadableError
-from ...look import is_a
-from ..columns import FIXED, is_fixed
-from ..tree import alike, copied
+from ..sources import Sources
 from . import numbers
 from .numbers import Number
 
@@ -34,24 +28,6 @@ class Found(NamedTuple):
     tables: list[dict[str, Any]]
 
 
-class Sources:
-    """What some values were made of: it is quickly known whether they would be made of the very same now."""
-
-    def __init__(self, sources: Callable[[], list[Any]]) -> None:
-        """`sources` gives it, and raises UnreadableError where it cannot be seen."""
-        self._sources = sources
-        self._stand: list[Callable[[Any], bool]] | None = None
-        with suppress(UnreadableError):
-            self._stand = _all(map(_stand, sources()))
-
-    def stands(self) -> bool:
-        """False where that cannot be said."""
-        if self._stand is None:
-            return False
-        now = self._sources()
-        return len(now) == len(self._stand) and all(stand(each) for stand, each in zip(self._stand, now, strict=True))
-
-
 class Kept:
     """Tables that are found anew only where what they were found in is not the very same."""
 
@@ -63,48 +39,6 @@ class Kept:
     def stands(self) -> bool:
         """Whether the same would be found. Raises what finding raises."""
         return self._sources.stands() or self._find() == self.found
-
-
-def _all(stands: Iterable[Callable[[Any], bool] | None]) -> list[Callable[[Any], bool]] | None:
-    """None if one of them is."""
-    known = []
-    for stand in stands:
-        if stand is None:
-            return None
-        known.append(stand)
-    return known
-
-
-def _stand(value: Any) -> Callable[[Any], bool] | None:
-    """Tells of another look at some data whether it has the very same; None for data of which that cannot be said."""
-    kind = type(value)
-    if is_a(value, np.ndarray, torch.Tensor):
-        was = copied(value)
-        return (lambda now: alike(now, was)) if is_fixed(value) else None
-    if kind in FIXED:
-        return lambda now: now is value
-    if kind in (set, frozenset) and {*map(type, value)} <= FIXED:
-        members = [*value]
-        return lambda now: type(now) is kind and {*map(id, now)} == {*map(id, members)}
-    if kind in (list, tuple) and is_fixed(value):
-        items = [*value]
-        return lambda now: type(now) is kind and len(now) == len(items) and all(map(is_, now, items))
-    if kind in (list, tuple):
-        parts = _all(map(_stand, value))
-    elif kind in (dict, OrderedDict, defaultdict):
-        parts = _all((_stand([*value]), _stand([*value.values()])))
-    else:
-        return None
-    if parts is None:
-        return None
-
-    def stands(now: Any) -> bool:
-        if type(now) is not kind:
-            return False
-        inner = now if kind in (list, tuple) else ([*now], [*now.values()])
-        return len(inner) == len(parts) and all(stand(each) for stand, each in zip(parts, inner, strict=True))
-
-    return stands
 
 
 class Lists(NamedTuple):

@@ -1,0 +1,115 @@
+"""What values were made of: it is quickly known whether they would be made of the very same now."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import chain
+from operator import is_
+from pathlib import PosixPath
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..bytecode import UnreadableError
+from ..look import is_a
+from .tree import Indices, alike, copied
+
+TEXTS = (str, np.str_)
+PATHS = (*TEXTS, PosixPath)
+NUMPY_INTS = (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+INTS = (int, *NUMPY_INTS)
+FLOATS = (float, np.float64, np.float32, np.float16)
+
+# Of values that cannot change.
+_FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
+
+# Tells of another look at some data whether it has the very same: at these places of a list or an array, or at all.
+Stand = Callable[[Any, Indices | None], bool]
+
+
+def stand(value: Any) -> Stand | None:
+    """None for data of which that cannot be said."""
+    kind = type(value)
+    if is_a(value, np.ndarray, torch.Tensor):
+        return None if value.dtype == object or not value.ndim else _of_array(copied(value))
+    if kind in _FIXED or (kind is tuple and _is_fixed(value)):
+        return lambda now, at: now is value
+    if kind in (set, frozenset) and {*map(type, value)} <= _FIXED:
+        members = [*value]
+        return lambda now, at: type(now) is kind and {*map(id, now)} == {*map(id, members)}
+    if kind is list and _is_fixed(value):
+        return _of_list([*value])
+    if kind in (list, tuple):
+        parts = all_of(map(stand, value))
+    elif kind in (dict, OrderedDict, defaultdict):
+        parts = all_of((stand([*value]), stand([*value.values()])))
+    else:
+        return None
+    if parts is None:
+        return None
+
+    def stands(now: Any, at: Indices | None) -> bool:
+        if type(now) is not kind:
+            return False
+        inner = now if kind in (list, tuple) else ([*now], [*now.values()])
+        return len(inner) == len(parts) and all(each(part, None) for each, part in zip(parts, inner, strict=True))
+
+    return stands
+
+
+def _is_fixed(whole: Any) -> bool:
+    """Whether all in a list or tuple stays as it is, while that holds the very same objects."""
+    kinds = set(map(type, whole))
+    inner = chain.from_iterable(each for each in whole if type(each) is tuple)
+    return kinds <= {*_FIXED, tuple} and (tuple not in kinds or _is_fixed([*inner]))
+
+
+def _of_array(was: Any) -> Stand:
+    def stands(now: Any, at: Indices | None) -> bool:
+        if type(now) is not type(was) or len(now) != len(was):
+            return False
+        return alike(now, was) if at is None else alike(now[at], was[at])
+
+    return stands
+
+
+def _of_list(was: list[Any]) -> Stand:
+    def stands(now: Any, at: Indices | None) -> bool:
+        if type(now) is not list or len(now) != len(was):
+            return False
+        return all(map(is_, now, was)) if at is None else all(now[place] is was[place] for place in at.tolist())
+
+    return stands
+
+
+def all_of(stands: Iterable[Stand | None]) -> list[Stand] | None:
+    """None if one of them is."""
+    known = []
+    for each in stands:
+        if each is None:
+            return None
+        known.append(each)
+    return known
+
+
+class Sources:
+    """Data that values were made of."""
+
+    def __init__(self, sources: Callable[[], list[Any]]) -> None:
+        """`sources` gives it, and raises UnreadableError where it cannot be seen."""
+        self._sources = sources
+        self._stand: list[Stand] | None = None
+        with suppress(UnreadableError):
+            self._stand = all_of(map(stand, sources()))
+
+    def stands(self) -> bool:
+        """False where that cannot be said."""
+        if self._stand is None:
+            return False
+        now = self._sources()
+        return len(now) == len(self._stand) and all(
+            each(part, None) for each, part in zip(self._stand, now, strict=True)
+        )
