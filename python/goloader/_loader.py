@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -127,17 +126,18 @@ class DataLoader(data.DataLoader[T_co]):
             if off:
                 raise ValueError(f"{name} is goloader's, and GOLOADER=off leaves torch's loader: leave one of them out")
         auto = isinstance(num_workers, str) and num_workers == "auto"
-        try:
-            init = super().__init__
-        except TypeError:  # uninstall(), in another thread, has just taken this class from the bases of the loader's
-            init = functools.partial(data.DataLoader.__init__, self)
+        # super() in one step: uninstall() in another thread may take this class from the loader's bases meanwhile.
+        order = type(self).__mro__
+        parents = order[order.index(DataLoader) + 1 :] if DataLoader in order else (data.DataLoader,)
+        init = next(vars(kind)["__init__"] for kind in parents if "__init__" in vars(kind))
         init(
+            self,
             dataset,
             batch_size,
             shuffle,
             sampler,
             batch_sampler,
-            _cores.share() if auto else num_workers,  # type: ignore[arg-type] # torch has a word for other strings
+            _cores.share() if auto else num_workers,  # torch has a word for other strings
             collate_fn,
             pin_memory,
             drop_last,
