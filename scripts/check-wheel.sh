@@ -49,7 +49,7 @@ from goloader import transforms as T
 assert not any(map(shutil.which, ("go", "cc", "gcc", "clang"))), "a compiler is in reach"
 
 licences = {pathlib.Path(path).name for path in importlib.metadata.files("goloader") if "licenses" in str(path)}
-assert licences == {"LICENSE", "go.txt", "libdeflate.txt", "libjpeg-turbo.txt", "zig.txt"}, licences
+assert licences == {"LICENSE", "go.txt", "go-modules.txt", "libdeflate.txt", "libjpeg-turbo.txt", "zig.txt"}, licences
 assert importlib.metadata.metadata("goloader")["License-Expression"] == "BSD-3-Clause"
 
 pixels = np.random.default_rng(0).integers(0, 256, (40, 50, 3), np.uint8)

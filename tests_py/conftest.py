@@ -39,7 +39,7 @@ _QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 1, 20
 # Why a test may be skipped though --forbid-skips is given: what a machine or a version is, not what could be installed.
 _GOOD_REASONS = re.compile(
     "this processor has no|the test above has them|there is an accelerator|no CUDA|there is one core"
-    "|no Python .* here|of Python 3.11|came with Python 3.11|no O_DIRECT|no FUSE here"
+    "|no Python .* here|of Python 3.11|came with Python 3.11|no O_DIRECT|no FUSE here|no npm here"
     "|may round otherwise here|adds in another order here"
     "|root alone can become another user"
 )

@@ -32,9 +32,10 @@ def fetch(name: str, offset: int = 0, length: int = -1, cache: Cache | None = No
         return fetched(lib, lib.gl_fetch, os.fsencode(name), offset, length, kept)
     except PermissionError as error:
         scheme = next((each for each in _stores.SCHEMES if name.startswith(each)), "")
-        who = _stores.STORES[scheme].who if scheme else ""
-        if who and not _stores.settings(_stores.known())[scheme][who]:
-            raise PermissionError(f"{error} (no credentials were found, so none were sent)") from None
+        who = _stores.STORES[scheme].who if scheme else ()
+        found = _stores.settings(_stores.known()).get(scheme, {})
+        if who and not any(found[each] for each in who):
+            raise PermissionError(f"{error} (the environment names no credentials)") from None
         raise
 
 

@@ -17,13 +17,13 @@ class Store(NamedTuple):
     """settings  by the names that the store's Config has in Go: variables, of which the first that is set counts
     files     of what else there is to know: where the variables say that files are
     more      adds what these files say to the settings; an empty path is a file that is not there
-    who       the setting without which requests name nobody
+    who       the settings without which the environment names nobody
     """
 
     settings: dict[str, tuple[str, ...]]
     files: Callable[[], tuple[str, ...]] = tuple
     more: Callable[..., None] | None = None
-    who: str = ""
+    who: tuple[str, ...] = ()
 
 
 def _aws_files() -> tuple[str, ...]:
@@ -48,8 +48,54 @@ def _of_profile(found: dict[str, str], *paths: str) -> None:
     names = {} if any(found[each] for each in keys) else keys
     for setting, named in {**names, "endpoint": "endpoint_url", "region": "region"}.items():
         found[setting] = found[setting] or profile.get(named, "")
+    found["no_role"] = found["no_role"].lower()
     if bool(found["access_key"]) != bool(found["secret_key"]):
         raise ValueError("of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set")
+
+
+def _google_files() -> tuple[str, ...]:
+    folder = os.environ.get("CLOUDSDK_CONFIG", "~/.config/gcloud")
+    login = os.path.join(folder, "application_default_credentials.json")
+    return (os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login,)
+
+
+def _of_google(found: dict[str, str], path: str) -> None:
+    """As google.auth.default does it, and of an emulator as google.cloud.storage."""
+    named = found.pop("named")
+    found["credentials"] = ""
+    if found["endpoint"]:
+        if "://" not in found["endpoint"]:
+            found["endpoint"] = "http://" + found["endpoint"]
+    elif path:
+        with open(path) as file:
+            found["credentials"] = file.read()
+    elif named:
+        raise ValueError(f"GOOGLE_APPLICATION_CREDENTIALS names a file that is not there: {named}")
+
+
+# Those of Microsoft's emulators, which every installation has.
+_DEVELOPMENT = {
+    "AccountName": "devstoreaccount1",
+    "AccountKey": "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+    "BlobEndpoint": "http://127.0.0.1:10000/devstoreaccount1",
+}
+
+
+def _of_connection(found: dict[str, str]) -> None:
+    """A connection string counts before all else, as in Azure's own tools."""
+    text = found.pop("connection")
+    said = dict(part.partition("=")[::2] for part in text.split(";") if part.strip())
+    if said.get("UseDevelopmentStorage", "").lower() == "true":
+        said = {**_DEVELOPMENT, **said}
+    found["endpoint"] = said.get("BlobEndpoint", "")
+    if "AccountName" in said and not found["endpoint"]:
+        protocol = said.get("DefaultEndpointsProtocol", "https")
+        suffix = said.get("EndpointSuffix", "core.windows.net")
+        found["endpoint"] = f"{protocol}://{said['AccountName']}.blob.{suffix}"
+    if said:
+        names = {"account": "AccountName", "key": "AccountKey", "sas": "SharedAccessSignature"}
+        found |= {setting: said.get(name, "") for setting, name in names.items()}
+        found["token"] = ""
 
 
 def _hub_files() -> tuple[str, ...]:
@@ -73,16 +119,39 @@ STORES = {
             "secret_key": ("AWS_SECRET_ACCESS_KEY",),
             "token": ("AWS_SESSION_TOKEN",),
             "profile": ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"),
+            "metadata": ("AWS_EC2_METADATA_SERVICE_ENDPOINT",),
+            "no_role": ("AWS_EC2_METADATA_DISABLED",),
         },
         _aws_files,
         _of_profile,
-        who="access_key",
+        who=("access_key",),
+    ),
+    "gs://": Store(
+        {
+            "endpoint": ("STORAGE_EMULATOR_HOST",),
+            "token": ("GOOGLE_OAUTH_ACCESS_TOKEN",),
+            "named": ("GOOGLE_APPLICATION_CREDENTIALS",),
+        },
+        _google_files,
+        _of_google,
+        who=("token", "credentials"),
+    ),
+    "az://": Store(  # as adlfs has them
+        {
+            "account": ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"),
+            "key": ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"),
+            "sas": ("AZURE_STORAGE_SAS_TOKEN",),
+            "token": ("AZURE_STORAGE_TOKEN",),
+            "connection": ("AZURE_STORAGE_CONNECTION_STRING",),
+        },
+        more=_of_connection,
+        who=("key", "sas", "token"),
     ),
     "hf://": Store(  # as huggingface_hub has them
         {"endpoint": ("HF_ENDPOINT",), "token": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")},
         _hub_files,
         _of_login,
-        who="token",
+        who=("token",),
     ),
     "http://": Store({}),
     "https://": Store({}),

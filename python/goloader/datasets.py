@@ -34,7 +34,7 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
     read-only int64 array [files]. They take 16 bytes a file plus the paths, where lists take about 200, and worker
     processes share them.
 
-    root      may also be a folder of a bucket, "s3://bucket/train", or of the Hugging Face Hub,
+    root      may also be a folder of a bucket, "s3://bucket/train" ("gs://", "az://"), or of the Hugging Face Hub,
               "hf://datasets/owner/name/train" (docs/remote.md). Samples are those of a local copy, and each path is a
               str whose read() returns the bytes. Such a folder has no index
     index     keeps the list in a file, so that the next start need not walk the folder: its path, or True for
@@ -131,7 +131,7 @@ class TarImages(MemberImages):
     samplers, Subset, exact shuffles over all archives and resume work as on a folder. Nothing is unpacked.
 
     shards   paths of uncompressed tar archives: one or several, with braces ("train-{0000..0146}.tar") or wildcards; or
-             URLs (s3://, hf://, http://, https://; docs/remote.md), with braces
+             URLs (s3://, gs://, az://, hf://, http://, https://; docs/remote.md), with braces
     loader   makes an image of a Member; default open_member: mode RGB, as ImageFolder's
     image    suffixes of image files; the first that a sample has is used
     target   suffix of the file with the class number

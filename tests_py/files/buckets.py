@@ -117,7 +117,7 @@ class _Front(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -125,22 +125,29 @@ def _free_port() -> int:
 
 
 @contextmanager
-def served(program: Path) -> Iterator[Server]:
-    """Runs both servers."""
-    port = _free_port()
-    arguments = ["-backend", "memory", "-initialbucket", BUCKET, "-host", f"127.0.0.1:{port}", "-quiet"]
-    process = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def running(command: list[str], port: int) -> Iterator[None]:
+    """Runs a server, from when it listens."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(500):
+        for _ in range(1500):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.02)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def served(program: Path) -> Iterator[Server]:
+    """Runs both servers."""
+    port = free_port()
+    arguments = ["-backend", "memory", "-initialbucket", BUCKET, "-host", f"127.0.0.1:{port}", "-quiet"]
+    with running([str(program), *arguments], port):
         server = Server(port)
         try:
             yield server
         finally:
             server.close()
-    finally:
-        process.kill()
-        process.wait()

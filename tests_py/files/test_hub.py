@@ -169,7 +169,7 @@ def test_a_token_is_of_the_environment_or_of_a_file(hub: Hub, tmp_path: Path, mo
     want = (hub.root / "photos" / "a" / "00.jpg").read_bytes()
     assert _remote.fetch(name) == want
     monkeypatch.delenv("HF_TOKEN")
-    with pytest.raises(PermissionError, match="no credentials were found"):
+    with pytest.raises(PermissionError, match="the environment names no credentials"):
         _remote.fetch(name)
     for variable, file in (("HF_TOKEN_PATH", "mine"), ("HF_HOME", "home/token")):
         (tmp_path / file).parent.mkdir(exist_ok=True)

@@ -274,7 +274,7 @@ def test_credentials_stay_where_they_are(server: Server, monkeypatch: pytest.Mon
         folder[0]
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     folder[0]  # nobody in particular may read this bucket
-    with pytest.raises(PermissionError, match="no credentials"):
+    with pytest.raises(PermissionError, match="names no credentials"):
         Object(url("denied/a.jpg")).read()
 
 
@@ -288,17 +288,17 @@ def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     def found() -> tuple[str, ...]:
         return tuple(_stores.settings(_stores.known())["s3://"].values())
 
-    assert found() == (server.url, "here", KEY, SECRET, "")
+    assert found()[:5] == (server.url, "here", KEY, SECRET, "")
     monkeypatch.setenv("AWS_PROFILE", "work")
-    assert found() == (server.url, "there", KEY, SECRET, "")
+    assert found()[:5] == (server.url, "there", KEY, SECRET, "")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    assert found() == (server.url, "there", "k", "s", "t")
+    assert found()[:5] == (server.url, "there", "k", "s", "t")
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     monkeypatch.setenv("AWS_REGION", "elsewhere")
-    assert found() == ("http://work", "elsewhere", "k", "s", "t")
+    assert found()[:5] == ("http://work", "elsewhere", "k", "s", "t")
     credentials.write_text("")
-    assert found()[2:] == ("", "", "")
+    assert found()[2:5] == ("", "", "")
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -151,21 +153,37 @@ var kinds = map[int]error{
 func (a *answer) refusal() error {
 	said := a.Status
 	body, _ := io.ReadAll(io.LimitReader(a, 16<<10))
-	// What stores that speak S3 send.
-	var detail struct{ Code, Message string }
-	if xml.Unmarshal(body, &detail) == nil && detail.Code != "" {
-		said += ": " + detail.Code + ": " + strings.TrimSuffix(detail.Message, ".")
+	code, message := detail(body)
+	for _, more := range []string{code, strings.TrimSuffix(message, ".")} {
+		if more != "" {
+			said += ": " + more
+		}
 	}
 	r := &refusal{kinds: []error{source.ErrUnreadable}}
 	r.text = fmt.Sprintf("%s at byte %d: %v: %s", Name(a.name), a.at, source.ErrUnreadable, said)
 	if kind, ok := kinds[a.StatusCode]; ok {
 		r.kinds = append(r.kinds, kind)
 	}
-	if passing[a.StatusCode] || detail.Code == "RequestTimeout" {
+	if passing[a.StatusCode] || code == "RequestTimeout" {
 		r.kinds = append(r.kinds, source.ErrTransient)
 		r.after = retryAfter(a.Header.Get("Retry-After"))
 	}
 	return r
+}
+
+// detail is what the body of a refusal says: XML of stores that speak S3 and of Azure, JSON of Google's and of the Hub.
+func detail(body []byte) (code, message string) {
+	var asXML struct{ Code, Message string }
+	if xml.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &asXML) == nil {
+		message, _, _ = strings.Cut(asXML.Message, "\n") // Azure's has the request's number and time behind it
+		return asXML.Code, strings.TrimSpace(message)
+	}
+	var asJSON struct{ Error json.RawMessage }
+	var object struct{ Message string }
+	if json.Unmarshal(body, &asJSON) == nil && json.Unmarshal(asJSON.Error, &message) != nil && json.Unmarshal(asJSON.Error, &object) == nil {
+		message = object.Message
+	}
+	return "", message
 }
 
 // retryAfter reads seconds or a date.

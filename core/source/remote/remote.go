@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/azure"
+	"github.com/goloader/goloader/core/source/gcs"
 	"github.com/goloader/goloader/core/source/http"
 	"github.com/goloader/goloader/core/source/hub"
 	"github.com/goloader/goloader/core/source/s3"
@@ -31,6 +33,8 @@ var schemes = []struct {
 	store func() server
 }{
 	{[]string{s3.Scheme}, func() server { return s3.New(s3.Config{}) }},
+	{[]string{gcs.Scheme}, func() server { return gcs.New(gcs.Config{}) }},
+	{[]string{azure.Scheme}, func() server { return azure.New(azure.Config{}) }},
 	{[]string{hub.Scheme}, func() server { return hub.New(hub.Config{}) }},
 	{[]string{"http://", "https://"}, func() server { return http.New(nil, nil) }},
 }

@@ -25,10 +25,14 @@ const Scheme = "s3://"
 type Config struct {
 	Endpoint string `json:"endpoint"` // "https://host:port", with a bucket's name as the first part of the path; "": Amazon's
 	Region   string `json:"region"`   // "": us-east-1
-	// Who asks; nobody in particular if there is no key.
+	// Who asks. If there is no key the machine's role, else nobody in particular.
 	AccessKey string `json:"access_key"`
 	SecretKey string `json:"secret_key"`
 	Token     string `json:"token"`
+	// Metadata is "http://host" in place of the address that a machine's role is asked of, which is never asked if NoRole is
+	// "true".
+	Metadata string `json:"metadata"`
+	NoRole   string `json:"no_role"`
 }
 
 // Store implements source.Remote. To be made by New.
@@ -36,6 +40,7 @@ type Store struct {
 	*httpstore.Store
 	mu      sync.RWMutex
 	config  Config
+	role    *role             // as the config has it
 	regions map[string]string // of buckets that are elsewhere
 }
 
@@ -64,7 +69,7 @@ func (s *Store) Use(config Config) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.config != config {
-		s.config, s.regions = config, map[string]string{}
+		s.config, s.role, s.regions = config, &role{}, map[string]string{}
 	}
 }
 
@@ -93,7 +98,7 @@ func (s *Store) request(ctx context.Context, name string) (*http.Request, error)
 // signed is a GET.
 func (s *Store) signed(ctx context.Context, bucket, key string, query url.Values) (*http.Request, error) {
 	s.mu.RLock()
-	config := s.config
+	config, role := s.config, s.role
 	if region := s.regions[bucket]; region != "" {
 		config.Region = region
 	}
@@ -107,6 +112,11 @@ func (s *Store) signed(ctx context.Context, bucket, key string, query url.Values
 	}
 	to.RawQuery = canonical(query)
 	r := (&http.Request{Method: http.MethodGet, URL: to, Host: to.Host, Header: http.Header{}}).WithContext(ctx)
+	if config.AccessKey == "" {
+		if err := role.keys(ctx, &config); err != nil {
+			return nil, err
+		}
+	}
 	if config.AccessKey != "" {
 		sign(r, to.EscapedPath(), config, time.Now())
 	}

@@ -55,7 +55,7 @@ func TestSettingsThatAreNotKnownAreRefusedWithoutTheirValues(t *testing.T) {
 
 func TestAURLIsOfAScheme(t *testing.T) {
 	for name, is := range map[string]bool{
-		"s3://b/k": true, "hf://a/b/c": true, "http://h/p": true, "https://h/p": true,
+		"s3://b/k": true, "gs://b/o": true, "az://c/b": true, "hf://a/b/c": true, "http://h/p": true, "https://h/p": true,
 		"s3:/b": false, "ftp://h/p": false, "/s3://b": false, "": false,
 	} {
 		require.Equal(t, is, remote.Is(name), name)
