@@ -165,7 +165,7 @@ func (l *Loader) Start(o Options) (*Run, error) {
 
 // begin lets reads and decoding go on.
 func (r *Run) begin() {
-	ctx := source.Retries(context.Background(), &r.loader.Stats.Retries)
+	ctx := r.loader.Stats.Remote.In(context.Background())
 	r.ctx, r.stop = context.WithCancel(local.In(ctx, r.directory))
 	atomic.StoreInt32(&r.cancel, 0)
 }

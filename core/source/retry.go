@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/goloader/goloader/core/stats"
 )
 
 // Retry makes a store try again what failed for a reason that can pass: a server that was busy, a file handle that went
@@ -34,20 +35,6 @@ type After interface{ After() time.Duration }
 
 // afterMax is the longest that a server's word is taken for.
 const afterMax = 30 * time.Second
-
-// Retries makes a context count what was tried again.
-func Retries(ctx context.Context, count *atomic.Int64) context.Context {
-	return context.WithValue(ctx, retriesKey{}, count)
-}
-
-// CountRetry counts one more.
-func CountRetry(ctx context.Context) {
-	if count, ok := ctx.Value(retriesKey{}).(*atomic.Int64); ok {
-		count.Add(1)
-	}
-}
-
-type retriesKey struct{}
 
 type retrying struct {
 	Store
@@ -104,7 +91,7 @@ func Again(ctx context.Context, pauses []time.Duration, err error, try func() er
 		if err == nil || !passes(err) {
 			return err
 		}
-		CountRetry(ctx)
+		stats.RemoteOf(ctx).Retries.Add(1)
 		pause -= time.Duration(rand.Int64N(int64(pause)/2 + 1))
 		var named After
 		if errors.As(err, &named) {

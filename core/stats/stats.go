@@ -17,7 +17,7 @@ type Loader struct {
 
 	BytesRead atomic.Int64
 
-	Retries   atomic.Int64 // reads that failed for a reason that can pass, and were tried again
+	Remote    Remote
 	ReadAhead atomic.Int64 // files read by goroutines that only read, since their storage is slow
 
 	SeekHits atomic.Int64 // files of which a seek index was there
@@ -61,6 +61,9 @@ type Snapshot struct {
 	BytesRead int64 `json:"bytes_read"`
 
 	Retries   int64 `json:"read_retries"`
+	Requests  int64 `json:"requests"`
+	Hedged    int64 `json:"hedged_requests"`
+	Received  int64 `json:"received_bytes"`
 	ReadAhead int64 `json:"read_ahead"`
 
 	SeekHits    int64 `json:"seek_hits"`
@@ -77,7 +80,8 @@ func (l *Loader) Snapshot() Snapshot {
 	return Snapshot{
 		Number: l.Number(), Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
 		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(),
-		Retries: l.Retries.Load(), ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
+		Retries: l.Remote.Retries.Load(), Requests: l.Remote.Requests.Load(), Hedged: l.Remote.Hedged.Load(),
+		Received: l.Remote.Received.Load(), ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),
 		Stages: &l.Stages, Detours: &l.Detours, Slowest: l.Slowest.List(),
 	}
 }

@@ -132,6 +132,8 @@ class Stats:
     pillow       number of samples whose pixels came from Pillow
     detours      why samples took another way, and how often
     retries      number of reads that were repeated after a temporary error
+    requests     number of requests that Go sent to remote stores; `hedged` is how many of them were second requests,
+                 sent because the first was slow; `received` the bytes of all answers
     seek_hits    number of JPEG files with a seek index
     bad_samples  number of samples that on_error handled, by class of error, and those "quarantined" by an earlier run
     slowest      the samples that took Go longest, by the names of their files, the slowest first
@@ -150,6 +152,9 @@ class Stats:
     pillow: int = 0
     detours: Mapping[str, int] = field(default_factory=dict)
     retries: int = 0
+    requests: int = 0
+    hedged: int = 0
+    received: int = 0
     seek_hits: int = 0
     bad_samples: Mapping[str, int] = field(default_factory=dict)
     slowest: tuple[Slow, ...] = ()
@@ -214,10 +219,18 @@ class Stats:
             return f"reading is the bottleneck (half of the reads take {half}, one in twenty {most} or more){ahead}"
         return f"no stage of Go's keeps the cores busy ({cores:.1f} of {self.cores}): batches are small, or few{ahead}"
 
+    def cost(self, *, cost_per_1000_requests: float = 0.0004, cost_per_gb: float = 0.0) -> float:
+        """What the requests and the bytes received cost, in the currency of the prices.
+
+        The default is Amazon's list price in dollars of a GET, within a region, where bytes are free.
+        """
+        return self.requests / 1000 * cost_per_1000_requests + self.received / 1e9 * cost_per_gb
+
     def since(self, before: Stats) -> Stats:
         """What was done after an earlier snapshot; `slowest` stays that of all."""
         stages = {name: stage.since(before.stages.get(name, Stage())) for name, stage in self.stages.items()}
-        numbers = ("batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits")
+        numbers = ["batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits"]
+        numbers += ["requests", "hedged", "received"]
         left = {name: getattr(self, name) - getattr(before, name) for name in numbers}
         counts: dict[str, Any] = {
             name: {kind: count - getattr(before, name).get(kind, 0) for kind, count in getattr(self, name).items()}
@@ -429,6 +442,9 @@ class Clock:
             pillow=past.pillow + counted.get("pillow_samples", 0),
             detours=dict(+(Counter(past.detours) + Counter(counted.get("detours", {})))),
             retries=past.retries + counted.get("read_retries", 0),
+            requests=past.requests + counted.get("requests", 0),
+            hedged=past.hedged + counted.get("hedged_requests", 0),
+            received=past.received + counted.get("received_bytes", 0),
             seek_hits=past.seek_hits + counted.get("seek_hits", 0),
             slowest=tuple(sorted(slowest.values(), key=lambda one: -one.seconds)[:_SLOWEST_MAX]),
             cache=counted.get("cache", past.cache),

@@ -320,7 +320,7 @@ func TestOnlyWhatCanPassIsReadAgainAndCounted(t *testing.T) {
 		} else {
 			require.Contains(t, r.question(pipeline.AskPixels).Reason, c.err.Error())
 		}
-		require.Equal(t, c.retries, l.Stats.Retries.Load(), "%v, %d times", c.err, c.fails)
+		require.Equal(t, c.retries, l.Stats.Remote.Retries.Load(), "%v, %d times", c.err, c.fails)
 		r.close()
 		require.NoError(t, l.Close())
 	}

@@ -147,7 +147,7 @@ func TestANetworkThatIsCutCostsNoWrongByte(t *testing.T) {
 		requireOutcome(t, m.batch(batches[k]), got, "batch %d", k)
 	}
 	n.heal("limit_data")
-	require.Positive(t, l.Stats.Retries.Load())
+	require.Positive(t, l.Stats.Remote.Retries.Load())
 
 	n.spoil("limit_data", 1, map[string]any{"bytes": 100}) // no answer has its header
 	r.submit(0)
@@ -200,5 +200,5 @@ func TestRowsBehindANetworkThatIsCut(t *testing.T) {
 		lease.Slot.Release()
 	}
 	require.Positive(t, came)
-	require.Positive(t, l.Stats.Retries.Load())
+	require.Positive(t, l.Stats.Remote.Retries.Load())
 }

@@ -83,7 +83,7 @@ func TestAFileSystemThatFailsForAMomentIsReadAgain(t *testing.T) {
 	indices := []int64{0, 1, 2, 3, 4, 5}
 	r.submit(indices...)
 	requireOutcome(t, m.batch(indices), r.result(nil))
-	require.EqualValues(t, 3, l.Stats.Retries.Load())
+	require.EqualValues(t, 3, l.Stats.Remote.Retries.Load())
 
 	f.OnRead(photos[4].name, faultfs.Fault{Errno: syscall.EIO})
 	r.submit(4)

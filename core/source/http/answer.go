@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
 )
 
 var errStalled = errors.New("no byte came")
@@ -29,7 +30,9 @@ type answer struct {
 	stall time.Duration
 	alarm *time.Timer
 	stop  context.CancelCauseFunc
+	leave context.CancelFunc // of the context in which the request was made; may be nil
 	ctx   context.Context
+	count *stats.Remote
 }
 
 // ask makes a request and waits for the head of its answer, whatever it says.
@@ -42,40 +45,53 @@ func (s *Store) ask(ctx context.Context, name string, request func(context.Conte
 	if container {
 		request = func(ctx context.Context) (*http.Request, error) { return s.request(ctx, name) }
 	}
-	for again := false; ; again = true {
-		a := &answer{name: name, at: at, stall: time.Duration(s.stall.Load())}
-		a.ctx, a.stop = context.WithCancelCause(ctx)
-		r, err := request(a.ctx)
-		if err != nil {
-			a.stop(nil)
-			return nil, fmt.Errorf("%s: %w: %w", Name(name), source.ErrUnreadable, plain(err))
-		}
-		if add != nil {
-			add(r.Header)
-		}
-		a.alarm = time.AfterFunc(a.stall, func() { a.stop(errStalled) })
-		if a.Response, err = s.client.Do(r); err != nil {
-			if cause := context.Cause(a.ctx); cause != nil {
-				err = cause
+	return s.pace.hedged(ctx, func(ctx context.Context) (*answer, error) {
+		for again := false; ; again = true {
+			a, err := s.send(ctx, name, request, at, add)
+			if err != nil {
+				return nil, err
 			}
-			a.alarm.Stop()
-			a.stop(nil)
-			return nil, s.broken(ctx, name, at, err)
+			if s.Answered != nil && container {
+				s.Answered(name, a.Response)
+			}
+			if again || s.moved == nil || a.StatusCode < 300 || !s.moved(name, a.Response) {
+				return a, nil
+			}
+			a.Close()
 		}
-		if s.Answered != nil && container {
-			s.Answered(name, a.Response)
-		}
-		if again || s.moved == nil || a.StatusCode < 300 || !s.moved(name, a.Response) {
-			return a, nil
-		}
-		a.Close()
+	})
+}
+
+// send makes a request, once.
+func (s *Store) send(ctx context.Context, name string, request func(context.Context) (*http.Request, error), at int64, add func(http.Header)) (*answer, error) {
+	a := &answer{name: name, at: at, stall: time.Duration(s.stall.Load()), count: stats.RemoteOf(ctx)}
+	a.ctx, a.stop = context.WithCancelCause(ctx)
+	r, err := request(a.ctx)
+	if err != nil {
+		a.stop(nil)
+		return nil, fmt.Errorf("%s: %w: %w", Name(name), source.ErrUnreadable, plain(err))
 	}
+	if add != nil {
+		add(r.Header)
+	}
+	a.count.Requests.Add(1)
+	a.alarm = time.AfterFunc(a.stall, func() { a.stop(errStalled) })
+	if a.Response, err = s.client.Do(r); err != nil {
+		if cause := context.Cause(a.ctx); cause != nil {
+			err = cause
+		}
+		a.alarm.Stop()
+		a.stop(nil)
+		return nil, s.broken(ctx, name, at, err)
+	}
+	return a, nil
 }
 
 // Read reads of the body.
 func (a *answer) Read(into []byte) (int, error) {
 	a.alarm.Reset(a.stall)
 	n, err := a.Body.Read(into)
+	a.count.Received.Add(int64(n))
 	if cause := context.Cause(a.ctx); err != nil && err != io.EOF && cause != nil {
 		err = cause
 	}
@@ -88,6 +104,9 @@ func (a *answer) Close() {
 	_ = a.Body.Close()
 	a.alarm.Stop()
 	a.stop(nil)
+	if a.leave != nil {
+		a.leave()
+	}
 }
 
 // covers says that a part begins where it was asked for, of a container with so many bytes (-1: any).

@@ -21,6 +21,7 @@ import (
 
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
 )
 
 const (
@@ -42,6 +43,7 @@ type Store struct {
 	transport *http.Transport
 	client    http.Client
 	stall     atomic.Int64
+	pace      pace
 	// Request makes the request for a container, to which a range and conditions are added.
 	request func(ctx context.Context, name string) (*http.Request, error)
 	// moved says that the same request is to be made again, since what stood in its way is known now.
@@ -176,7 +178,7 @@ func (s *Store) whole(ctx context.Context, name string, buf *source.Buffer) (sta
 		if total < 0 || version == "" || got <= had || tries == resumesMax || ctx.Err() != nil {
 			return stamp, s.broken(ctx, name, int64(got), err)
 		}
-		source.CountRetry(ctx)
+		stats.RemoteOf(ctx).Retries.Add(1)
 	}
 }
 
@@ -283,7 +285,7 @@ func (s *Store) piece(ctx context.Context, name, version string, p source.Piece)
 		if err == nil || n == 0 || tries == resumesMax || ctx.Err() != nil {
 			return stamp, err
 		}
-		source.CountRetry(ctx)
+		stats.RemoteOf(ctx).Retries.Add(1)
 	}
 }
 

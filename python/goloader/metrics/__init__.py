@@ -90,6 +90,8 @@ def _totals(loader: str, stats: Stats) -> Iterator[_Total]:
     yield _Total("away", "seconds", "time between one next() and another", own, stats.away_s)
     yield _Total("read", "bytes", "bytes of files that Go read", own, stats.bytes_read)
     yield _Total("retries", "", "reads that were tried again", own, stats.retries)
+    yield _Total("requests", "", "requests to remote stores", own, stats.requests)
+    yield _Total("received", "bytes", "bytes of their answers", own, stats.received)
     yield _Total(
         "bad_samples", "", "samples in error that on_error did not raise", own, sum(stats.bad_samples.values())
     )

@@ -64,6 +64,13 @@ class Explanation:
             notes.append(f"{ahead} of them read ahead by more threads, since reading is slow")
         if retries := stats["read_retries"]:
             notes.append(f"{number_of(retries, 'read')} tried again after a temporary error")
+        if requests := stats.get("requests"):
+            second = (
+                f", {hedged} of them a second time since the first was slow"
+                if (hedged := stats["hedged_requests"])
+                else ""
+            )
+            notes.append(f"{number_of(requests, 'request')}, {stats['received_bytes'] >> 20} MiB{second}")
         if entries := stats["seek_entries"]:
             index = f"{number_of(entries, 'file')}, {stats['seek_bytes'] >> 10} KiB"
             notes.append(f"{stats['seek_hits']} with the seek index: {index}")

@@ -21,6 +21,7 @@ import (
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/folder"
 	httpstore "github.com/goloader/goloader/core/source/http"
+	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
@@ -193,11 +194,11 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 				store.SetStall(100 * time.Millisecond)
 				patient := source.Retry(store, time.Millisecond, time.Millisecond)
 				s.next(times, f)
-				var retries atomic.Int64
-				got, err := read(source.Retries(t.Context(), &retries), patient, whole(s.URL+"/a"))
+				var counted stats.Remote
+				got, err := read(counted.In(t.Context()), patient, whole(s.URL+"/a"))
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(content, got))
-				require.EqualValues(t, times, retries.Load())
+				require.EqualValues(t, times, counted.Retries.Load())
 			})
 		}
 	}
@@ -357,8 +358,9 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 	}
 	s.spoil.Store(&spoil)
 	patient := source.Retry(store, time.Millisecond, time.Millisecond, time.Millisecond, time.Millisecond)
-	var next, retries atomic.Int64
-	ctx := source.Retries(t.Context(), &retries)
+	var next atomic.Int64
+	var counted stats.Remote
+	ctx := counted.In(t.Context())
 	var all sync.WaitGroup
 	for range readers {
 		all.Go(func() {
@@ -372,5 +374,5 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Positive(t, retries.Load())
+	require.Positive(t, counted.Retries.Load())
 }

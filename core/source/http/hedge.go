@@ -1,0 +1,134 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/stats"
+)
+
+const (
+	// usually is the share of requests that are answered within pace.usual, and step how fast that is learnt.
+	usually = 0.95
+	step    = 0.1
+	// A second request is sent when the first has taken so many times what is usual, and hedgeMin at least: a quick server
+	// gains nothing by it. The first learnFirst requests only learn.
+	hedgeAfter = 1.5
+	hedgeMin   = 20 * time.Millisecond
+	learnFirst = 32
+	// Second requests are at most so large a share of all, with hedgesAhead that may be saved up: a server that is slow to
+	// everybody is not asked twice.
+	hedgeShare  = 0.05
+	hedgesAhead = 8
+)
+
+var errPanicked = fmt.Errorf("%w: a request panicked", source.ErrUnreadable)
+
+// pace knows how soon a server usually answers.
+type pace struct {
+	usual atomic.Int64 // nanoseconds within which usually requests are answered
+	seen  atomic.Int64 // requests
+	spent atomic.Int64 // second requests
+}
+
+// took learns from a request that was answered, or was not within so long a time.
+//
+// The estimate goes up by a large step for each that took longer and down by a small one for each that did not, so that it
+// stays where a share of usually is below it.
+func (p *pace) took(d time.Duration) {
+	usual := p.usual.Load()
+	switch seen := p.seen.Add(1); {
+	case seen <= learnFirst:
+		usual = max(usual, int64(d))
+	case int64(d) > usual:
+		usual = int64(float64(usual) * math.Exp(step*usually))
+	default:
+		usual = int64(float64(usual) * math.Exp(-step*(1-usually)))
+	}
+	p.usual.Store(max(usual, 1)) // one that another has stored meanwhile is as good
+}
+
+// patience is how long a request is waited for before a second is sent; false if none is to be.
+func (p *pace) patience() (time.Duration, bool) {
+	return max(time.Duration(hedgeAfter*float64(p.usual.Load())), hedgeMin), p.seen.Load() >= learnFirst
+}
+
+// spend takes a second request from what is left of them.
+func (p *pace) spend() bool {
+	if float64(p.spent.Load()) >= hedgesAhead+hedgeShare*float64(p.seen.Load()) {
+		return false
+	}
+	p.spent.Add(1)
+	return true
+}
+
+// hedged asks, and once more if the answer is long in coming: the first to answer counts, and the other is left.
+// Source: Dean and Barroso, The Tail at Scale, 2013: hedged requests.
+func (p *pace) hedged(ctx context.Context, ask func(ctx context.Context) (*answer, error)) (*answer, error) {
+	type result struct {
+		answer *answer
+		err    error
+		of     int
+	}
+	begin := time.Now()
+	patience, learnt := p.patience()
+	if !learnt {
+		a, err := ask(ctx)
+		if err == nil {
+			p.took(time.Since(begin))
+		}
+		return a, err
+	}
+	results := make(chan result, 2)
+	var leave [2]context.CancelFunc
+	send := func(i int) {
+		own, cancel := context.WithCancel(ctx)
+		leave[i] = cancel
+		go func() {
+			r := result{err: errPanicked, of: i}
+			defer func() {
+				if recover() != nil || r.err != nil {
+					cancel()
+				}
+				results <- r
+			}()
+			if r.answer, r.err = ask(own); r.err == nil {
+				r.answer.leave = cancel
+			}
+		}()
+	}
+	send(0)
+	alarm := time.NewTimer(patience)
+	defer alarm.Stop()
+	select {
+	case r := <-results:
+		if r.err == nil {
+			p.took(time.Since(begin))
+		}
+		return r.answer, r.err
+	case <-alarm.C:
+	}
+	p.took(patience)
+	if ctx.Err() != nil || !p.spend() {
+		r := <-results
+		return r.answer, r.err
+	}
+	stats.RemoteOf(ctx).Hedged.Add(1)
+	send(1)
+	r := <-results
+	if r.err != nil {
+		r = <-results // the other may do better
+		return r.answer, r.err
+	}
+	leave[1-r.of]()
+	go func() {
+		if other := <-results; other.err == nil {
+			other.answer.Close()
+		}
+	}()
+	return r.answer, nil
+}
