@@ -7,6 +7,7 @@ import functools
 import os
 import random
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -594,6 +595,26 @@ def test_rows_that_fail_are_errors_of_the_class(root: Path) -> None:
     dataset.rows[6]["label"] = "six"
     made = check(Program(loader_of(dataset, batch_size=2), epochs=1), native=False)
     assert len(errors(made)) == 1
+
+
+class Overflowing(Base):
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.open(self.paths[index]).convert("RGB")), self.bytes[index] - 1
+
+
+@WORKERS
+def test_what_numpy_warns_of_is_left_to_the_class(num_workers: int, root: Path) -> None:
+    dataset = Overflowing(root)
+    dataset.bytes = np.arange(1, COUNT + 1, dtype=np.uint8)
+    check(Program(loader_of(dataset, batch_size=4, num_workers=num_workers)))
+    dataset.bytes[7] = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader = goloader.DataLoader(dataset, batch_size=4, num_workers=num_workers)
+        assert not loader.explain().native
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(Program(loader_of(dataset, batch_size=4, num_workers=num_workers)), native=False)
 
 
 def test_explain_says_why_not(root: Path) -> None:

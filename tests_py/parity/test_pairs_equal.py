@@ -347,13 +347,9 @@ def test_what_stays_with_python(tmp_path: Path) -> None:
 
     one_mode = made()
     mask(30, 30, 0, "L").save(one_mode.masks[3])
-    deep = made(kind=city, target="instance")
-    Image.fromarray(np.zeros((30, 30), np.uint16)).save(deep.targets[3][0])
     joint = {"transform": None, "target_transform": None}
     others = {
         "masks of two modes": one_mode,
-        "16 bits": deep,
-        "colours": made(kind=city, target="color", mode="RGB"),
         "a function of the user's": made(
             transform=None, target_transform=None, transforms=lambda image, target: (image, 1)
         ),
@@ -361,14 +357,42 @@ def test_what_stays_with_python(tmp_path: Path) -> None:
         "no tensor": made(target_transform=None),
         "what a palette is in grey": made(target_transform=T.Compose([T.Grayscale(), T.PILToTensor()])),
         "polygons": made(kind=city, target="semantic"),
-        "not one list": made(),
     }
     others["polygons"].target_type = ["polygon"]
-    others["not one list"].targets = tuple(others["not one list"].targets)
     for name, dataset in others.items():
         assert not goloader.DataLoader(dataset).explain().native, name
     instances = city(tmp_path / "wrapped", target="instance", transforms=TOGETHER["crops"])
     assert not goloader.DataLoader(datasets.wrap_dataset_for_transforms_v2(instances)).explain().native
+
+
+@WORKERS
+def test_what_is_no_mask_for_all_that_the_class_says(num_workers: int, tmp_path: Path) -> None:
+    numbers = iter(range(100))
+
+    def made(kind: Callable[..., Any], **arguments: Any) -> Any:
+        return kind(tmp_path / str(next(numbers)), **APART["random image"], **arguments)
+
+    deep, in_tuple = made(city, target="instance"), made(voc)
+    Image.fromarray(np.zeros((30, 30), np.uint16)).save(deep.targets[3][0])  # which its own code is left with
+    in_tuple.targets = tuple(in_tuple.targets)
+    for dataset in (deep, made(city, target="color", mode="RGB"), in_tuple):
+        check(Program(loader_of(dataset, batch_size=3, num_workers=num_workers)))
+
+
+@pytest.mark.parametrize("how", ["apart", "together", "wrapped"])
+@pytest.mark.parametrize(("owner", "name"), [(Image, "open"), (Image.Image, "convert"), (Image.Image, "load")])
+def test_a_replaced_function_is_the_users(
+    how: str, owner: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transforms: dict[str, Any] = APART["random image"] if how == "apart" else {"transforms": TOGETHER["edges"]}
+    dataset = voc(tmp_path, **transforms)
+    if how == "wrapped":
+        dataset = datasets.wrap_dataset_for_transforms_v2(dataset)
+    loader = goloader.DataLoader(dataset, batch_size=4)
+    assert loader.explain().native
+    original = getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *args, **options: original(*args, **options))
+    assert not loader.explain().native
 
 
 def test_explain_tells_of_both(tmp_path: Path) -> None:

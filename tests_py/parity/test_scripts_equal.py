@@ -393,6 +393,27 @@ def test_files_of_several_modes(root: Path, num_workers: int, kind: Any, first: 
     check(Program(loader_of(dataset, batch_size=1, num_workers=num_workers), epochs=2))
 
 
+class Greyed(Base):
+    """Makes grey of files as they are."""
+
+    def __getitem__(self, index: int) -> Any:
+        return GREY(Image.open(self.a[index])), random.random()
+
+
+GREY = T.Compose([T.CenterCrop(20), T.Grayscale(), T.PILToTensor()])
+
+
+@WORKERS
+@pytest.mark.parametrize("mode", ["L", "P"])
+def test_palette_indices_are_no_grey(root: Path, num_workers: int, mode: str, tmp_path: Path) -> None:
+    dataset = Greyed(root)
+    for k in range(len(dataset.a)):
+        image = picture(30 + k, 31, k)
+        (image.quantize(20) if mode == "P" else image.convert(mode)).save(tmp_path / f"{k}.png")
+    dataset.a[:] = sorted(map(str, tmp_path.iterdir()))
+    check(Program(loader_of(dataset, batch_size=3, num_workers=num_workers)), native=mode == "L")
+
+
 class Strange(Base):
     """Ways that raise an error: what they make of a batch is their own."""
 

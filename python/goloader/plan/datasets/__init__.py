@@ -3,7 +3,6 @@
     samples.py  the result: Images (files and labels) or Arrays (rows of arrays)
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
     files.py    torchvision's ImageFolder
-    pairs.py    torchvision's datasets of images and masks
     tensors.py  torch's TensorDataset
     arrays.py   goloader's ArrayDataset
     tokens.py   goloader's TokenDataset
@@ -14,7 +13,7 @@
     script/     those that open several images, draw or branch, as a script of the core
     opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;
                 columns.py and frames.py work out its paths and labels, made.py what tensors are made of these,
-                beside.py has them
+                beside.py has them, masks.py looks at targets that are images
 
 A dataset is known by its class. A subclass is taken only if it changes nothing that is done for an index. A user's own
 class is taken if its bytecode allows it.
@@ -30,7 +29,7 @@ from torch.utils.data import Subset, TensorDataset
 from ...arrays import ArrayDataset, TokenDataset
 from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal
-from . import arrays, files, hugging_face, pairs, tokens
+from . import arrays, files, hugging_face, masks, tokens
 from .computed import Computed, in_lists
 from .known import why_not
 from .opened import OpenedFiles, opens_images
@@ -90,9 +89,9 @@ def _leaf(dataset: Any, *, lists: bool) -> Node:
         return tokens.Tokens(dataset)
     if hugging_face.is_table(dataset):
         return hugging_face.Table(dataset)
-    of_pairs = pairs.kind_of(dataset)
-    if of_pairs is not None:
-        return pairs.Pairs(dataset, of_pairs)
+    wrapped = masks.wrapped(dataset)
+    if wrapped is not None:
+        return OpenedFiles(OwnCode(wrapped), dataset)
     if files.is_folder(dataset):
         try:
             return files.ImageFiles(dataset)

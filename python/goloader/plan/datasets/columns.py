@@ -240,7 +240,8 @@ class Columns:
         known: dict[Expression, _Column] = {}
         if self._length() != self.length:
             raise UnreadableError("takes items of attributes that have changed their length")
-        return [_listed(self._column(each, at, known), len(at)) for each in self._expressions]
+        with np.errstate(all="raise"):  # what numpy would warn of is left to the user's code
+            return [_listed(self._column(each, at, known), len(at)) for each in self._expressions]
 
     def _are_sets(self, columns: Sequence[_Column]) -> bool:
         """Whether all values are sets of integers."""

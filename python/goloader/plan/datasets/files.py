@@ -45,7 +45,8 @@ def open_member(member: Member | Object) -> Any:
     return open_rgb(io.BytesIO(member.read()))
 
 
-def _check_open() -> None:
+def check_open() -> None:
+    """Raises RefusalError if somebody replaced what opens images."""
     check_calls("Image.open", ((sys.modules["PIL.Image"], "open"),), (sys.modules["PIL.Image"].Image,), ("convert",))
 
 
@@ -54,7 +55,7 @@ def lower_of_mode(transform: Any, mode: str) -> Lowered:
 
     Raises RefusalError.
     """
-    _check_open()
+    check_open()
     lowered = granted(lower_transform(transform, {"RGB": 3, "L": 1, "file": None}[mode]))
     return replace(lowered, steps=(Grayscale(1), *lowered.steps)) if mode == "L" else lowered
 
@@ -88,7 +89,7 @@ class ImageFiles(Node):
             raise SourceRefusal(name_of(dataset), "it has a target_transform", "TARGET_TRANSFORM")
         loader: Callable[[Any], Any] = dataset.loader
         if loader is open_member:
-            _check_open()
+            check_open()
             return loader
         if isinstance(dataset.samples, Files) and dataset.samples.remote:
             raise SourceRefusal(name_of(dataset), f"{look.name_of(loader)} cannot open URLs", "IMAGE_LOADER")

@@ -16,7 +16,7 @@ import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,18 +43,20 @@ from ..lowered import Lowered, Read, Target
 from ..paths import Files
 from ..refusal import RefusalError, granted
 from ..structure import Structure, renumbered
+from ..targets import lower_apart, lower_together
 from ..transforms import lower as lower_transform
 from ..watch import Watch
 from .beside import Beside
 from .columns import VALUES, Columns, TensorItem
-from .files import lower_of_mode, open_rgb
+from .files import check_open, lower_of_mode, open_rgb
 from .images import array_of, function_of, makes_image, opened_path, opens
 from .made import Made, made_of
+from .masks import check_wrapper, common_mode, lower_wrapped, wrapped
 from .own import OwnCode
 from .pictures import Block, PixelList, PixelPairPart, PixelPart
 from .samples import PairPart, Part
 from .sources import PATHS
-from .tree import Column, Indices, Node, alike
+from .tree import Column, Indices, Node, alike, name_of
 
 # Where the numbers of a sample's images begin while its other values are counted.
 _IMAGE = 1 << 20
@@ -74,6 +76,7 @@ class _Opened:
     transforms  what is called with it, one after the other
     calls       these calls
     axes        of the array, as pictures.Kind has them; "" of a file
+    place       which of two images it is that the last of these takes together; None if it takes no other
     """
 
     path: Expression
@@ -83,6 +86,7 @@ class _Opened:
     transforms: tuple[Expression, ...] = ()
     calls: tuple[Expression, ...] = ()
     axes: str = ""
+    place: int | None = None
 
 
 def opens_images(own: OwnCode) -> bool:
@@ -129,9 +133,10 @@ class OpenedFiles(Node):
 
     note = "its __getitem__ only opens files and transforms images: read from its bytecode"
 
-    def __init__(self, own: OwnCode) -> None:
-        self.dataset = own.dataset
-        self._own = own
+    def __init__(self, own: OwnCode, wrapper: Any = None) -> None:
+        """`wrapper` is torchvision's for v2, if it stands before the dataset."""
+        self.dataset = own.dataset if wrapper is None else wrapper
+        self._own, self._wrapper = own, wrapper
         self._images: list[_Opened] = []
         self._given: list[_Given] = []
         try:
@@ -139,7 +144,8 @@ class OpenedFiles(Node):
             self._views = len(self._images)
             if self._views not in (1, 2):
                 raise UnreadableError(f"gives {self._views} images, not one or two")
-            self._read = _read(own, self._images)
+            self._has_masks = self._gives_masks()
+            self._read: Read = "opened" if self._has_masks else _read(own, self._images)
             self._watches = [Watch[Lowered]() for _ in self._images]
             given = (value for each in self._given for value in each.values)
             opened = [each.path for each in self._images]
@@ -156,9 +162,12 @@ class OpenedFiles(Node):
             # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
             self._values(range(min(self.length, 1)))
             self._images_in_memory = self._of_rows() if self._axes else None
-            lowered = self._lowered()
+            lowered = None if self._has_masks else self._lowered()
             paths, values = self._values(range(self.length))
             self._columns.keep()
+            if lowered is None:
+                self._mode = common_mode(name_of(self.dataset), paths[1::2])
+                lowered = self._lowered()
             # The first that may be is the label, which Go puts together where there is no second image.
             labels = (n for n, each in enumerate(self._given) if self._views == 1 and each.is_label(values[n]))
             self._label = next(labels, None)
@@ -185,11 +194,11 @@ class OpenedFiles(Node):
             self.note = self.note.replace("opens files", "takes images of an array")
             in_memory = PixelPart if self._views == 1 else PixelPairPart
             pixels = self._images_in_memory.pixels
-            self.part = in_memory(own.dataset, pixels, self._labels(values), lowered, beside, pairs)
+            self.part = in_memory(self.dataset, pixels, self._labels(values), lowered, beside, pairs)
         else:
             kind = Part if self._views == 1 else PairPart
             samples = files if self._views == 1 else list(zip(paths[::2], paths[1::2], strict=True))
-            self.part = kind(own.dataset, samples, files, lowered, open_rgb, beside, pairs, own=True)
+            self.part = kind(self.dataset, samples, files, lowered, open_rgb, beside, pairs, own=not self._has_masks)
         self.columns = (Column((self.part,), type(self.part)),)
 
     def _is_plain(self, values: Sequence[Sequence[Sequence[Any]]]) -> bool:
@@ -199,7 +208,7 @@ class OpenedFiles(Node):
     def _structure(self, given: Expression, batch: type) -> Structure:
         """The structure of a sample: images are fields 0 and 1, as they draw; all others are numbered from there."""
         marked = self._marked(given, batch)
-        drawn = sorted(range(len(self._images)), key=lambda n: _last_call(self._own, self._images[n]))
+        drawn = sorted(range(len(self._images)), key=lambda n: _order(self._own, self._images[n]))
         self._images = [self._images[n] for n in drawn]
         numbers = {_IMAGE + n: place for place, n in enumerate(drawn)}
         return renumbered(marked, numbers | {n: len(drawn) + n for n in range(len(self._given))})
@@ -229,6 +238,10 @@ class OpenedFiles(Node):
         match given:
             case Closed(value=value) if self._opened(value) is not None:
                 raise UnreadableError(f"uses {given}", value)
+            case Unpacked(owner=Call(function=function, arguments=(_, _), options=()) as call, number=place, count=2):
+                pair = [each for each in map(self._opened, call.arguments) if each is not None and not each.transforms]
+                if len(pair) == 2:
+                    return replace(pair[place], transforms=(function,), calls=(call,), place=place)
             case Entered(manager=inner):
                 opened = self._opened(inner)
                 if opened is not None and opened.mode == "file" and not opened.transforms:
@@ -319,8 +332,25 @@ class OpenedFiles(Node):
         except RefusalError as refused:
             raise UnreadableError(f"gives paths of which {refused.refusal.why}") from None
 
+    def _gives_masks(self) -> bool:
+        """Whether the second image is the first one's mask, as a class of torchvision's opens it.
+
+        Of classes of the user's, scripts do without a look at all masks. Raises UnreadableError for two images that are
+        transformed together otherwise.
+        """
+        places = [each.place for each in self._images]
+        modes = [each.mode for each in self._images if not each.axes]
+        if self._own.is_of_torchvision and modes == ["RGB", "file"] and places in ([None, None], [0, 1]):
+            image, mask = self._images
+            return not image.calls or self._own.when(mask.begun) < self._own.when(image.calls[0])
+        if self._wrapper is not None or places.count(None) < len(places):
+            raise UnreadableError("transforms other things together than an image and its mask")
+        return False
+
     def _lowered(self) -> Lowered:
         """What becomes of a sample's images, in mode RGB."""
+        if self._has_masks:
+            return self._lowered_with_mask(self._mode)
         first, *others = map(self._lowered_image, self._images, self._watches)
         for second in others:
             mode = "L" if self._axes and "c" not in self._axes else "RGB"
@@ -329,6 +359,23 @@ class OpenedFiles(Node):
             return replace(first, target=target, names=names)
         return first
 
+    def _lowered_with_mask(self, mode: Literal["P", "L"]) -> Lowered:
+        image, mask = ([self._own.value(each) for each in opened.transforms] for opened in self._images)
+        wrapped_in = None
+        if self._wrapper is not None:
+            check_wrapper(self._wrapper, self._own.dataset)
+            wrapped_in = vars(self._wrapper)["transforms"]
+
+        def lower() -> Lowered:
+            check_open()
+            if self._wrapper is not None:
+                return lower_wrapped(wrapped_in, mode)
+            if self._images[0].place is not None:
+                return lower_together(image[0], mode, mode)
+            return lower_apart(_composed(image), _composed(mask), mode, mode)
+
+        return self._watches[0].found(lower, [wrapped_in, *image, *mask])
+
     def _lowered_image(self, opened: _Opened, watch: Watch[Lowered]) -> Lowered:
         transforms = [self._own.value(each) for each in opened.transforms]
         lower = _lower_of_array if opened.axes else lower_of_mode
@@ -336,7 +383,8 @@ class OpenedFiles(Node):
         return watch.found(lambda: lower(_composed(transforms), mode), transforms)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if not self._own.unchanged(dataset):
+        inner = dataset if self._wrapper is None else wrapped(dataset)
+        if dataset is not self.dataset or not self._own.unchanged(inner):
             return False
         try:
             return (
@@ -408,9 +456,9 @@ def _composed(transforms: list[Any]) -> Any:
     return Compose(transforms)
 
 
-def _last_call(own: OwnCode, opened: _Opened) -> int:
-    """When an image has been transformed."""
-    return own.when(opened.calls[-1] if opened.calls else opened.done)
+def _order(own: OwnCode, opened: _Opened) -> tuple[int, int]:
+    """When an image has been transformed; of two that are transformed together, the first one comes first."""
+    return own.when(opened.calls[-1] if opened.calls else opened.done), opened.place or 0
 
 
 def _read(own: OwnCode, images: Sequence[_Opened]) -> Read:

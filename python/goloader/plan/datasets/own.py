@@ -174,6 +174,11 @@ class OwnCode:
         return values
 
     @property
+    def is_of_torchvision(self) -> bool:
+        """Whether its `__getitem__` is that of one of torchvision's datasets."""
+        return _is_of_datasets(self._function)
+
+    @property
     def looks_at_index(self) -> bool:
         """Whether which way it goes depends on the index's type."""
         return any(map(_is_of_index, self.reading.conditions))

@@ -60,7 +60,7 @@ from ...tables import Table, run_tail
 from ..columns import Columns
 from ..images import array_of, makes_image, opened_path, opens
 from ..made import Made, made_of
-from ..pairs import mode_of
+from ..masks import mode_of
 from . import numbers, tables
 from .code import ScriptCode, drawn_by
 from .images import METHODS, OF_NUMBERS, Applied, Picture, bind, function_row, known_transform

@@ -395,4 +395,6 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
     if makes:
         return c.use(p).then(transform, "tensor")
+    if step is None and p.mode == "P" and step_of(transform, 3, p.size, p.tail, False)[0] is not None:
+        raise UnreadableError(f"changes colours of a palette by {type(transform).__name__}")
     return c.use(p) if step is None else c.transform(p, step)
