@@ -105,6 +105,22 @@ def test_batches_are_those_of_the_copy(server: Server, local: Path, workers: int
         )
 
 
+def test_requests_and_bytes_are_counted(server: Server, local: Path) -> None:
+    folder = ImageFolder(url("train"), TRANSFORM)
+    loader: Any = goloader.DataLoader(folder, 4, num_workers=2)
+    server.asked.clear()
+    list(loader)
+    stats = loader.stats()
+    sizes = [Path(path.replace(url("train"), str(local))).stat().st_size for path, _ in folder.samples]
+    assert stats.requests == len(folder) + stats.hedged
+    assert len(folder) <= len(server.asked) <= stats.requests
+    assert stats.received >= sum(sizes)
+    assert stats.cost(cost_per_1000_requests=2, cost_per_gb=3) == pytest.approx(
+        stats.requests * 2e-3 + stats.received * 3e-9
+    )
+    assert f"{stats.requests} requests" in str(loader.explain())
+
+
 def test_parts_and_sums_of_it_are_those_of_the_copy(server: Server, local: Path) -> None:
     def made(root: Any) -> Any:
         folder = ImageFolder(root, TRANSFORM)
