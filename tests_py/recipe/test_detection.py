@@ -197,7 +197,6 @@ def test_masks_beside_classes(types: list[str], wrapped: bool, num_workers: int,
 def test_masks_of_16_bits_are_pillow_s_beside_images_of_the_core(num_workers: int, tmp_path: Path) -> None:
     target = T.Compose([T.Resize((24, 20), T.InterpolationMode.NEAREST), T.PILToTensor()])
     dataset = cities(tmp_path, transform=CROPPED, target_transform=target)
-    assert "its masks are of modes I;16" in str(goloader.DataLoader(dataset).explain())
     check(dataset, num_workers, "partly")
 
 
