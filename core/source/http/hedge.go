@@ -120,9 +120,15 @@ func (p *pace) hedged(ctx context.Context, ask func(ctx context.Context) (*answe
 	stats.RemoteOf(ctx).Hedged.Add(1)
 	send(1)
 	r := <-results
-	if r.err != nil {
-		r = <-results // the other may do better
-		return r.answer, r.err
+	if r.err != nil || passing[r.answer.StatusCode] { // the other may do better
+		other := <-results
+		if r.err == nil && other.err != nil {
+			r, other = other, r
+		}
+		if r.err == nil {
+			r.answer.Close()
+		}
+		return other.answer, other.err
 	}
 	leave[1-r.of]()
 	go func() {

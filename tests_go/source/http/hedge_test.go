@@ -49,6 +49,35 @@ func TestARequestThatIsSlowIsMadeASecondTime(t *testing.T) {
 	require.Zero(t, counted.Retries.Load())
 }
 
+// A server that has no time for a second request still answers the first.
+func TestARefusalOfASecondRequestIsNoAnswer(t *testing.T) {
+	leakcheck.Check(t)
+	var asked, refused atomic.Int32
+	var busy atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		switch n := asked.Add(1); {
+		case busy.Load():
+			refused.Add(1)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		case n > 100 && n%20 == 0:
+			busy.Store(true)
+			time.Sleep(200 * time.Millisecond)
+			busy.Store(false)
+		}
+		_, _ = io.WriteString(w, "a")
+	}))
+	t.Cleanup(server.Close)
+	store := httpstore.New(nil, nil)
+	t.Cleanup(store.CloseIdle)
+	for range 200 {
+		got, err := read(t.Context(), store, whole(server.URL+"/a"))
+		require.NoError(t, err)
+		require.Equal(t, "a", string(got))
+	}
+	require.Positive(t, refused.Load())
+}
+
 // A server that has become slow to everybody is not asked twice as much.
 func TestSecondRequestsAreFew(t *testing.T) {
 	leakcheck.Check(t)
