@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from torch.utils import data
 from torchvision import datasets
 from torchvision.datasets.folder import IMG_EXTENSIONS, default_loader
 
-from . import _native, _remote
+from . import _fsspec, _native, _remote
 from ._cache import Cache, CacheOptions, Given
 from ._files import archived, list_files
 from .doors import allowed
@@ -36,7 +37,8 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
 
     root      may also be a folder of a bucket, "s3://bucket/train" ("gs://", "az://"), or of the Hugging Face Hub,
               "hf://datasets/owner/name/train" (docs/remote.md). Samples are those of a local copy, and each path is a
-              str whose read() returns the bytes. Such a folder has no index
+              str whose read() returns the bytes. Such a folder has no index. URLs of other kinds ("sftp://") are listed
+              and read by fsspec, in Python; Go makes the images
     index     keeps the list in a file, so that the next start need not walk the folder: its path, or True for
               root/.goloader. The list is valid as long as no directory below root has changed. If images are links to
               other places, only changes of the links are noticed
@@ -49,6 +51,7 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
     """
 
     samples: Any
+    imgs: Any
     targets: Any
 
     def __init__(
@@ -64,37 +67,48 @@ class ImageFolder(datasets.ImageFolder):  # type: ignore[misc]  # torchvision ha
         progress: Callable[[int], object] | None = None,
         cache: Given | None = None,
     ) -> None:
-        remote = is_url(root)
+        remote, foreign = is_url(root), _is_foreign(root)
         if is_valid_file is not None and cache is not None:
             raise ValueError(f"{root}: a folder with a cache takes no is_valid_file")
-        if remote:
+        if remote or foreign:
             root = str(root).rstrip("/")
-            if is_valid_file is not None or index:
-                raise ValueError(f"{root}: a folder of a remote store takes no is_valid_file and no index")
+            if is_valid_file is not None or index or (foreign and cache is not None):
+                no = "no is_valid_file, no index and no cache" if foreign else "no is_valid_file and no index"
+                raise ValueError(f"{root}: a folder of a remote store takes {no}")
         elif cache is not None:
             root = os.path.abspath(os.path.expanduser(root))
-        if is_valid_file is not None or (not remote and (allowed.off() or _native.missing() is not None)):
+        if is_valid_file is not None or (not (remote or foreign) and (allowed.off() or _native.missing() is not None)):
             super().__init__(root, transform, target_transform, loader, is_valid_file, allow_empty)
             return
         datasets.VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)
-        self.loader = open_member if (remote or cache is not None) and loader is default_loader else loader
+        self.loader: Callable[[Any], Any] = loader
+        if loader is default_loader:
+            self.loader = _fsspec.open_remote if foreign else open_member if remote or cache is not None else loader
         self.extensions = IMG_EXTENSIONS
         self.classes, self.class_to_idx = self.find_classes(self.root)
+        if foreign:
+            self.samples = self.imgs = _fsspec.images(self.root, self.class_to_idx, allow_empty=allow_empty)
+            self.targets = [number for _, number in self.samples]
+            return
         kept = os.path.join(self.root, ".goloader") if index is True else index or None
-        self.samples = self.imgs = list_files(
-            self.root, self.class_to_idx, allow_empty=allow_empty, index=kept, progress=progress
-        )
-        self.samples.cache = Cache.of(cache)
-        self.targets = self.samples.labels
+        files = list_files(self.root, self.class_to_idx, allow_empty=allow_empty, index=kept, progress=progress)
+        files.cache = Cache.of(cache)
+        self.samples = self.imgs = files
+        self.targets = files.labels
 
     def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
         """torchvision's, of a folder of a bucket too."""
-        if not is_url(directory):
+        if not is_url(directory) and not _is_foreign(directory):
             return super().find_classes(directory)  # type: ignore[no-any-return]
-        classes = _remote.folders(str(directory))
+        classes = (_remote if is_url(directory) else _fsspec).folders(str(directory))
         if not classes:
             raise FileNotFoundError(f"Couldn't find any class folder in {directory}.")
         return classes, {name: number for number, name in enumerate(classes)}
+
+
+def _is_foreign(root: object) -> bool:
+    """True for the URL of a storage that the core does not read."""
+    return isinstance(root, str) and re.match(r"[a-z][a-z0-9+]*://", root) is not None and not is_url(root)
 
 
 class MemberImages(datasets.DatasetFolder):  # type: ignore[misc]  # torchvision has no types
