@@ -163,7 +163,8 @@ _Known = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
 
 def known() -> tuple[_Known, ...]:
     """What the settings depend on: of each store its variables, and its files with their times of change."""
-    return (((os.environ.get("GOLOADER_REMOTE_TIMEOUT", ""),), ()), *map(_known, STORES.values()))
+    ours = (os.environ.get("GOLOADER_REMOTE_TIMEOUT", ""), os.environ.get("GOLOADER_HEDGING", ""))
+    return ((ours, ()), *map(_known, STORES.values()))
 
 
 def _known(store: Store) -> _Known:
@@ -194,6 +195,7 @@ def settings(known: tuple[_Known, ...]) -> dict[str, dict[str, str]]:
 
 def told(known: tuple[_Known, ...]) -> bytes:
     """The settings as gl_remote_use takes them."""
-    ((timeout,), _), *_ = known
+    ((timeout, hedging), _), *_ = known
     stores = {scheme.removesuffix("://"): found for scheme, found in settings(known).items() if found}
-    return json.dumps({"timeout_ms": int(1000 * float(timeout or 0)), "stores": stores}).encode()
+    general = {"timeout_ms": int(1000 * float(timeout or 0)), "no_hedging": hedging == "off"}
+    return json.dumps({**general, "stores": stores}).encode()

@@ -124,6 +124,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     for name in ("HF_TOKEN_PATH", "HUGGING_FACE_HUB_TOKEN", "HF_HOME", "HF_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_ENDPOINT", hub.url)
+    monkeypatch.setenv("GOLOADER_HEDGING", "off")  # requests are counted
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     yield hub

@@ -30,6 +30,7 @@ var errPanicked = fmt.Errorf("%w: a request panicked", source.ErrUnreadable)
 
 // pace knows how soon a server usually answers.
 type pace struct {
+	off   atomic.Bool  // no second requests
 	usual atomic.Int64 // nanoseconds within which usually requests are answered
 	seen  atomic.Int64 // requests
 	spent atomic.Int64 // second requests
@@ -54,7 +55,7 @@ func (p *pace) took(d time.Duration) {
 
 // patience is how long a request is waited for before a second is sent; false if none is to be.
 func (p *pace) patience() (time.Duration, bool) {
-	return max(time.Duration(hedgeAfter*float64(p.usual.Load())), hedgeMin), p.seen.Load() >= learnFirst
+	return max(time.Duration(hedgeAfter*float64(p.usual.Load())), hedgeMin), p.seen.Load() >= learnFirst && !p.off.Load()
 }
 
 // spend takes a second request from what is left of them.
@@ -75,8 +76,8 @@ func (p *pace) hedged(ctx context.Context, ask func(ctx context.Context) (*answe
 		of     int
 	}
 	begin := time.Now()
-	patience, learnt := p.patience()
-	if !learnt {
+	patience, twice := p.patience()
+	if !twice {
 		a, err := ask(ctx)
 		if err == nil {
 			p.took(time.Since(begin))

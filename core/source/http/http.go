@@ -85,6 +85,9 @@ func (s *Store) Configure(read func(config any) error) (use func(), err error) {
 // SetStall says how long a server may take for the next byte.
 func (s *Store) SetStall(longest time.Duration) { s.stall.Store(int64(longest)) }
 
+// SetHedging says whether a second request is sent where an answer is slow, as it is unless this says otherwise.
+func (s *Store) SetHedging(on bool) { s.pace.off.Store(!on) }
+
 // CloseIdle closes the connections that nobody uses.
 func (s *Store) CloseIdle() { s.transport.CloseIdleConnections() }
 

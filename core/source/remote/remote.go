@@ -24,6 +24,7 @@ type server interface {
 	// Configure has read decode the store's settings. The store knows these and nothing else once use is called.
 	Configure(read func(config any) error) (use func(), err error)
 	SetStall(longest time.Duration)
+	SetHedging(on bool)
 	CloseIdle()
 }
 
@@ -77,13 +78,15 @@ func (s *Store) of(url string) source.Remote {
 
 // Use changes what is known, from now on. The settings are JSON:
 //
-//	{"timeout_ms": 500, "stores": {"s3": {"endpoint": "http://host:9000"}}}
+//	{"timeout_ms": 500, "no_hedging": true, "stores": {"s3": {"endpoint": "http://host:9000"}}}
 //
-// timeout_ms is the longest that a server may take for a byte: http.Stall if it is 0 or left out. A store's settings are its
+// timeout_ms is the longest that a server may take for a byte: http.Stall if it is 0 or left out. With no_hedging no second
+// request is sent where an answer is slow. A store's settings are its
 // package's Config; what is left out is not known. Nothing changes if it fails.
 func (s *Store) Use(settings []byte) error {
 	var all struct {
 		TimeoutMs int64                      `json:"timeout_ms"`
+		NoHedging bool                       `json:"no_hedging"`
 		Stores    map[string]json.RawMessage `json:"stores"`
 	}
 	if err := decode(settings, &all); err != nil {
@@ -112,6 +115,7 @@ func (s *Store) Use(settings []byte) error {
 	for i, use := range uses {
 		use()
 		s.servers[i].SetStall(stall)
+		s.servers[i].SetHedging(!all.NoHedging)
 	}
 	return nil
 }

@@ -49,6 +49,26 @@ func TestARequestThatIsSlowIsMadeASecondTime(t *testing.T) {
 	require.Zero(t, counted.Retries.Load())
 }
 
+func TestSecondRequestsMayBeOff(t *testing.T) {
+	leakcheck.Check(t)
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n := asked.Add(1); n > 100 && n%20 == 0 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		_, _ = io.WriteString(w, "a")
+	}))
+	t.Cleanup(server.Close)
+	store := httpstore.New(nil, nil)
+	t.Cleanup(store.CloseIdle)
+	store.SetHedging(false)
+	for range 200 {
+		_, err := read(t.Context(), store, whole(server.URL+"/a"))
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 200, asked.Load())
+}
+
 // A server that has no time for a second request still answers the first.
 func TestARefusalOfASecondRequestIsNoAnswer(t *testing.T) {
 	leakcheck.Check(t)

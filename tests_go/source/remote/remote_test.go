@@ -22,7 +22,7 @@ func TestSettingsReachTheirStores(t *testing.T) {
 	defer server.Close()
 	store := remote.New()
 	defer store.CloseIdle()
-	require.NoError(t, store.Use(fmt.Appendf(nil, `{"timeout_ms": 5000, "stores": {"s3": {"endpoint": %q}, "hf": {"endpoint": %q, "token": "t"},
+	require.NoError(t, store.Use(fmt.Appendf(nil, `{"timeout_ms": 5000, "no_hedging": true, "stores": {"s3": {"endpoint": %q}, "hf": {"endpoint": %q, "token": "t"},
 		"http": {}}}`, server.URL, server.URL)))
 	_, err := store.Stat(context.Background(), "s3://bucket/key")
 	require.Error(t, err)
