@@ -16,7 +16,7 @@ from torch.utils import data
 from torchvision.transforms.functional import to_tensor
 
 import goloader
-from goloader.doors.recipe import door, first, kept, record
+from goloader.doors.recipe import door, fetch, first, kept, record
 from goloader.plan.refusal import Refusal
 from tests_py.loader.test_later import same, states
 
@@ -154,6 +154,25 @@ def test_what_a_trial_finds_is_kept(cache: Path) -> None:
     name = kept.named(loader)  # before the dataset counts
     list(loader)
     assert kept.found(name) == kept.Kept(NO_GAIN)
+
+
+def test_what_was_kept_is_recorded_at_once_and_tried_with_the_second_batch(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+    monkeypatch.setattr(door, "sandbox", SimpleNamespace(WAITS=False, here=lambda: False))
+    monkeypatch.setattr(fetch, "begin_trial", lambda record, *given, **named: tried.append(record.batches))
+    loader = goloader.DataLoader(Pictures(tmp_path), 4)
+    kept.keep(kept.named(loader), [__file__], None)
+    given = []
+    for kind in (data.DataLoader, goloader.DataLoader):
+        torch.manual_seed(7)
+        random.seed(7)
+        np.random.seed(7)
+        loader = kind(Pictures(tmp_path), 4)
+        given.append(epochs(loader))
+    assert same(*given)
+    assert door.record(loader).samples == 2 * COUNT and tried[0] == 1
 
 
 def test_a_stream_of_ones_own_imports_nothing_of_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:

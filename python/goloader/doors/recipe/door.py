@@ -95,6 +95,8 @@ def record(loader: DataLoader[Any]) -> Record:
         known = _records[loader] = Record(name=name)
         if found is not None:
             known.kept, known.before = found.off is None, found.off
+            # The first batch may do what is done but once in a process, such as to open files.
+            known.due = int(known.kept)
     return known
 
 
@@ -111,7 +113,8 @@ def iterator(loader: DataLoader[Any]) -> ReportedIterator:
     """The iterator of a loader with num_workers > 0 and shared slots."""
     known = record(loader)
     known.hear()  # the answer to a trial of an earlier epoch may have come since
-    if not known.on or refusal(loader, ahead=not known.trusted) is not None:
+    # What records is imported here, once, where workers are to begin with it.
+    if not known.on or refusal(loader, ahead=not (known.trusted or known.kept)) is not None:
         return ReportedIterator(loader)
     from .iterator import TracingIterator
 

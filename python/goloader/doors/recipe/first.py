@@ -22,8 +22,9 @@ _SAMPLES = 8
 class First:
     """Fetches batches as torch does, until a trial has shown that they may be recorded; then `then` makes who does.
 
-    The first batch is nobody's but the user's. The trial begins with the second one, once batches have taken some time,
-    and what it takes is imported in its own process: a dataset that gains nothing by being recorded pays for a fork.
+    The first batch is nobody's but the user's, unless a trial in another process has shown that. The trial begins with
+    the second one, once batches have taken some time, and what it takes is imported in its own process: a dataset that
+    gains nothing by being recorded pays for a fork.
 
     inner   torch's fetcher of a map-style dataset
     record  of the loader
@@ -56,16 +57,16 @@ class First:
         made = self._then(self._inner)
         self._fetcher = self._inner if isinstance(made, Refusal) else made
         if self._record.kept:  # it is tried while batches are recorded
-            self._record.kept, self._record.trusted, self._record.due = False, True, 0
+            self._record.kept, self._record.trusted = False, True
 
     def _known(self, indices: Any) -> bool:
         """Whether others fetch from here on; begins a trial when it is due."""
         record = self._record
+        if record.kept:
+            return True
         if not record.begun:
             record.begun += 1
             return False
-        if record.kept:
-            return True
         if not record.on:
             # A page of this process's own is read by nobody else: that nothing is recorded goes home with the batches.
             return record.remote and record.page.own
