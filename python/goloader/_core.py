@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from . import _cores, _lease, _native, _remote
 from .plan import Plan
-from .plan.rows import Array
+from .plan.rows import Array, Chunks
 
 # What reads that did not come back may still write into.
 _left: list[object] = []
@@ -499,9 +499,18 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
         slot.lengths = None if array.lengths is None else array.lengths.ctypes.data
         if array.path is not None:
             slot.path, slot.offset, slot.direct = os.fsencode(array.path), array.offset, array.direct
+        if array.chunks is not None:
+            slot.chunks = ctypes.pointer(_chunks(array.chunks))
         slot.counts = array.counts
         slot.stride[: len(array.strides)] = array.strides
     return made
+
+
+def _chunks(of: Chunks) -> _native.Chunks:
+    return _native.Chunks(
+        of.shape.ctypes.data, of.chunk.ctypes.data, len(of.shape), len(of.fill), of.fill, of.places.ctypes.data,
+        len(of.places), " ".join(of.filters).encode(), None if of.separator is None else of.separator.encode(),
+    )  # fmt: skip
 
 
 def events(begin: int) -> tuple[NDArray[Any], int, int]:
