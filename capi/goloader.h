@@ -59,8 +59,8 @@ typedef struct gl_error {
     char text[GL_ERROR_BYTES];
 } gl_error;
 
-/* How an array lies in chunks, all of the same extents; those at its end are filled up.  Not copied, but for the text: to be
- * kept until the loader is closed. */
+/* How an array lies in chunks, all of the same extents; those at its end are filled up.  Copied, but for
+ * places, which are to be kept until the loader is closed. */
 typedef struct gl_chunks {
     const int64_t *shape; /* of the array, in items */
     const int64_t *chunk; /* of a chunk */

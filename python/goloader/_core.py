@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cores, _lease, _native, _remote
+from .arrays.chunked_array import Chunks
 from .plan import Plan
-from .plan.rows import Array, Chunks
+from .plan.rows import Array
 
 # What reads that did not come back may still write into.
 _left: list[object] = []
@@ -507,8 +508,9 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
 
 
 def _chunks(of: Chunks) -> _native.Chunks:
+    sizes = c_int64 * len(of.shape)
     return _native.Chunks(
-        of.shape.ctypes.data, of.chunk.ctypes.data, len(of.shape), len(of.fill), of.fill, of.places.ctypes.data,
+        sizes(*of.shape), sizes(*of.chunk), len(of.shape), len(of.fill), of.fill, of.places.ctypes.data,
         len(of.places), " ".join(of.filters).encode(), None if of.separator is None else of.separator.encode(),
     )  # fmt: skip
 

@@ -45,8 +45,8 @@ class Error(Structure):
 
 class Chunks(Structure):
     _fields_ = [
-        ("shape", c_void_p),
-        ("chunk", c_void_p),
+        ("shape", POINTER(c_int64)),
+        ("chunk", POINTER(c_int64)),
         ("ndim", c_int32),
         ("item", c_int32),
         ("fill", c_char_p),

@@ -41,9 +41,6 @@ func blosc(dst, src []byte) ([]byte, error) {
 	if bytes == 0 {
 		return dst, nil
 	}
-	if flags&bloscBits != 0 {
-		return nil, fmt.Errorf("its bits are shuffled, which is not supported")
-	}
 	var decode filter
 	switch flags >> 5 {
 	case 1:
@@ -59,7 +56,7 @@ func blosc(dst, src []byte) ([]byte, error) {
 		return nil, errDamaged
 	}
 	var room []byte
-	if flags&bloscShuffled != 0 && item > 1 {
+	if flags&bloscShuffled != 0 && item > 1 || flags&bloscBits != 0 {
 		room = make([]byte, min(block, bytes))
 	}
 	for k := 0; k*block < bytes; k++ {
@@ -79,7 +76,11 @@ func blosc(dst, src []byte) ([]byte, error) {
 		if err := bloscBlock(into, src[begin:], streams, decode); err != nil {
 			return nil, err
 		}
-		if room != nil {
+		switch {
+		case room == nil:
+		case flags&bloscBits != 0:
+			unshuffleBits(out, into, item)
+		default:
 			unshuffle(out, into, item)
 		}
 	}
@@ -107,6 +108,36 @@ func bloscBlock(dst, src []byte, streams int, decode filter) error {
 		src = src[packed:]
 	}
 	return nil
+}
+
+// unshuffleBits puts the bits of items together again: first came the lowest bit of the first byte of each, at the end, as
+// they are, bytes that make no item. Blosc leaves a block as it is whose items are not a multiple of 8.
+func unshuffleBits(dst, src []byte, item int) {
+	n := len(src) / item
+	if n%8 != 0 {
+		copy(dst, src)
+		return
+	}
+	for k := range item {
+		planes := src[k*n : (k+1)*n]
+		for i := range n / 8 {
+			var x uint64 // eight bits of eight planes
+			for bit := range 8 {
+				x |= uint64(planes[bit*n/8+i]) << (8 * bit)
+			}
+			// Transposes 8 x 8 bits (Warren, Hacker's Delight, 7-3).
+			t := (x ^ x>>7) & 0x00aa00aa00aa00aa
+			x ^= t ^ t<<7
+			t = (x ^ x>>14) & 0x0000cccc0000cccc
+			x ^= t ^ t<<14
+			t = (x ^ x>>28) & 0x00000000f0f0f0f0
+			x ^= t ^ t<<28
+			for j := range 8 {
+				dst[(8*i+j)*item+k] = byte(x >> (8 * j))
+			}
+		}
+	}
+	copy(dst[n*item:], src[n*item:])
 }
 
 func bloscName(number int) string {

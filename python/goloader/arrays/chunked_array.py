@@ -21,16 +21,16 @@ class Chunks:
     separator  None if all are in one file; else what is between the numbers in a chunk's name
     shape      of the array
     chunk      extents of each
-    places     [chunks, 3] int64: where it begins, its bytes (-1: to the end of its file; 0: it was never written), and a
-               bit for each filter that was not applied to it
+    places     [chunks, 3] int64: where it begins, its bytes (-1: to the end of its file; 0: it was never written), and
+               a bit for each filter that was not applied to it
     filters    as they were applied
     fill       an item of chunks that were never written
     """
 
     prefix: str
     separator: str | None
-    shape: NDArray[np.int64]
-    chunk: NDArray[np.int64]
+    shape: tuple[int, ...]
+    chunk: tuple[int, ...]
     places: NDArray[np.int64]
     filters: tuple[str, ...]
     fill: bytes
@@ -42,7 +42,7 @@ def grid_of(shape: Sequence[int], chunk: Sequence[int]) -> tuple[int, ...]:
 
 
 class ChunkedArray(FileArray):
-    """An array in chunks, as `open_arrays` gives it. goloader reads the chunks itself, Python by the format's own library.
+    """An array in chunks, as `open_arrays` gives it. Go reads the chunks itself, Python by the format's own library.
 
     open  opens the array with that library: what it gives takes slices of rows
     """
@@ -50,9 +50,10 @@ class ChunkedArray(FileArray):
     def __init__(self, path: str, *, dtype: np.dtype[Any], chunks: Chunks, open: Callable[[], Any]) -> None:
         self.path, self.chunks, self.direct, self.offset = path, chunks, False, 0
         self.dtype, self.numpy_dtype = dtype.name, dtype
-        self.shape = tuple(chunks.shape.tolist())
+        self.shape = chunks.shape
         self.strides = contiguous(self.shape, dtype.itemsize)
-        self._open, self._opened = open, (0, None)
+        self._open = open
+        self._opened: tuple[int, Any] = 0, None
 
     def _rows(self, begin: int, count: int) -> NDArray[Any]:
         process, opened = self._opened

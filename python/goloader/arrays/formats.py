@@ -10,14 +10,13 @@ from .file_array import FileArray
 
 
 def open_arrays(path: str | os.PathLike[str], *, direct: bool = False) -> FileArray | dict[str, FileArray]:
-    """Opens the arrays of a .npy, .npz, .safetensors or HDF5 file, of one that torch.save wrote, or of a Zarr folder. Reads
-    headers only.
+    """Opens the arrays of a .npy, .npz, .safetensors or HDF5 file, of one that torch.save wrote, or of a Zarr folder.
 
-    Returns one array if the file is one (.npy, a single saved tensor, a Zarr array), else a dict by name. Tensors in dicts and lists
-    of a torch.save file are named by their path, such as "model.0.weight". Nothing is unpickled: from a torch.save
-    file, tensors are taken and everything else is left out. From an HDF5 file (needs h5py) and from Zarr, arrays that
-    lie contiguously or in chunks are taken, and those with other codecs than gzip, zlib, Zstandard, shuffle, LZF, and
-    Blosc with one of these or LZ4 are left out; names include groups, "a/b".
+    Reads headers only. Returns one array if the file is one (.npy, a single saved tensor, a Zarr array), else a dict by
+    name. Tensors in dicts and lists of a torch.save file are named by their path, such as "model.0.weight". Nothing is
+    unpickled: from a torch.save file, tensors are taken and everything else is left out. Names of HDF5 (needs h5py) and
+    of Zarr include groups, "a/b". Left out are what is not an array of numbers, and chunks with other codecs than gzip,
+    zlib, Zstandard, shuffle, LZF, CRC-32C, and Blosc with zlib, Zstandard or LZ4.
 
     direct   as for FileArray; arrays in chunks are read through the page cache all the same
 

@@ -79,8 +79,7 @@ def _array(h5py: Any, path: str, name: str, item: Any, direct: bool) -> FileArra
     if 0 not in grid:
         item.id.chunk_iter(place)
     fill = np.asarray(item.fillvalue, item.dtype).tobytes()
-    sizes = (np.array(size, np.int64) for size in (item.shape, item.chunks))
-    chunks = Chunks(path, None, *sizes, places, tuple(filters), fill)
+    chunks = Chunks(path, None, item.shape, item.chunks, places, tuple(filters), fill)
     return ChunkedArray(path, dtype=item.dtype, chunks=chunks, open=partial(_open, path, name))
 
 
