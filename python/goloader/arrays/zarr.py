@@ -117,7 +117,7 @@ def _array(
     dtype = np.dtype(kind)
     if dtype.name not in NUMPY_DTYPES:
         raise _Unread(f"of {dtype}")
-    if not shape:
+    if shape == []:
         raise _Unread("no rows")
     if separator not in (".", "/"):
         raise ValueError(f"chunks are named with {separator!r}")
