@@ -76,8 +76,11 @@ def _array(h5py: Any, path: str, name: str, item: Any, direct: bool) -> FileArra
         at = [begin // size for begin, size in zip(chunk.chunk_offset, item.chunks, strict=True)]
         places[np.ravel_multi_index(at, grid)] = chunk.byte_offset, chunk.size, chunk.filter_mask
 
-    if 0 not in grid:
+    if 0 not in grid and hasattr(item.id, "chunk_iter"):
         item.id.chunk_iter(place)
+    else:  # HDF5 before 1.12.3, which looks for each chunk from the first one on
+        for number in range(item.id.get_num_chunks()):
+            place(item.id.get_chunk_info(number))
     fill = np.asarray(item.fillvalue, item.dtype).tobytes()
     chunks = Chunks(path, None, item.shape, item.chunks, places, tuple(filters), fill)
     return ChunkedArray(path, dtype=item.dtype, chunks=chunks, open=partial(_open, path, name))
