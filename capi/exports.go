@@ -30,6 +30,7 @@ import (
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
+	"github.com/goloader/goloader/core/source/chunked"
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/pixels"
@@ -164,7 +165,7 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 }
 
 func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) {
-	files := map[string]source.Container{}
+	files := &containers{opened: map[string]source.Container{}, cache: chunked.NewCache(chunksKept)}
 	fields, err := arrayFields(p.Source, from, files)
 	if err == nil {
 		var rows *array.Source
@@ -176,14 +177,14 @@ func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) 
 		}
 		err = fmt.Errorf("%w: %w", errArgument, err)
 	}
-	for _, f := range files {
+	for _, f := range files.opened {
 		f.Close()
 	}
 	return nil, err
 }
 
 // arrayFields is what a gl_source says of each field's rows, and of each program's inputs. It opens files, each once.
-func arrayFields(p plan.Source, from *C.gl_source, files map[string]source.Container) ([]array.Field, error) {
+func arrayFields(p plan.Source, from *C.gl_source, files *containers) ([]array.Field, error) {
 	fields := p.Rows()
 	made := make([]array.Field, len(fields))
 	for i, rows := range unsafe.Slice(from.rows, len(fields)) {
@@ -195,7 +196,7 @@ func arrayFields(p plan.Source, from *C.gl_source, files map[string]source.Conta
 		for _, a := range unsafe.Slice(rows.arrays, int(rows.narrays)) {
 			each := arrayOf(a, of.Shape)
 			if a.path != nil {
-				file, err := fileOf(a, files)
+				file, err := files.of(a)
 				if err != nil {
 					return nil, err
 				}
@@ -207,20 +208,64 @@ func arrayFields(p plan.Source, from *C.gl_source, files map[string]source.Conta
 	return made, nil
 }
 
-func fileOf(a C.gl_array, files map[string]source.Container) (source.Container, error) {
-	path, store := C.GoString(a.path), localFiles
+// containers are the files of a loader's arrays, each once.
+type containers struct {
+	opened map[string]source.Container
+	cache  *chunked.Cache
+}
+
+// chunksKept bytes of decoded chunks are kept for a loader: enough that rows in order, and those of a batch, decode each
+// chunk once.
+const chunksKept = 256 << 20
+
+func (c *containers) of(a C.gl_array) (source.Container, error) {
+	path := C.GoString(a.path)
+	key := fmt.Sprintf("%t %p %s", a.direct != 0, a.chunks, path)
+	if file := c.opened[key]; file != nil {
+		return file, nil
+	}
+	store := localFiles
 	if a.direct != 0 {
 		store = localDirect
 	}
-	key := fmt.Sprintf("%t %s", a.direct != 0, path)
-	if files[key] == nil {
-		file, err := store.Open(context.Background(), path)
-		if err != nil {
+	var file source.Container
+	var err error
+	if a.chunks == nil || a.chunks.separator == nil {
+		if file, err = store.Open(context.Background(), path); err != nil {
 			return nil, err
 		}
-		files[key] = file
 	}
-	return files[key], nil
+	if a.chunks != nil {
+		if file, err = c.chunks(path, a.chunks, file, store); err != nil {
+			return nil, err
+		}
+	}
+	c.opened[key] = file
+	return file, nil
+}
+
+// chunks opens an array in chunks of a file, or in files if that is nil. It closes the file if it cannot.
+func (c *containers) chunks(path string, from *C.gl_chunks, file source.Container, store source.Store) (source.Container, error) {
+	made := chunked.Array{
+		Item: int(from.item), Fill: C.GoBytes(from.fill, C.int(from.item)), Filters: C.GoString(from.filters),
+		Places: unsafe.Slice((*chunked.Place)(unsafe.Pointer(from.places)), int(from.count)),
+		File:   file, Store: store, Path: path,
+	}
+	if from.separator != nil {
+		made.Separator = C.GoString(from.separator)
+	}
+	for k := range int(from.ndim) {
+		made.Shape = append(made.Shape, int(unsafe.Slice(from.shape, from.ndim)[k]))
+		made.Chunk = append(made.Chunk, int(unsafe.Slice(from.chunk, from.ndim)[k]))
+	}
+	opened, err := chunked.New(made, c.cache)
+	if err != nil && file != nil {
+		file.Close()
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errArgument, err)
+	}
+	return opened, err
 }
 
 func arrayOf(a C.gl_array, row tensor.Shape) array.Array {

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00100000u
+#define GL_ABI_VERSION 0x00110000u
 
 typedef int32_t gl_status;
 enum {
@@ -59,6 +59,24 @@ typedef struct gl_error {
     char text[GL_ERROR_BYTES];
 } gl_error;
 
+/* How an array lies in chunks, all of the same extents; those at its end are filled up.  Copied, but for
+ * places, which are to be kept until the loader is closed. */
+typedef struct gl_chunks {
+    const int64_t *shape; /* of the array, in items */
+    const int64_t *chunk; /* of a chunk */
+    int32_t ndim;
+    int32_t item;     /* bytes of one */
+    const void *fill; /* an item of chunks that were never written */
+    /* Of each chunk, those along the last dimension one after the other: where it begins, its bytes (-1: to the end of its
+     * file; 0: it was never written), and a bit for each filter that was not applied to it, the first filter's lowest. */
+    const int64_t *places;
+    int64_t count;
+    const char *filters; /* as they were applied: "shuffle:4 zlib"; also zstd, blosc, lzf, crc32c.  "": none */
+    /* NULL: all chunks are in the array's file.  Else each is a file, whose name is the array's path, and the chunk's number
+     * along each dimension with this in between. */
+    const char *separator;
+} gl_chunks;
+
 /* One array: count rows, stride[0] bytes from one to the next; items of a row are stride[1], ... bytes apart, a stride
  * for each dimension.  A stride may be 0 or negative. */
 typedef struct gl_array {
@@ -74,6 +92,8 @@ typedef struct gl_array {
     /* Where rows differ in length (a ragged field of the plan): of each, in items, which lie one after the other. */
     const int64_t *lengths;
     int64_t bytes; /* that there are from data on, if there are begins: a row beyond them is refused.  Not of a file */
+    /* NULL, or how the file's bytes are found: rows, offset and strides are then of the array as if it lay in one piece. */
+    const gl_chunks *chunks;
 } gl_array;
 
 /* Where a field's rows are: in arrays, counted one after the other. */

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cores, _lease, _native, _remote
+from .arrays.chunked_array import Chunks
 from .plan import Plan
 from .plan.rows import Array
 
@@ -499,9 +500,19 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
         slot.lengths = None if array.lengths is None else array.lengths.ctypes.data
         if array.path is not None:
             slot.path, slot.offset, slot.direct = os.fsencode(array.path), array.offset, array.direct
+        if array.chunks is not None:
+            slot.chunks = ctypes.pointer(_chunks(array.chunks))
         slot.counts = array.counts
         slot.stride[: len(array.strides)] = array.strides
     return made
+
+
+def _chunks(of: Chunks) -> _native.Chunks:
+    sizes = c_int64 * len(of.shape)
+    return _native.Chunks(
+        sizes(*of.shape), sizes(*of.chunk), len(of.shape), len(of.fill), of.fill, of.places.ctypes.data,
+        len(of.places), " ".join(of.filters).encode(), None if of.separator is None else of.separator.encode(),
+    )  # fmt: skip
 
 
 def events(begin: int) -> tuple[NDArray[Any], int, int]:

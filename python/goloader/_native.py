@@ -32,7 +32,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 16
+ABI_MAJOR = 17
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
@@ -41,6 +41,20 @@ ASK_PIXELS, ASK_SAMPLE, ASK_EXP, ASK_BATCH, ASK_SHARD, ASK_LATE = 1, 2, 3, 4, 5,
 
 class Error(Structure):
     _fields_ = [("text", c_char * 4096)]
+
+
+class Chunks(Structure):
+    _fields_ = [
+        ("shape", POINTER(c_int64)),
+        ("chunk", POINTER(c_int64)),
+        ("ndim", c_int32),
+        ("item", c_int32),
+        ("fill", c_char_p),
+        ("places", c_void_p),
+        ("count", c_int64),
+        ("filters", c_char_p),
+        ("separator", c_char_p),
+    ]
 
 
 class Array(Structure):
@@ -55,6 +69,7 @@ class Array(Structure):
         ("begins", c_void_p),
         ("lengths", c_void_p),
         ("bytes", c_int64),
+        ("chunks", POINTER(Chunks)),
     ]
 
 

@@ -23,6 +23,7 @@ HEADER = (CAPI / "goloader.h").read_text()
 # The header's structs and the classes that stand for them.
 STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_error": _native.Error,
+    "gl_chunks": _native.Chunks,
     "gl_array": _native.Array,
     "gl_rows": _native.Rows,
     "gl_place": _native.Place,

@@ -1,11 +1,13 @@
 """Arrays in files, whose rows are read on demand, and a dataset of them and of arrays in memory.
 
 file_array.py   FileArray: where an array is in a file
+chunked_array.py   ChunkedArray: where an array's chunks are
 formats.py      open_arrays: which format a file has
 hdf5.py         HDF5
 npy.py          .npy and .npz
 safetensors.py  .safetensors
 torch_file.py   what torch.save writes
+zarr.py         Zarr
 mapped.py       which file a memory map is of
 ragged.py       RaggedArray: rows of different lengths
 dataset.py      ArrayDataset

@@ -26,9 +26,9 @@ class ArrayDataset(Dataset[Any]):
         ArrayDataset("features.safetensors")                         # the tensors of the file by name
         ArrayDataset(x=FileArray("tokens.bin", dtype="uint16", shape=(-1, 1024)), dtypes={"x": torch.int64})
 
-    arrays   numpy arrays, memory maps, torch tensors, FileArrays, paths of .npy, .npz, .safetensors, HDF5 and
-             torch.save files, or RaggedArrays, whose rows differ in length. All have the same number of rows. Given by
-             position, samples are tuples; given by name, or as one file of several arrays, samples are dicts
+    arrays   numpy arrays, memory maps, torch tensors, FileArrays, paths of .npy, .npz, .safetensors, HDF5, Zarr
+             and torch.save files, or RaggedArrays, whose rows differ in length. All have the same number of rows. Given
+             by position, samples are tuples; given by name, or as one file of several arrays, samples are dicts
     dtypes   cast fields: a dtype for all, or a mapping from names (or numbers) of fields to dtypes; None casts nothing
 
     torch's DataLoader takes this dataset too. A row of a one-dimensional array is a tensor without dimensions. Arrays

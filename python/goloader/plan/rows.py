@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FileArray
+from ..arrays.chunked_array import ChunkedArray, Chunks
 from .row_layouts import STACKED, RowLayout
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
@@ -43,6 +44,7 @@ class Array:
     lengths  [rows] int64, items of each row, where they differ; `shape` is then that of an item, behind the rows
     bytes    that there are from `address` on, where rows have begins
     counts   there is no memory: row i is the number i, int64
+    chunks   where the array's bytes are in the file, or in files; `offset` is then as if they lay there in one piece
     """
 
     address: int
@@ -57,10 +59,14 @@ class Array:
     lengths: NDArray[np.int64] | None = None
     bytes: int = 0
     counts: bool = False
+    chunks: Chunks | None = None
 
     @classmethod
     def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:
         owner = array if owner is None else owner
+        if isinstance(array, ChunkedArray):
+            path = array.chunks.prefix
+            return cls(0, array.shape, array.strides, owner, stored, path, array.offset, chunks=array.chunks)
         if isinstance(array, FileArray):
             return cls(0, array.shape, array.strides, owner, stored, array.path, array.offset, array.direct)
         return cls(array.__array_interface__["data"][0], array.shape, array.strides, owner, stored)
