@@ -31,11 +31,12 @@ from ..bytecode import (
     Name,
     Part,
     Text,
+    Unary,
     UnreadableError,
     parts_of,
 )
 from ..look import is_a
-from . import frames
+from . import frames, vectors
 from .own import OwnCode
 from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, stand
 from .tree import Indices
@@ -91,7 +92,7 @@ class _Same:
     value: Any
 
 
-_Column = Sequence[Any] | _Same
+_Column = Sequence[Any] | _Same | frames.Rows
 
 
 # A list or dict with more items is not looked through for each batch.
@@ -112,11 +113,11 @@ class Columns:
         parts = [part for whole in (*self._expressions, *rows) for part in parts_of(whole)]
         self._places = _places(parts)
         self._of_values = _places(part for whole in self._expressions for part in parts_of(whole))
+        # What is the same for every index, and goes into values.
+        self._same: dict[Expression, Any] = {}
         by_label = {place for place in self._places if self._by_label(place)}
         self.negatives = not by_label
         self.length = self._length()
-        # What is the same for every index, and goes into values.
-        self._same: dict[Expression, Any] = {}
         # Of how many lists and arrays items are taken by the index, these and what is the same, and whether they stand.
         self._kept: tuple[int, tuple[Expression, ...], list[Stand]] | None = None
         # Of an index that has no item, these are errors.
@@ -175,7 +176,9 @@ class Columns:
         """What items are taken of by the index: a list, an array, a tensor, or a Series or a DataFrame of pandas."""
         if isinstance(place, Attribute) and place.name in ("iloc", "values", "loc", "at"):
             table = self._table(place.owner)
-            if frames.is_series(table) or (place.name != "values" and frames.is_frame(table)):
+            if place.name == "values" and frames.is_frame(table):
+                return table.to_numpy()
+            if frames.is_series(table) or frames.is_frame(table):
                 return frames.by_label(table) if place.name in ("loc", "at") else table
         value = self._table(place)
         if frames.is_series(value):
@@ -202,6 +205,28 @@ class Columns:
         container = self._container(place)
         return is_a(container, np.ndarray, torch.Tensor) and container.ndim == 2
 
+    def _known(self, of: Expression) -> Any:
+        """What an expression stands for; None where that cannot be seen."""
+        try:
+            return self._own.value(of)
+        except UnreadableError:
+            return None
+
+    def _key(self, of: Expression) -> Any:
+        """A place, a slice, a list of names, a dtype: what is the same for every index. Raises UnreadableError."""
+        match of:
+            case Display(kind=kind, items=items):
+                found = map(self._key, items)
+                return slice(*found) if kind is slice else kind(found)
+            case Unary(operator="-", operand=operand):
+                return -self._key(operand)
+            case Constant(value=value):
+                return value
+        found = self._own.means(of)
+        if type(found) is list:  # which may be changed
+            self._same[of] = found
+        return found
+
     def _by_label(self, place: Expression) -> bool:
         """True for a table that is asked by its labels, not by places."""
         if isinstance(place, Attribute) and place.name in ("loc", "at"):
@@ -220,9 +245,11 @@ class Columns:
         try:
             match place:
                 case Item(owner=owner, key=key):
-                    whole, name = self._own.value(owner), self._own.value(key)
+                    whole, name = self._own.value(owner), self._key(key)
                     if frames.is_frame(whole) and isinstance(name, str):
                         return frames.column(whole, name)
+                    if frames.is_frame(whole) and type(name) is list:
+                        return frames.part(whole, name)
                 case Attribute(owner=owner, name=name):
                     whole = self._own.value(owner)
                     if frames.is_frame(whole):
@@ -243,6 +270,44 @@ class Columns:
         with np.errstate(all="raise"):  # what numpy would warn of is left to the user's code
             return [_listed(self._column(each, at, known), len(at)) for each in self._expressions]
 
+    def _vectors(self, expression: Expression, at: Sequence[int], column: Callable[[Expression], _Column]) -> Any:
+        """The values of an expression that are arrays or tensors, one for each index; None where they are not."""
+
+        def rows(of: Expression) -> Any | None:
+            found = column(of) if any(isinstance(part, Index) for part in parts_of(of)) else None
+            return found if isinstance(found, frames.Rows) or vectors.are_rows(found) else None
+
+        match expression:
+            case Item(owner=place, key=Display(kind=kind, items=(Index(), *rest))) if kind is tuple:
+                if is_a(self._container(place), np.ndarray, torch.Tensor):
+                    return vectors.take(self._container(place), at, tuple(map(self._key, rest)))
+            case Item(owner=owner, key=Constant(value=None)) if vectors.are_rows(made := rows(owner)):
+                return vectors.expanded(made)
+            case Attribute(owner=owner, name="values") if isinstance(made := rows(owner), frames.Rows):
+                return made.matrix
+            case Binary(operator=sign, left=left, right=right) if sign in vectors.SIGNS:
+                for side, other in ((left, right), (right, left)):
+                    if isinstance(other, Constant) and vectors.are_rows(made := rows(side)):
+                        return vectors.reckoned(sign, made, other.value, turned=side is right)
+            case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=options) if (
+                made := rows(owner)
+            ) is not None:
+                given = tuple(map(self._key, arguments))
+                named = {option: self._key(value) for option, value in options}
+                if isinstance(made, frames.Rows):
+                    return made.called(name, given, named)
+                return vectors.called(name, made, given, named)
+            case Call(function=function, arguments=(of,), options=options) if vectors.makes(self._known(function)):
+                maker, named = self._own.means(function), {option: self._key(value) for option, value in options}
+                values = column(of)
+                if isinstance(values, frames.Rows):
+                    return values.array(maker, named)
+                if vectors.are_rows(values):
+                    return vectors.called(maker, values, (), named)
+                if isinstance(values, list) and _types(values) <= {list, tuple}:
+                    return vectors.of_lists(maker, values, named)
+        return None
+
     def _are_sets(self, columns: Sequence[_Column]) -> bool:
         """Whether all values are sets of integers."""
         return all(
@@ -255,13 +320,16 @@ class Columns:
             known[expression] = self._worked_out(expression, at, known)
         return known[expression]
 
-    def _worked_out(self, expression: Expression, at: Sequence[int], known: dict[Expression, _Column]) -> _Column:
+    def _worked_out(self, expression: Expression, at: Sequence[int], known: dict[Expression, _Column]) -> Any:
         def column(part: Expression) -> _Column:
             return self._column(part, at, known)
 
         if not any(isinstance(part, Index | Call | Binary | Text | Part | Display) for part in parts_of(expression)):
             same = self._same[expression] = self._own.value(expression)
             return _Same(same)
+        rows = self._vectors(expression, at, column)
+        if rows is not None:
+            return rows
         match expression:
             case Index():
                 # A negative one means a row as well, and is another number.
@@ -278,13 +346,16 @@ class Columns:
                 if any(_types(sides[0]) <= {*one} and _types(sides[1]) <= {*other} for one, other in kinds):
                     return _mapped(function, sides, len(at))
             case Item(owner=Attribute(name="iloc" | "loc" | "at" as by) as place, key=Display(items=(Index(), key))):
-                name = self._own.value(key)
+                name = self._key(key)
                 if type(name) is (int if by == "iloc" else str):
                     return frames.items(frames.column(self._frame(place), name), at)
-            case Item(owner=Item(owner=Attribute(name="iloc" | "loc") as place, key=Index()), key=key) if (
-                type(name := self._own.value(key)) is str
-            ):
-                return frames.items_of_rows(self._frame(place), name, at)
+                return frames.rows(self._frame(place), name, at, by_place=by == "iloc")
+            case Item(owner=Item(owner=Attribute(name="iloc" | "loc") as place, key=Index()), key=key) if type(
+                name := self._key(key)
+            ) in (str, list, slice):
+                if type(name) is str:
+                    return frames.items_of_rows(self._frame(place), name, at)
+                return frames.rows(self._frame(place), name, at, by_place=type(name) is slice)
             case Attribute(owner=Item(owner=Attribute(name="iloc" | "loc") as place, key=Index()), name=name):
                 return frames.attributes_of_rows(self._frame(place), name, at)
             case Item(owner=place, key=Index()):
@@ -362,14 +433,14 @@ def _is_index(key: Expression) -> bool:
     return isinstance(key, Index) or (isinstance(key, Display) and key.items[:1] == (Index(),))
 
 
-def _items(container: Any, at: Sequence[int]) -> list[Any]:
+def _items(container: Any, at: Sequence[int]) -> Any:
     """container[i] for each index; of pandas, container.iloc[i]."""
     if frames.is_series(container):
         return frames.items(container, at)
     if frames.is_frame(container):
-        raise UnreadableError("gives a row of a table")
-    if is_a(container, np.ndarray, torch.Tensor) and container.ndim > 1:
-        raise UnreadableError(f"gives rows of an array of {container.ndim} dimensions")
+        return frames.rows(container, slice(None), at)
+    if vectors.are_rows(container):
+        return vectors.take(container, at)
     if is_a(container, torch.Tensor):
         if container.dtype != torch.int64:
             raise UnreadableError(f"takes numbers of {container.dtype}")
@@ -386,11 +457,11 @@ def _numbers(tensor: torch.Tensor, at: Sequence[int]) -> list[int]:
     return found
 
 
-def _listed(column: _Column, length: int) -> Sequence[Any]:
+def _listed(column: _Column, length: int) -> Any:
     return [column.value] * length if isinstance(column, _Same) else column
 
 
-def _each(column: _Column) -> Sequence[Any]:
+def _each(column: _Column) -> Iterable[Any]:
     """Its values; one that is the same for all once."""
     return [column.value] if isinstance(column, _Same) else column
 

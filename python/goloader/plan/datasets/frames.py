@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..bytecode import UnreadableError
+from . import vectors
 
 _TEXTS = {"object", "str", "string"}
 
@@ -28,6 +32,13 @@ def column(frame: Any, key: int | str) -> Any:
     if not frame.columns.is_unique or key not in frame.columns:
         raise UnreadableError(f"takes a column {key!r}, of which there is not one")
     return frame[key]
+
+
+def part(frame: Any, names: list[Any]) -> Any:
+    """The DataFrame frame[names]. Raises UnreadableError if these are not names of a column each."""
+    if set(map(type, names)) != {str} or not frame.columns.is_unique or not {*names} <= {*frame.columns}:
+        raise UnreadableError(f"takes columns {names!r}, of which there is not one each")
+    return frame[names]
 
 
 def attribute(frame: Any, name: str) -> Any:
@@ -55,6 +66,55 @@ def items(series: Any, at: Sequence[int]) -> list[Any]:
     if not numbers and kind not in _TEXTS:
         raise UnreadableError(f"takes items of a column of {kind}")
     return list(series.iloc[list(at)].to_numpy(dtype=kind if numbers else object))
+
+
+class Rows:
+    """Parts of rows of a DataFrame, each a Series of several columns: [rows, columns], of the dtype that pandas gives
+    them. Of no use as values by themselves."""
+
+    def __init__(self, matrix: Any, *, writable: bool) -> None:
+        """`writable`: the values of a Series are."""
+        self.matrix = matrix
+        matrix.flags.writeable = writable
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.repeat(self, len(self.matrix))
+
+    def called(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """row.name(*arguments) for each row. Raises UnreadableError for other methods than to_numpy and astype."""
+        if name == "to_numpy" and not arguments and not options:
+            return self.matrix
+        if name == "astype" and not options:
+            return Rows(vectors.called("astype", self.matrix, arguments), writable=self.matrix.flags.writeable)
+        raise UnreadableError(f"calls .{name} of a row of a table")
+
+    def array(self, maker: Any, options: dict[str, Any]) -> Any:
+        """What numpy.array or numpy.asarray make of each row. Raises UnreadableError for others."""
+        if maker is np.array or maker is np.asarray:
+            return vectors.called(maker, self.matrix, (), options)
+        raise UnreadableError("makes tensors of rows of a table")
+
+
+def rows(frame: Any, key: Any, at: Sequence[int], *, by_place: bool = True) -> Rows:
+    """frame.iloc[i][key] for each i, of a slice of places, or of a list of places or of names (`by_place` is False).
+
+    Raises UnreadableError for columns of anything but bool, int64 and float64.
+    """
+    if type(key) is list:
+        taken = frame.iloc[:, key] if by_place else part(frame, key)
+    elif by_place and type(key) is slice:
+        taken = frame.iloc[:, key]
+    else:
+        raise UnreadableError(f"takes columns {key!r} of a table")
+    if not set(map(str, taken.dtypes)) <= {"bool", "int64", "float64"} or not len(frame):
+        raise UnreadableError("takes several columns of a table that are not all of numbers")
+    # pandas makes a Series of the whole row first, of one dtype.
+    first = frame.iloc[0]
+    matrix = taken.iloc[list(at)].to_numpy(dtype=first.dtype if first.dtype.kind in "biuf" else object).copy()
+    return Rows(matrix, writable=first.to_numpy().flags.writeable)
 
 
 def items_of_rows(frame: Any, name: str, at: Sequence[int]) -> list[Any]:

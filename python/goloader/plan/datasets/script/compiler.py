@@ -57,6 +57,7 @@ from ...lowered import PASSES_MAX
 from ...refusal import RefusalError
 from ...structure import Structure
 from ...tables import Table, run_tail
+from .. import vectors
 from ..columns import Columns
 from ..images import array_of, makes_image, opened_path, opens
 from ..made import Made, made_of
@@ -1067,7 +1068,7 @@ class Compiler:
             return Given(batch)
         try:
             moved, row = self._row_of(of)
-            made = made_of(self.own, moved)
+            made = None if self._is_vector(moved) else made_of(self.own, moved)
             values = (moved,) if made is None else made.numbers
             columns = self._values(*values)
         except UnreadableError as error:
@@ -1082,6 +1083,12 @@ class Compiler:
             raise UnreadableError(f"gives {of}", of)
         register = self._let(number.json, number.kind).json[1]
         return Given(batch, number=self._column_of(register), truth=number.kind == "bool")
+
+    def _is_vector(self, moved: Expression) -> bool:
+        """Whether it is an array or a tensor that is worked out ahead."""
+        with suppress(UnreadableError, *_ERRORS):
+            return vectors.are_rows(self._values(moved).work_out(range(1))[0])
+        return False
 
     def _column_of(self, register: int) -> int:
         self._columns.append(register)

@@ -22,6 +22,7 @@ from ...refusal import RefusalError
 from ...rows import Pixels
 from ...structure import renumbered
 from ...watch import Watch
+from .. import vectors
 from ..beside import Beside
 from ..columns import Columns
 from ..files import open_rgb
@@ -191,7 +192,11 @@ class Scripted(Node):
             if given.columns is None or beside is None:
                 continue
             rows = self._rows_of(given.values if given.row is not None else None, given.columns, at)
-            if len(rows) and not alike(list(_values(given, rows)), [beside.values[row] for row in rows]):
+            if not len(rows):
+                continue
+            now, known = _values(given, rows), beside.values
+            was = known[list(rows)] if vectors.are_rows(known) else [known[row] for row in rows]  # type: ignore[call-overload]
+            if not alike(now if vectors.are_rows(now) else list(now), was):
                 return False
         return True
 
@@ -257,7 +262,9 @@ def _values(given: Given, rows: Any) -> Sequence[Any]:
 def _checked(given: Given, rows: Any) -> Sequence[Any]:
     """Values of rows. Raises UnreadableError for those that torch might not put together."""
     values = _values(given, rows)
-    if given.made is None:
+    if vectors.are_rows(values):
+        vectors.check_collated(values)
+    elif given.made is None:
         check_alike(given.values[0], values)
     return values
 

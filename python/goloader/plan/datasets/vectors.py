@@ -1,0 +1,220 @@
+"""Values that are arrays or tensors: rows of the user's arrays and tables, and what code makes of them, for all indices
+at once.
+
+What a function makes of all rows is what it would make of each: it is called with the first one alone as well, and the
+results have to agree to the bit.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import default_collate
+
+from ..bytecode import UnreadableError
+from ..look import is_a
+from .sources import FLOATS, INTS
+from .tree import alike
+
+# Bytes that are copied at most: values are kept, and torch reads the user's own.
+_BYTES_MAX = 1 << 28
+
+_NUMBERS = "biuf"  # kinds of numpy's dtypes
+
+
+def are_rows(values: Any) -> bool:
+    """Whether values of samples are an array or a tensor, with a row for each."""
+    return is_a(values, np.ndarray, torch.Tensor) and values.ndim > 1
+
+
+def take(container: Any, at: Sequence[int], rest: tuple[Any, ...] = ()) -> Any:
+    """A copy of container[i, *rest] for each i, of an array or a tensor of numbers.
+
+    Raises UnreadableError for others, and for one that is too large to be kept.
+    """
+    plain = (
+        container.dtype.kind in _NUMBERS and container.dtype.isnative
+        if type(container) is np.ndarray
+        else type(container) is torch.Tensor and _is_plain(container)
+    )
+    if not plain:
+        raise UnreadableError(f"gives rows of an array or a tensor of {container.dtype}")
+    if container[:1].nbytes * len(at) > _BYTES_MAX:
+        raise UnreadableError(f"gives rows of an array of {container.nbytes >> 20} MiB")
+    whole = container if at == range(len(container)) else container[list(at)]
+    taken = whole[(slice(None), *rest)]
+    if isinstance(taken, torch.Tensor):
+        return taken.clone()
+    taken = taken.copy()
+    taken.flags.writeable = container.flags.writeable  # torch warns of one that is not
+    return taken
+
+
+def of_lists(function: Any, lists: Sequence[Any], options: dict[str, Any]) -> Any:
+    """function(numbers) for lists of numbers that are alike in shape and type. Raises UnreadableError for others."""
+    flat = list(lists)
+    while flat and set(map(type, flat)) <= {list, tuple} and len(set(map(len, flat))) == 1:
+        flat = [each for whole in flat for each in whole]
+    kinds = set(map(type, flat))
+    _check_arguments(function, (), options)
+    if len(kinds) != 1 or not kinds <= {bool, *INTS, *FLOATS} or not makes(function):
+        raise UnreadableError("makes arrays or tensors of lists that differ in length or types, or hold no numbers")
+    return _agreeing(lambda row: function(row, **options), lambda: function(list(lists), **options), lists)
+
+
+def makes(function: Any) -> bool:
+    """Whether it makes an array or a tensor of numbers."""
+    return any(function is each for each, _ in _FUNCTIONS)
+
+
+def called(function: Any, rows: Any, arguments: Sequence[Any] = (), options: dict[str, Any] | None = None) -> Any:
+    """function(row, *arguments) for each row; the name of a function is that of a method.
+
+    Raises UnreadableError where that is not known, or fails.
+    """
+    options = options or {}
+    _check_arguments(function, arguments, options)
+    of = "tensor" if isinstance(rows, torch.Tensor) else "array"
+    if isinstance(function, str):
+        for_all = _METHODS.get((of, function))
+        of_one: Callable[[Any], Any] = operator.methodcaller(function, *arguments, **options)
+    else:
+        for_all = next((made for each, made in _FUNCTIONS if each is function), None)
+        of_one = lambda row: function(row, *arguments, **options)  # noqa: E731
+    if for_all is None:
+        raise UnreadableError(f"calls {getattr(function, '__name__', function)} with a row")
+    return _agreeing(of_one, lambda: for_all(rows, *arguments, **options), rows)
+
+
+def _check_arguments(function: Any, arguments: Sequence[Any], options: dict[str, Any]) -> None:
+    """Raises UnreadableError for any but dtypes and numbers: no device, and nothing that would be changed."""
+    plain = (int, str, type, torch.dtype, np.dtype)
+    flat = [part for each in arguments for part in (each if type(each) in (tuple, list) else (each,))]
+    if not {*options} <= {"dtype"} or not all(is_a(each, *plain) for each in (*flat, *options.values())):
+        raise UnreadableError(f"calls {getattr(function, '__name__', function)} with other arguments")
+    if function == "to" and not all(type(each) is torch.dtype for each in flat):
+        raise UnreadableError("moves rows to a device")
+
+
+def reckoned(sign: str, rows: Any, number: Any, *, turned: bool) -> Any:
+    """row + number and the like, for each row; `turned`: number + row. Raises UnreadableError as `called` does."""
+    function = SIGNS.get(sign)
+    if function is None or type(number) not in (int, float):
+        raise UnreadableError(f"reckons with rows by {sign}")
+
+    def reckon(of: Any) -> Any:
+        return function(number, of) if turned else function(of, number)
+
+    return _agreeing(reckon, lambda: reckon(rows), rows)
+
+
+def expanded(rows: Any) -> Any:
+    """row[None] for each row."""
+    return rows[:, None]
+
+
+def check_collated(rows: Any) -> None:
+    """Raises UnreadableError unless torch puts rows together without an error or a warning."""
+    _checked(lambda: default_collate([_writable(rows)[0]] * 2))
+
+
+def _agreeing(of_one: Callable[[Any], Any], of_all: Callable[[], Any], rows: Any) -> Any:
+    """What `of_all` makes of all rows, if `of_one` makes the same of the first."""
+    if not len(rows):
+        raise UnreadableError("has no rows")
+    made, first = _checked(of_all), _checked(lambda: of_one(rows[0]))
+    plain = made.dtype.kind in _NUMBERS if type(made) is np.ndarray else type(made) is torch.Tensor and _is_plain(made)
+    if not plain or len(made) != len(rows) or not alike(made[0], first):
+        raise UnreadableError("makes of all rows something else than of one")
+    return made
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    strided = tensor.layout is torch.strided and tensor.device.type == "cpu"
+    return strided and not (tensor.requires_grad or tensor.is_complex() or tensor.is_quantized)
+
+
+def _checked(function: Callable[[], Any]) -> Any:
+    """What a function gives. Raises UnreadableError where it raises, or numpy would warn."""
+    try:
+        with np.errstate(all="raise"):
+            return function()
+    except Exception as error:  # whatever a library raises
+        raise UnreadableError(f"makes of rows what raises {type(error).__name__}: {error}") from None
+
+
+def _shaped(rows: Any, *shape: Any, **options: Any) -> Any:
+    (shape,) = shape if len(shape) == 1 and type(shape[0]) in (tuple, list) else (shape,)
+    return rows.reshape((len(rows), *shape), **options)
+
+
+def _flat(rows: Any) -> Any:
+    return rows.reshape(len(rows), -1)
+
+
+def _unsqueezed(rows: Any, dim: int) -> Any:
+    return rows.unsqueeze(dim + 1 if dim >= 0 else dim)
+
+
+def _of_dtype(dtype: torch.dtype, kinds: str) -> Callable[[Any], Any]:
+    """What torch.FloatTensor and the like make of arrays of some kinds."""
+
+    def make(rows: Any) -> Any:
+        if not isinstance(rows, np.ndarray) or rows.dtype.kind not in kinds:
+            raise UnreadableError(f"makes tensors of {rows.dtype}")
+        return torch.tensor(rows, dtype=dtype)
+
+    return make
+
+
+def _writable(rows: Any) -> Any:
+    if isinstance(rows, np.ndarray) and not rows.flags.writeable:
+        raise UnreadableError("shares an array with torch that is not writable, of which torch warns")
+    return rows
+
+
+def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda rows, **options: function(_writable(rows), **options)
+
+
+def _tensor(rows: Any, **options: Any) -> Any:
+    if isinstance(rows, torch.Tensor):
+        raise UnreadableError("makes a tensor of a tensor, of which torch warns")
+    return torch.tensor(rows, **options)
+
+
+SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
+
+_METHODS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("array", "astype"): np.ndarray.astype,
+    ("array", "copy"): np.ndarray.copy,
+    ("array", "flatten"): _flat,
+    ("array", "ravel"): _flat,
+    ("array", "reshape"): _shaped,
+    **{
+        ("tensor", name): getattr(torch.Tensor, name)
+        for name in ("bool", "clone", "contiguous", "detach", "double", "float", "half", "int", "long", "to", "type")
+    },
+    ("tensor", "flatten"): _flat,
+    ("tensor", "numpy"): torch.Tensor.numpy,
+    ("tensor", "reshape"): _shaped,
+    ("tensor", "unsqueeze"): _unsqueezed,
+    ("tensor", "view"): _shaped,
+}
+
+# Found by what they are: some cannot be hashed.
+_FUNCTIONS: tuple[tuple[Any, Callable[..., Any]], ...] = (
+    (np.array, np.array),
+    (np.asarray, np.asarray),
+    (torch.tensor, _tensor),
+    (torch.as_tensor, _shared(torch.as_tensor)),
+    (torch.from_numpy, _shared(torch.from_numpy)),
+    (torch.FloatTensor, _of_dtype(torch.float32, "biuf")),
+    (torch.LongTensor, _of_dtype(torch.int64, "iu")),
+)
