@@ -3,8 +3,6 @@
 Which of the user's spellings Go's batches have beside their images, and what is left to their own code.
 """
 
-# ruff: noqa: E501 - rows of tables
-
 from __future__ import annotations
 
 import random

@@ -24,7 +24,9 @@ What an object that the code makes has by a name is for `given` to say.
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
 
-Anything else (a handler of exceptions, a store to an attribute, an instruction that is not in the table below) is not
+What raises is left to the code itself: with `draws` handlers of exceptions are read past.
+
+Anything else (a store to an attribute, an instruction that is not in the table below) is not
 understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the tests of this module
 ran; in any other Python nothing is understood.
 """
@@ -633,14 +635,22 @@ class _Reader:
             self._depth -= 1
 
 
-def _check(code: CodeType) -> None:
-    """Raises UnreadableError for code that is no plain function's, nor a comprehension's."""
+def _check(code: CodeType, *, handles: bool) -> None:
+    """Raises UnreadableError for code that is no plain function's, nor a comprehension's.
+
+    handles  it may handle exceptions, on ways that are not read
+    """
     special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_COROUTINE
     if code.co_name != "<genexpr>":
         special |= inspect.CO_GENERATOR
     if code.co_flags & (special | inspect.CO_ASYNC_GENERATOR):
         raise UnreadableError(f"takes or gives more in {code.co_name} than arguments and a value")
-    if getattr(code, "co_exceptiontable", b"") and not all(map(_raises_on, _handlers(code))):
+    if bool(getattr(code, "co_exceptiontable", b"")) and not all(map(_raises_on, _handlers(code))):
+        _check_handling(handles=handles)
+
+
+def _check_handling(*, handles: bool) -> None:
+    if not handles:
         raise UnreadableError("handles exceptions")
 
 
@@ -823,7 +833,7 @@ class _Machine:
 
     def run(self) -> Expression:
         """What is returned."""
-        _check(self.function.__code__)
+        _check(self.function.__code__, handles=self._reader.draws is not None)
         self.locals = _bound(self._called)
         result = self._go_on()
         assert result is not None  # it stops nowhere
@@ -1545,6 +1555,10 @@ class _Machine:
             raise UnreadableError("does more than can be read (UNARY_NOT)")
         self.push(Unary("not", self.stack.pop()))
 
+    def setup_finally(self, instruction: dis.Instruction) -> None:
+        """Begins with what is handled where it raises, in Python 3.10."""
+        _check_handling(handles=self._reader.draws is not None)
+
     def swap(self, instruction: dis.Instruction) -> None:
         stack, depth = self.stack, instruction.argval
         stack[-1], stack[-depth] = stack[-depth], stack[-1]
@@ -1797,6 +1811,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("RETURN_GENERATOR", lambda m, i: m.stack.append(_None)),  # POP_TOP takes it
     ("ROT_THREE", lambda m, i: m.stack.insert(-2, m.stack.pop())),
     ("ROT_TWO", lambda m, i: m.stack.insert(-1, m.stack.pop())),
+    ("SETUP_FINALLY", _Machine.setup_finally),
     ("SET_FUNCTION_ATTRIBUTE", _Machine.set_function_attribute),
     ("STORE_DEREF", _Machine.store_deref),
     ("STORE_FAST STORE_FAST_STORE_FAST", _Machine.store_fast),

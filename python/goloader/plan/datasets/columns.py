@@ -33,6 +33,7 @@ from ..bytecode import (
     Text,
     Unary,
     UnreadableError,
+    own_parts,
     parts_of,
 )
 from ..look import is_a
@@ -47,6 +48,7 @@ class TensorItem(int):
 
 
 _PLAIN = (*PATHS, *INTS, float, bool, type(None))
+_WHOLES = (list, tuple, dict, set, frozenset)
 
 # What torch puts together to a batch.
 VALUES = (*TEXTS, *INTS, *FLOATS, bool, np.bool_, TensorItem)
@@ -63,6 +65,8 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     posixpath.join: PATHS,
     posixpath.splitext: PATHS,
     os.fspath: PATHS,
+    bool: (*_PLAIN, *_WHOLES),
+    len: (*TEXTS, *_WHOLES),
 }
 _TEXT_METHODS = (
     "endswith", "format", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rsplit", "rstrip", "split",
@@ -104,11 +108,24 @@ class Columns:
 
     length     of all that it takes items of by the index
     negatives  an index below 0 means an item as well; else it is a KeyError, as in a table that is asked by its labels
+    reckons    the index is more than a place; then it has to be one of 0 and above
     """
 
-    def __init__(self, own: OwnCode, expressions: Sequence[Expression], rows: Sequence[Expression] = ()) -> None:
-        """`rows` are items of arrays that are taken by the index as well, and are not worked out."""
+    def __init__(
+        self,
+        own: OwnCode,
+        expressions: Sequence[Expression],
+        rows: Sequence[Expression] = (),
+        *,
+        length: Callable[[], int] | None = None,
+    ) -> None:
+        """
+        rows    items of arrays that are taken by the index as well, and are not worked out
+        length  of the dataset, where the index may be more than a place
+        """
         self._own = own
+        self.reckons = length is not None and any(map(_has_bare_index, expressions))
+        self._dataset_length = length
         self._expressions = tuple(expressions)
         parts = [part for whole in (*self._expressions, *rows) for part in parts_of(whole)]
         self._places = _places(parts)
@@ -127,6 +144,9 @@ class Columns:
         ]
 
     def _length(self) -> int:
+        if self.reckons and not self._places:
+            assert self._dataset_length is not None
+            return self._dataset_length()
         lengths = {len(self._container(place)) for place in self._places}
         if len(lengths) != 1:
             raise UnreadableError(
@@ -315,6 +335,11 @@ class Columns:
             for column in columns
         )
 
+    def _check_members(self, expression: Expression, wholes: _Column) -> None:
+        """Raises UnreadableError unless all in lists, tuples, sets, or keys of dicts, are known by their types."""
+        _check(expression, [wholes], _WHOLES)
+        _check(expression, [[each for whole in _each(wholes) for each in whole]], _PLAIN)
+
     def _column(self, expression: Expression, at: Sequence[int], known: dict[Expression, _Column]) -> _Column:
         if expression not in known:
             known[expression] = self._worked_out(expression, at, known)
@@ -331,6 +356,8 @@ class Columns:
         if rows is not None:
             return rows
         match expression:
+            case Index() if self.reckons:
+                return list(at)
             case Index():
                 # A negative one means a row as well, and is another number.
                 raise UnreadableError("uses the index for more than to take items by it", expression)
@@ -343,8 +370,24 @@ class Columns:
             case Binary(operator=name, left=left, right=right) if name in _OPERATORS:
                 function, kinds = _OPERATORS[name]
                 sides = [column(left), column(right)]
+                if name == "%" and _types(sides[1]) == {tuple}:
+                    _check(expression, sides[:1], TEXTS)
+                    self._check_members(expression, sides[1])
+                    return _mapped(function, sides, len(at))
                 if any(_types(sides[0]) <= {*one} and _types(sides[1]) <= {*other} for one, other in kinds):
                     return _mapped(function, sides, len(at))
+            case Binary(operator="is" | "is not" as name, left=left, right=Constant(value=None)):
+                return _mapped(lambda one: (one is None) is (name == "is"), [column(left)], len(at))
+            case Binary(operator="in" | "not in" as name, left=left, right=right):
+                pair = [column(right), column(left)]
+                in_text = _types(pair[0]) <= {*TEXTS}
+                _check(expression, pair[1:], TEXTS if in_text else _PLAIN)
+                if not in_text:
+                    self._check_members(expression, pair[0])
+                return _mapped(lambda whole, one: (one in whole) is (name == "in"), pair, len(at))
+            case Unary(operator="not", operand=operand):
+                _check(expression, [column(operand)], (*_PLAIN, *_WHOLES))
+                return _mapped(operator.not_, [column(operand)], len(at))
             case Item(owner=Attribute(name="iloc" | "loc" | "at" as by) as place, key=Display(items=(Index(), key))):
                 name = self._key(key)
                 if type(name) is (int if by == "iloc" else str):
@@ -380,7 +423,7 @@ class Columns:
                 of_sets = called is list and self._are_sets([column(of)])
                 if not of_sets:
                     _check(expression, [column(of)], (list, tuple))
-                    _check(expression, [[each for whole in _each(column(of)) for each in whole]], _PLAIN)
+                    self._check_members(expression, column(of))
                 return _mapped(_in_order if of_sets else called, [column(of)], len(at))
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
@@ -392,6 +435,14 @@ class Columns:
                 paths = column(owner)
                 _check(expression, [paths], (PosixPath,))
                 return _mapped(operator.attrgetter(name), [paths], len(at))
+            case Call(
+                function=Attribute(owner=owner, name="get" | "index" as name), arguments=arguments, options=()
+            ) if 0 < len(arguments) <= (2 if name == "get" else 1):
+                given = [column(owner), *map(column, arguments)]
+                _check(expression, given[:1], (dict,) if name == "get" else (list, tuple))
+                self._check_members(expression, given[0])
+                _check(expression, given[1:], _PLAIN)
+                return _mapped(lambda whole, *each: getattr(whole, name)(*each), given, len(at))
             case Call(function=Attribute(owner=owner, name="item"), arguments=(), options=()):
                 numbers = column(owner)
                 _check(expression, [numbers], (*NUMPY_INTS, TensorItem))
@@ -427,6 +478,16 @@ def _in_order(numbers: Any) -> list[Any]:
 def _places(parts: Iterable[Expression]) -> set[Expression]:
     """What items are taken of by the index."""
     return {part.owner for part in parts if isinstance(part, Item) and _is_index(part.key)}
+
+
+def _has_bare_index(of: Expression) -> bool:
+    """Whether the index is more in it than a place of which items are taken."""
+    match of:
+        case Index():
+            return True
+        case Item(owner=owner, key=key) if _is_index(key):
+            return _has_bare_index(owner)
+    return any(map(_has_bare_index, own_parts(of)))
 
 
 def _is_index(key: Expression) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import copy
 import operator
+import os
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -143,6 +144,9 @@ class Compiler:
         # Values worked out ahead that were evaluated, and whether by the index; and those that nothing is made of.
         self._found: list[tuple[Expression, Columns, bool]] = []
         self.asides: list[tuple[Columns, bool]] = []
+        self._length_now: int | None = None
+        # Paths of files that have to be there.
+        self.looked_for: list[Expression] = []
         # Lists that code goes by, and what they held.
         self.copies: list[tuple[Expression, Any]] = []
         self.lengths: list[tuple[Expression, int]] = []
@@ -167,6 +171,10 @@ class Compiler:
             raise UnreadableError("gives no images")
         if {picture.file for picture in self.pictures} != set(range(len(self.opened))):
             raise UnreadableError("opens an image that it does not give")
+        for path in self.looked_for:
+            found, row = self._row_of(path)
+            if not any(each.path == found and each.row == row for each in self.opened):
+                raise UnreadableError(f"looks for {path}", path)
         self._check_all(reading.evaluated)
         known: dict[Any, Table] = {}  # views are often alike
         self.tables = []
@@ -262,7 +270,13 @@ class Compiler:
         for part in (part for each in of for part in parts_of(each)):
             if isinstance(part, Drawn | Either | Closed | Entered | Inner):
                 raise UnreadableError(f"uses {part}", part)
-        return Columns(self.own, of)
+        return Columns(self.own, of, length=self._dataset_length)
+
+    def _dataset_length(self) -> int:
+        """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
+        if self._length_now is None:
+            self._length_now = length_of(self.own.dataset)
+        return self._length_now
 
     def _within(self, row: Number, length: int) -> None:
         """A place is in a list; another, and one that is counted from behind, is left to the user's code."""
@@ -307,10 +321,9 @@ class Compiler:
     def _branch(self, branch: Branch) -> None:
         holds = self._converting(branch)
         if holds is None:
-            try:
-                condition = self.number(branch.condition)
-            except UnreadableError:
-                raise UnreadableError(f"branches on {branch.condition}", place=branch.place) from None
+            holds = self._looked_for(branch)
+        if holds is None:
+            condition = self._condition(branch)
             if not (condition.is_python or condition.kind == "condition"):
                 raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
             if condition.is_constant:
@@ -331,6 +344,25 @@ class Compiler:
         left = [any(isinstance(each, Unknown) for each in evaluated) for evaluated in (branch.then, branch.otherwise)]
         if any(left):
             self._branches[branch.number] = not left[0]
+
+    def _condition(self, branch: Branch) -> Number:
+        """What a branch goes by: a number, or whether a value that is worked out ahead is true."""
+        for each in (branch.condition, Unary("not", Unary("not", branch.condition))):
+            with suppress(UnreadableError):
+                return self.number(each)
+        raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
+
+    def _looked_for(self, branch: Branch) -> bool | None:
+        """Which way a branch goes that raises an error unless a file is there: one that is opened is."""
+        match branch.condition:
+            case Call(function=function, arguments=(path,), options=()):
+                called: Any = self.function(function)
+                left = [each for each in (branch.otherwise[:1]) if isinstance(each, Unknown) and each.left]
+                if (called is os.path.exists or called is os.path.isfile) and left:
+                    self.looked_for.append(path)
+                    self.account(branch.condition)
+                    return True
+        return None
 
     def _pass_over(self, evaluated: Sequence[Any]) -> None:
         """What is never evaluated, or left to the user's code."""
@@ -1169,7 +1201,11 @@ class Compiler:
     @property
     def reckons(self) -> bool:
         """Whether the index is more than a place in lists, or given as it is: then its type matters."""
-        return self.own.looks_at_index or any(each == ["index"] for each in _flat([*self._first, *self._body]))
+        return (
+            self.own.looks_at_index
+            or any(columns.reckons for columns in self._ahead.values())
+            or any(each == ["index"] for each in _flat([*self._first, *self._body]))
+        )
 
     @property
     def generators(self) -> set[str]:
@@ -1230,6 +1266,14 @@ class _Place(Expression):
 
     def __hash__(self) -> int:
         return hash(repr(self.number))
+
+
+def length_of(dataset: Any) -> int:
+    """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
+    try:
+        return len(dataset)
+    except Exception as error:  # code of the user's
+        raise UnreadableError(f"has no length: {error}") from None
 
 
 def _made(picture: Picture) -> Any:

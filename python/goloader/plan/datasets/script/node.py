@@ -32,7 +32,7 @@ from ..samples import Samples
 from ..sources import PATHS, Sources
 from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
 from .code import ScriptCode
-from .compiler import IMAGES, Compiler, Given, Opened
+from .compiler import IMAGES, Compiler, Given, Opened, length_of
 
 # What the code raises where it is looked at rather than run.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
@@ -124,7 +124,7 @@ class Scripted(Node):
             raise UnreadableError("takes images of several places")
         if len(set(lengths)) > 1:
             raise UnreadableError("takes items of attributes that differ in length")
-        self.length = lengths[0] if lengths else _length(own.dataset)
+        self.length = lengths[0] if lengths else length_of(own.dataset)
         files = None if pixels is not None else Files.of((path, 0) for path in paths)
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
         given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
@@ -240,14 +240,6 @@ def _is_volume(compiler: Compiler, picture: Any) -> bool:
     for each in picture.tail:
         made = each(made)
     return made.ndim == 3  # type: ignore[no-any-return]
-
-
-def _length(dataset: Any) -> int:
-    """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
-    try:
-        return len(dataset)
-    except Exception as error:  # code of the user's
-        raise UnreadableError(f"has no length: {error}") from None
 
 
 def _values(given: Given, rows: Any) -> Sequence[Any]:

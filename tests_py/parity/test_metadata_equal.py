@@ -1,0 +1,156 @@
+"""Classes of images that branch on what is known of a sample, look for files and handle errors: ours are torch's.
+
+Where something is raised, the user's own code makes the batch.
+"""
+
+# ruff: noqa: E501 - rows of tables
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import torchvision.transforms.functional as F
+from photos import picture, save
+from PIL import Image
+from torch.utils.data import Dataset
+from twins import Program, check, loader_of
+
+import goloader
+
+COUNT = 11
+
+
+class Base(Dataset[Any]):
+    def __init__(self, root: Path) -> None:
+        self.root, self.files = str(root), sorted(map(str, root.iterdir()))
+        self.names = [os.path.basename(file) for file in self.files]
+        self.kinds = ["good" if k % 3 else "bad" for k in range(COUNT)]
+        self.table = {"good": 0, "bad": 1}
+        self.extra = [None if k % 2 else k for k in range(COUNT)]
+        self.tags = [["a", "b"][: k % 3] for k in range(COUNT)]
+        self.frame = pd.DataFrame({"file": self.names, "kind": self.kinds})
+        self.classes, self.some = ["bad", "good"], {0, 3, 5}
+        self.labels = [k % 4 for k in range(COUNT)]
+
+    def __len__(self) -> int:
+        return COUNT
+
+    def loaded(self, path: str) -> Any:
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except OSError as error:
+            raise RuntimeError(f"cannot read {path}") from error
+        return image.resize((9, 8))
+
+
+OPEN = "image = Image.open(self.files[i]).convert('RGB').resize((9, 8))"
+
+BRANCHES = {
+    "text in text": [OPEN, "label = 1 if '03' in self.files[i] or '05' in self.files[i] else 0", "F.to_tensor(image), label"],
+    "in a set": [OPEN, "if i in self.some: image = F.hflip(image)", "F.to_tensor(image)"],
+    "label in a list": [OPEN, "if self.labels[i] in [1, 2]: image = F.hflip(image)", "F.to_tensor(image)"],
+    "is None": [OPEN, "if self.extra[i] is None: image = F.vflip(image)", "F.to_tensor(image), int(self.extra[i] is not None)"],
+    "truth of a text": [OPEN, "if self.kinds[i].replace('bad', ''): image = F.hflip(image)", "F.to_tensor(image)"],
+    "truth of a list": [OPEN, "if not self.tags[i]: image = F.hflip(image)", "F.to_tensor(image), len(self.tags[i])"],
+    "draws in a way": [OPEN, "if self.kinds[i] == 'bad' and random.random() < 0.5: image = F.hflip(image)", "F.to_tensor(image), self.kinds[i]"],
+    "dict.get": [OPEN, "F.to_tensor(image), self.table.get(self.frame.iloc[i]['kind'], -1)"],
+    "list.index": [OPEN, "F.to_tensor(image), self.classes.index(self.kinds[i])"],
+    "path by number": ["path = os.path.join(self.root, f'{i:02d}.jpg')", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8))), self.labels[i]"],
+    "path by %": ["path = '%s/%02d.jpg' % (self.root, i)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8)))"],
+    "number and draw": ["j = random.randrange(11)", "path = os.path.join(self.root, '%02d.jpg' % i)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8))), self.kinds[j], f'n{i}'"],
+    "asserts a file": ["assert os.path.exists(self.files[i]), self.files[i]", OPEN, "F.to_tensor(image)"],
+    "raises without": ["path = os.path.join(self.root, self.names[i])", "if not os.path.isfile(path): raise FileNotFoundError(path)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8)))"],
+    "torchreid": [
+        "got = False",
+        "if not os.path.exists(self.files[i]): raise OSError(f'{self.files[i]} does not exist')",
+        "while not got:",
+        "    try:",
+        "        image = Image.open(self.files[i]).convert('RGB')",
+        "        got = True",
+        "    except OSError:",
+        "        image, got = Image.new('RGB', (9, 8)), True",
+        "F.to_tensor(image.resize((9, 8))), self.labels[i]",
+    ],
+    "the next one instead": [
+        "try:",
+        "    image = Image.open(self.files[i]).convert('RGB')",
+        "except Exception:",
+        "    return self[(i + 1) % 11]",
+        "if random.random() < 0.5: image = F.hflip(image)",
+        "F.to_tensor(image.resize((9, 8))), self.labels[i]",
+    ],
+    "a method that handles": ["image = self.loaded(self.files[i])", "F.to_tensor(image), random.random()"],
+    "finally": [
+        "try:",
+        "    image = self.loaded(self.files[i])",
+        "    k = random.randrange(5)",
+        "finally:",
+        "    label = self.labels[i]",
+        "F.to_tensor(image), label, k",
+    ],
+}  # fmt: skip
+
+
+def made_of(lines: list[str], root: Path) -> Any:
+    names: dict[str, Any] = {"Base": Base, "Image": Image, "F": F, "np": np, "torch": torch, "random": random, "os": os}
+    *before, result = lines
+    body = [f"        {line}" for line in (*before, f"return {result}")]
+    exec("\n".join(["class Made(Base):", "    def __getitem__(self, i):", *body]), names)
+    return names["Made"](root)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for k in range(COUNT):
+        (tmp_path / f"{k:02}.jpg").write_bytes(save(picture(20 + k, 18, k), "JPEG"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", BRANCHES, ids=lambda name: name.replace(" ", "-"))
+@pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_equal(name: str, num_workers: int, root: Path) -> None:
+    chance = random.Random(name)
+    dataset = made_of(BRANCHES[name], root)
+    shuffle = chance.random() < 0.5
+    arguments = loader_of(dataset, batch_size=3, shuffle=shuffle, num_workers=num_workers)
+    check(Program(arguments, epochs=2, seed=chance.randrange(99)))
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "no image", "empty"])
+@pytest.mark.parametrize(
+    "name", ["torchreid", "the next one instead", "a method that handles", "finally", "asserts a file"]
+)
+@pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_errors_are_handled_by_the_code(name: str, damage: str, num_workers: int, root: Path) -> None:
+    dataset = made_of(BRANCHES[name], root)
+    file = root / "04.jpg"
+    data = {"cut": file.read_bytes()[:200], "no image": b"no image", "empty": b""}.get(damage)
+    file.unlink() if data is None else file.write_bytes(data)
+    arguments = loader_of(dataset, batch_size=3, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=2, seed=5))
+
+
+LEFT = [
+    [OPEN, "if os.path.exists(self.files[i] + '.txt'): image = F.hflip(image)", "F.to_tensor(image)"],
+    [OPEN, "assert not os.path.exists(self.files[i] + '.txt')", "F.to_tensor(image)"],
+    [OPEN, "if os.path.exists(self.root): label = 1\n        else: label = 0", "F.to_tensor(image), label"],
+    [
+        OPEN,
+        "try: label = {0: 5, 1: 6}[self.labels[i]]\n        except KeyError: label = random.randrange(9)",
+        "F.to_tensor(image), label",
+    ],
+]
+
+
+@pytest.mark.parametrize("lines", LEFT)
+def test_what_may_come_out_otherwise_is_left_to_the_code(lines: list[str], root: Path) -> None:
+    assert not goloader.DataLoader(made_of(lines, root)).explain().native
+    check(Program(loader_of(made_of(lines, root), batch_size=2), epochs=1), native=False)
