@@ -80,41 +80,79 @@ class _TurnsError(UnreadableError):
 
 
 class Expression:
-    """What is known of a value. Expressions are equal if they are spelt alike, and str() spells them."""
+    """What is known of a value. Expressions are equal if they are spelt alike, and str() spells them, cut if that is long.
+
+    What an expression is made of may be in it many times over: hashes, spellings and the like are found once.
+    """
 
     spelling: ClassVar[str] = ""  # for str.format; "" where nobody gets to read it
 
+    def __eq__(self, other: object) -> bool:
+        if self is other or type(other) is not type(self):
+            return self is other
+        names = fields_of(type(self))
+        return hash(self) == hash(other) and all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __hash__(self) -> int:
+        return self._once("hash", lambda: hash((type(self), *(getattr(self, name) for name in fields_of(type(self))))))
+
     def __str__(self) -> str:
-        return self.spelling.format(self) if self.spelling else repr(self)
+        return self._once("text", lambda: _cut(self._spelt(), _TEXT_MAX))
 
     def __format__(self, _: str) -> str:
         """How messages spell it: cut."""
-        text = str(self)
-        return text if len(text) <= 80 else text[:77] + "..."
+        return _cut(str(self), 80)
+
+    def _spelt(self) -> str:
+        return self.spelling.format(self) if self.spelling else repr(self)
+
+    def _once(self, name: str, find: Callable[[], Any]) -> Any:
+        kept = self.__dict__.get("_kept")
+        if kept is None:
+            object.__setattr__(self, "_kept", kept := {})
+        if name not in kept:
+            kept[name] = find()
+        return kept[name]
 
 
-@dataclass(frozen=True)
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+_TEXT_MAX = 2000
+
+_expression = dataclass(frozen=True, eq=False)
+
+
+class _Alone(Expression):
+    """One that is equal to itself alone."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@_expression
 class Itself(Expression):
     """The dataset."""
 
     spelling = "self"
 
 
-@dataclass(frozen=True)
+@_expression
 class Index(Expression):
     """The index."""
 
     spelling = "index"
 
 
-@dataclass(frozen=True)
+@_expression
 class Batch(Expression):
     """The list of samples that a collate_fn gets."""
 
     spelling = "batch"
 
 
-@dataclass(frozen=True)
+@_expression
 class Member(Expression):
     """The one that a loop over `owner` is at."""
 
@@ -122,7 +160,7 @@ class Member(Expression):
     owner: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class Spread(Expression):
     """As many items of a list, or arguments, as there are in `owner`: `item` for each Member of it."""
 
@@ -131,7 +169,7 @@ class Spread(Expression):
     owner: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class Constant(Expression):
     """A constant of the code.
 
@@ -143,17 +181,17 @@ class Constant(Expression):
     kind: type
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Constant and self._spelt() == other._spelt()
+        return type(other) is Constant and self._itself() == other._itself()
 
     def __hash__(self) -> int:
-        return hash(self._spelt())
+        return hash(self._itself())
 
-    def _spelt(self) -> tuple[type, Any]:
+    def _itself(self) -> tuple[type, Any]:
         # 0.0 equals -0.0, frozenset({1}) equals frozenset({True}), and a NaN not even itself.
         return self.kind, repr(self.value) if self.kind in (float, complex, frozenset) else self.value
 
 
-@dataclass(frozen=True)
+@_expression
 class Name(Expression):
     """A variable of the module or of a function around, or a builtin.
 
@@ -165,7 +203,7 @@ class Name(Expression):
     function: FunctionType
 
 
-@dataclass(frozen=True)
+@_expression
 class Module(Expression):
     """A module that the function imports, by its whole name."""
 
@@ -173,7 +211,7 @@ class Module(Expression):
     name: str
 
 
-@dataclass(frozen=True)
+@_expression
 class Attribute(Expression):
     """owner.name"""
 
@@ -182,7 +220,7 @@ class Attribute(Expression):
     name: str
 
 
-@dataclass(frozen=True)
+@_expression
 class Item(Expression):
     """owner[key]"""
 
@@ -191,7 +229,7 @@ class Item(Expression):
     key: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class Part(Expression):
     """One of the items that owner is unpacked to, counted from 0: a ValueError unless there are `count` of them."""
 
@@ -201,7 +239,7 @@ class Part(Expression):
     count: int
 
 
-@dataclass(frozen=True)
+@_expression
 class Entered(Expression):
     """What `with manager as` gives."""
 
@@ -209,7 +247,7 @@ class Entered(Expression):
     manager: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class Closed(Expression):
     """A value that needs what a `with` entered, behind its end."""
 
@@ -217,7 +255,7 @@ class Closed(Expression):
     value: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class Drawn(Expression):
     """What a call gives that draws random numbers: another one each time.
 
@@ -229,7 +267,7 @@ class Drawn(Expression):
     number: int
 
 
-@dataclass(frozen=True)
+@_expression
 class Either(Expression):
     """`then` where a Branch's condition holds, else `otherwise`.
 
@@ -243,7 +281,7 @@ class Either(Expression):
     number: int
 
 
-@dataclass(frozen=True)
+@_expression
 class Unknown(Expression):
     """What nobody can say of a way that code may go.
 
@@ -253,7 +291,7 @@ class Unknown(Expression):
     why: str
     left: bool
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return f"what {self.why}"
 
 
@@ -268,21 +306,21 @@ class Branch:
     place: str
 
 
-@dataclass(frozen=True)
+@_expression
 class _Exit(Expression):
     """What the end of `with manager` calls."""
 
     manager: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class _Enter(Expression):
     """What the beginning of `with manager` calls, where that is an instruction of its own."""
 
     manager: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class _Iterator(Expression):
     """What a loop still has to go over.
 
@@ -293,15 +331,15 @@ class _Iterator(Expression):
     of: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True)
+@_expression
 class _Through(Expression):
     """What a loop goes through of which one turn is read."""
 
     owner: Expression
 
 
-@dataclass(frozen=True, eq=False)
-class Inner(Expression):
+@_expression
+class Inner(_Alone):
     """A function made within: a comprehension, a lambda or a def.
 
     around    the variables around that it uses
@@ -312,11 +350,11 @@ class Inner(Expression):
     around: tuple[Expression, ...] = ()
     defaults: tuple[Expression, ...] = ()
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return self.function.__name__
 
 
-@dataclass(frozen=True)
+@_expression
 class Call(Expression):
     """function(*arguments, **options)"""
 
@@ -324,22 +362,22 @@ class Call(Expression):
     arguments: tuple[Expression, ...]
     options: tuple[tuple[str, Expression], ...] = ()
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         options = (f"{name}={value!s}" for name, value in self.options)
         return f"{self.function!s}({', '.join([*map(str, self.arguments), *options])})"
 
 
-@dataclass(frozen=True)
+@_expression
 class Text(Expression):
     """f"{part}{part}...": without formats."""
 
     parts: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return "f'" + "".join(f"{{{part!s}}}" for part in self.parts) + "'"
 
 
-@dataclass(frozen=True)
+@_expression
 class Binary(Expression):
     """left operator right: arithmetic, a comparison, "is", "is not", "in" or "not in".
 
@@ -352,7 +390,7 @@ class Binary(Expression):
     right: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class Unary(Expression):
     """operator operand: "-", "~" or, with draws, "not"."""
 
@@ -361,54 +399,60 @@ class Unary(Expression):
     operand: Expression
 
 
-@dataclass(frozen=True)
+@_expression
 class Display(Expression):
     """A tuple, a list or a slice."""
 
     kind: type
     items: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         if self.kind is slice:
             return ":".join("" if each == _None else str(each) for each in self.items)
         return f"{self.kind.__name__}({', '.join(map(str, self.items))})"
 
 
-@dataclass(frozen=True, eq=False)
-class _Adding(Expression):
+@_expression
+class _Adding(_Alone):
     """owner.append or owner.extend, of a list that is being made."""
 
     owner: Display
     name: str
 
 
-@dataclass(frozen=True)
+@_expression
 class Mapping(Expression):
     """A dict by constant names, str or int."""
 
     names: tuple[Any, ...]
     items: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return "{" + ", ".join(f"{name!r}: {item!s}" for name, item in zip(self.names, self.items, strict=True)) + "}"
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:
-    """An expression and all that it is made of; what is in it twice comes twice."""
-    yield expression
-    for part in own_parts(expression):
-        yield from parts_of(part)
+    """An expression and all that it is made of, each object once."""
+    seen: set[int] = set()
+    work = [expression]
+    while work:
+        part = work.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            work += reversed([*own_parts(part)])
 
 
 @cache
-def _fields(kind: Any) -> tuple[str, ...]:
+def fields_of(kind: Any) -> tuple[str, ...]:
+    """The names of what an expression of a class is made of."""
     return tuple(field.name for field in fields(kind))
 
 
 def own_parts(expression: Expression) -> Iterator[Expression]:
     """What an expression is made of first."""
     kind: Any = type(expression)
-    for name in _fields(kind):
+    for name in fields_of(kind):
         value = getattr(expression, name)
         for each in value if type(value) is tuple else (value,):
             part = each[1] if type(each) is tuple and len(each) == 2 else each

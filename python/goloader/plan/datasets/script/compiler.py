@@ -49,6 +49,7 @@ from ...bytecode import (
     Unary,
     Unknown,
     UnreadableError,
+    fields_of,
     own_parts,
     parts_of,
 )
@@ -1267,7 +1268,8 @@ def _replaced(of: Expression, change: Callable[[Expression], Expression | None])
     if isinstance(of, Drawn | Either):
         return of
     changes: dict[str, Any] = {}
-    for name, value in vars(of).items():
+    for name in fields_of(type(of)):
+        value = getattr(of, name)
         changed: Any = value
         if isinstance(value, Expression):
             changed = _replaced(value, change)
