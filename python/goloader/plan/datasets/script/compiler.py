@@ -1268,7 +1268,7 @@ def _replaced(of: Expression, change: Callable[[Expression], Expression | None])
     if isinstance(of, Drawn | Either):
         return of
     changes: dict[str, Any] = {}
-    for name in fields_of(type(of)):
+    for name in fields_of(of):
         value = getattr(of, name)
         changed: Any = value
         if isinstance(value, Expression):
