@@ -51,7 +51,7 @@ _VERSIONS = range(10, 15)  # of Python 3
 _DEPTH_MAX = 12
 
 # Items that a loop goes over, and instructions that are followed in all.
-_ITEMS_MAX = 64
+_ITEMS_MAX = 256
 _STEPS_MAX = 60_000
 
 # Turns that are followed of a loop which goes on while two values are equal, as comparisons come out then.

@@ -328,18 +328,18 @@ class OwnCode:
                 if type(one) is str and type(whole) in _CONTAINERS and set(map(type, whole)) <= {str}:
                     return (one in whole) is (operator == "in")
             case Binary(operator="==" | "!=" as operator, left=left, right=right):
-                one, other = self._known(left), self._known(right)
+                one, other = self.known(left), self.known(right)
                 if type(one) in _SCALARS and type(other) in _SCALARS:
                     return (one == other) is (operator == "==")
             case Binary(operator="<" | "<=" | ">" | ">=" as operator, left=left, right=right):
-                one, other = self._known(left), self._known(right)
+                one, other = self.known(left), self.known(right)
                 if _are_ordered(one, other):
                     return bool(_ORDERS[operator](one, other))
             case Call(function=Name() as function, arguments=(of, kinds), options=()) if (
                 self.value(function) is isinstance
             ):
                 kind = of.kind if isinstance(of, Display) and of.kind in (list, tuple) else type(self.value(of))
-                known = self._known(kinds)
+                known = self.known(kinds)
                 known = known if type(known) is tuple else (known,)
                 if all(type(each) is type for each in known) and is_plain_kind(kind):
                     return any(each in parents(kind) for each in known)
@@ -347,11 +347,11 @@ class OwnCode:
                 return _truth(self.value(condition))
         return None
 
-    def _known(self, expression: Expression) -> Any:
+    def known(self, expression: Expression) -> Any:
         """The same of what code makes of such values: a tuple, a float of a text. Raises UnreadableError."""
         match expression:
             case Display(kind=kind, items=items) if kind is tuple:
-                return tuple(map(self._known, items))
+                return tuple(map(self.known, items))
             case Call(function=Name() as function, arguments=(Constant(value=str(text)),), options=()) if (
                 self.value(function) is float
             ):

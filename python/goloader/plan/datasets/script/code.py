@@ -50,6 +50,8 @@ class ScriptCode(OwnCode):
         # Lists that are drawn of, and how long they are; partials that are called, and what they are.
         self.lengths: list[tuple[Expression, int]] = []
         self._partials: list[tuple[Expression, Any, str]] = []
+        # What expressions stand for, while that is not to change.
+        self._values: dict[Expression, Any] | None = {}
         super().__init__(dataset)
 
     def unchanged(self, dataset: Any) -> bool:
@@ -68,7 +70,7 @@ class ScriptCode(OwnCode):
             self.arguments,
             draws=self._draws,
             given=self._given,
-            chosen=self._chosen,
+            chosen=self.chosen,
         )
 
     @property
@@ -86,7 +88,24 @@ class ScriptCode(OwnCode):
                 count += opens(called) or makes_image(called)
         return count
 
+    def settle(self) -> None:
+        """From here on values may change."""
+        self._values = None
+
     def value(self, expression: Expression) -> Any:
+        if self._values is None:
+            return self._value(expression)
+        if expression not in self._values:
+            try:
+                self._values[expression] = self._value(expression), None
+            except UnreadableError as error:
+                self._values[expression] = None, error.with_traceback(None)
+        value, refused = self._values[expression]
+        if refused is not None:
+            raise refused
+        return value
+
+    def _value(self, expression: Expression) -> Any:
         if isinstance(expression, Call) and (kind := self._made(expression)) is not None:
             if expression not in self._objects:
                 arguments = map(self._constant, expression.arguments)
@@ -94,7 +113,7 @@ class ScriptCode(OwnCode):
                 self._objects[expression] = kind(*arguments, **options)
             return self._objects[expression]
         if isinstance(expression, Attribute):
-            owner = super().value(expression.owner)
+            owner = self.value(expression.owner)
             found = in_class(owner, expression.name) if type(owner) is type else None
             if type(found) is staticmethod:
                 return found.__func__
@@ -155,7 +174,7 @@ class ScriptCode(OwnCode):
         except UnreadableError:
             return False
 
-    def _chosen(self, call: Call) -> Choice | None:
+    def chosen(self, call: Call) -> Choice | None:
         """What a call draws of a list of things that code calls, or looks into; None where it draws other things."""
         name = drawn_by(self.value(call.function))
         if name not in ("random.choice", "random.choices", "numpy.choice") or not call.arguments:
