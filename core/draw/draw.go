@@ -125,6 +125,18 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compilePadTo(t, *channels)
 	case plan.GaussianBlur:
 		return compileGaussianBlur(t)
+	case plan.WarpTo:
+		return compileWarpTo(t, *channels)
+	case plan.RotateTo:
+		return compileRotateTo(t, *channels)
+	case plan.EnhanceTo:
+		return compileEnhanceTo(t)
+	case plan.PosterizeTo:
+		return compilePosterizeTo(t)
+	case plan.SolarizeTo:
+		return compileSolarizeTo(t)
+	case plan.LookupTo:
+		return compileLookupTo(t)
 	default:
 		return nil, fmt.Errorf("unknown transform %T", t)
 	}

@@ -124,6 +124,9 @@ func compileLookup(l plan.Lookup) (number, error) {
 }
 
 func compileOperation(o plan.Operation) (number, error) {
+	if made, ok, err := compileMath(o); ok {
+		return made, err
+	}
 	floats := o.Of == plan.Float
 	for _, a := range o.Args {
 		floats = floats || a.Type() == plan.Float

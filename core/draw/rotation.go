@@ -18,13 +18,15 @@ import (
 func cos(x float64) float64 { return float64(C.cos(C.double(x))) }
 func sin(x float64) float64 { return float64(C.sin(C.double(x))) }
 func tan(x float64) float64 { return float64(C.tan(C.double(x))) }
+func exp(x float64) float64 { return float64(C.exp(C.double(x))) }
+func log(x float64) float64 { return float64(C.log(C.double(x))) }
 
 // radian is what Python's math.radians multiplies with: the quotient of two float64, which no constant is.
 var radian = func(pi float64) float64 { return pi / 180 }(math.Pi)
 
 func radians(degrees float64) float64 { return degrees * radian }
 
-// randomRotation is torchvision's RandomRotation, and Image.rotate of Pillow's.
+// randomRotation is torchvision's RandomRotation.
 type randomRotation struct {
 	warp
 	degrees [2]float32
@@ -38,15 +40,23 @@ func compileRandomRotation(t plan.RandomRotation, r plan.RNG, channels uint8) (t
 }
 
 func (t *randomRotation) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
-	angle := math.Mod(float64(r.MT.Uniform(t.degrees[0], t.degrees[1], t.fma)), 360)
+	return t.rotate(dst, in, float64(r.MT.Uniform(t.degrees[0], t.degrees[1], t.fma)), t.expand)
+}
+
+func (t *randomRotation) random() bool  { return true }
+func (t *randomRotation) stepsMax() int { return 3 }
+
+// rotate is Image.rotate of Pillow's.
+func (w warp) rotate(dst []recipe.Step, in recipe.Size, degrees float64, expand bool) ([]recipe.Step, recipe.Size, error) {
+	angle := math.Mod(degrees, 360)
 	if angle < 0 {
 		angle += 360
 	}
-	if t.center == nil && (angle == 0 || angle == 180 || (angle == 90 || angle == 270) && (t.expand || in.Width == in.Height)) {
+	if w.center == nil && (angle == 0 || angle == 180 || (angle == 90 || angle == 270) && (expand || in.Width == in.Height)) {
 		dst, in = turn(dst, in, int(angle)/90)
 		return dst, in, nil
 	}
-	x, y := t.centerOf(in)
+	x, y := w.centerOf(in)
 	angle = -radians(angle)
 	c, s := round15(cos(angle)), round15(sin(angle))
 	m := [6]float64{c, s, 0, -s, c, 0}
@@ -54,25 +64,22 @@ func (t *randomRotation) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]r
 	m[2] += x
 	m[5] += y
 	out := in
-	if t.expand {
+	if expand {
 		left, right, top, bottom := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-		w, h := float64(in.Width), float64(in.Height)
-		for _, corner := range [4][2]float64{{0, 0}, {w, 0}, {w, h}, {0, h}} {
+		across, down := float64(in.Width), float64(in.Height)
+		for _, corner := range [4][2]float64{{0, 0}, {across, 0}, {across, down}, {0, down}} {
 			x, y := moved(m, corner[0], corner[1])
 			left, right, top, bottom = min(left, x), max(right, x), min(top, y), max(bottom, y)
 		}
 		width, height := math.Ceil(right)-math.Floor(left), math.Ceil(bottom)-math.Floor(top)
-		m[2], m[5] = moved(m, -(width-w)/2, -(height-h)/2)
+		m[2], m[5] = moved(m, -(width-across)/2, -(height-down)/2)
 		var err error
 		if out, err = sizeOf(plan.RandomRotation{}.Op(), int64(width), int64(height)); err != nil {
 			return dst, in, err
 		}
 	}
-	return append(dst, t.step(m, out)), out, nil
+	return append(dst, w.step(m, out)), out, nil
 }
-
-func (t *randomRotation) random() bool  { return true }
-func (t *randomRotation) stepsMax() int { return 3 }
 
 // turn appends quarter turns, counter-clockwise.
 func turn(dst []recipe.Step, in recipe.Size, quarters int) ([]recipe.Step, recipe.Size) {

@@ -308,6 +308,7 @@ func (c *scriptCompiler) draw(d plan.Draw) (number, error) {
 		plan.TorchBelow:   {0, below(torch, (*rng.MT19937).Randint, limit)},
 		plan.PythonRandom: {1, func(f *Frame) uint64 { return bitsOf(f.source.Python.Random()) }},
 		plan.PythonBelow:  {1, below(python, (*rng.MT19937).PythonBelow, limit)},
+		plan.PythonGauss:  {1, func(f *Frame) uint64 { return bitsOf(f.source.Python.Gauss()) }},
 		plan.NumPyRandom:  {2, func(f *Frame) uint64 { return bitsOf(f.source.NumPy.Random()) }},
 		plan.NumPyBelow:   {2, below(numpy, (*rng.MT19937).NumPyBelow, limit)},
 	}
@@ -404,33 +405,163 @@ func compilePadTo(t plan.PadTo, channels uint8) (transform, error) {
 	}, t.Left, t.Top, t.Right, t.Bottom)
 }
 
-// gaussianBlur is ImageFilter.GaussianBlur: three boxes (src/libImaging/BoxBlur.c in Pillow).
-type gaussianBlur struct{ radius number }
-
-const gaussianBoxes = 3
-
-func compileGaussianBlur(t plan.GaussianBlur) (transform, error) {
-	radius, err := compileFloat(t.Radius)
-	return gaussianBlur{radius}, err
+// reckoned are steps that floats decide.
+type reckoned struct {
+	args  []number
+	steps func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error)
 }
 
-func (t gaussianBlur) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+func compileReckoned(
+	steps func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error), args ...plan.Expr,
+) (transform, error) {
+	t := reckoned{steps: steps}
+	for _, e := range args {
+		n, err := compileFloat(e)
+		if err != nil {
+			return nil, err
+		}
+		t.args = append(t.args, n)
+	}
+	return t, nil
+}
+
+func (t reckoned) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
 	if r.frame == nil {
 		return dst, in, fmt.Errorf("numbers of a script where there is none")
 	}
-	box, known := boxOf(floatOf(t.radius(r.frame)))
-	switch {
-	case r.frame.failed != "":
-	case !known:
-		r.frame.fail("a blur whose radius is not known")
-	case box > 0:
-		dst = append(dst, recipe.Step{Kind: recipe.BoxBlur, Radius: [2]float32{box, box}, Times: gaussianBoxes})
+	var v [6]float64
+	for i, arg := range t.args {
+		if v[i] = floatOf(arg(r.frame)); !(math.Abs(v[i]) < floatMax) {
+			r.frame.fail(fmt.Sprintf("%v where an image is changed", v[i]))
+		}
 	}
-	return dst, in, nil
+	if r.frame.failed != "" {
+		return dst, in, nil
+	}
+	return t.steps(r.frame, v[:], dst, in)
 }
 
-func (t gaussianBlur) random() bool  { return false }
-func (t gaussianBlur) stepsMax() int { return 1 }
+func (t reckoned) random() bool  { return false }
+func (t reckoned) stepsMax() int { return 3 }
+
+// floatMax is far from what is not finite.
+const floatMax = 1e30
+
+func compileWarpTo(t plan.WarpTo, channels uint8) (transform, error) {
+	w, err := newWarp(plan.Placed{Filter: t.Filter, Fill: t.Fill}, channels)
+	if err != nil {
+		return nil, err
+	}
+	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		return append(dst, w.step([6]float64(v), in)), in, nil
+	}, t.Matrix[:]...)
+}
+
+func compileRotateTo(t plan.RotateTo, channels uint8) (transform, error) {
+	w, err := newWarp(plan.Placed{Filter: t.Filter, Fill: t.Fill}, channels)
+	if err != nil {
+		return nil, err
+	}
+	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		return w.rotate(dst, in, v[0], false)
+	}, t.Degrees)
+}
+
+func compileEnhanceTo(t plan.EnhanceTo) (transform, error) {
+	kind := map[plan.Enhancement]recipe.Kind{
+		plan.EnhanceBrightness: recipe.Brightness, plan.EnhanceContrast: recipe.Contrast,
+		plan.EnhanceSaturation: recipe.Saturation, plan.EnhanceSharpness: recipe.Sharpness,
+	}[t.What]
+	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		return append(dst, recipe.Step{Kind: kind, Factor: float32(v[0])}), in, nil
+	}, t.Factor)
+}
+
+func compileSolarizeTo(t plan.SolarizeTo) (transform, error) {
+	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		return append(dst, lookup(func(i int) uint8 {
+			if float64(i) < v[0] {
+				return uint8(i)
+			}
+			return uint8(255 - i)
+		})), in, nil
+	}, t.Threshold)
+}
+
+func compilePosterizeTo(t plan.PosterizeTo) (transform, error) {
+	return compileReckoned(func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		if v[0] < 1 || v[0] > 8 {
+			f.fail(fmt.Sprintf("%v bits of 8", v[0]))
+			return dst, in, nil
+		}
+		mask := uint8(0xff) << (8 - int(v[0]))
+		return append(dst, lookup(func(i int) uint8 { return uint8(i) & mask })), in, nil
+	}, t.Bits)
+}
+
+// lookup is the step that does the same in each channel.
+func lookup(of func(i int) uint8) recipe.Step {
+	var table [3 * 256]byte
+	for i := range table {
+		table[i] = of(i % 256)
+	}
+	return recipe.Step{Kind: recipe.Lookup, Table: &table}
+}
+
+type lookupTo struct{ table []number }
+
+func compileLookupTo(t plan.LookupTo) (transform, error) {
+	made := lookupTo{}
+	for _, e := range t.Table {
+		n, err := compileInt(e)
+		if err != nil {
+			return nil, err
+		}
+		made.table = append(made.table, n)
+	}
+	return made, nil
+}
+
+func (t lookupTo) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	if r.frame == nil {
+		return dst, in, fmt.Errorf("numbers of a script where there is none")
+	}
+	var table [3 * 256]byte
+	for i := range table {
+		if i >= len(t.table) {
+			table[i] = table[i-len(t.table)]
+			continue
+		}
+		v := int64(t.table[i](r.frame))
+		if v < 0 || v > 255 {
+			r.frame.fail(fmt.Sprintf("a table that has %d", v))
+		}
+		table[i] = uint8(v)
+	}
+	if r.frame.failed != "" {
+		return dst, in, nil
+	}
+	return append(dst, recipe.Step{Kind: recipe.Lookup, Table: &table}), in, nil
+}
+
+func (t lookupTo) random() bool  { return false }
+func (t lookupTo) stepsMax() int { return 1 }
+
+// gaussianBoxes are the boxes that make an ImageFilter.GaussianBlur (src/libImaging/BoxBlur.c in Pillow).
+const gaussianBoxes = 3
+
+func compileGaussianBlur(t plan.GaussianBlur) (transform, error) {
+	return compileReckoned(func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		box, known := boxOf(v[0])
+		switch {
+		case !known:
+			f.fail("a blur whose radius is not known")
+		case box > 0:
+			dst = append(dst, recipe.Step{Kind: recipe.BoxBlur, Radius: [2]float32{box, box}, Times: gaussianBoxes})
+		}
+		return dst, in, nil
+	}, t.Radius)
+}
 
 // boxOf is the radius of Pillow's boxes, in its float32; not known where its compiler decides. The conversions keep Go
 // from fusing.

@@ -55,7 +55,8 @@ func (g *generators) save(to *generators, some which) {
 	}
 }
 
-// positions is how many words were drawn from each of a worker's generators, in their Drawn's count.
+// positions is how many words were drawn from each of a worker's generators, in their Drawn's count; of Python's and numpy's
+// their Place.
 type positions [3]int64
 
 // note takes note of some generators' positions.
@@ -65,7 +66,7 @@ func (g *generators) note(to *positions, some which) {
 	}
 	for k := 1; k < len(some) && g.others != nil; k++ {
 		if some[k] {
-			to[k] = g.others[k-1].Drawn()
+			to[k] = g.others[k-1].Place()
 		}
 	}
 }
@@ -415,8 +416,11 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 			st.mt.Seed(r.options.seed(w))
 			st.mt.Discard(drawn[w])
 		} else {
-			for k, generator := range st.each() {
-				generator.Discard(drawn[w*each+k])
+			st.mt.Discard(drawn[w*each])
+			for k := range st.others {
+				if err := st.others[k].GoTo(drawn[w*each+1+k]); err != nil {
+					return fmt.Errorf("stream %d: %w", w, err)
+				}
 			}
 		}
 		copy(st.yielded[:], drawn[w*each:(w+1)*each])

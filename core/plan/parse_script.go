@@ -174,6 +174,35 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 			fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
 	case GaussianBlur{}.Op():
 		t = GaussianBlur{p.expr(f.get("radius"))}
+	case WarpTo{}.Op():
+		warp := WarpTo{Filter: filter(f.get("filter")), Fill: fill(f.get("fill"), channels)}
+		for i, n := range f.get("matrix").listOf(len(warp.Matrix)) {
+			warp.Matrix[i] = p.expr(n)
+		}
+		t = warp
+	case RotateTo{}.Op():
+		t = RotateTo{p.expr(f.get("degrees")), filter(f.get("filter")), fill(f.get("fill"), channels)}
+	case EnhanceTo{}.Op():
+		what := oneOf(f.get("what"), EnhanceBrightness, EnhanceContrast, EnhanceSaturation, EnhanceSharpness)
+		t = EnhanceTo{what, p.expr(f.get("factor"))}
+	case PosterizeTo{}.Op():
+		t = PosterizeTo{p.int(f, "bits")}
+	case SolarizeTo{}.Op():
+		t = SolarizeTo{p.expr(f.get("threshold"))}
+	case LookupTo{}.Op():
+		table := f.get("table")
+		var made LookupTo
+		for _, n := range table.list() {
+			e := p.expr(n)
+			if e.Type() != Int {
+				n.fail("want an int")
+			}
+			made.Table = append(made.Table, e)
+		}
+		if len(made.Table) != 256 && len(made.Table) != 256*channels {
+			table.fail("%d numbers for %d channels", len(made.Table), channels)
+		}
+		t = made
 	default:
 		return transform(n, channels)
 	}
@@ -194,7 +223,7 @@ var drawTypes = map[DrawKind]struct {
 	args int
 	of   Type
 }{
-	PythonRandom: {0, Float}, NumPyRandom: {0, Float}, TorchRand: {0, Float},
+	PythonRandom: {0, Float}, PythonGauss: {0, Float}, NumPyRandom: {0, Float}, TorchRand: {0, Float},
 	PythonBelow: {1, Int}, NumPyBelow: {1, Int}, TorchBelow: {1, Int},
 }
 
@@ -259,7 +288,9 @@ var operationTypes = map[OperationName]struct {
 	Add: {args: 2}, Subtract: {args: 2}, Multiply: {args: 2}, FloorDivide: {args: 2}, Modulo: {args: 2},
 	Minimum: {args: 2}, Maximum: {args: 2}, Negative: {args: 1}, Abs: {args: 1},
 	Divide: {2, Float}, ToFloat: {1, Float}, ToFloat32: {1, Float},
-	Less: {2, Int}, LessEqual: {2, Int}, Equal: {2, Int}, Not: {1, Int}, ToInt: {1, Int}, Round: {1, Int},
+	SquareRoot: {1, Float}, Exponential: {1, Float}, Logarithm: {1, Float}, Sine: {1, Float}, Cosine: {1, Float},
+	CopySign: {2, Float},
+	Less:     {2, Int}, LessEqual: {2, Int}, Equal: {2, Int}, Not: {1, Int}, ToInt: {1, Int}, Round: {1, Int},
 }
 
 func (p scriptParser) expr(n node) Expr {

@@ -178,6 +178,7 @@ type DrawKind string
 const (
 	PythonRandom DrawKind = "python.random"    // random.random()
 	PythonBelow  DrawKind = "python.randbelow" // of range(n)
+	PythonGauss  DrawKind = "python.gauss"     // random.gauss(0, 1)
 	NumPyRandom  DrawKind = "numpy.random"     // numpy.random.random()
 	NumPyBelow   DrawKind = "numpy.randint"    // of range(n)
 	TorchRand    DrawKind = "torch.rand"       // torch.rand(1).item()
@@ -207,6 +208,12 @@ const (
 	ToFloat     OperationName = "float"
 	Round       OperationName = "round"
 	ToFloat32   OperationName = "float32" // the nearest float32, as a float
+	SquareRoot  OperationName = "sqrt"    // these are the math module's
+	Exponential OperationName = "exp"
+	Logarithm   OperationName = "log"
+	Sine        OperationName = "sin"
+	Cosine      OperationName = "cos"
+	CopySign    OperationName = "copysign"
 )
 
 // CropTo keeps a rectangle that lies inside the image; another is left to the user's code, as with those below.
@@ -228,6 +235,46 @@ type PadTo struct {
 // GaussianBlur is Pillow's ImageFilter.GaussianBlur.
 type GaussianBlur struct{ Radius Expr }
 
+// WarpTo is Pillow's Image.transform by an affine matrix, from output to input; the size stays.
+type WarpTo struct {
+	Matrix [6]Expr
+	Filter Filter
+	Fill   []uint8
+}
+
+// RotateTo is Pillow's Image.rotate about the centre; the size stays.
+type RotateTo struct {
+	Degrees Expr
+	Filter  Filter
+	Fill    []uint8
+}
+
+// EnhanceTo is one of Pillow's ImageEnhance: brightness, contrast, saturation or sharpness.
+type EnhanceTo struct {
+	What   Enhancement
+	Factor Expr
+}
+
+// Enhancement is what EnhanceTo changes.
+type Enhancement string
+
+// The enhancements.
+const (
+	EnhanceBrightness Enhancement = "brightness"
+	EnhanceContrast   Enhancement = "contrast"
+	EnhanceSaturation Enhancement = "saturation"
+	EnhanceSharpness  Enhancement = "sharpness"
+)
+
+// PosterizeTo is Pillow's ImageOps.posterize: it keeps 1 to 8 high bits.
+type PosterizeTo struct{ Bits Expr }
+
+// SolarizeTo is Pillow's ImageOps.solarize: it inverts bytes from a threshold on.
+type SolarizeTo struct{ Threshold Expr }
+
+// LookupTo replaces each byte as a table of 256 numbers says, or one for each of 3 channels.
+type LookupTo struct{ Table []Expr }
+
 // Op implements Transform.
 func (CropTo) Op() string { return "crop_to" }
 
@@ -239,3 +286,21 @@ func (PadTo) Op() string { return "pad_to" }
 
 // Op implements Transform.
 func (GaussianBlur) Op() string { return "gaussian_blur" }
+
+// Op implements Transform.
+func (WarpTo) Op() string { return "warp_to" }
+
+// Op implements Transform.
+func (RotateTo) Op() string { return "rotate_to" }
+
+// Op implements Transform.
+func (EnhanceTo) Op() string { return "enhance_to" }
+
+// Op implements Transform.
+func (PosterizeTo) Op() string { return "posterize_to" }
+
+// Op implements Transform.
+func (SolarizeTo) Op() string { return "solarize_to" }
+
+// Op implements Transform.
+func (LookupTo) Op() string { return "lookup_to" }

@@ -26,7 +26,8 @@ type MT19937 struct {
 	left    int32  // words until the next refill, plus 1
 	next    int32  // index in state of the next word
 	state   [words]uint32
-	normal  [normalBytes]byte // torch's cached second normal deviate: ours to carry, not to use
+	normal  [normalBytes]byte // torch's cached second normal deviate: ours to carry, not to use; Python's spare one (gauss.go)
+	spareAt int64             // Drawn as the spare was made; noPlace if it came with LoadTorch
 }
 
 // New returns a generator in the state of torch.Generator().manual_seed(seed).

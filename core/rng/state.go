@@ -42,7 +42,9 @@ func (m *MT19937) LoadTorch(state []byte) error {
 	case left > 1 && int32(next)+left-1 > words:
 		return fmt.Errorf("torch generator state: %d words left from %d on, but only %d in all", left-1, next, words)
 	}
-	loaded := MT19937{seed: binary.LittleEndian.Uint64(state), first: left, left: left, next: int32(next)}
+	loaded := MT19937{
+		seed: binary.LittleEndian.Uint64(state), first: left, left: left, next: int32(next), spareAt: noPlace,
+	}
 	for i := range loaded.state {
 		word := binary.LittleEndian.Uint64(state[stateAt+8*i:])
 		if word>>32 != 0 {

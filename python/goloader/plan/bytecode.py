@@ -53,8 +53,8 @@ _VERSIONS = range(10, 15)  # of Python 3
 _DEPTH_MAX = 12
 
 # Items that a loop goes over, and instructions that are followed in all.
-_ITEMS_MAX = 64
-_STEPS_MAX = 20_000
+_ITEMS_MAX = 256
+_STEPS_MAX = 60_000
 
 # Turns that are followed of a loop which goes on while two values are equal, as comparisons come out then.
 _TURNS_MAX = 16
@@ -82,41 +82,77 @@ class _TurnsError(UnreadableError):
 
 
 class Expression:
-    """What is known of a value. Expressions are equal if they are spelt alike, and str() spells them."""
+    """What is known of a value. Expressions are equal if they are spelt alike, and str() spells them, cut if need be.
+
+    What an expression is made of may be in it many times over: hashes, spellings and the like are found once.
+    """
 
     spelling: ClassVar[str] = ""  # for str.format; "" where nobody gets to read it
 
+    def __eq__(self, other: object) -> bool:
+        if self is other or type(other) is not type(self):
+            return self is other
+        names = fields_of(self)
+        return hash(self) == hash(other) and all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __hash__(self) -> int:
+        return int(self._once("hash", lambda: hash((type(self), *(getattr(self, name) for name in fields_of(self))))))
+
     def __str__(self) -> str:
-        return self.spelling.format(self) if self.spelling else repr(self)
+        return str(self._once("text", lambda: _cut(self._spelt(), _TEXT_MAX)))
 
     def __format__(self, _: str) -> str:
         """How messages spell it: cut."""
-        text = str(self)
-        return text if len(text) <= 80 else text[:77] + "..."
+        return _cut(str(self), 80)
+
+    def _spelt(self) -> str:
+        return self.spelling.format(self) if self.spelling else repr(self)
+
+    def _once(self, name: str, find: Callable[[], Any]) -> Any:
+        kept = self.__dict__.get("_kept")
+        if kept is None:
+            object.__setattr__(self, "_kept", kept := {})
+        if name not in kept:
+            kept[name] = find()
+        return kept[name]
 
 
-@dataclass(frozen=True)
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+_TEXT_MAX = 2000
+
+
+class _Alone(Expression):
+    """One that is equal to itself alone."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, eq=False)
 class Itself(Expression):
     """The dataset."""
 
     spelling = "self"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Index(Expression):
     """The index."""
 
     spelling = "index"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch(Expression):
     """The list of samples that a collate_fn gets."""
 
     spelling = "batch"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Member(Expression):
     """The one that a loop over `owner` is at."""
 
@@ -124,7 +160,7 @@ class Member(Expression):
     owner: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spread(Expression):
     """As many items of a list, or arguments, as there are in `owner`: `item` for each Member of it."""
 
@@ -133,7 +169,7 @@ class Spread(Expression):
     owner: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant(Expression):
     """A constant of the code.
 
@@ -145,17 +181,17 @@ class Constant(Expression):
     kind: type
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Constant and self._spelt() == other._spelt()
+        return type(other) is Constant and self._itself() == other._itself()
 
     def __hash__(self) -> int:
-        return hash(self._spelt())
+        return hash(self._itself())
 
-    def _spelt(self) -> tuple[type, Any]:
+    def _itself(self) -> tuple[type, Any]:
         # 0.0 equals -0.0, frozenset({1}) equals frozenset({True}), and a NaN not even itself.
         return self.kind, repr(self.value) if self.kind in (float, complex, frozenset) else self.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Name(Expression):
     """A variable of the module or of a function around, or a builtin.
 
@@ -167,7 +203,7 @@ class Name(Expression):
     function: FunctionType
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Module(Expression):
     """A module that the function imports, by its whole name."""
 
@@ -175,7 +211,7 @@ class Module(Expression):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attribute(Expression):
     """owner.name"""
 
@@ -184,7 +220,7 @@ class Attribute(Expression):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item(Expression):
     """owner[key]"""
 
@@ -193,7 +229,7 @@ class Item(Expression):
     key: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part(Expression):
     """One of the items that owner is unpacked to, counted from 0: a ValueError unless there are `count` of them."""
 
@@ -203,7 +239,7 @@ class Part(Expression):
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entered(Expression):
     """What `with manager as` gives."""
 
@@ -211,7 +247,7 @@ class Entered(Expression):
     manager: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Closed(Expression):
     """A value that needs what a `with` entered, behind its end."""
 
@@ -219,7 +255,7 @@ class Closed(Expression):
     value: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Drawn(Expression):
     """What a call gives that draws random numbers: another one each time.
 
@@ -231,7 +267,16 @@ class Drawn(Expression):
     number: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Chosen(Expression):
+    """The place, in the list that it was drawn of, of what was drawn as the number-th."""
+
+    spelling = "the place of {0.drawn!s}"
+    drawn: Drawn
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
 class Either(Expression):
     """`then` where a Branch's condition holds, else `otherwise`.
 
@@ -245,7 +290,7 @@ class Either(Expression):
     number: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unknown(Expression):
     """What nobody can say of a way that code may go.
 
@@ -255,7 +300,7 @@ class Unknown(Expression):
     why: str
     left: bool
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return f"what {self.why}"
 
 
@@ -270,21 +315,21 @@ class Branch:
     place: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Exit(Expression):
     """What the end of `with manager` calls."""
 
     manager: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Enter(Expression):
     """What the beginning of `with manager` calls, where that is an instruction of its own."""
 
     manager: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Iterator(Expression):
     """What a loop still has to go over.
 
@@ -295,7 +340,7 @@ class _Iterator(Expression):
     of: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Through(Expression):
     """What a loop goes through of which one turn is read."""
 
@@ -303,7 +348,7 @@ class _Through(Expression):
 
 
 @dataclass(frozen=True, eq=False)
-class Inner(Expression):
+class Inner(_Alone):
     """A function made within: a comprehension, a lambda or a def.
 
     around    the variables around that it uses
@@ -314,11 +359,11 @@ class Inner(Expression):
     around: tuple[Expression, ...] = ()
     defaults: tuple[Expression, ...] = ()
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return self.function.__name__
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call(Expression):
     """function(*arguments, **options)"""
 
@@ -326,22 +371,22 @@ class Call(Expression):
     arguments: tuple[Expression, ...]
     options: tuple[tuple[str, Expression], ...] = ()
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         options = (f"{name}={value!s}" for name, value in self.options)
         return f"{self.function!s}({', '.join([*map(str, self.arguments), *options])})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Text(Expression):
     """f"{part}{part}...": without formats."""
 
     parts: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return "f'" + "".join(f"{{{part!s}}}" for part in self.parts) + "'"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Binary(Expression):
     """left operator right: arithmetic, a comparison, "is", "is not", "in" or "not in".
 
@@ -354,7 +399,7 @@ class Binary(Expression):
     right: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unary(Expression):
     """operator operand: "-", "~" or, with draws, "not"."""
 
@@ -363,43 +408,69 @@ class Unary(Expression):
     operand: Expression
 
 
-@dataclass(frozen=True)
-class Display(Expression):
+class _Made(Expression):
+    """What code makes of other values.
+
+    born  tells it from what was made before it
+    """
+
+    born: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "born", next(_births))
+
+
+_births = itertools.count()
+
+
+@dataclass(frozen=True, eq=False)
+class Display(_Made):
     """A tuple, a list or a slice."""
 
     kind: type
     items: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         if self.kind is slice:
             return ":".join("" if each == _None else str(each) for each in self.items)
         return f"{self.kind.__name__}({', '.join(map(str, self.items))})"
 
 
 @dataclass(frozen=True, eq=False)
-class _Adding(Expression):
+class _Adding(_Alone):
     """owner.append or owner.extend, of a list that is being made."""
 
     owner: Display
     name: str
 
 
-@dataclass(frozen=True)
-class Mapping(Expression):
+@dataclass(frozen=True, eq=False)
+class Mapping(_Made):
     """A dict by constant names, str or int."""
 
     names: tuple[Any, ...]
     items: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def _spelt(self) -> str:
         return "{" + ", ".join(f"{name!r}: {item!s}" for name, item in zip(self.names, self.items, strict=True)) + "}"
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:
-    """An expression and all that it is made of; what is in it twice comes twice."""
-    yield expression
-    for part in own_parts(expression):
-        yield from parts_of(part)
+    """An expression and all that it is made of, each object once."""
+    seen: set[int] = set()
+    work = [expression]
+    while work:
+        part = work.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            work += reversed([*own_parts(part)])
+
+
+def fields_of(expression: Expression) -> tuple[str, ...]:
+    """The names of what an expression is made of."""
+    kind: Any = type(expression)
+    return _fields(kind)
 
 
 @cache
@@ -409,8 +480,7 @@ def _fields(kind: Any) -> tuple[str, ...]:
 
 def own_parts(expression: Expression) -> Iterator[Expression]:
     """What an expression is made of first."""
-    kind: Any = type(expression)
-    for name in _fields(kind):
+    for name in fields_of(expression):
         value = getattr(expression, name)
         for each in value if type(value) is tuple else (value,):
             part = each[1] if type(each) is tuple and len(each) == 2 else each
@@ -460,6 +530,24 @@ def extent_of(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """What a call draws of a list of things that code calls, or looks into.
+
+    items  of the list
+    kind   list, if it gives a list; Several for an array
+    count  how many are drawn; None for one, by itself
+    """
+
+    items: tuple[Expression, ...]
+    kind: type = list
+    count: int | None = None
+
+
+class Several:
+    """The kind of a Display that is an array of objects: it can be gone through, and little else."""
+
+
+@dataclass(frozen=True)
 class Callee:
     """A function whose code is to be read for an expression, what it is called, and what it is called with.
 
@@ -487,6 +575,7 @@ def read(
     arguments: tuple[Expression, ...] = (Itself(), Index()),
     draws: Callable[[Expression], bool] | None = None,
     given: Callable[[Call, str], Expression | None] = lambda made, name: None,
+    chosen: Callable[[Call], Choice | None] = lambda call: None,
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
 
@@ -497,7 +586,7 @@ def read(
     check_python()
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given)
+    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen)
     result = reader.run(Callee(function, Itself(), arguments))
     if draws is not None:
         return _reading(reader, result, reader.through)
@@ -539,10 +628,14 @@ class _Reader:
         samples: bool,
         draws: Callable[[Expression], bool] | None,
         given: Callable[[Call, str], Expression | None],
+        chosen: Callable[[Call], Choice | None],
     ) -> None:
         """`samples`: loops go through those of a batch."""
         self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
+        self.chosen = chosen
         self.numbers = itertools.count()
+        self.choices: set[int] = set()  # numbers of what is one of the things that were drawn of a list
+        self.running: list[_Machine] = []  # each called by the one before it
         self.samples, self.looping = samples, False
         self._used: list[Expression] = []
         self.again: list[Expression] = []
@@ -626,6 +719,7 @@ class _Reader:
             raise UnreadableError(f"calls functions {_DEPTH_MAX} deep")
         machine = _Machine(called, self, around)
         self._depth += 1
+        self.running.append(machine)
         try:
             return machine.run()
         except UnreadableError as error:
@@ -633,24 +727,38 @@ class _Reader:
             raise
         finally:
             self._depth -= 1
+            self.running.pop()
+
+    def one_of(self, drawn: Expression) -> Expression:
+        """What is known of what a call gives that draws of a list."""
+        assert isinstance(drawn, Drawn) and isinstance(drawn.call, Call)
+        choice = self.chosen(drawn.call)
+        if choice is None:
+            return drawn
+        made = [self._chosen(Chosen(drawn, n), choice.items) for n in range(choice.count or 1)]
+        return made[0] if choice.count is None else Display(choice.kind, tuple(made))
+
+    def _chosen(self, place: Chosen, items: tuple[Expression, ...]) -> Expression:
+        made = items[-1]
+        for n in range(len(items) - 2, -1, -1):
+            number = next(self.numbers)
+            self.choices.add(number)
+            made = Either(Binary("==", place, _constant(n)), items[n], made, number)
+        return made
 
 
-def _check(code: CodeType, *, handles: bool) -> None:
+def _check(code: CodeType, draws: bool) -> None:
     """Raises UnreadableError for code that is no plain function's, nor a comprehension's.
 
-    handles  it may handle exceptions, on ways that are not read
+    draws  it may take any number of arguments, and handle exceptions: what it does then is never read
     """
-    special = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_COROUTINE
+    special = inspect.CO_COROUTINE | (0 if draws else inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     if code.co_name != "<genexpr>":
         special |= inspect.CO_GENERATOR
     if code.co_flags & (special | inspect.CO_ASYNC_GENERATOR):
         raise UnreadableError(f"takes or gives more in {code.co_name} than arguments and a value")
-    if bool(getattr(code, "co_exceptiontable", b"")) and not all(map(_raises_on, _handlers(code))):
-        _check_handling(handles=handles)
-
-
-def _check_handling(*, handles: bool) -> None:
-    if not handles:
+    handles = bool(getattr(code, "co_exceptiontable", b""))
+    if not draws and handles and not all(map(_raises_on, _handlers(code))):
         raise UnreadableError("handles exceptions")
 
 
@@ -681,11 +789,16 @@ def _bound(called: Callee) -> dict[str, Expression]:
     given = dict(zip(names[: code.co_argcount], called.arguments, strict=False))
     options = dict(called.options)
     wrong = UnreadableError(f"calls {code.co_name} with arguments that it does not take")
-    if (
-        len(called.arguments) > code.co_argcount
-        or {*options} & {*given}
-        or not {*options} <= {*names[code.co_posonlyargcount :]}
-    ):
+    more: dict[str, Expression] = {}
+    others = code.co_varnames[len(names) :]
+    if code.co_flags & inspect.CO_VARARGS:
+        more[others[0]] = Display(tuple, called.arguments[code.co_argcount :])
+    elif len(called.arguments) > code.co_argcount:
+        raise wrong
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        unnamed = {name: options.pop(name) for name in [*options] if name not in names[code.co_posonlyargcount :]}
+        more[others[len(more)]] = Mapping(tuple(unnamed), tuple(unnamed.values()))
+    if {*options} & {*given} or not {*options} <= {*names[code.co_posonlyargcount :]}:
         raise wrong
     given |= options
     defaults: tuple[Any, ...] = called.defaults or function.__defaults__ or ()
@@ -698,7 +811,7 @@ def _bound(called: Callee) -> dict[str, Expression]:
             if not isinstance(left[name], Expression | str | bytes | int | float | None):
                 raise UnreadableError(f"calls {code.co_name} with a default of type {type(left[name]).__qualname__}")
             given[name] = left[name] if isinstance(left[name], Expression) else _constant(left[name])
-    return given
+    return given | more
 
 
 @lru_cache(maxsize=64)  # a loader asks at each epoch
@@ -801,6 +914,18 @@ class _Fork(Exception):
         self.condition, self.either = condition, either
 
 
+@dataclass(frozen=True)
+class _Partly:
+    """What comes of ways of which some return, while others come to where they meet.
+
+    flag   whether it has returned
+    value  what it has returned then
+    """
+
+    flag: Expression
+    value: Expression
+
+
 class _Machine:
     """The stack and the local variables of a function, holding what is known of each value."""
 
@@ -823,7 +948,7 @@ class _Machine:
         self._at = 0
         self._outcome: bool | None = None  # of the next branch, if that is known
         # Instructions of which one way is being gone, and which: in a loop once for each turn.
-        self._within: tuple[tuple[tuple[int, int | None], bool], ...] = ()
+        self._within: tuple[tuple[tuple[int, int | None, tuple[int, ...]], bool], ...] = ()
         self._line: int | None = function.__code__.co_firstlineno
 
     @property
@@ -833,19 +958,19 @@ class _Machine:
 
     def run(self) -> Expression:
         """What is returned."""
-        _check(self.function.__code__, handles=self._reader.draws is not None)
+        _check(self.function.__code__, self._reader.draws is not None)
         self.locals = _bound(self._called)
         result = self._go_on()
-        assert result is not None  # it stops nowhere
+        assert isinstance(result, Expression)  # it stops nowhere
         return result
 
-    def _go_on(self, until: int | None = None) -> Expression | None:
+    def _go_on(self, until: int | None = None) -> Expression | _Partly | None:
         """What is returned; None where it comes to an offset before."""
         while self._at < len(self._code):
             instruction = self._code[self._at]
             if instruction.offset == until:
                 return None
-            before = list(self.stack) if self._reader.draws is not None else []
+            before = (list(self.stack), self.options) if self._reader.draws is not None else ([], ())
             self._at += 1
             self._reader.steps += 1
             if self._reader.steps > _STEPS_MAX:
@@ -853,13 +978,13 @@ class _Machine:
             self._line = getattr(instruction, "line_number", instruction.starts_line) or self._line
             step = _STEPS.get(instruction.opname)
             if step is None:
-                raise UnreadableError(f"does more than can be read ({instruction.opname})")
+                raise _unread(instruction)
             try:
                 step(self, instruction)
             except _Fork as fork:
-                self.stack = before
+                self.stack, self.options = before
                 self._at -= 1
-                returned = self._both_ways(fork)
+                returned = self._both_ways(fork, until)
                 if returned is not None:
                     return returned
                 continue
@@ -870,17 +995,18 @@ class _Machine:
                 return _Iterator(tuple(self.yielded)) if is_generator else self.stack.pop()
         raise UnreadableError("does not return")  # not code of a compiler
 
-    def _both_ways(self, fork: _Fork) -> Expression | None:
+    def _both_ways(self, fork: _Fork, until: int | None) -> Expression | _Partly | None:
         """What is returned by way of an instruction that goes one of two ways; None if it goes on where they meet."""
         if self.loop is not None:
             raise UnreadableError("has a loop that branches")
         instruction, condition = self._code[self._at], fork.condition
-        within = instruction.offset, None if fork.either is None else fork.either.number
+        turn = tuple(len(each.items) for each in self.stack if isinstance(each, _Iterator))
+        within = instruction.offset, None if fork.either is None else fork.either.number, turn
         outcomes = [outcome for each, outcome in self._within if each == within]
         if outcomes:
             why = f"has a loop that goes on by {condition}"
             seldom = isinstance(condition, Binary) and _SELDOM.get(condition.operator) is outcomes[-1]
-            places = [each for each, _ in self._within if each != within]
+            places = [each[:2] for each, _ in self._within if each != within]
             # A loop in a loop would have too many turns, and values may grow by each.
             if not seldom or len(set(places)) < len(places) or self._is_large(condition):
                 raise UnreadableError(why)
@@ -888,10 +1014,12 @@ class _Machine:
                 raise _TurnsError(why)
         reader, place, number = self._reader, self.place, next(self._reader.numbers)
         before, meet = reader.evaluated, _meets(self.function.__code__).get(instruction.offset)
+        if meet is None and fork.either is None:
+            meet = self._turn_of(instruction.offset)
         gone, gone_since = reader.gone, []
         if fork.either is not None and instruction.opname != "GET_ITER":
             meet = self._code[self._at + 1].offset
-        ways: list[tuple[_Machine, Expression | None, tuple[Any, ...]]] = []
+        ways: list[tuple[_Machine, Expression | _Partly | None, tuple[Any, ...]]] = []
         for outcome in (True, False):
             machine = copy.copy(self)
             machine.stack, machine.locals, machine.yielded = list(self.stack), dict(self.locals), list(self.yielded)
@@ -900,27 +1028,66 @@ class _Machine:
                 machine._outcome = outcome
             else:
                 machine._settle(fork.either.number, outcome)
-            reader.evaluated, reader.gone = [], list(gone)
+            reader.evaluated, reader.gone, reader.running[-1] = [], list(gone), machine
             try:
                 result = machine._go_on(meet)
                 went = tuple(reader.evaluated)
             except UnreadableError as error:
-                error.place = error.place or machine.place
-                stands = machine._code[machine._at - 1].offset
-                left = isinstance(error, _TurnsError) or stands not in _ending(self.function.__code__)
-                result = Unknown(str(error), left)
+                result = machine._unknown(error)
                 went = (result,)  # what it has done before is unknown as well
             ways.append((machine, result, went))
             gone_since += reader.gone[len(gone) :]
-        reader.evaluated, reader.gone = before, [*gone, *gone_since]
+        reader.evaluated, reader.gone, reader.running[-1] = before, [*gone, *gone_since], self
         (_, then, first), (_, otherwise, second) = ways
         if isinstance(then, Unknown) and isinstance(otherwise, Unknown):
             raise UnreadableError(then.why if otherwise.left else otherwise.why)
         reader.evaluated.append(Branch(condition, first, second, number, place))
-        if then is None or otherwise is None:
-            self._join(condition, number, *(machine for machine, result, _ in ways if result is None))
+        coming = [machine for machine, result, _ in ways if result is None or isinstance(result, _Partly)]
+        if coming:
+            self._join(condition, number, *coming)
+        if all(result is None or isinstance(result, Unknown) for _, result, _ in ways):
             return None
-        return _joined(condition, then, otherwise, number)
+        if isinstance(then, Expression) and isinstance(otherwise, Expression):
+            return _joined(condition, then, otherwise, number)
+        one, other = _returned(then), _returned(otherwise)
+        partly = _Partly(
+            _joined(condition, one.flag, other.flag, number), _joined(condition, one.value, other.value, number)
+        )
+        return partly if meet == until else self._go_on_unless(partly, until, place)
+
+    def _go_on_unless(self, partly: _Partly, until: int | None, place: str) -> Expression | _Partly:
+        """The same where some ways have returned, and the others go on from here."""
+        reader, before, number = self._reader, self._reader.evaluated, next(self._reader.numbers)
+        reader.evaluated = []
+        try:
+            rest = self._go_on(until)
+            went = tuple(reader.evaluated)
+        except UnreadableError as error:
+            rest = self._unknown(error)
+            went = (rest,)
+        reader.evaluated = before
+        reader.evaluated.append(Branch(partly.flag, (), went, number, place))
+        if isinstance(rest, Expression):
+            return _joined(partly.flag, partly.value, rest, number)
+        other = _returned(rest)
+        flag = _joined(partly.flag, _constant(True), other.flag, number)
+        return _Partly(flag, _joined(partly.flag, partly.value, other.value, number))
+
+    def _unknown(self, error: UnreadableError) -> Unknown:
+        """What nobody can say of where it stands."""
+        error.place = error.place or self.place
+        stands = self._code[self._at - 1].offset
+        return Unknown(str(error), isinstance(error, _TurnsError) or stands not in _ending(self.function.__code__))
+
+    def _turn_of(self, offset: int) -> int | None:
+        """Where the next turn begins of the innermost loop around an instruction; None where there is none."""
+        begin = None
+        for n, each in enumerate(self._code):
+            if each.opname == "FOR_ITER" and each.offset < offset < each.argval:
+                while n and self._code[n - 1].opname == "EXTENDED_ARG":
+                    n -= 1
+                begin = self._code[n].offset
+        return begin
 
     def _is_large(self, condition: Expression) -> bool:
         """Whether a condition and the variables are made of many parts, each counted wherever it is."""
@@ -936,6 +1103,12 @@ class _Machine:
         """Goes both ways if it depends on a branch what a value is, where that has to be known."""
         if isinstance(value, Either) and self._reader.draws is not None:
             raise _Fork(value.condition, value)
+
+    def one_chosen(self, *values: Expression) -> None:
+        """The same of what was drawn of a list."""
+        for value in values:
+            if isinstance(value, Either) and value.number in self._reader.choices:
+                raise _Fork(value.condition, value)
 
     def _join(self, condition: Expression, number: int, one: _Machine, other: _Machine | None = None) -> None:
         """Goes on where one or two ways have come to."""
@@ -967,6 +1140,8 @@ class _Machine:
             if given is not None:
                 self.stack.append(given)
                 return
+        if isinstance(value, Item):
+            self.one_chosen(value.owner)
         if isinstance(value, Item) and isinstance(value.key, Constant):
             if _is_made(value.owner):
                 self.one_of(value.owner)
@@ -980,13 +1155,17 @@ class _Machine:
         called = self._reader.callee(value)
         if called is not None:
             self._reader.through.append(called.called)
-            self.stack.append(self._reader.run(called))
+            result = self._reader.run(called)  # which may change what is on the stack
+            self.stack.append(result)
             return
-        if self._reader.draws is not None and self._reader.draws(value):
+        if isinstance(value, Call):
+            self.one_chosen(*value.arguments, *(each for _, each in value.options))
+        draws = self._reader.draws is not None and self._reader.draws(value)
+        if draws:
             value = Drawn(value, next(self._reader.numbers))
         self._reader.evaluated.append(value)
         self._reader.places.setdefault(value, self.place)
-        self.stack.append(value)
+        self.stack.append(self._reader.one_of(value) if draws else value)
 
     def jump(self, instruction: dis.Instruction) -> None:
         """Goes on at another instruction. Raises UnreadableError where that is none of the loop over samples."""
@@ -1030,17 +1209,40 @@ class _Machine:
         """
         if self._reader.samples:
             raise UnreadableError(f"changes {made}")
-        elsewhere = (*self._called.arguments, *self.around.values(), *(each for _, each in self._called.options))
-        inside = (
-            part
-            for each in (*self.stack, *self.locals.values())
-            for whole in own_parts(each)
-            for part in parts_of(whole)
-        )
-        if any(part is made for each in elsewhere for part in parts_of(each)) or any(part is made for part in inside):
-            raise UnreadableError(f"changes {made}, which is used elsewhere")
-        self.stack = [changed if each is made else each for each in self.stack]
-        self.locals = {name: changed if each is made else each for name, each in self.locals.items()}
+        own = True  # nobody has gone one of two ways since the caller called
+        for machine in reversed(self._reader.running):
+            known = (*machine.stack, *machine.locals.values(), *machine.around.values())
+            if any(_holds(whole, made) for each in known if each is not made for whole in own_parts(each)):
+                raise UnreadableError(f"changes {made}, which is used elsewhere")
+            if any(each is made for each in known):
+                if not own or any(each is made for each in machine.around.values()):
+                    raise UnreadableError(f"changes {made}, which is used elsewhere")
+                machine.stack = [changed if each is made else each for each in machine.stack]
+                machine.locals = {name: changed if each is made else each for name, each in machine.locals.items()}
+            own = own and not machine._within
+
+    def _looks_up(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is made.get(...) or made.pop(...), of what was made here: then it is done."""
+        match function:
+            case Attribute(owner=Mapping() as made, name="get" | "pop" as name) if (
+                1 <= len(arguments) <= 2 and not names and isinstance(arguments[0], Constant)
+            ):
+                key = arguments[0].value
+                if key in made.names:
+                    self.stack.append(made.items[made.names.index(key)])
+                    if name == "pop":
+                        left = [pair for pair in zip(made.names, made.items, strict=True) if pair[0] != key]
+                        found = self.stack.pop()
+                        self.change(made, Mapping(tuple(each for each, _ in left), tuple(each for _, each in left)))
+                        self.stack.append(found)
+                elif len(arguments) == 2 or name == "get":
+                    self.stack.append(arguments[1] if len(arguments) == 2 else _None)
+                else:
+                    return False
+            case _:
+                return False
+        self._reader.through.append(function)
+        return True
 
     def _extends(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
         """Whether it is made.update(...), of what was made here: then it is done."""
@@ -1067,11 +1269,11 @@ class _Machine:
             self._reader.samples
             or not isinstance(function, Name)
             or function.name not in ("tuple", "list", "dict")
-            or len(arguments) != 1
+            or len(arguments) > 1
             or names
         ):
             return False
-        (of,) = arguments
+        (of,) = arguments or (Mapping((), ()) if function.name == "dict" else Display(tuple, ()),)
         if not isinstance(of, _Iterator | Display | Mapping | Call):
             return False
         kind = self._reader.value(function)
@@ -1189,8 +1391,10 @@ class _Machine:
         return outcome
 
     def _made_outcome(self, condition: Expression) -> bool | None:
-        """How a condition comes out that goes by the number of items in a list, tuple or dict that was made here."""
+        """How a condition comes out that goes by what is in a list, tuple or dict that was made here."""
         match condition:
+            case Binary(operator="in" | "not in" as sign, left=Constant(value=key), right=Mapping(names=names)):
+                return (key in names) is (sign == "in")
             case Display() | Mapping():
                 count = self._count(condition)
                 return None if count is None else count > 0
@@ -1204,7 +1408,7 @@ class _Machine:
         """How many items there are in what was made here; None where that is not known."""
         if self._reader.looping or not isinstance(made, Display | Mapping):
             return None
-        if isinstance(made, Display) and made.kind is slice:
+        if isinstance(made, Display) and made.kind in (slice, Several):
             return None
         return None if any(isinstance(each, Spread) for each in made.items) else len(made.items)
 
@@ -1244,12 +1448,17 @@ class _Machine:
             plain = len(arguments) - len(names)
             options = tuple(zip(names, arguments[plain:], strict=True))
             called = Callee(function.function, function, tuple(arguments[:plain]), options, function.defaults)
-            self.stack.append(self._reader.run(called, function.around))
-            self.made.all.append(self.stack[-1])
+            result = self._reader.run(called, function.around)
+            self.stack.append(result)
+            self.made.all.append(result)
             if isinstance(self.stack[-1], _Iterator):
                 self._take_at_once()
             return
-        if self._extends(function, arguments, names) or self._gathers(function, arguments, names):
+        if (
+            self._extends(function, arguments, names)
+            or self._looks_up(function, arguments, names)
+            or self._gathers(function, arguments, names)
+        ):
             return
         plain = len(arguments) - len(names)
         self.push(Call(function, tuple(arguments[:plain]), tuple(zip(names, arguments[plain:], strict=True))))
@@ -1292,6 +1501,7 @@ class _Machine:
 
     def load_attr(self, instruction: dis.Instruction) -> None:
         owner, name = self.stack.pop(), instruction.argval
+        self.one_chosen(owner)
         if _is_list(owner) and name in ("append", "extend"):
             self.one_of(owner)
         if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
@@ -1410,8 +1620,13 @@ class _Machine:
     def dict_update(self, instruction: dis.Instruction) -> None:
         more, at = self.stack.pop(), -(instruction.arg or 1)
         made = self.stack[at]
+        if self._reader.draws is not None and not isinstance(more, Mapping):
+            names = self._reader.items(more)
+            more = Mapping(tuple(map(_value, names)), tuple(Item(more, each) for each in names))
         if not isinstance(made, Mapping) or not isinstance(more, Mapping):
             raise UnreadableError("unpacks a dict that is not its own")
+        if instruction.opname == "DICT_MERGE" and {*made.names} & {*more.names}:
+            raise UnreadableError("gives an argument twice")
         for name, item in zip(more.names, more.items, strict=True):
             made = _with(made, name, item)
         self.stack[at] = made
@@ -1427,13 +1642,23 @@ class _Machine:
         self.call(instruction.argval)
 
     def call_with_unpacked(self, instruction: dis.Instruction) -> None:
-        """function(*argument), where the number of values is known, or the argument is as long as there are samples."""
+        """function(*argument, **options), where the number of values is known, or the argument is as long as there are
+        samples."""
+        options = self.stack.pop() if instruction.arg else Mapping((), ())
         function, argument = self.pop(2)
-        if instruction.arg or not (self.samples or isinstance(argument, Display)):
+        if self._reader.draws is not None and not isinstance(argument, Display):
+            argument = Display(tuple, self._reader.items(argument))
+        if (
+            not isinstance(options, Mapping)
+            or (options.names and self.samples)
+            or not (self.samples or isinstance(argument, Display))
+        ):
             raise UnreadableError("unpacks values whose number is not known")
         if isinstance(argument, Display) and not self.samples:
-            self.stack += [function, *argument.items]
-            self.call(len(argument.items))
+            given = (*argument.items, *options.items)
+            self.stack += [function, *given]
+            self.options = options.names
+            self.call(len(given))
             return
         arguments = argument.items if isinstance(argument, Display) else (Spread(Member(argument), argument),)
         self.push(Call(function, arguments))
@@ -1478,10 +1703,27 @@ class _Machine:
                 self._reader.places.setdefault(parts[0], self.place)
         self.stack += reversed(parts)
 
+    def unpack_more(self, instruction: dis.Instruction) -> None:
+        """first, *others, last = made"""
+        owner, arg = self.stack.pop(), instruction.arg or 0
+        before, behind = arg & 0xFF, arg >> 8
+        self.one_of(owner)
+        if self.samples or not isinstance(owner, Display) or len(owner.items) < before + behind:
+            raise UnreadableError(f"unpacks {owner}")
+        end = len(owner.items) - behind
+        others = Display(list, owner.items[before:end])
+        self.made.all.append(others)
+        self.stack += reversed([*owner.items[:before], others, *owner.items[end:]])
+
     def binary_slice(self, instruction: dis.Instruction) -> None:
         owner, *ends = self.pop(3)
         self.push(Display(slice, tuple(ends)))
         self.push(Item(owner, self.stack.pop()))
+
+    def handle(self, instruction: dis.Instruction) -> None:
+        """The beginning of a `try`."""
+        if self._reader.draws is None:
+            raise _unread(instruction)
 
     def binary_op(self, instruction: dis.Instruction) -> None:
         if instruction.argrepr == "[]":
@@ -1495,7 +1737,12 @@ class _Machine:
             for side, other in ((left, right), (right, left)):
                 if isinstance(other, Display) or _is_list(other):
                     self.one_of(side)
-        if sign == "+" and isinstance(left, Display) and isinstance(right, Display) and left.kind is right.kind:
+        if (
+            sign == "+"
+            and isinstance(left, Display)
+            and isinstance(right, Display)
+            and left.kind is right.kind is not Several
+        ):
             self.push(Display(left.kind, (*left.items, *right.items)))
             return
         lists = [each for each in (left, right) if isinstance(each, Display) and each.kind is list]
@@ -1552,16 +1799,26 @@ class _Machine:
 
     def negate(self, instruction: dis.Instruction) -> None:
         if self._reader.draws is None:
-            raise UnreadableError("does more than can be read (UNARY_NOT)")
+            raise _unread(instruction)
         self.push(Unary("not", self.stack.pop()))
-
-    def setup_finally(self, instruction: dis.Instruction) -> None:
-        """Begins with what is handled where it raises, in Python 3.10."""
-        _check_handling(handles=self._reader.draws is not None)
 
     def swap(self, instruction: dis.Instruction) -> None:
         stack, depth = self.stack, instruction.argval
         stack[-1], stack[-depth] = stack[-depth], stack[-1]
+
+
+def _returned(result: Expression | _Partly | None) -> _Partly:
+    """What has come of one way."""
+    if isinstance(result, _Partly):
+        return result
+    returned = result is not None and not isinstance(result, Unknown)
+    value = result if returned else Unknown("has not returned", left=True)
+    assert value is not None
+    return _Partly(_constant(returned), value)
+
+
+def _unread(instruction: dis.Instruction) -> UnreadableError:
+    return UnreadableError(f"does more than can be read ({instruction.opname})")
 
 
 def _joined(condition: Expression, then: Expression, otherwise: Expression, number: int) -> Expression:
@@ -1625,8 +1882,28 @@ def _settled(value: Expression, number: int, outcome: bool) -> Expression:
 
 
 def _holds(value: Expression, one: Expression) -> bool:
-    """Whether one is part of a value, itself and not its equal."""
-    return any(each is one for each in parts_of(value))
+    """Whether a list or dict that was made here is part of a value, itself and not its equal."""
+    assert isinstance(one, _Made)
+    seen: set[int] = set()
+    work = [value]
+    while work:
+        part = work.pop()
+        if part is one:
+            return True
+        if id(part) not in seen and _newest(part) > one.born:
+            seen.add(id(part))
+            work += own_parts(part)
+    return False
+
+
+def _newest(value: Expression) -> int:
+    """When the last of all that was made here and is part of a value was made; -1 where there is nothing."""
+
+    def find() -> int:
+        born = value.born if isinstance(value, _Made) else -1
+        return max((born, *map(_newest, own_parts(value))))
+
+    return int(value._once("newest", find))
 
 
 def _with(made: Expression, name: Any, item: Expression) -> Expression:
@@ -1778,7 +2055,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("COMPARE_OP", lambda m, i: m.push(Binary(str(i.argval), *m.pop(2)))),
     ("CONTAINS_OP", _negatable("in", "not in")),
     ("COPY DUP_TOP", lambda m, i: m.stack.append(m.stack[-(i.arg or 1)])),
-    ("DICT_UPDATE", _Machine.dict_update),
+    ("DICT_MERGE DICT_UPDATE", _Machine.dict_update),
     ("FOR_ITER", _Machine.for_iter),
     ("FORMAT_SIMPLE FORMAT_VALUE FORMAT_WITH_SPEC", _Machine.format_value),
     ("GET_ITER", _Machine.get_iter),
@@ -1811,16 +2088,17 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("RETURN_GENERATOR", lambda m, i: m.stack.append(_None)),  # POP_TOP takes it
     ("ROT_THREE", lambda m, i: m.stack.insert(-2, m.stack.pop())),
     ("ROT_TWO", lambda m, i: m.stack.insert(-1, m.stack.pop())),
-    ("SETUP_FINALLY", _Machine.setup_finally),
     ("SET_FUNCTION_ATTRIBUTE", _Machine.set_function_attribute),
     ("STORE_DEREF", _Machine.store_deref),
     ("STORE_FAST STORE_FAST_STORE_FAST", _Machine.store_fast),
     ("STORE_FAST_LOAD_FAST", _Machine.store_fast_load_fast),
+    ("SETUP_FINALLY", _Machine.handle),
     ("STORE_SUBSCR", _Machine.store_item),
     ("SWAP", _Machine.swap),
     ("UNARY_INVERT", _unary("~")),
     ("UNARY_NEGATIVE", _unary("-")),
     ("UNARY_NOT", _Machine.negate),
+    ("UNPACK_EX", _Machine.unpack_more),
     ("UNPACK_SEQUENCE", _Machine.unpack_sequence),
     ("YIELD_VALUE", lambda m, i: m.yielded.append(m.stack[-1])),
     *(

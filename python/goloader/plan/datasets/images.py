@@ -50,7 +50,10 @@ def makes_image(called: Any) -> bool:
 def opened_path(own: OwnCode, opened: Expression) -> Expression:
     """The path of what is given to Image.open: itself, or that of a file which is open for reading."""
     match opened:
-        case Entered(manager=Call(function=function, arguments=(path, mode), options=())):
+        case (
+            Entered(manager=Call(function=function, arguments=(path, mode), options=()))
+            | Call(function=function, arguments=(path, mode), options=())
+        ):
             if function_of(own, function) is open and own.value(mode) == "rb":
                 own.means(function)
                 return path

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from enum import EnumMeta
@@ -22,6 +24,7 @@ from ..bytecode import (
     Call,
     Callee,
     Constant,
+    Display,
     Expression,
     Index,
     Item,
@@ -60,6 +63,8 @@ _MISSING = (None, in_class(Dataset, "__getattr__"), in_class(torch.nn.Module, "_
 _LIBRARIES = {
     "PIL", "albumentations", "cv2", "goloader", "numpy", "pandas", "skimage", "timm", "torch", "torchvision",
 }  # fmt: skip
+# Of these, whose functions are read through all the same.
+_READ_THROUGH = {"timm"}
 
 
 class ListItems:
@@ -230,6 +235,11 @@ class OwnCode:
                     return whole[at]
                 if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
                     return whole[at]
+            case Call(function=Attribute(owner=owner, name="get"), arguments=(Constant() as key, *other), options=()):
+                whole = self.value(owner)
+                if type(whole) is dict and len(other) <= 1:
+                    found = [whole[key.value]] if key.value in whole else list(map(self.value, other))
+                    return found[0] if found else None
         raise UnreadableError(f"uses {expression}", expression)
 
     def _callee(self, expression: Expression) -> Callee | None:
@@ -281,16 +291,16 @@ class OwnCode:
                     return in_classes(mro[mro.index(kind) + 1 :], called.name), (owner.arguments[1],)
                 return None, ()
             whole = self.value(owner)
-            if of_item and (not is_a(whole, Dataset) or not is_plain(whole)):
+            if of_item and not is_plain(whole):
                 return None, ()
             if of_item or (is_plain(whole) and called.name not in vars(whole)):
                 found = in_class(type(whole), called.name)
                 return found, () if type(found) is staticmethod else (owner,)
         function = self.value(called)
         if type(function) is FunctionType:
-            return (None, ()) if _is_of_library(function) else (function, ())
+            return (None, ()) if is_left(function) else (function, ())
         call = in_class(type(function), "__call__")  # of a class of the user's, or of one that is part of a dataset
-        left = type(call) is not FunctionType or (_is_of_library(call) and not _is_of_datasets(call))
+        left = type(call) is not FunctionType or (is_left(call) and not _is_of_datasets(call))
         return (None, ()) if left or not is_plain(function) else (call, (called,))
 
     def _decide(self, condition: Expression) -> bool:
@@ -318,12 +328,53 @@ class OwnCode:
                 if type(one) is str and type(whole) in _CONTAINERS and set(map(type, whole)) <= {str}:
                     return (one in whole) is (operator == "in")
             case Binary(operator="==" | "!=" as operator, left=left, right=right):
-                one, other = self.value(left), self.value(right)
+                one, other = self.known(left), self.known(right)
                 if type(one) in _SCALARS and type(other) in _SCALARS:
                     return (one == other) is (operator == "==")
+            case Binary(operator="<" | "<=" | ">" | ">=" as operator, left=left, right=right):
+                one, other = self.known(left), self.known(right)
+                if _are_ordered(one, other):
+                    return bool(_ORDERS[operator](one, other))
+            case Call(function=Name() as function, arguments=(of, kinds), options=()) if (
+                self.value(function) is isinstance
+            ):
+                kind = of.kind if isinstance(of, Display) and of.kind in (list, tuple) else type(self.value(of))
+                known = self.known(kinds)
+                known = known if type(known) is tuple else (known,)
+                if all(type(each) is type for each in known) and is_plain_kind(kind):
+                    return any(each in parents(kind) for each in known)
             case _:
                 return _truth(self.value(condition))
         return None
+
+    def known(self, expression: Expression) -> Any:
+        """The same of what code makes of such values: a tuple, a float of a text. Raises UnreadableError."""
+        match expression:
+            case Display(kind=kind, items=items) if kind is tuple:
+                return tuple(map(self.known, items))
+            case Call(function=Name() as function, arguments=(Constant(value=str(text)),), options=()) if (
+                self.value(function) is float
+            ):
+                with suppress(ValueError):
+                    return float(text)
+        return self.value(expression)
+
+
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _are_ordered(one: Any, other: Any) -> bool:
+    """Whether they are two numbers, or two tuples of some."""
+    if type(one) is tuple and type(other) is tuple:
+        return all(type(each) in (bool, int, float) for each in (*one, *other))
+    return type(one) in (bool, int, float) and type(other) in (bool, int, float)
+
+
+def is_plain_kind(kind: type) -> bool:
+    """Whether objects of a class say nothing else of their class than what it is."""
+    return in_class(kind, "__class__") is object.__dict__["__class__"]
 
 
 def _truth(value: Any) -> bool | None:
@@ -394,8 +445,10 @@ def is_of_library(module: Any) -> bool:
     return package in _LIBRARIES or package in sys.stdlib_module_names
 
 
-def _is_of_library(function: FunctionType) -> bool:
-    return is_of_library(function.__globals__.get("__name__"))
+def is_left(function: FunctionType) -> bool:
+    """Whether a function is known by what it is, and not read through."""
+    module = str(function.__globals__.get("__name__"))
+    return is_of_library(module) and module.partition(".")[0] not in _READ_THROUGH
 
 
 def _check_installed(modules: tuple[str, ...]) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Sequence
+from enum import Enum
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -17,11 +19,14 @@ from ...bytecode import (
     Branch,
     Call,
     Callee,
+    Choice,
     Constant,
     Display,
     Expression,
+    Item,
     Name,
     Reading,
+    Several,
     UnreadableError,
     read,
 )
@@ -29,7 +34,7 @@ from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
 from ...watch import HOOKED, has_global_hooks
 from ..images import function_of, makes_image, opens
-from ..own import OwnCode, is_of_library, is_plain
+from ..own import OwnCode, is_left, is_plain
 
 
 class ScriptCode(OwnCode):
@@ -42,11 +47,30 @@ class ScriptCode(OwnCode):
         self.calls: dict[tuple[Any, str], None] = {}
         # Transforms that the code makes for each sample, of constants: one is enough.
         self._objects: dict[Call, Any] = {}
+        # Lists that are drawn of, and how long they are; partials that are called, and what they are.
+        self.lengths: list[tuple[Expression, int]] = []
+        self._partials: list[tuple[Expression, Any, str]] = []
+        # What expressions stand for, while that is not to change.
+        self._values: dict[Expression, Any] | None = {}
         super().__init__(dataset)
+
+    def unchanged(self, dataset: Any) -> bool:
+        return (
+            super().unchanged(dataset)
+            and all(len(self.value(of)) == length for of, length in self.lengths)
+            and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._partials)
+        )
 
     def _reading(self) -> Reading:
         return read(
-            self._function, self._decide, self._callee, self.means, self.arguments, draws=self._draws, given=self._given
+            self._function,
+            self._decide,
+            self._callee,
+            self.means,
+            self.arguments,
+            draws=self._draws,
+            given=self._given,
+            chosen=self.chosen,
         )
 
     @property
@@ -64,7 +88,24 @@ class ScriptCode(OwnCode):
                 count += opens(called) or makes_image(called)
         return count
 
+    def settle(self) -> None:
+        """From here on values may change."""
+        self._values = None
+
     def value(self, expression: Expression) -> Any:
+        if self._values is None:
+            return self._value(expression)
+        if expression not in self._values:
+            try:
+                self._values[expression] = self._value(expression), None
+            except UnreadableError as error:
+                self._values[expression] = None, error.with_traceback(None)
+        value, refused = self._values[expression]
+        if refused is not None:
+            raise refused
+        return value
+
+    def _value(self, expression: Expression) -> Any:
         if isinstance(expression, Call) and (kind := self._made(expression)) is not None:
             if expression not in self._objects:
                 arguments = map(self._constant, expression.arguments)
@@ -72,7 +113,7 @@ class ScriptCode(OwnCode):
                 self._objects[expression] = kind(*arguments, **options)
             return self._objects[expression]
         if isinstance(expression, Attribute):
-            owner = super().value(expression.owner)
+            owner = self.value(expression.owner)
             found = in_class(owner, expression.name) if type(owner) is type else None
             if type(found) is staticmethod:
                 return found.__func__
@@ -86,7 +127,7 @@ class ScriptCode(OwnCode):
         """What a `__len__` of the user's takes the length of, or the number that it gives; None for all others."""
         whole = self.value(of)
         function = in_class(type(whole), "__len__") if is_plain(whole) else None
-        if type(function) is not FunctionType or is_of_library(function.__globals__.get("__name__")):
+        if type(function) is not FunctionType or is_left(function):
             return None
         reading = read(function, self._decide, arguments=(of,))
         self._keep(Attribute(of, "__len__"), function)
@@ -133,7 +174,52 @@ class ScriptCode(OwnCode):
         except UnreadableError:
             return False
 
+    def chosen(self, call: Call) -> Choice | None:
+        """What a call draws of a list of things that code calls, or looks into; None where it draws other things."""
+        name = drawn_by(self.value(call.function))
+        if name not in ("random.choice", "random.choices", "numpy.choice") or not call.arguments:
+            return None
+        of, options = call.arguments[0], dict(call.options)
+        if isinstance(of, Display) and of.kind in (list, tuple):
+            items = of.items
+        else:
+            whole = self._if_known(of)
+            if type(whole) not in (list, tuple):
+                return None
+            items = tuple(Item(of, Constant(n, int)) for n in range(len(whole)))
+        things = list(map(self._if_known, items))
+        if not 0 < len(items) <= _CHOSEN_MAX or not all(map(_is_thing, things)):
+            return None
+        if not isinstance(of, Display):
+            self.lengths.append((of, len(items)))
+        if name == "random.choice":
+            return Choice(items) if len(call.arguments) == 1 and not options else None
+        if name == "random.choices":
+            count = self._if_known(options["k"]) if {*options} == {"k"} else None
+            return Choice(items, list, count) if type(count) is int and len(call.arguments) == 1 else None
+        given = dict(zip(("size", "replace", "p"), call.arguments[1:], strict=False)) | options
+        count = self._if_known(given.get("size"))
+        plain = "replace" not in given or self._drawn_again(given["replace"])
+        if ("p" in given and self._if_known(given["p"]) is not None) or not plain or any(map(_is_many, things)):
+            return None
+        return Choice(items, Several, count) if count is None or type(count) is int else None
+
+    def _drawn_again(self, replaced: Expression) -> bool:
+        """Whether numpy's choice may draw a thing twice."""
+        try:
+            return self.decided(replaced)
+        except UnreadableError:
+            return False
+
+    def _if_known(self, of: Expression | None) -> Any:
+        try:
+            return None if of is None else self.value(of)
+        except UnreadableError:
+            return None
+
     def _callee(self, expression: Expression) -> Callee | None:
+        if isinstance(expression, Call) and type(called := self._if_known(expression.function)) is partial:
+            return self._of_partial(expression, called)
         callee = super()._callee(expression)
         if callee is None and isinstance(expression, Call):
             try:
@@ -147,7 +233,23 @@ class ScriptCode(OwnCode):
                 return Callee(function, expression.function, (*first, *expression.arguments), expression.options)
         return callee
 
+    def _of_partial(self, call: Call, called: partial[Any]) -> Callee | None:
+        """The same of a partial of such a function, with constants."""
+        given = [*called.args, *called.keywords.values()]
+        if type(called.func) is not FunctionType or is_left(called.func):
+            return None
+        if not all(type(each) in (type(None), bool, int, float, str) for each in given):
+            return None
+        self._partials.append((call.function, called, repr(called)))
+        arguments = (*(Constant(each, type(each)) for each in called.args), *call.arguments)
+        options = {name: Constant(each, type(each)) for name, each in called.keywords.items()} | dict(call.options)
+        self._keep(call.function, called.func)
+        return Callee(called.func, call.function, arguments, tuple(options.items()))
+
     def _called(self, called: Expression, of_item: bool) -> Any:
+        found = self._if_known(called)
+        if type(found) is partial:
+            return found.func
         function = super()._called(called, of_item)
         if type(function) is FunctionType:
             return function
@@ -188,7 +290,7 @@ class ScriptCode(OwnCode):
             method = in_class(kind, "forward") if is_module and not _is_known(kind) else None
         if type(method) is not FunctionType:
             return None
-        if is_of_library(method.__globals__.get("__name__")) and not is_original(method, "torchvision"):
+        if is_left(method) and not is_original(method, "torchvision"):
             return None
         return method, True
 
@@ -202,6 +304,24 @@ class ScriptCode(OwnCode):
             and not any(vars(called).get(f"_{name}_hooks") for name in HOOKED)
             and not has_global_hooks()
         )
+
+
+# Things of which one may be drawn.
+_CHOSEN_MAX = 64
+
+
+def _is_thing(value: Any, depth: int = 0) -> bool:
+    """Whether it is something that code calls, or a setting of a library's, or a few of these."""
+    if type(value) in (list, tuple):
+        return depth < 2 and any(_is_thing(each, depth + 1) for each in value)
+    if type(value) in (FunctionType, BuiltinFunctionType, MethodType) or is_a(value, Enum):
+        return True
+    return value is not None and is_plain(value) and in_class(type(value), "__call__") is not None
+
+
+def _is_many(value: Any) -> bool:
+    """Whether numpy would take it for several."""
+    return any(in_class(type(value), name) is not None for name in ("__len__", "__array__", "__getitem__", "__index__"))
 
 
 def _is_known(kind: type) -> bool:
@@ -226,7 +346,7 @@ def drawn_by(called: Any) -> str | None:
     return None
 
 
-_PYTHON = {"uniform", "randint", "randrange", "choice"}
+_PYTHON = {"uniform", "randint", "randrange", "choice", "choices", "gauss"}
 _NUMPY = {"rand", "random", "random_sample", "uniform", "randint", "choice"}
 
 

@@ -33,6 +33,7 @@ from ...bytecode import (
     Binary,
     Branch,
     Call,
+    Chosen,
     Closed,
     Constant,
     Display,
@@ -50,6 +51,7 @@ from ...bytecode import (
     Unary,
     Unknown,
     UnreadableError,
+    fields_of,
     own_parts,
     parts_of,
 )
@@ -65,7 +67,17 @@ from ..made import Made, made_of
 from ..masks import mode_of
 from . import numbers, tables
 from .code import ScriptCode, drawn_by
-from .images import METHODS, OF_NUMBERS, Applied, Picture, bind, function_row, known_transform
+from .images import (
+    ENHANCEMENTS,
+    METHODS,
+    OF_NUMBERS,
+    Applied,
+    Picture,
+    bind,
+    enhanced,
+    function_row,
+    known_transform,
+)
 from .numbers import INDEX, Number, constant
 from .tables import Lists
 
@@ -132,6 +144,8 @@ class Compiler:
         self._body: list[Any] = []
         self._into = self._body
         self._drawn: dict[int, Number | Expression] = {}
+        # Of what was drawn of a list of things: the places.
+        self._places: dict[int, list[Number]] = {}
         self._branches: dict[int, tuple[list[Any], list[Any]] | bool] = {}
         # The block of instructions that each is part of, by the id of the other.
         self._around: dict[int, list[Any]] = {}
@@ -222,6 +236,10 @@ class Compiler:
         match of:
             case Inner() | Display() | Mapping() | Binary(operator="is" | "is not"):
                 return True
+            case Binary(operator="in" | "not in", left=Constant(), right=Mapping()):
+                return True
+            case Attribute(owner=owner, name="get") if self._is_dict(owner):
+                return True
             case Call(function=Name() as function) if _is_super(self.function(function)):
                 return len(of.arguments) == 2
             case Call(function=Attribute(owner=owner, name="load"), arguments=(), options=()) if (
@@ -239,14 +257,24 @@ class Compiler:
                 return isinstance(found, Number) and not found.is_python
             case Binary(operator="==" | "!=") if self._mode_of(of) is not None:
                 return True
+            case Binary(operator="in" | "not in", left=Attribute(owner=owner, name="mode")) if (
+                self._form(owner) == "pil"
+            ):
+                return True
             case Call(function=function, arguments=(image,), options=()) if self._form(image) == "pil":
                 if self._dimensions(self.function(function), image) is not None:
                     return True
-        for ask in (self.own.value, self.own.decided):
+        for ask in (self.own.known, self.own.decided):
             with suppress(UnreadableError):
                 ask(of)
                 return True
         return False
+
+    def _is_dict(self, of: Expression) -> bool:
+        try:
+            return type(self.own.value(of)) is dict
+        except UnreadableError:
+            return False
 
     def _is_ahead(self, of: Expression) -> bool:
         """Whether it is worked out ahead, for all rows, or is of a row that is made sure of."""
@@ -408,7 +436,20 @@ class Compiler:
             raise UnreadableError(f"draws by {call}", call)
         library, _, kind = name.partition(".")
         self._accounted.add(id(drawn))
-        self._drawn[drawn.number] = self._by_kind(call, library, kind)
+        choice = self.own.chosen(call)
+        if choice is None:
+            self._drawn[drawn.number] = self._by_kind(call, library, kind)
+        else:
+            self._places[drawn.number] = [
+                self._place(kind, library, len(choice.items)) for _ in range(choice.count or 1)
+            ]
+
+    def _place(self, kind: str, library: str, count: int) -> Number:
+        """A place of so many, as one of these functions draws it."""
+        if kind == "choices":
+            drawn = self._let(["python.random"], "float")
+            return self._sure(numbers.unary("int", numbers.binary("*", drawn, Number(float(count), "float"))))
+        return self._let(["python.randbelow" if library == "random" else "numpy.randint", count], "int")
 
     def _by_kind(self, call: Call, library: str, kind: str) -> Number | Expression:
         random, below = {
@@ -423,6 +464,12 @@ class Compiler:
         if kind == "rand":
             self._only_one(call, call.arguments, set())
             return self._let([random], "float32")
+        if kind == "gauss":
+            bound = bind(call, ("mu", "sigma"))
+            mean, deviation = (self.number(bound[name]) if name in bound else Number(value, "float")
+                               for name, value in (("mu", 0.0), ("sigma", 1.0)))  # fmt: skip
+            drawn = self._let(["python.gauss"], "float")
+            return self._sure(numbers.binary("+", mean, numbers.binary("*", drawn, deviation)))
         if kind == "uniform":
             names = ("a", "b") if library == "random" else ("low", "high")
             bound = bind(call, names)
@@ -608,6 +655,8 @@ class Compiler:
                 return INDEX
             case _Place(number=found):
                 return found
+            case Chosen(drawn=Drawn(number=drawn), number=which) if drawn in self._places:
+                return self._places[drawn][which]
             case Drawn(number=drawn):
                 value = self._drawn.get(drawn)
                 return self.number(value) if value is not None else self._no_number(of)
@@ -689,7 +738,24 @@ class Compiler:
                         return Number(len(self.several(arguments[0])), "int")
                     except UnreadableError:
                         return self._length(arguments[0])
+                if called is isinstance and len(arguments) == 2 and (form := self._form(arguments[0])) is not None:
+                    return self._is_instance(form, arguments[1])
+        if not call.options and (called := self.function(call.function)) is not None:
+            for name, known in numbers.MATH.items():
+                if called is known:
+                    return numbers.of_math(name, list(map(self.number, call.arguments)))
+        with suppress(UnreadableError):
+            return self._plain(call)
         return self._no_number(call)
+
+    def _is_instance(self, form: str, kinds: Expression) -> Number:
+        """Whether an image of a form is of some classes."""
+        asked = [self.constant(each) for each in kinds.items] if isinstance(kinds, Display) else [self.constant(kinds)]
+        image = sys.modules["PIL.Image"].Image
+        known = {torch.Tensor: "tensor", np.ndarray: "array", image: "pil"}
+        if not all(any(each is kind for kind in known) for each in asked):
+            raise UnreadableError("asks for the class of an image", kinds)
+        return Number(int(any(known[each] == form for each in asked)), "bool")
 
     def _mode_of(self, of: Binary) -> tuple[Picture, Any] | None:
         """A PIL image of which a comparison is about the mode, and what with."""
@@ -700,7 +766,16 @@ class Compiler:
         return None
 
     def _compared(self, of: Binary) -> Number | None:
-        """A comparison of an image's mode with a text; None for others."""
+        """A comparison of an image's mode with a text, or of a number of the user's data with None; None for others."""
+        match of:
+            case Binary(operator="is" | "is not" as sign, left=left, right=Constant(value=None)):
+                self.number(left)  # then it is none
+                return Number(int(sign == "is not"), "bool")
+            case Binary(operator="in" | "not in" as sign, left=Attribute(owner=owner, name="mode"), right=right) if (
+                self._form(owner) == "pil"
+            ):
+                picture = self.use(self._sure_picture(owner))
+                return Number(int((picture.mode in self.constant(right)) is (sign == "in")), "bool")
         if of.operator not in ("==", "!=") or (found := self._mode_of(of)) is None:
             return None
         picture, other = found
@@ -759,6 +834,8 @@ class Compiler:
 
     def _items(self, of: Expression) -> Sequence[Expression | Number]:
         match of:
+            case Either() if isinstance(holds := self._branches.get(of.number), bool):
+                return self._items(of.then if holds else of.otherwise)
             case Display(kind=kind, items=items) if kind in (list, tuple):
                 return items
             case Attribute(owner=owner, name="size") if self._form(owner) == "pil":
@@ -833,6 +910,12 @@ class Compiler:
 
     def _picture_of_call(self, call: Call) -> Picture | None:
         function, arguments = call.function, call.arguments
+        match function:
+            case Attribute(owner=Call(function=enhancer, arguments=(of,), options=()) as made, name="enhance"):
+                if (what := self._enhancement(enhancer)) and self._form(of) == "pil":
+                    self._accounted |= {id(made), id(function)}
+                    self.names.append(what)
+                    return enhanced(self, self._sure_picture(of), what, bind(call, ("factor",))["factor"])
         if isinstance(function, Attribute) and (owner := self.picture(function.owner)) is not None:
             if function.name == "load":
                 return None
@@ -879,6 +962,16 @@ class Compiler:
             self.calls[place] = None
         self.names.append(getattr(called, "__name__", str(called)))
         return row(self, image, bind(replace(call, arguments=arguments[1:]), names))
+
+    def _enhancement(self, enhancer: Expression) -> str | None:
+        """What one of Pillow's classes changes."""
+        module = sys.modules.get("PIL.ImageEnhance")
+        called = None if module is None else self.function(enhancer)
+        for name, what in ENHANCEMENTS.items():
+            if module is not None and called is not None and called is vars(module).get(name):
+                self.calls |= {(called, "__init__"): None, (called, "enhance"): None}
+                return what
+        return None
 
     def _arithmetic(self, name: str, left: Expression, right: Expression) -> Picture | None:
         for image, other, turned in ((left, right, False), (right, left, True)):
@@ -1292,6 +1385,8 @@ def _managers(path: Expression) -> Iterator[Expression]:
     """What `with open(...)` calls."""
     if isinstance(path, Entered):
         yield path.manager
+    elif isinstance(path, Call):
+        yield path
 
 
 def _visible(of: Expression) -> Iterator[Expression]:
@@ -1318,7 +1413,8 @@ def _replaced(of: Expression, change: Callable[[Expression], Expression | None])
     if isinstance(of, Drawn | Either):
         return of
     changes: dict[str, Any] = {}
-    for name, value in vars(of).items():
+    for name in fields_of(of):
+        value = getattr(of, name)
         changed: Any = value
         if isinstance(value, Expression):
             changed = _replaced(value, change)

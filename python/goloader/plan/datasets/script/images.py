@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +188,113 @@ def _fixed(c: Compiler, p: Picture, *steps: bytes) -> Picture:
     return c.apply(p, [made.to_plan()], made.needs(), size=p.size)
 
 
+def _filled(p: Picture, fill: Any) -> list[int]:
+    values = [0] if fill is None else list(fill) if type(fill) in (list, tuple) else [fill]
+    if not all(type(each) is int and 0 <= each <= 255 for each in values) or len(values) not in (1, p.channels):
+        raise UnreadableError(f"fills a border with {fill!r}")
+    return values if len(values) == p.channels else values * p.channels
+
+
+def _resampled(c: Compiler, p: Picture, given: dict[str, Expression], kind: str) -> str:
+    """The filter of a warp, by which name goloader has it."""
+    if p.mode == "P":
+        raise UnreadableError("turns palette indices")
+    name = T.filter_name(int(c.constant(given["resample"]))) if "resample" in given else "nearest"
+    if name not in ("nearest", "bilinear", "bicubic"):
+        raise UnreadableError(f"turns an image by {name}")
+    return name
+
+
+def _warp(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """Image.transform by an affine matrix, to the image's own size."""
+    image = sys.modules["PIL.Image"]
+    if c.constant(given["method"]) != image.Transform.AFFINE:
+        raise UnreadableError("transforms an image otherwise than by an affine matrix")
+    if [each.json for each in map(c.number, c.several(given["size"], 2))] != [each.json for each in p.extents()]:
+        raise UnreadableError("transforms an image to another size")
+    matrix = list(map(c.number, c.several(given["data"], 6)))
+    if not all(each.is_python for each in matrix):
+        raise UnreadableError("transforms an image by numbers that are not Python's")
+    name = _resampled(c, p, given, "affine")
+    fill = _filled(p, c.constant(given["fillcolor"]) if "fillcolor" in given else None)
+    step = {"op": "warp_to", "matrix": [each.json for each in matrix], "filter": name, "fill": fill}
+    return c.apply(p, [step], (f"pillow.affine.{name}",), size=p.size)
+
+
+def _rotate(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """Image.rotate about the centre."""
+    for name in ("expand", "center", "translate"):
+        if name in given and c.constant(given[name]):
+            raise UnreadableError(f"rotates an image with {name}")
+    degrees = c.number(given["angle"])
+    if not degrees.is_python:
+        raise UnreadableError("rotates an image by a number that is not Python's")
+    name = _resampled(c, p, given, "affine")
+    fill = _filled(p, c.constant(given["fillcolor"]) if "fillcolor" in given else None)
+    step = {"op": "rotate_to", "degrees": degrees.json, "filter": name, "fill": fill}
+    return c.apply(p, [step], (f"pillow.affine.{name}", "pillow.transpose"), size=p.size)
+
+
+# Pillow's classes of ImageEnhance, and what each changes.
+ENHANCEMENTS = {"Brightness": "brightness", "Color": "saturation", "Contrast": "contrast", "Sharpness": "sharpness"}
+
+
+def enhanced(c: Compiler, p: Picture, what: str, factor: Expression) -> Picture:
+    """ImageEnhance of an image."""
+    number = c.number(factor)
+    if not number.is_python or p.mode == "P":
+        raise UnreadableError(f"changes the {what} of an image by {factor}", factor)
+    step = {"op": "enhance_to", "what": what, "factor": number.json}
+    return c.apply(p, [step], ("pillow.luma", f"pillow.{what}"), size=p.size)
+
+
+def _point(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """Image.point by a list of numbers."""
+    table = [_int(c, each) for each in c.several(given["lut"])]
+    if len(table) not in (256, 256 * p.channels) or (len(table) == 256 and p.channels > 1) or p.mode == "P":
+        raise UnreadableError(f"looks up {len(table)} numbers")
+    return c.apply(p, [{"op": "lookup_to", "table": [each.json for each in table]}], (), size=p.size)
+
+
+def _by_table(function: Any, name: str, op: str, tried: Sequence[int]) -> Row:
+    """A function of ImageOps' that changes each byte as a number says, which the core knows."""
+
+    def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+        from .... import _pillow_steps  # Pillow is imported by those who have images
+
+        if name not in given or (number := c.number(given[name])).is_constant:
+            with suppress(ValueError):  # as of 0 bits: it is raised where an image comes there
+                return _looked_up(function, name)(c, p, given)
+        if p.mode not in _pillow_steps.RAMPS or not number.is_python or (op == "posterize_to" and number.kind != "int"):
+            raise UnreadableError(f"changes colours by {given[name]}", given[name])
+        ramp = np.arange(256)
+        for each in tried:
+            is_bits = op == "posterize_to"
+            want = ramp & (0xFF << (8 - each) & 0xFF) if is_bits else np.where(ramp < each, ramp, 255 - ramp)
+            made = function(_pillow_steps.RAMPS["L"], each).tobytes()
+            if made != want.astype(np.uint8).tobytes():
+                raise UnreadableError(f"calls a {op} that is another one")
+        return c.apply(p, [{"op": op, name: number.json}], (), size=p.size)
+
+    return row
+
+
+def _automatic(step: bytes) -> Row:
+    """One of ImageOps' functions that look at the image's own histogram."""
+
+    def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+        if given or p.mode == "P":
+            raise UnreadableError("calls one of ImageOps' functions with arguments")
+        return _fixed(c, p, step)
+
+    return row
+
+
+def _resized_crop(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """torchvision.transforms.functional.resized_crop of a PIL image."""
+    return _resize_of(c, _crop_of(c, p, given), given)
+
+
 def _flip(step: bytes) -> Row:
     return lambda c, p, given: _fixed(c, p, step)
 
@@ -290,7 +398,10 @@ METHODS: dict[str, tuple[tuple[str, ...], Row]] = {
     "copy": ((), lambda c, p, given: p),
     "crop": (("box",), _crop),
     "filter": (("filter",), _filter),
+    "point": (("lut",), _point),
     "resize": (("size", "resample"), _resize),
+    "rotate": (("angle", "resample", "expand", "center", "translate", "fillcolor"), _rotate),
+    "transform": (("size", "method", "data", "resample", "fill", "fillcolor"), _warp),
     "transpose": (("method",), _transpose),
 }
 
@@ -324,6 +435,7 @@ _FUNCTIONAL: _Rows = (
     ("crop", ("top", "left", "height", "width"), _crop_of),
     ("resize", ("size", "interpolation", "max_size", "antialias"), _resize_of),
     ("pad", ("padding", "fill", "padding_mode"), _pad_of),
+    ("resized_crop", ("top", "left", "height", "width", "size", "interpolation", "antialias"), _resized_crop),
 )
 _TAILS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("to_tensor", ()),
@@ -362,9 +474,14 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
     operations = sys.modules.get("PIL.ImageOps")
     if operations is not None and form == "pil":
         rows: dict[Any, tuple[tuple[str, ...], Row]] = {
-            operations.solarize: (("threshold",), _looked_up(operations.solarize, "threshold")),
+            operations.solarize: (
+                ("threshold",),
+                _by_table(operations.solarize, "threshold", "solarize_to", (0, 1, 100, 128, 255, 256)),
+            ),
             operations.invert: ((), _looked_up(operations.invert)),
-            operations.posterize: (("bits",), _looked_up(operations.posterize, "bits")),
+            operations.posterize: (("bits",), _by_table(operations.posterize, "bits", "posterize_to", range(1, 9))),
+            operations.autocontrast: ((), _automatic(_steps.AUTOCONTRAST)),
+            operations.equalize: ((), _automatic(_steps.EQUALIZE)),
             operations.mirror: ((), _flip(_steps.FLIP_HORIZONTAL)),
             operations.flip: ((), _flip(_steps.FLIP_VERTICAL)),
         }

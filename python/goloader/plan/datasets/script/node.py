@@ -86,6 +86,7 @@ class Scripted(Node):
         self.reckons = compiler.reckons
         self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
         self.any_integer = not (self.reckons or self.gives_index)
+        own.settle()
         self.note = "its code is read from its bytecode, and runs in Go with what it draws"
         self.columns = (Column((self.part,), ScriptPart),)
 
@@ -173,6 +174,7 @@ class Scripted(Node):
         again._own = ScriptCode(self.dataset)
         compiler = _compiled(again._own)
         again._make(compiler)
+        again._own.settle()
         return json.dumps(again.part.script)
 
     def _same(self, at: Indices | None) -> bool:

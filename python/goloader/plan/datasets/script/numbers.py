@@ -134,8 +134,30 @@ def unary(name: str, operand: Number) -> Number:
     return Number(operand.json if same else [name, operand.json], kind)
 
 
+MATH: dict[str, Callable[..., float]] = {
+    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "sin": math.sin, "cos": math.cos, "copysign": math.copysign,
+}  # fmt: skip
+
+
+def of_math(name: str, operands: list[Number]) -> Number:
+    """One of MATH's functions of one number, or of two. Raises UnreadableError."""
+    if len(operands) != (2 if name == "copysign" else 1) or not all(each.is_python for each in operands):
+        raise UnreadableError(f"calls {name} of other numbers")
+    if not all(each.is_constant for each in operands):
+        return Number([name, *(each.json for each in operands)], "float")
+    try:
+        made = constant(MATH[name](*(each.value for each in operands)))
+    except (ArithmeticError, ValueError) as error:
+        raise UnreadableError(f"raises {type(error).__name__}") from None
+    if made is None:
+        raise UnreadableError("reckons with numbers that are not finite")
+    return made
+
+
 def extreme(name: str, values: list[Number]) -> Number:
     """ "min" or "max" of several. Raises UnreadableError."""
+    if all(each.is_constant and each.is_python for each in values):
+        return constant({"min": min, "max": max}[name](each.value for each in values)) or values[0]
     if len({each.kind for each in values}) != 1 or not values[0].is_python:
         raise UnreadableError(f"takes the {name} of numbers of several types")
     found = values[0]

@@ -1,0 +1,96 @@
+package rng
+
+/*
+#cgo LDFLAGS: -lm
+#include <math.h>
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// The random module makes two normal deviates at once, of two floats, and keeps the second one for the next call (gauss in
+// Lib/random.py). Here it is kept where torch's generators have theirs, so that it goes with a state in torch's form:
+//
+//	0  float64 the spare deviate
+//	8  byte    1 if there is one
+const (
+	spareValue = 0
+	spareThere = 8
+)
+
+// A place says where a generator stands: the words drawn in the low bits; above them, if there is a spare deviate, how many
+// words were drawn since it was made, plus 1.
+const (
+	placeBits   = 40
+	placeMask   = 1<<placeBits - 1
+	spareWords  = 4             // that two floats take
+	spareBehind = 1<<22 - 1     // it came with the state
+	noPlace     = math.MinInt64 // of a spare deviate that came with the state
+)
+
+// Gauss draws as random.gauss(0, 1) does. The logarithm and the like are the C library's, which are Python's.
+func (m *MT19937) Gauss() float64 {
+	if m.normal[spareThere] != 0 {
+		z := math.Float64frombits(binary.LittleEndian.Uint64(m.normal[spareValue:]))
+		m.clearSpare()
+		return z
+	}
+	angle := C.double(float64(m.Random() * (2 * math.Pi)))
+	radius := math.Sqrt(float64(-2 * float64(C.log(C.double(1-m.Random())))))
+	binary.LittleEndian.PutUint64(m.normal[spareValue:], math.Float64bits(float64(float64(C.sin(angle))*radius)))
+	m.normal[spareThere], m.spareAt = 1, m.Drawn()
+	return float64(float64(C.cos(angle)) * radius)
+}
+
+func (m *MT19937) clearSpare() {
+	clear(m.normal[:spareThere+1])
+	m.spareAt = 0
+}
+
+// TakeSpare takes over the spare deviate of another state.
+func (m *MT19937) TakeSpare(from *MT19937) {
+	m.normal, m.spareAt = from.normal, noPlace
+}
+
+// Place says where Python's generator stands, for GoTo; negative if that is not known.
+func (m *MT19937) Place() int64 {
+	drawn := m.Drawn()
+	switch {
+	case m.normal[spareThere] == 0:
+		return drawn
+	case m.spareAt == noPlace:
+		return drawn | spareBehind<<placeBits
+	case drawn-m.spareAt+1 >= spareBehind:
+		return -1
+	}
+	return drawn | (drawn-m.spareAt+1)<<placeBits
+}
+
+// GoTo puts a generator that stands where it was loaded or seeded to a place.
+func (m *MT19937) GoTo(place int64) error {
+	drawn, since := place&placeMask, place>>placeBits
+	switch {
+	case place < 0:
+		return fmt.Errorf("a place that is not known")
+	case since == 0:
+		m.clearSpare()
+		m.Discard(drawn)
+	case since == spareBehind:
+		if m.normal[spareThere] == 0 {
+			return fmt.Errorf("a place that follows a normal deviate which is not known")
+		}
+		m.Discard(drawn)
+	case drawn < since-1+spareWords:
+		return fmt.Errorf("a place of %d words, with a normal deviate of %d before", drawn, since-1+spareWords)
+	default:
+		m.clearSpare()
+		m.Discard(drawn - (since - 1) - spareWords)
+		m.Gauss()
+		m.Discard(since - 1)
+	}
+	return nil
+}
