@@ -125,6 +125,10 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compilePadTo(t, *channels)
 	case plan.GaussianBlur:
 		return compileGaussianBlur(t)
+	case plan.Turn:
+		return quarterTurn{}, nil
+	case plan.ReverseChannels:
+		return steps{{Kind: recipe.Select, Channels: 3, Fill: [3]uint8{2, 1, 0}}}, nil
 	default:
 		return nil, fmt.Errorf("unknown transform %T", t)
 	}

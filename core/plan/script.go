@@ -25,6 +25,9 @@ type Open struct {
 	Mode Mode
 	// Plain says that code takes the file's image as it is: files of other modes than Mode are left to it.
 	Plain bool
+	// OpenCV says that cv2.imread or cv2.imdecode reads it: files that these turn, or that are neither JPEG nor PNG, are left
+	// to the code.
+	OpenCV bool
 }
 
 // Give is an image of a finished sample.
@@ -33,6 +36,9 @@ type Give struct {
 	File  int // whose image it is
 	Output
 	Table []byte // as a Part's
+	// Looks are bytes, [Channels, 256] of 0 or 1: an image that has none of those marked 1 is left to the user's own code.
+	// What Table makes of a marked byte it makes of none that is not marked. nil if there is no such condition.
+	Looks []byte
 }
 
 // Table is numbers of the user's data: one for each row, or a list of them.
@@ -228,6 +234,12 @@ type PadTo struct {
 // GaussianBlur is Pillow's ImageFilter.GaussianBlur.
 type GaussianBlur struct{ Radius Expr }
 
+// Turn is a quarter turn, counter-clockwise.
+type Turn struct{}
+
+// ReverseChannels makes BGR of RGB.
+type ReverseChannels struct{}
+
 // Op implements Transform.
 func (CropTo) Op() string { return "crop_to" }
 
@@ -239,3 +251,9 @@ func (PadTo) Op() string { return "pad_to" }
 
 // Op implements Transform.
 func (GaussianBlur) Op() string { return "gaussian_blur" }
+
+// Op implements Transform.
+func (Turn) Op() string { return "turn" }
+
+// Op implements Transform.
+func (ReverseChannels) Op() string { return "reverse_channels" }
