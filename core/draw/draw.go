@@ -137,6 +137,10 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileSolarizeTo(t)
 	case plan.LookupTo:
 		return compileLookupTo(t)
+	case plan.Turn:
+		return quarterTurn{}, nil
+	case plan.ReverseChannels:
+		return steps{{Kind: recipe.Select, Channels: 3, Fill: [3]uint8{2, 1, 0}}}, nil
 	default:
 		return nil, fmt.Errorf("unknown transform %T", t)
 	}

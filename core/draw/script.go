@@ -405,6 +405,17 @@ func compilePadTo(t plan.PadTo, channels uint8) (transform, error) {
 	}, t.Left, t.Top, t.Right, t.Bottom)
 }
 
+// quarterTurn is by 90 degrees, counter-clockwise.
+type quarterTurn struct{}
+
+func (quarterTurn) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.Step, recipe.Size, error) {
+	step := recipe.Step{Kind: recipe.Rotate90}
+	return append(dst, step), step.Out(in), nil
+}
+
+func (quarterTurn) random() bool  { return false }
+func (quarterTurn) stepsMax() int { return 1 }
+
 // reckoned are steps that floats decide.
 type reckoned struct {
 	args  []number

@@ -53,7 +53,11 @@ func (r *Run) question(b *batch) {
 		}
 		switch s := &b.samples[i]; s.state {
 		case refused:
-			b.ask = b.doubt(AskPixels, i, s.why)
+			kind := AskPixels
+			if b.scripted && s.whole(r.loader) {
+				kind = AskBatch
+			}
+			b.ask = b.doubt(kind, i, s.why)
 			return
 		case finished:
 		default:

@@ -50,6 +50,7 @@ type sample struct {
 	why       detour    // unsized, refused
 	told      bool      // Doubts has told of it
 	plain     plan.Mode // of a script: the mode that the file has to be of; empty for any
+	opencv    bool      // of a script: OpenCV reads it
 	odd       bool      // of a stream: it lacks something that is not its image
 }
 
@@ -62,6 +63,12 @@ type detour struct {
 // away sends a sample to Python.
 func (s *sample) away(state sampleState, kind stats.Detour, format string, of ...any) {
 	s.state, s.why = state, detour{kind, fmt.Sprintf(format, of...)}
+}
+
+// whole reports whether Pillow's pixels do not make up for what the core does not make: the batch's own code has to.
+func (s *sample) whole(l *Loader) bool {
+	ofGIF := s.format == decode.GIF && s.plain != "" && s.plain != plan.Colour
+	return s.opencv || ofGIF || l.view(s).looks != nil
 }
 
 // span is a few neighbouring samples of a batch: what a worker takes at a time.

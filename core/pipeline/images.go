@@ -92,8 +92,10 @@ func (l *Loader) sizeEncoded(s *sample, name func() string) {
 		s.away(unsized, stats.Unknown, "%s: %v", name(), err)
 	case large != "":
 		s.away(unsized, stats.TooLarge, "%s: %s", name(), large)
-	case s.plain != "" && header.Mode != string(s.plain):
+	case s.plain != "" && header.Mode != string(s.plain) && !(header.Format == decode.GIF && s.plain != plan.Colour):
 		s.away(unsized, stats.Foreign, "%s: its mode is not %s, or not known", name(), s.plain)
+	case s.opencv && !(header.Mode == string(plan.Colour) || header.Mode == string(plan.Grey)) || s.opencv && !decode.AsStored(s.data()):
+		s.away(unsized, stats.Foreign, "%s: OpenCV may turn it, or change its colours", name())
 	default:
 		s.state, s.format, s.size = sized, header.Format, size
 	}

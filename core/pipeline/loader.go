@@ -130,6 +130,7 @@ type view struct {
 	program *draw.Program
 	store   *op.Store
 	mode    recipe.Mode
+	looks   *looks // nil unless it matters which pixels an image has
 }
 
 // together reports whether the images of a sample share what is drawn.
@@ -209,7 +210,7 @@ func (l *Loader) compile(to *part, p plan.Part) error {
 	if err != nil {
 		return err
 	}
-	to.views = append(to.views, view{program, store, recipe.RGB})
+	to.views = append(to.views, view{program: program, store: store, mode: recipe.RGB})
 	to.random = program.Random()
 	if p.Target == nil {
 		return nil
@@ -220,7 +221,7 @@ func (l *Loader) compile(to *part, p plan.Part) error {
 	if store, err = op.NewStore(l.plan.Target.Channels, l.plan.Target.DType.Size(), p.Target.Table); err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
-	to.views = append(to.views, view{program, store, modes[p.Target.Mode]})
+	to.views = append(to.views, view{program: program, store: store, mode: modes[p.Target.Mode]})
 	to.random = to.random || program.Random()
 	return nil
 }

@@ -43,7 +43,7 @@ func (l *Loader) openScripted(from source.Files) (_ *Loader, err error) {
 			return nil, fmt.Errorf("gives[%d]: %w", i, err)
 		}
 		l.output = append(l.output, g.Output)
-		made.views = append(made.views, view{store: store, mode: modes[s.Opens[g.File].Mode]})
+		made.views = append(made.views, view{store: store, mode: modes[s.Opens[g.File].Mode], looks: newLooks(g)})
 	}
 	l.parts, l.random = []part{made}, true
 	if l.script, err = draw.CompileScript(s, p.Image, l.plan.RNG); err != nil {
@@ -136,7 +136,7 @@ func (r *Run) openFiles(b *batch) {
 		for v, view := range l.parts[0].views {
 			file := opens.Gives[v].File
 			open := opens.Opens[file]
-			made := sample{index: l.lists[open.List] + rows[file], view: int32(v), mode: view.mode}
+			made := sample{index: l.lists[open.List] + rows[file], view: int32(v), mode: view.mode, opencv: open.OpenCV}
 			if open.Plain {
 				made.plain = open.Mode
 			}

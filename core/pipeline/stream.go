@@ -190,7 +190,7 @@ func (r *Run) drawable(b *batch) int {
 			}
 			kind := AskPixels
 			switch {
-			case s.plain != "": // pixels do not tell what its mode was
+			case s.plain != "" || s.opencv: // pixels do not tell what its mode was, or what OpenCV makes of it
 				kind = AskBatch
 			case s.odd:
 				kind = AskSample

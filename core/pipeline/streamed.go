@@ -55,7 +55,7 @@ func OpenStream(p *plan.Plan, from streams.Source) (*Loader, error) {
 			l.free()
 			return nil, fmt.Errorf("image %d: %w", i, err)
 		}
-		made.views = append(made.views, view{program, store, recipe.RGB})
+		made.views = append(made.views, view{program: program, store: store, mode: recipe.RGB})
 		made.random = made.random || program.Random()
 		k.of, l.output = append(k.of, image.Of), append(l.output, image.Output)
 	}

@@ -105,7 +105,19 @@ func (w *worker) makeImages(b *batch, lo, hi int, steps []recipe.Step) error {
 			return fmt.Errorf("sample %d: %w", s.index, err)
 		}
 	}
-	return w.finish(b, name)
+	if err := w.finish(b, name); err != nil {
+		return err
+	}
+	for i := lo; i < hi; i++ {
+		s := &b.samples[i]
+		if looks := l.view(s).looks; looks != nil && s.state == finished && b.hasPlaceFor(s) {
+			size := l.imageBytes(s)
+			if !looks.found(unsafe.Slice((*byte)(unsafe.Add(b.slot.Data(), fields[s.view].Offset+size*(i/l.views))), size)) {
+				s.away(refused, stats.Untransformed, "%s: its code goes another way for an image of such pixels", name(s))
+			}
+		}
+	}
+	return nil
 }
 
 // finish runs the jobs of a span, if there are any.

@@ -90,11 +90,14 @@ func (p scriptParser) open(n node, part Part) Open {
 	f := n.object()
 	o := Open{
 		List: int(f.get("list").int(0, int64(len(p.script.Files))-1)), Mode: oneOf(f.get("mode"), Palette, Grey, Colour),
-		Plain: f.get("plain").bool(),
+		Plain: f.get("plain").bool(), OpenCV: f.get("opencv").bool(),
 	}
 	row := f.get("row")
 	if o.Row = p.expr(row); o.Row.Type() != Int {
 		row.fail("want an int")
+	}
+	if o.OpenCV && (part.Image != nil || o.Mode == Palette || o.Plain != (o.Mode == Grey)) {
+		n.fail("what OpenCV does not read")
 	}
 	if part.Image != nil && o.Mode.Channels() != part.Image.Channels() {
 		n.fail("mode %s of images with %d channels", o.Mode, part.Image.Channels())
@@ -112,6 +115,11 @@ func (p scriptParser) give(n node) Give {
 	g.Table = table.bytes()
 	if each := g.Channels * 256 * g.DType.Size(); len(g.Table) == 0 || len(g.Table)%each != 0 {
 		table.fail("%d bytes, want %d for each table", len(g.Table), each)
+	}
+	if looks := f.get("looks"); !looks.isNull() {
+		if g.Looks = looks.bytes(); len(g.Looks) != g.Channels*256 || len(g.Table) != len(g.Looks)*g.DType.Size() {
+			looks.fail("%d bytes, want %d, and one table", len(g.Looks), g.Channels*256)
+		}
 	}
 	f.done()
 	return g
@@ -203,6 +211,13 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 			table.fail("%d numbers for %d channels", len(made.Table), channels)
 		}
 		t = made
+	case Turn{}.Op():
+		t = Turn{}
+	case ReverseChannels{}.Op():
+		if channels != 3 {
+			n.fail("an image of %d channels", channels)
+		}
+		t = ReverseChannels{}
 	default:
 		return transform(n, channels)
 	}

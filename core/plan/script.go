@@ -25,6 +25,9 @@ type Open struct {
 	Mode Mode
 	// Plain says that code takes the file's image as it is: files of other modes than Mode are left to it.
 	Plain bool
+	// OpenCV says that cv2.imread or cv2.imdecode reads it: files that these turn, or that are neither JPEG nor PNG, are left
+	// to the code.
+	OpenCV bool
 }
 
 // Give is an image of a finished sample.
@@ -33,6 +36,9 @@ type Give struct {
 	File  int // whose image it is
 	Output
 	Table []byte // as a Part's
+	// Looks are bytes, [Channels, 256] of 0 or 1: an image that has none of those marked 1 is left to the user's own code.
+	// What Table makes of a marked byte it makes of none that is not marked. nil if there is no such condition.
+	Looks []byte
 }
 
 // Table is numbers of the user's data: one for each row, or a list of them.
@@ -275,6 +281,12 @@ type SolarizeTo struct{ Threshold Expr }
 // LookupTo replaces each byte as a table of 256 numbers says, or one for each of 3 channels.
 type LookupTo struct{ Table []Expr }
 
+// Turn is a quarter turn, counter-clockwise.
+type Turn struct{}
+
+// ReverseChannels makes BGR of RGB.
+type ReverseChannels struct{}
+
 // Op implements Transform.
 func (CropTo) Op() string { return "crop_to" }
 
@@ -304,3 +316,7 @@ func (SolarizeTo) Op() string { return "solarize_to" }
 
 // Op implements Transform.
 func (LookupTo) Op() string { return "lookup_to" }
+func (Turn) Op() string     { return "turn" }
+
+// Op implements Transform.
+func (ReverseChannels) Op() string { return "reverse_channels" }

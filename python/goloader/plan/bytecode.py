@@ -17,7 +17,8 @@ is taken by the index (`self.text[index : index + 8]`) one turn is read, as of t
 means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
 
 Where a `draws` is given, calls of random numbers are told apart (Drawn), and a branch that `decide` cannot tell is
-followed both ways to where they meet (Branch): behind it a value is Either the one or the other. A way that is not
+followed both ways to where they meet (Branch): behind it a value is Either the one or the other. What sets an item of
+something that was not made here is told as well (Stored). A way that is not
 understood, or raises, is Unknown; so are turns of a loop that draws anew (`while other == index`), from the 17th on.
 What an object that the code makes has by a name is for `given` to say.
 
@@ -288,6 +289,16 @@ class Either(Expression):
     then: Expression
     otherwise: Expression
     number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stored(Expression):
+    """owner[key] = item: what it changes, nobody has made here."""
+
+    spelling = "{0.owner!s}[{0.key!s}] = {0.item!s}"
+    owner: Expression
+    key: Expression
+    item: Expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -1633,6 +1644,11 @@ class _Machine:
 
     def store_item(self, instruction: dis.Instruction) -> None:
         item, made, name = self.pop(3)
+        if self._reader.draws is not None and self.loop is None and not _is_made(made):
+            stored = Stored(made, name, item)
+            self._reader.evaluated.append(stored)
+            self._reader.places.setdefault(stored, self.place)
+            return
         if not isinstance(made, Mapping) or not isinstance(name, Constant):
             raise UnreadableError(f"sets {made}[{name}]")
         self.change(made, _with(made, name.value, item))

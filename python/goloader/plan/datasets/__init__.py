@@ -22,6 +22,7 @@ class is taken if its bytecode allows it.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 from torch.utils.data import Subset, TensorDataset
@@ -123,7 +124,8 @@ def _of_code(dataset: Any, *, lists: bool) -> Node:
         if scripted is None:
             raise
         return scripted
-    return _computed(own, lists=lists)
+    scripted = _scripted(dataset) if "cv2" in sys.modules else None
+    return _computed(own, lists=lists) if scripted is None else scripted
 
 
 def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
@@ -135,6 +137,9 @@ def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
 
 def _scripted(dataset: Any) -> Node | None:
     """The same as a script; None where there are no images. Raises RefusalError."""
+    if "cv2" in sys.modules:  # whose arrays are looked at as Pillow's images
+        with suppress(ImportError):
+            import PIL.Image  # noqa: F401
     if "PIL.Image" not in sys.modules:
         return None
     own = ScriptCode(dataset)

@@ -37,7 +37,7 @@ from ..bytecode import (
     parts_of,
 )
 from ..look import is_a
-from . import frames, vectors
+from . import folders, frames, vectors
 from .own import OwnCode
 from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, stand
 from .tree import Indices
@@ -135,6 +135,8 @@ class Columns:
         by_label = {place for place in self._places if self._by_label(place)}
         self.negatives = not by_label
         self.length = self._length()
+        # What is looked into for files.
+        self._folders: dict[str, None] = {}
         # Of how many lists and arrays items are taken by the index, these and what is the same, and whether they stand.
         self._kept: tuple[int, tuple[Expression, ...], list[Stand]] | None = None
         # Of an index that has no item, these are errors.
@@ -157,6 +159,8 @@ class Columns:
     def keep(self) -> None:
         """Keeps what all values were worked out of, for `stands`."""
         places, made_of = self._made_of()
+        if self._folders:
+            return
         try:
             wholes = self._own.values(made_of)
         except UnreadableError:  # of a table of pandas
@@ -169,7 +173,7 @@ class Columns:
 
     def sources(self) -> list[Any]:
         """What all values were worked out of, as it is now. Raises UnreadableError for a table of pandas."""
-        return list(map(self._own.value, self._made_of()[1]))
+        return [*map(self._own.value, self._made_of()[1]), *(folders.listing(each).names for each in self._folders)]
 
     def _made_of(self) -> tuple[list[Expression], tuple[Expression, ...]]:
         """What items are taken of by the index for values, and with it what is the same for every index."""
@@ -328,6 +332,17 @@ class Columns:
                     return vectors.of_lists(maker, values, named)
         return None
 
+    def _searched(self, search: Call, column: Callable[[Expression], _Column], length: int) -> _Column:
+        """Of folder.glob(pattern) the lists of files."""
+        assert isinstance(search.function, Attribute)
+        folder, pattern = column(search.function.owner), column(search.arguments[0])
+        _check(search, [folder], (PosixPath,))
+        _check(search, [pattern], (str,))
+        if not folders.is_pathlib():
+            raise UnreadableError(f"uses {search}, which was replaced", search)
+        self._folders |= {os.fspath(each): None for each in _each(folder)}
+        return _mapped(folders.found_by_pathlib, [folder, pattern], length)
+
     def _are_sets(self, columns: Sequence[_Column]) -> bool:
         """Whether all values are sets of integers."""
         return all(
@@ -417,6 +432,15 @@ class Columns:
                 return _mapped(slice, ends, len(at))
             case Display(kind=kind, items=items) if kind in (list, tuple):
                 return _mapped(lambda *each: kind(each), [column(each) for each in items], len(at))
+            case Call(function=Name() as function, arguments=(looked,), options=()) if (
+                search := _search(looked)
+            ) is not None:
+                called = self._own.means(function)
+                makes: Any = next((each for each in (list, sorted, next) if called is each), None)
+                iterates = looked is not search
+                if makes is None or (iterates and self._own.means(looked.function) is not iter):  # type: ignore[attr-defined]
+                    raise UnreadableError(f"uses {expression}", expression)
+                return _mapped(_first if makes is next else makes, [self._searched(search, column, len(at))], len(at))
             case Call(function=Name() as function, arguments=(of,), options=()) if (
                 called := self._own.means(function)
             ) is set or called is list:
@@ -454,6 +478,11 @@ class Columns:
                 _check(expression, texts[:1], TEXTS)
                 _check(expression, texts[1:], _PLAIN)
                 return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
+            case Call(function=function, arguments=(path,), options=()) if folders.is_glob(self._own.means(function)):
+                paths = column(path)
+                _check(expression, [paths], (str,))
+                self._folders |= {os.path.dirname(each): None for each in _each(paths)}
+                return _mapped(folders.found_by_glob, [paths], len(at))
             case Call(function=function, arguments=arguments, options=()) if arguments:
                 called = self._own.means(function)
                 if called is int and len(arguments) == 1 and (tensor := self._tensor_of(arguments[0])) is not None:
@@ -464,6 +493,22 @@ class Columns:
                         _check(expression, given, types)
                         return _mapped(called, given, len(at))
         raise UnreadableError(f"does more than open a file and transform its image: it uses {expression}", expression)
+
+
+def _search(looked: Expression) -> Call | None:
+    """What looks for files in a folder, by itself or as an iterator; None for all else."""
+    match looked:
+        case Call(function=Attribute(name="glob"), arguments=(_,), options=()):
+            return looked
+        case Call(function=Name(name="iter"), arguments=(Call(function=Attribute()) as inner,), options=()):
+            return _search(inner)
+    return None
+
+
+def _first(found: list[Any]) -> Any:
+    if not found:
+        raise UnreadableError("takes the first file of none")
+    return found[0]
 
 
 def _in_order(numbers: Any) -> list[Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import torch
 
 from ...adapters.python import caught_warnings
 from ..bytecode import Attribute, Call, Display, Entered, Expression, Item, UnreadableError
-from ..originals import is_original
+from ..originals import behind, is_original
 from .own import OwnCode
 
 
@@ -36,6 +38,18 @@ def opens(called: Any) -> bool:
     return by_pillow and is_original(called, "torchvision") and is_original(pillow.open, "PIL", "goloader")
 
 
+def reads_by_opencv(called: Any) -> str | None:
+    """ "imread" or "imdecode" of OpenCV's, behind a hook of door 2's perhaps; None for all else."""
+    module = sys.modules.get("cv2")
+    if module is None or called is None:
+        return None
+    for name in ("imread", "imdecode"):
+        if called is vars(module).get(name):
+            original = behind(called)
+            return name if type(original) is BuiltinFunctionType and original.__name__ == name else None
+    return None
+
+
 def makes_image(called: Any) -> bool:
     """True for Pillow's function that makes an image of an array, and torchvision's that calls it."""
     pillow, utils = sys.modules.get("PIL.Image"), sys.modules.get("torchvision.utils")
@@ -58,6 +72,51 @@ def opened_path(own: OwnCode, opened: Expression) -> Expression:
                 own.means(function)
                 return path
     return opened
+
+
+def content_path(own: OwnCode, opened: Expression) -> Expression:
+    """The same as opened_path, also of io.BytesIO of all that is in a file."""
+    match opened:
+        case Call(function=function, arguments=(content,), options=()) if function_of(own, function) is io.BytesIO:
+            path = read_path(own, content)
+            if path is not None:
+                own.means(function)
+                return path
+    return opened_path(own, opened)
+
+
+def read_path(own: OwnCode, content: Expression) -> Expression | None:
+    """The path of a file of which a value is all that is in it; None for other values."""
+    match content:
+        case Call(function=Attribute(owner=Entered() as entered, name="read"), arguments=(), options=()):
+            path = opened_path(own, entered)
+            return None if path is entered else path
+    return None
+
+
+def encoded_path(own: OwnCode, buffer: Expression) -> Expression | None:
+    """The same of an array of all bytes in a file."""
+    match buffer:
+        case Call(function=function, arguments=(first, *others), options=options):
+            types = [*others, *(value for name, value in options if name == "dtype")]
+            if len(types) != 1 or len(options) + len(others) != 1:
+                return None
+            kind, called = own.means(types[0]), function_of(own, function)
+            path = None
+            if kind is not np.uint8 and not (type(kind) is str and kind == "uint8"):
+                return None
+            if called is np.frombuffer:
+                path = read_path(own, first)
+            elif called is np.fromfile:
+                path = first
+            elif called is np.asarray or called is np.array:
+                match first:
+                    case Call(function=inner, arguments=(content,), options=()) if own.means(inner) is bytearray:
+                        path = read_path(own, content)
+            if path is not None:
+                own.means(function)
+            return path
+    return None
 
 
 def array_of(own: OwnCode, call: Call) -> tuple[Item, str, str]:

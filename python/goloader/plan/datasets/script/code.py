@@ -33,7 +33,7 @@ from ...bytecode import (
 from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
 from ...watch import HOOKED, has_global_hooks
-from ..images import function_of, makes_image, opens
+from ..images import function_of, makes_image, opens, reads_by_opencv
 from ..own import OwnCode, is_left, is_plain
 
 
@@ -85,7 +85,7 @@ class ScriptCode(OwnCode):
                 count += self._opened((*each.then, *each.otherwise))
             elif isinstance(each, Call):
                 called = function_of(self, each.function)
-                count += opens(called) or makes_image(called)
+                count += opens(called) or makes_image(called) or reads_by_opencv(called) is not None
         return count
 
     def settle(self) -> None:

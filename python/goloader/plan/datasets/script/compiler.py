@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import base64
 import copy
-import operator
 import os
 import sys
 from collections import OrderedDict, defaultdict
@@ -47,6 +46,7 @@ from ...bytecode import (
     Mapping,
     Name,
     Part,
+    Stored,
     Text,
     Unary,
     Unknown,
@@ -62,23 +62,15 @@ from ...structure import Structure
 from ...tables import Table, run_tail
 from .. import vectors
 from ..columns import Columns
-from ..images import array_of, makes_image, opened_path, opens
+from ..images import array_of, content_path, encoded_path, makes_image, opens, reads_by_opencv
 from ..made import Made, made_of
 from ..masks import mode_of
-from . import numbers, tables
+from . import arrays, numbers, tables
 from .code import ScriptCode, drawn_by
-from .images import (
-    ENHANCEMENTS,
-    METHODS,
-    OF_NUMBERS,
-    Applied,
-    Picture,
-    bind,
-    enhanced,
-    function_row,
-    known_transform,
-)
+from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
+from .memory import UNWRITABLE, Held, Memory, together
 from .numbers import INDEX, Number, constant
+from .picture import PROBE, Applied, Changed, InPlace, Picture
 from .tables import Lists
 
 
@@ -92,6 +84,7 @@ class Opened:
     mode     of the image as code gets it
     axes     of the array, "" for files
     plain    the file itself has to be of that mode; else it is converted
+    opencv   OpenCV reads it
     """
 
     columns: Columns | None
@@ -100,6 +93,7 @@ class Opened:
     mode: str
     axes: str = ""
     plain: bool = False
+    opencv: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,11 +162,23 @@ class Compiler:
         self._accounted: set[int] = set()
         # Files whose image is used as it is in them.
         self._used: set[int] = set()
+        self._entered: set[int] = set()
+        # Which arrays share memory, those that were changed in place within each branch that is being gone, with what
+        # they were before it, and when each was changed last.
+        self.memory = Memory()
+        self._changes: list[dict[int, tuple[Expression, Picture | None]]] = []
+        self._born: dict[int, list[Any]] = {}
+        self._now = 0
+        self._changed_at: dict[int, int] = {}
+        self._began: dict[int, int] = {}
+        # Which bytes an image has to have for the way that was gone, by its register: [channels, 256].
+        self._looks: dict[int, bytes] = {}
         self._columns: list[int] = []
         self._registers: list[str] = []
         self.number_tables: list[tables.Kept] = []
         self._table_count = 0
         self._table_numbers: dict[Any, int | None] = {}
+        self._table_same: dict[Any, Any] = {}
         # Turns of a loop ask for the same things: columns, the first value in each, and what is no row by itself.
         self._ahead: dict[tuple[Expression, ...], Columns] = {}
         self._firsts: dict[Expression, Any] = {}
@@ -190,13 +196,17 @@ class Compiler:
             if not any(each.path == found and each.row == row for each in self.opened):
                 raise UnreadableError(f"looks for {path}", path)
         self._check_all(reading.evaluated)
-        known: dict[Any, Table] = {}  # views are often alike
+        known: dict[Any, tuple[Table, bool]] = {}  # views are often alike
         self.tables = []
-        for picture in self.pictures:
+        for number, picture in enumerate(self.pictures):
             kind = picture.mode, picture.form, tuple(map(id, picture.tail))
             if kind not in known:
                 known[kind] = self._table(picture)
-            self.tables.append(known[kind])
+            table, reverse = known[kind]
+            self.tables.append(table)
+            if reverse:
+                self.pictures[number] = self._reversed(picture)
+        self.looks = self._looks_of()
         self._first, self._body = self._split()
 
     # What is evaluated, in order
@@ -211,12 +221,14 @@ class Compiler:
                 self._fail()
             elif isinstance(each, Drawn):
                 self._draw(each)
+            elif isinstance(each, Stored):
+                self._store(each)
             else:
                 self._take(each)
 
     def _take(self, of: Expression) -> None:
         """A value that is evaluated now. What stays unaccounted for has to be part of another."""
-        if isinstance(of, Call | Binary | Entered) and self.picture(of) is not None:
+        if isinstance(of, Call | Binary | Entered | Item) and self.picture(of) is not None:
             self._check_tail(self.picture(of))
         elif self._is_sure(of):
             self._accounted.add(id(of))
@@ -251,11 +263,15 @@ class Compiler:
             case Attribute(owner=owner, name=name) if (form := self._form(owner)) is not None:
                 if form == "pil":
                     return name in METHODS or name in ("size", "width", "height", "mode", "load")
-                return name == "shape" or (form, name) in OF_NUMBERS
+                return name in ("shape", "ndim", "dtype", *arrays.ASKING) or (form, name) in arrays.METHODS
+            case Item(owner=Attribute(owner=owner, name="shape"), key=Display()) if self._form(owner) is not None:
+                with suppress(UnreadableError):
+                    self.several(of)
+                    return True
             case Attribute(owner=Drawn() as drawn, name="item"):
                 found = self._drawn.get(drawn.number)
                 return isinstance(found, Number) and not found.is_python
-            case Binary(operator="==" | "!=") if self._mode_of(of) is not None:
+            case Binary(operator="==" | "!=") if self._mode_of(of) is not None or self._dtypes(of) is not None:
                 return True
             case Binary(operator="in" | "not in", left=Attribute(owner=owner, name="mode")) if (
                 self._form(owner) == "pil"
@@ -298,7 +314,10 @@ class Compiler:
         for part in (part for each in of for part in parts_of(each)):
             if isinstance(part, Drawn | Either | Closed | Entered | Inner):
                 raise UnreadableError(f"uses {part}", part)
-        return Columns(self.own, of, length=self._dataset_length)
+        columns = Columns(self.own, of, length=self._dataset_length)
+        if columns.reckons:  # with the index it may be a number, and none of these
+            columns.work_out(range(min(columns.length, 1)))
+        return columns
 
     def _dataset_length(self) -> int:
         """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
@@ -325,7 +344,7 @@ class Compiler:
         assert picture is not None
         if picture.tail:
             try:
-                _made(picture)
+                picture.made()
             except Exception as error:  # whatever a library raises
                 raise UnreadableError(f"does what raises {type(error).__name__}: {error}") from None
 
@@ -349,6 +368,8 @@ class Compiler:
     def _branch(self, branch: Branch) -> None:
         holds = self._converting(branch)
         if holds is None:
+            holds = self._looked(branch.condition)
+        if holds is None:
             holds = self._looked_for(branch)
         if holds is None:
             condition = self._condition(branch)
@@ -361,17 +382,24 @@ class Compiler:
             self._walk(branch.then if holds else branch.otherwise)
             self._pass_over(branch.otherwise if holds else branch.then)
             return
+        self._began[branch.number] = self._now
         outer, sides = self._into, ([], [])  # type: tuple[list[Any], tuple[list[Any], list[Any]]]
         outer.append({"do": "if", "condition": condition.json, "then": sides[0], "else": sides[1]})
         self._around |= {id(side): outer for side in sides}
         self._branches[branch.number] = sides
+        changed = []
         for side, evaluated in zip(sides, (branch.then, branch.otherwise), strict=True):
             self._into = side
+            self._changes.append({})
             self._walk(evaluated)
+            changed.append(self._taken_back(self._changes.pop(), side))
         self._into = outer
         left = [any(isinstance(each, Unknown) for each in evaluated) for evaluated in (branch.then, branch.otherwise)]
         if any(left):
             self._branches[branch.number] = not left[0]
+            self._change_all(changed[left[0]])
+        else:
+            self._change_either(sides, *changed)
 
     def _condition(self, branch: Branch) -> Number:
         """What a branch goes by: a number, or whether a value that is worked out ahead is true."""
@@ -558,6 +586,7 @@ class Compiler:
                 self.number_tables.append(kept := tables.Kept(find, sources))
                 self._table_numbers[key] = self._table_count
                 self._table_count += len(kept.found.tables)
+                self._table_same[key] = kept.found.same
         return self._table_numbers[key]
 
     def _rows(self, of: Expression) -> _Rows:
@@ -576,7 +605,7 @@ class Compiler:
         moved, row = self._row_of(of)
         columns = self._values(moved)
         all_now = lambda: columns.work_out(range(columns.length))[0]  # noqa: E731
-        return _Rows(moved, all_now, columns.sources, self._first_of(moved), row)
+        return _Rows(moved, all_now, columns.sources, self._first_of(moved), row, columns)
 
     def _first_of(self, moved: Expression) -> Any:
         """The first of the values that are worked out ahead. Raises UnreadableError, or what its code may."""
@@ -600,11 +629,24 @@ class Compiler:
             rows = self._rows(of)
             kind = tables.kind_of(rows.first)
             if kind is not None:
+                if (same := self._same_in_all(rows, kind)) is not None:
+                    self.account(of)
+                    return same
                 table = self._tables_of(("item", rows.key), lambda: tables.plain(rows.values(), kind), rows.sources)
                 if table is not None:
                     self.account(of)
                     return Number(["item", table, rows.row.json], kind)
         return None
+
+    def _same_in_all(self, rows: _Rows, kind: str) -> Number | None:
+        """A number that is the same for all samples, as long as the data is what it was; None for others."""
+        if rows.columns is None or rows.row is not INDEX or kind not in ("int", "bool"):
+            return None
+        key = ("same", rows.key)
+        if self._tables_of(key, lambda: tables.same(rows.values(), kind), rows.sources) is None:
+            return None
+        self.asides.append((rows.columns, True))
+        return Number(self._table_same[key], kind)
 
     def _lists(self, of: Expression, *, by_numpy: bool = False) -> Lists | None:
         """A list of numbers of the user's data; None for what is none.
@@ -670,6 +712,8 @@ class Compiler:
                 return numbers.unary("not", self.number(operand))
             case Attribute(owner=owner, name="width" | "height" as name) if self._form(owner) == "pil":
                 return self._extents(owner)[name == "height"]
+            case Attribute(owner=owner, name="ndim") if self._form(owner) in ("array", "tensor"):
+                return Number(len(self._sure_picture(owner).axes()), "int")
             case Part(owner=owner, number=place, count=count):
                 return self.number(self.several(owner, count)[place])
             case Item(owner=owner, key=key):
@@ -765,8 +809,19 @@ class Compiler:
                     return self._sure_picture(owner), value
         return None
 
+    def _dtypes(self, of: Binary) -> bool | None:
+        """How a comparison of an array's dtype comes out; None for others."""
+        match of:
+            case Binary(operator="==" | "!=" as sign, left=Attribute(owner=owner, name="dtype"), right=other) if (
+                self._form(owner) in ("array", "tensor")
+            ):
+                other = self.constant(other)
+                if type(other) in (str, type, np.dtype, torch.dtype) or is_a(other, np.dtype):
+                    return bool(self._sure_picture(owner).made().dtype == other) is (sign == "==")
+        return None
+
     def _compared(self, of: Binary) -> Number | None:
-        """A comparison of an image's mode with a text, or of a number of the user's data with None; None for others."""
+        """A comparison of an image's mode or dtype, of two tuples of numbers, or of a number with None; else None."""
         match of:
             case Binary(operator="is" | "is not" as sign, left=left, right=Constant(value=None)):
                 self.number(left)  # then it is none
@@ -776,11 +831,39 @@ class Compiler:
             ):
                 picture = self.use(self._sure_picture(owner))
                 return Number(int((picture.mode in self.constant(right)) is (sign == "in")), "bool")
-        if of.operator not in ("==", "!=") or (found := self._mode_of(of)) is None:
+        if of.operator not in ("==", "!="):
             return None
-        picture, other = found
-        self.use(picture)
-        return Number(int((picture.mode == other) is (of.operator == "==")), "bool")
+        if (found := self._mode_of(of)) is not None:
+            picture, other = found
+            self.use(picture)
+            return Number(int((picture.mode == other) is (of.operator == "==")), "bool")
+        if (same := self._dtypes(of)) is not None:
+            return Number(int(same), "bool")
+        sides = [each for each in (of.left, of.right) if self._is_tuple(each)]
+        if len(sides) < 2:
+            return None
+        items, others = map(self.several, sides)
+        alike = Number(int(len(items) == len(others)), "bool")
+        for one, another in zip(items, others, strict=False):
+            alike = _both(alike, numbers.binary("==", self.number(one), self.number(another)))
+        return alike if of.operator == "==" else numbers.unary("not", alike)
+
+    def _is_tuple(self, of: Expression) -> bool:
+        match of:
+            case Display(kind=kind):
+                return kind is tuple
+            case Attribute(owner=owner, name="size" | "shape" as name):
+                return self._form(owner) in (("pil",) if name == "size" else ("array", "tensor"))
+            case Item(owner=Attribute() as owner, key=Display(kind=kind)):
+                return kind is slice and self._is_tuple(owner)
+        return False
+
+    def equal(self, one: Number, other: Number) -> None:
+        """Two numbers are equal; others are left to the user's code."""
+        if one.json != other.json:
+            self._into.append(
+                {"do": "if", "condition": ["==", one.json, other.json], "then": [], "else": [{"do": "fail"}]}
+            )
 
     def either(self, condition: Number, then: Number, otherwise: Number) -> Number:
         """One of two numbers of a type."""
@@ -842,6 +925,8 @@ class Compiler:
                 return self._extents(owner)
             case Attribute(owner=owner, name="shape") if self._form(owner) in ("array", "tensor"):
                 return self._shape(self._sure_picture(owner))
+            case Item(owner=Attribute(name="shape") as whole, key=Display(kind=kind, items=ends)) if kind is slice:
+                return self.several(whole)[slice(*map(self.constant, ends))]
             case Call(function=function, arguments=(image,), options=()) if self._form(image) == "pil":
                 found = self._dimensions(self.function(function), image)
                 if found is not None:
@@ -867,8 +952,8 @@ class Compiler:
 
     def _shape(self, picture: Picture) -> list[Number]:
         width, height = picture.extents()
-        known = {_PROBE[0]: height, _PROBE[1]: width}
-        return [known.get(extent, Number(int(extent), "int")) for extent in np.shape(_made(picture))]
+        known = {PROBE[0]: height, PROBE[1]: width}
+        return [known.get(extent, Number(int(extent), "int")) for extent in picture.made().shape]
 
     # Images
 
@@ -877,8 +962,12 @@ class Compiler:
         if id(of) not in self._known:
             found = self._picture(of)
             self._known[id(of)] = of, found
+            self._born[id(of)] = self._into
             if found is not None:
                 self._accounted.add(id(of))
+                if found.form != "pil":
+                    self.memory.put(of, self._held(of))
+        self.memory.check(of)
         return self._known[id(of)][1]
 
     def _sure_picture(self, of: Expression) -> Picture:
@@ -888,7 +977,7 @@ class Compiler:
 
     def _form(self, of: Expression) -> str | None:
         """The form of an image; None for what is none."""
-        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary) else None
+        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary | Item) else None
         return None if picture is None else picture.form
 
     def _picture(self, of: Expression) -> Picture | None:
@@ -904,27 +993,29 @@ class Compiler:
                 return self._picture_of_two(of)
             case Call():
                 return self._picture_of_call(of)
-            case Binary(operator=name, left=left, right=right):
-                return self._arithmetic(name, left, right)
+            case Binary():
+                return self._arithmetic(of)
+            case Item(owner=owner, key=key) if self._form(owner) in ("array", "tensor"):
+                return arrays.indexed(self, self._sure_picture(owner), key)
         return None
 
     def _picture_of_call(self, call: Call) -> Picture | None:
         function, arguments = call.function, call.arguments
         match function:
-            case Attribute(owner=Call(function=enhancer, arguments=(of,), options=()) as made, name="enhance"):
+            case Attribute(owner=Call(function=enhancer, arguments=(of,), options=()) as enhancing, name="enhance"):
                 if (what := self._enhancement(enhancer)) and self._form(of) == "pil":
-                    self._accounted |= {id(made), id(function)}
+                    self._accounted |= {id(enhancing), id(function)}
                     self.names.append(what)
                     return enhanced(self, self._sure_picture(of), what, bind(call, ("factor",))["factor"])
         if isinstance(function, Attribute) and (owner := self.picture(function.owner)) is not None:
-            if function.name == "load":
+            if function.name == "load" or (function.name in arrays.ASKING and not arguments and not call.options):
                 return None
             if owner.form == "pil" and function.name in METHODS:
                 names, row = METHODS[function.name]
                 self.calls[sys.modules["PIL.Image"].Image, function.name] = None
                 self.names.append(function.name)
                 return row(self, owner, bind(call, names))
-            method = OF_NUMBERS.get((owner.form, function.name))
+            method = arrays.METHODS.get((owner.form, function.name))
             if method is not None:
                 return method(self, owner, call)
             raise UnreadableError(f"calls {function}", call)
@@ -938,12 +1029,17 @@ class Compiler:
             if len(arguments) != 1 or call.options:
                 raise UnreadableError(f"opens images by {call}", call)
             return self._open(arguments[0], called)
+        if (reads := reads_by_opencv(called)) is not None:
+            self.own.means(function)
+            return self._read_by_opencv(call, reads)
         if makes_image(called):
             self.own.means(function)
             self.calls[sys.modules[called.__module__], called.__name__] = None
             return self._of_array(call)
         if not arguments:
             return None
+        if called is np.where and len(arguments) == 3 and not call.options:
+            return self._joined(np.where, arguments)
         image = self.picture(arguments[0])
         if image is None:
             return None
@@ -961,7 +1057,19 @@ class Compiler:
         if place is not None:
             self.calls[place] = None
         self.names.append(getattr(called, "__name__", str(called)))
-        return row(self, image, bind(replace(call, arguments=arguments[1:]), names))
+        makes_tensor = any(called is each for each in (torch.from_numpy, torch.as_tensor, torch.tensor))
+        if makes_tensor and not self.memory.of(arguments[0]).forward:
+            raise UnreadableError(f"makes a tensor of {arguments[0]}, which goes backwards", call)
+        behind = replace(call, arguments=arguments[1:])
+        if called is not getattr(sys.modules.get("cv2"), "flip", None):
+            return row(self, image, bind(behind, names))
+        given = bind(behind, (*names, "dst"))
+        made = row(self, image, given)
+        if "dst" in given:
+            if given["dst"] is not arguments[0] or not self.memory.of(arguments[0]).compact:
+                raise UnreadableError(f"writes to another array by {call}", call)
+            self._change(arguments[0], made)
+        return made
 
     def _enhancement(self, enhancer: Expression) -> str | None:
         """What one of Pillow's classes changes."""
@@ -973,10 +1081,219 @@ class Compiler:
                 return what
         return None
 
-    def _arithmetic(self, name: str, left: Expression, right: Expression) -> Picture | None:
-        for image, other, turned in ((left, right, False), (right, left, True)):
-            if (picture := self.picture(image)) is not None and picture.form != "pil" and name in _NUMERIC:
-                return picture.then(Applied(_NUMERIC[name], (self.constant(other),), turned=turned))
+    def _arithmetic(self, of: Binary) -> Picture | None:
+        for image, other, turned in ((of.left, of.right, False), (of.right, of.left, True)):
+            picture = self.picture(image)
+            if picture is None or picture.form == "pil":
+                continue
+            if of.operator in arrays.ARITHMETIC:
+                function = arrays.ARITHMETIC[of.operator]
+                if self.picture(other) is not None:
+                    return self._joined(function, (of.left, of.right))
+                return picture.then(Applied(function, (self.constant(other),), turned=turned))
+            if of.operator in arrays.IN_PLACE and not turned:
+                value = self.constant(other)
+                if type(value) not in (bool, int, float):
+                    raise UnreadableError(f"changes an array by {other}", other)
+                made = picture.then(InPlace(arrays.IN_PLACE[of.operator], value))
+                self._check_tail(made)
+                self._change(image, made)
+                return made
+        return None
+
+    def _joined(self, function: Any, parts: Sequence[Expression]) -> Picture | None:
+        """A function of several arrays that are made of one image, and of constants."""
+        found = [self.picture(each) for each in parts]
+        pictures = [each for each in found if each is not None]
+        if not pictures or any(each.form == "pil" for each in pictures):
+            return None
+        given = [
+            self.constant(part) if picture is None else picture for part, picture in zip(parts, found, strict=True)
+        ]
+        return arrays.joined(function, given, pictures)
+
+    # Arrays that are changed in place
+
+    def _held(self, of: Expression) -> Held:
+        """What memory an array or a tensor has that was just made."""
+        if isinstance(of, Closed):
+            return self.memory.of(of.value)
+        if isinstance(of, Either):
+            return together([self.memory.of(of.then), self.memory.of(of.otherwise)])
+        operands = self._operands(of)
+        held = [self.memory.of(each) for each in operands if self._form(each) != "pil"]
+        compact = all(each.compact for each in held)
+        match of:
+            case Binary(operator=name):
+                return held[0] if name in arrays.IN_PLACE else self.memory.new(compact=compact)
+            case Item(key=key):
+                back, plain = self._back_or_plain(key)
+                return held[0]._replace(compact=compact and plain and not back, forward=held[0].forward and not back)
+            case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if operands[:1] == [
+                owner
+            ]:
+                if name == "copy" and not arguments:
+                    return self.memory.new()
+                if name == "astype" and len(arguments) == 1:
+                    return self.memory.new(compact=compact)
+            case Call(function=function):
+                called, module = self.function(function), sys.modules.get("cv2")
+                of_opencv = module is not None and called in (module.cvtColor, module.flip, module.transpose)
+                if reads_by_opencv(called) is not None or called is np.array or called is np.where:
+                    return self.memory.new(compact=compact)
+                if of_opencv and len(operands) == 1:
+                    return self.memory.new()
+                if called is np.ascontiguousarray:
+                    return together(held)._replace(compact=True) if held[0].forward else self.memory.new()
+                if any(called is each for each in (np.flip, np.fliplr, np.flipud, np.rot90)):
+                    return together(held)._replace(compact=False, forward=False)
+        return together(held)._replace(compact=False) if held else UNWRITABLE
+
+    def _back_or_plain(self, key: Expression) -> tuple[bool, bool]:
+        """Whether an item of an array goes through it backwards, and whether it only cuts rows and columns."""
+        keys = key.items if isinstance(key, Display) and key.kind is tuple else (key,)
+        slices = [each for each in keys if isinstance(each, Display) and each.kind is slice]
+        back = any(len(each.items) == 3 and self.constant(each.items[2]) not in (None, 1) for each in slices)
+        others = [each for each in keys if each not in slices]
+        return back, all(isinstance(each, Constant) and each.value is ... for each in others)
+
+    def _operands(self, of: Expression) -> list[Expression]:
+        """The images that an expression is made of."""
+        match of:
+            case Call(function=Attribute(owner=owner)) if self._form(owner) is not None:
+                return [owner]
+            case Call(arguments=arguments):
+                return [each for each in arguments if self._form(each) is not None]
+            case Binary(left=left, right=right):
+                return [each for each in (left, right) if self._form(each) is not None]
+            case Item(owner=owner):
+                return [owner]
+        return []
+
+    def _store(self, stored: Stored) -> None:
+        """array[where] = value"""
+        owner, where = stored.owner, self.picture(stored.key)
+        if where is None or where.form != "array" or where.made().dtype != bool:
+            raise UnreadableError(f"sets {owner}[{stored.key}]", stored)
+        value = self.constant(stored.item)
+        if type(value) not in (bool, int, float):
+            raise UnreadableError(f"sets {owner}[{stored.key}] to {stored.item}", stored)
+        before = self.picture(owner)
+        if before is None:
+            called = self.own.value(owner.function) if isinstance(owner, Call) else None
+            if not any(called is each for each in arrays.FILLING):
+                raise UnreadableError(f"sets {owner}[{stored.key}]", stored)
+            assert isinstance(owner, Call)
+            self.own.means(owner.function)
+            before = replace(where, tail=(arrays.filled(self, owner, called, where),))
+            self._known[id(owner)] = owner, before
+            self._accounted.add(id(owner))
+            self.memory.put(owner, self.memory.new())
+        if (before.register, before.mode, before.form) != (where.register, where.mode, "array"):
+            raise UnreadableError(f"changes {owner} where another image is something", stored)
+        made = replace(before, tail=(Changed(before.tail, where.tail, value),))
+        self._check_tail(made)
+        self._accounted.add(id(stored))
+        self._change(owner, made)
+
+    def _change(self, array: Expression, made: Picture) -> None:
+        """An array becomes another in place."""
+        if made.form != "array":
+            raise UnreadableError(f"changes {array}", array)
+        self.memory.change(array)
+        self._set(array, made)
+
+    def _set(self, array: Expression, made: Picture) -> None:
+        if self._changes:
+            self._changes[-1].setdefault(id(array), self._known[id(array)])
+        self._now += 1
+        self._changed_at[id(array)] = self._now
+        self._known[id(array)] = array, made
+
+    def _taken_back(
+        self, changes: dict[int, tuple[Expression, Picture | None]], side: list[Any]
+    ) -> list[tuple[Expression, Picture]]:
+        """Arrays that were changed on one way of a branch, and what they are there: they are what they were before."""
+        found = []
+        for key, (array, before) in changes.items():
+            now = self._known[key][1]
+            assert now is not None
+            if self._is_within(self._born[key], side):
+                del self._changed_at[key]
+            else:
+                found.append((array, now))
+                self._known[key] = array, before
+        return found
+
+    def _is_within(self, block: list[Any] | None, outer: list[Any]) -> bool:
+        while block is not None and block is not outer:
+            block = self._around.get(id(block))
+        return block is outer
+
+    def _change_all(self, changed: Sequence[tuple[Expression, Picture]]) -> None:
+        for array, made in changed:
+            self._set(array, made)
+
+    def _change_either(
+        self,
+        sides: tuple[list[Any], list[Any]],
+        then: Sequence[tuple[Expression, Picture]],
+        otherwise: Sequence[tuple[Expression, Picture]],
+    ) -> None:
+        """Arrays are what one way of a branch made of them, or the other."""
+        made = {id(array): found for array, found in then}, {id(array): found for array, found in otherwise}
+        for array in dict.fromkeys((id(array), array) for array, _ in (*then, *otherwise)):
+            key, of = array
+            before = self._known[key][1]
+            assert before is not None
+            self._set(of, self._one_of(of, sides, made[0].get(key, before), made[1].get(key, before)))
+
+    # What the pixels of an image are like
+
+    def _looked(self, condition: Expression) -> bool | None:
+        """How a condition comes out that looks at an image's pixels; None for others.
+
+        It is taken that there is a pixel of those that it looks for. Images that have none are left to the user's code.
+        """
+        whole, turned = condition, False
+        while isinstance(condition, Unary) and condition.operator == "not":
+            condition, turned = condition.operand, not turned
+        found = self._asked(condition)
+        if found is None:
+            return None
+        self.account(whole)
+        picture, negated = found
+        marks = arrays.marks(picture)
+        if 1 not in marks:
+            return negated is not turned
+        if 0 in marks and self._looks.setdefault(picture.register, marks) != marks:
+            raise UnreadableError(f"looks at an image again by {condition}", condition)
+        return negated is turned
+
+    def _asked(self, condition: Expression) -> tuple[Picture, bool] | None:
+        """Of a condition an array of bools, and whether it is that none of them holds, not that any does."""
+        match condition:
+            case Call(function=Attribute(owner=owner, name="any" | "all" as name), arguments=(), options=()) if (
+                self._form(owner) in ("array", "tensor")
+            ):
+                picture = self._sure_picture(owner)
+                if str(picture.made().dtype) not in ("bool", "torch.bool"):
+                    return None
+                none = Applied(np.logical_not if picture.form == "array" else torch.logical_not)
+                return (picture, False) if name == "any" else (picture.then(none), True)
+            case Binary(
+                operator=">" | ">=" | "<" | "<=" as sign,
+                left=Call(function=Attribute(owner=owner, name="max" | "min" as name), arguments=(), options=()),
+                right=other,
+            ) if self._form(owner) in ("array", "tensor"):
+                value = self.constant(other)
+                if type(value) not in (int, float):
+                    return None
+                # A largest number above a value is any above it, one up to it none above it.
+                any_of = (sign[0] == ">") is (name == "max")
+                holds = arrays.COMPARISONS[sign if any_of else {">": "<=", ">=": "<", "<": ">=", "<=": ">"}[sign]]
+                picture = self._sure_picture(owner).then(Applied(holds, (value,)))
+                return picture, not any_of
         return None
 
     def _new(self, file: int, mode: str) -> Picture:
@@ -984,19 +1301,54 @@ class Compiler:
         return Picture(self._images - 1, file, mode)
 
     def _open(self, path: Expression, called: Any) -> Picture:
-        of = opened_path(self.own, path)
-        found, row = self._row_of(of)
-        try:
-            column = self._values(found)
-        except UnreadableError as error:
-            raise UnreadableError(error.args[0], error.of or path) from None
-        if of is not path:  # what opened it, and what `with` entered
-            self._accounted |= {id(path), *map(id, _managers(path))}
-        self.account(of)
+        column, found, row = self._files(path, content_path(self.own, path))
         if called is not sys.modules["PIL.Image"].open:
             return self._add(Opened(column, found, row, "RGB"))
         mode, _ = mode_of(next(iter(column.work_out(range(min(column.length, 1)))[0]), ""))
         return self._add(Opened(column, found, row, mode if mode in ("L", "P") else "RGB", plain=True))
+
+    def _files(self, opened: Expression, path: Expression) -> tuple[Columns, Expression, Number]:
+        """Which files there are, by the path of one, and which of them it is."""
+        found, row = self._row_of(path)
+        try:
+            column = self._values(found)
+        except UnreadableError as error:
+            raise UnreadableError(error.args[0], error.of or path) from None
+        for each in parts_of(opened):
+            if isinstance(each, Entered):
+                if id(each) in self._entered:
+                    raise UnreadableError(f"reads {each} twice", each)
+                self._entered.add(id(each))
+        self.account(opened)
+        return column, found, row
+
+    def _read_by_opencv(self, call: Call, name: str) -> Picture:
+        """An image that cv2.imread or cv2.imdecode makes of a file."""
+        module: Any = sys.modules["cv2"]
+        bound = bind(call, ("filename" if name == "imread" else "buf", "flags"))
+        flags = self.constant(bound["flags"]) if "flags" in bound else module.IMREAD_COLOR
+        flags_known = (module.IMREAD_COLOR, module.IMREAD_GRAYSCALE, getattr(module, "IMREAD_COLOR_RGB", -1))
+        if (
+            type(flags) is not int
+            or flags not in flags_known
+            or flags < 0
+            or (name == "imdecode" and "flags" not in bound)
+        ):
+            raise UnreadableError(f"reads images by {call}", call)
+        if any(each.startswith("OPENCV_IO_MAX") for each in os.environ):
+            raise UnreadableError("reads images by OpenCV, whose limits are set in the environment")
+        source = bound.get("filename", bound.get("buf"))
+        path = source if name == "imread" or source is None else encoded_path(self.own, source)
+        if source is None or path is None:
+            raise UnreadableError(f"reads images by {call}", call)
+        column, found, row = self._files(source, path)
+        if name == "imread" and not {*map(type, column.work_out(range(column.length))[0])} <= {str}:
+            raise UnreadableError("opens by OpenCV what are no texts", call)
+        grey = flags == module.IMREAD_GRAYSCALE
+        self.needs.update(dict.fromkeys(("opencv.decode.jpeg", "opencv.decode.png")))
+        picture = self._add(Opened(column, found, row, "L" if grey else "RGB", plain=grey, opencv=True))
+        in_order = flags not in (module.IMREAD_COLOR, module.IMREAD_GRAYSCALE)
+        return self.use(picture).then(arrays.opened_rgb if in_order else arrays.opened, "array")
 
     def _add(self, opened: Opened) -> Picture:
         if self._into is not self._body:
@@ -1050,7 +1402,7 @@ class Compiler:
             }
         )
         mode = picture.mode if channels in (None, picture.channels) else "RGB" if channels == 3 else "L"
-        return replace(picture, register=made, size=size, mode=mode, passes=picture.passes + passes)
+        return replace(picture, register=made, size=size, known=None, mode=mode, passes=picture.passes + passes)
 
     def transform(self, picture: Picture, step: T.Geometry) -> Picture:
         """What one of goloader's transforms makes of an image."""
@@ -1079,21 +1431,27 @@ class Compiler:
             return None
         if not (one.plain and other.plain):
             one, other = self.use(one), self.use(other)
-        key = (of.number, one, other)
+        if any(self._changed_at.get(id(each), 0) > self._began[of.number] for each in (of.then, of.otherwise)):
+            raise UnreadableError(f"uses one of two arrays after it was changed: {of}", of)
+        key = of.number, one.register, one.tail, other.register, other.tail
         if key not in self._either:
-            alike = (one.file, one.mode, one.form, one.tail) == (other.file, other.mode, other.form, other.tail)
-            if not alike:
-                raise UnreadableError(f"has images of several kinds in one place: {of}", of)
-            self._images += 1
-            for side, each in zip(sides, (one, other), strict=True):
-                side.append({"do": "apply", "from": each.register, "to": self._images - 1,
-                             "channels": each.channels, "transforms": []})  # fmt: skip
-            size = one.size if one.size == other.size else None
-            made = replace(one, register=self._images - 1, size=size, passes=max(one.passes, other.passes))
-            self._either[key] = made
+            self._either[key] = self._one_of(of, sides, one, other)
         found = self._either[key]
         assert isinstance(found, Picture)
         return found
+
+    def _one_of(self, of: Expression, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
+        """An image that is one of two, by which way of a branch was gone."""
+        alike = (one.file, one.mode, one.form, one.tail) == (other.file, other.mode, other.form, other.tail)
+        if not alike:
+            raise UnreadableError(f"has images of several kinds in one place: {of}", of)
+        self._images += 1
+        for side, each in zip(sides, (one, other), strict=True):
+            side.append({"do": "apply", "from": each.register, "to": self._images - 1,
+                         "channels": each.channels, "transforms": []})  # fmt: skip
+        size = one.size if one.size == other.size else None
+        known = one.known if one.known == other.known else None
+        return replace(one, register=self._images - 1, size=size, known=known, passes=max(one.passes, other.passes))
 
     # Values
 
@@ -1192,6 +1550,8 @@ class Compiler:
         if isinstance(of, Index):
             return Given(batch)
         try:
+            if self._is_number_of_index(of):
+                raise UnreadableError(f"reckons with the index: {of}", of)
             moved, row = self._row_of(of)
             made = None if self._is_vector(moved) else made_of(self.own, moved)
             values = (moved,) if made is None else made.numbers
@@ -1208,6 +1568,12 @@ class Compiler:
             raise UnreadableError(f"gives {of}", of)
         register = self._let(number.json, number.kind).json[1]
         return Given(batch, number=self._column_of(register), truth=number.kind == "bool")
+
+    def _is_number_of_index(self, of: Expression) -> bool:
+        """Whether it is a number that the index is part of, more than as a place: its type may be that of the index."""
+        with suppress(UnreadableError):
+            return self._values(of).reckons and self.number(of).kind in (*numbers.PYTHON, "numpy")
+        return False
 
     def _is_vector(self, moved: Expression) -> bool:
         """Whether it is an array or a tensor that is worked out ahead."""
@@ -1226,13 +1592,47 @@ class Compiler:
         self._into = self._body
         return self._column_of(self._let(number.json, number.kind).json[1])
 
-    def _table(self, picture: Picture) -> Table:
+    def _table(self, picture: Picture) -> tuple[Table, bool]:
+        """What its functions make of every byte, and whether they leave its channels in reverse order."""
         names = ", ".join(self.names[-3:])
+        tail = picture.tail
+        if picture.made().ndim == 2:
+            tail = (*tail, lambda made: made.unsqueeze(0))
         try:
-            return run_tail(picture.tail, picture.channels, names, picture.begin)
+            return run_tail(tail, picture.channels, names, picture.begin), False
         except RefusalError:
-            planes = lambda made: made.unsqueeze(0) if made.ndim == 2 else made  # noqa: E731 - of one plane
-            return run_tail((*picture.tail, planes), picture.channels, names, picture.begin)
+            if picture.mode != "RGB":
+                raise
+            return run_tail(tail, picture.channels, names, replace(picture, reverse=True).begin), True
+
+    def _reversed(self, picture: Picture) -> Picture:
+        """An image that goes on as BGR."""
+        self._into = self._body
+        made = self.apply(picture, [{"op": "reverse_channels"}], (), size=picture.size)
+        if (marks := self._looks.pop(picture.register, None)) is not None:
+            self._looks[made.register] = b"".join(marks[256 * channel :][:256] for channel in (2, 1, 0))
+        return replace(made, reverse=True)
+
+    def _looks_of(self) -> list[bytes | None]:
+        """Which bytes each image that is given has to have. Raises UnreadableError where that does not show in it."""
+        found = []
+        left = dict(self._looks)
+        for picture, table in zip(self.pictures, self.tables, strict=True):
+            marks = left.pop(picture.register, None)
+            found.append(marks)
+            if marks is None:
+                continue
+            size = len(table.data) // (256 * table.channels)
+            numbers = [table.data[at : at + size] for at in range(0, len(table.data), size)]
+            for channel in range(0, len(numbers), 256):
+                sides: tuple[set[bytes], set[bytes]] = set(), set()
+                for number, mark in zip(numbers[channel : channel + 256], marks[channel : channel + 256], strict=False):
+                    sides[mark].add(number)
+                if sides[0] & sides[1] or len(marks) != len(numbers):
+                    raise UnreadableError("looks at pixels that it does not give")
+        if left:
+            raise UnreadableError("looks at an image that it does not give")
+        return found
 
     # The script
 
@@ -1274,6 +1674,7 @@ class Compiler:
                     "row": each.row.json,
                     "mode": each.mode,
                     "plain": each.plain,
+                    "opencv": each.opencv,
                 }
                 for number, each in zip(lists, self.opened, strict=True)
             ],
@@ -1285,8 +1686,9 @@ class Compiler:
                     "file": picture.file,
                     "output": {"dtype": table.dtype, "channels": table.channels},
                     "table": base64.b64encode(table.data).decode("ascii"),
+                    "looks": None if looks is None else base64.b64encode(looks).decode("ascii"),
                 }
-                for picture, table in zip(self.pictures, self.tables, strict=True)
+                for picture, table, looks in zip(self.pictures, self.tables, self.looks, strict=True)
             ],
             "columns": self._columns,
         }
@@ -1322,16 +1724,6 @@ _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 # Items of which a number may be chosen.
 _CHOSEN_MAX = 64
 
-# (height, width) of the image that functions of numbers are tried on.
-_PROBE = (5, 7)
-
-_NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
-
 
 class _Rows(NamedTuple):
     """Values of the user's data.
@@ -1341,6 +1733,7 @@ class _Rows(NamedTuple):
     sources  what they are made of, as it is now
     first    one of them
     row      which one a sample has
+    columns  that work them out, if some do
     """
 
     key: Expression
@@ -1348,6 +1741,7 @@ class _Rows(NamedTuple):
     sources: Callable[[], list[Any]]
     first: Any
     row: Number
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True)
@@ -1369,24 +1763,15 @@ def length_of(dataset: Any) -> int:
         raise UnreadableError(f"has no length: {error}") from None
 
 
-def _made(picture: Picture) -> Any:
-    """What its functions of numbers make of a small image."""
-    made = picture.begin(np.zeros((*_PROBE, picture.channels), np.uint8))
-    for each in picture.tail:
-        made = each(made)
-    return made
+def _both(one: Number, other: Number) -> Number:
+    """Two conditions at once."""
+    if one.is_constant:
+        return other if one.value else one
+    return Number(["*", one.json, other.json], "bool")
 
 
 def _is_super(called: Any) -> bool:
     return called is super
-
-
-def _managers(path: Expression) -> Iterator[Expression]:
-    """What `with open(...)` calls."""
-    if isinstance(path, Entered):
-        yield path.manager
-    elif isinstance(path, Call):
-        yield path
 
 
 def _visible(of: Expression) -> Iterator[Expression]:

@@ -1,4 +1,5 @@
-"""What code does to images, one table: by which calls, and what the core does in their place.
+"""What code does to PIL images, and what makes arrays and tensors of them: by which calls, and what the core does in
+their place.
 
 A row takes the compiler, the image and the arguments as they were bound, and gives what the image is then. From the
 step on that makes an array or a tensor of it, what is done to its numbers is kept as functions (Picture.tail) that are
@@ -8,92 +9,25 @@ run once on all bytes (plan.tables); what moves pixels is done to the image befo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from .... import _steps
 from .... import transforms as T
 from ...augments import Steps
 from ...bytecode import Call, Expression, UnreadableError
-from ...tables import as_pil
 from ...transforms import step_of
+from . import arrays
+from .arrays import Row, tail
 from .numbers import Number, binary, extreme, unary
+from .picture import Picture, run
 
 if TYPE_CHECKING:
     from .compiler import Compiler
-
-
-@dataclass(frozen=True)
-class Picture:
-    """An image on its way.
-
-    register  of the script
-    file      whose it is, by its number among those that a sample opens
-    mode      Pillow's: "RGB", "L" or "P"
-    form      what code holds: "pil" (PIL.Image), "array" (numpy, height first) or "tensor" (channels first, or a plane)
-    tail      functions that make that of the PIL image, one after the other
-    size      (height, width), if it is the same for all
-    passes    how often the core goes over its pixels at most
-    plain     it is a file's image as it is in the file
-    """
-
-    register: int
-    file: int
-    mode: str
-    form: str = "pil"
-    tail: tuple[Callable[[Any], Any], ...] = ()
-    size: T.Size | None = None
-    passes: int = 0
-    plain: bool = False
-
-    @property
-    def channels(self) -> int:
-        return 3 if self.mode == "RGB" else 1
-
-    def extents(self) -> tuple[Number, Number]:
-        """Width and height."""
-        if self.size is not None:
-            return Number(self.size[1], "int"), Number(self.size[0], "int")
-        return Number(["width", self.register], "int"), Number(["height", self.register], "int")
-
-    def then(self, function: Callable[[Any], Any], form: str | None = None) -> Picture:
-        return replace(self, tail=(*self.tail, function), form=form or self.form)
-
-    def begin(self, pixels: Any) -> Any:
-        """A PIL image of its mode, of pixels [height, width, channels]."""
-        image = as_pil(pixels)
-        if self.mode == "P":
-            image.putpalette(bytes(range(256)) * 3)
-        return image
-
-
-@dataclass(frozen=True)
-class Applied:
-    """A function of a tail, with its arguments behind the image; equal to others that do the same.
-
-    function  what is called with it; a text is the name of a method
-    turned    the image is the last argument
-    """
-
-    function: Any
-    arguments: tuple[Any, ...] = ()
-    options: tuple[tuple[str, Any], ...] = ()
-    turned: bool = False
-
-    def __call__(self, made: Any) -> Any:
-        options = dict(self.options)
-        if isinstance(self.function, str):
-            return getattr(made, self.function)(*self.arguments, **options)
-        given = (*self.arguments, made) if self.turned else (made, *self.arguments)
-        return self.function(*given, **options)
-
-
-Row = Callable[["Compiler", Picture, dict[str, Expression]], Picture]
 
 
 def _int(c: Compiler, of: Expression | Number) -> Number:
@@ -135,7 +69,8 @@ def _resized(c: Compiler, p: Picture, width: Number, height: Number, filter_name
     step = {"op": "resize_to", "width": width.json, "height": height.json, "filter": filter_name}
     known = width.is_constant and height.is_constant
     size = (height.json, width.json) if known else None
-    return c.apply(p, [step], (f"pillow.resize.{filter_name}",), size=size)
+    made = c.apply(p, [step], (f"pillow.resize.{filter_name}",), size=size)
+    return made if known else replace(made, known=(width, height))
 
 
 def _resize(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
@@ -185,7 +120,7 @@ def _pad_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
 
 def _fixed(c: Compiler, p: Picture, *steps: bytes) -> Picture:
     made = Steps(b"".join(steps))
-    return c.apply(p, [made.to_plan()], made.needs(), size=p.size)
+    return replace(c.apply(p, [made.to_plan()], made.needs(), size=p.size), known=p.known)
 
 
 def _filled(p: Picture, fill: Any) -> list[int]:
@@ -350,34 +285,11 @@ def _looked_up(function: Any, *names: str) -> Row:
     return row
 
 
-def _tail(function: Any, form: str, *names: str) -> Row:
-    """A function that makes an array or a tensor of an image, or changes its numbers: it is run once, on all bytes."""
-
-    def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-        options = tuple((name, c.constant(given[name])) for name in names if name in given)
-        if dict(options).get("inplace"):
-            raise UnreadableError("changes a tensor in place")
-        return c.use(p).then(Applied(function, options=options), form)
-
-    return row
-
-
-def _method(name: str, form: str | None = None) -> Callable[[Compiler, Picture, Call], Picture]:
-    """A method of arrays or tensors that changes each number by itself, or only the order in which they lie."""
-
-    def row(c: Compiler, p: Picture, call: Call) -> Picture:
-        options = tuple((option, c.constant(value)) for option, value in call.options)
-        return p.then(Applied(name, tuple(map(c.constant, call.arguments)), options), form)
-
-    return row
-
-
 def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
     """Back to the PIL image, where the tensor's numbers are its bytes."""
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
-    image = made = p.begin(ramp)
-    for each in (*p.tail, function):
-        made = each(made)
+    image = p.begin(ramp)
+    made = run((*p.tail, function), image)
     if p.form != "tensor" or made.mode != image.mode or made.tobytes() != image.tobytes():
         raise UnreadableError("makes an image of a tensor that was changed")
     return replace(p, form="pil", tail=())
@@ -405,28 +317,6 @@ METHODS: dict[str, tuple[tuple[str, ...], Row]] = {
     "transpose": (("method",), _transpose),
 }
 
-# Methods of what is made of images: by its form, and their names.
-OF_NUMBERS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] = {
-    **{("array", name): _method(name) for name in ("astype", "copy", "transpose")},
-    **{
-        ("tensor", name): _method(name)
-        for name in (
-            "add",
-            "clone",
-            "contiguous",
-            "div",
-            "double",
-            "float",
-            "half",
-            "long",
-            "mul",
-            "permute",
-            "sub",
-            "to",
-        )
-    },
-}
-
 # Functions: where they are, the parameters behind the image, and what they do.
 _Rows = tuple[tuple[str, tuple[str, ...], Row], ...]
 _FUNCTIONAL: _Rows = (
@@ -449,10 +339,7 @@ _MOVES_TENSORS = {"hflip", "vflip", "crop"}
 
 def _is_upright(p: Picture) -> bool:
     """Whether a tensor's last dimensions are height and width."""
-    made = p.begin(np.zeros((5, 7, p.channels), np.uint8))
-    for each in p.tail:
-        made = each(made)
-    return tuple(made.shape[-2:]) == (5, 7)
+    return p.axes()[-2:] == "yx"
 
 
 def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tuple[Any, str] | None] | None:
@@ -468,7 +355,7 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
                 return names, row, (functional, name)
         for name, names in _TAILS:
             if called is vars(functional).get(name) and (form == "pil") == (name in ("to_tensor", "pil_to_tensor")):
-                return names, _tail(called, "tensor", *names), (functional, name)
+                return names, tail(called, "tensor", *names), (functional, name)
         if called is functional.to_pil_image and form == "tensor":
             return (), lambda c, p, given: _to_pil(c, p, called), (functional, "to_pil_image")
     operations = sys.modules.get("PIL.ImageOps")
@@ -488,17 +375,11 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
         for each, (names, row) in rows.items():
             if called is each:
                 return names, row, (operations, each.__name__)
-    of_arrays: dict[Any, tuple[str, str, tuple[str, ...]]] = {
-        np.array: ("pil", "array", ("dtype",)),
-        np.asarray: ("pil", "array", ("dtype",)),
-        torch.from_numpy: ("array", "tensor", ()),
-        torch.as_tensor: ("array", "tensor", ("dtype",)),
-        torch.tensor: ("array", "tensor", ("dtype",)),
-    }
-    for each, (takes, makes, names) in of_arrays.items():
-        if called is each and form == takes:
-            return names, _tail(each, makes, *names), None
-    return None
+    for each in (np.array, np.asarray):
+        if called is each and form in ("pil", "array"):
+            return ("dtype",), tail(each, "array", "dtype"), None
+    of_numbers = None if form == "pil" else arrays.function_row(called, form)
+    return None if of_numbers is None else (*of_numbers, None)
 
 
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:

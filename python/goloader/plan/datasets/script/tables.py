@@ -22,10 +22,14 @@ _VALUES_MAX = 1 << 24
 
 
 class Found(NamedTuple):
-    """Tables as the core's plan has them, and the kind of the numbers in the last one."""
+    """Tables as the core's plan has them, and the kind of the numbers in the last one.
+
+    same  the number that all rows have, where no table is needed
+    """
 
     kind: str
     tables: list[dict[str, Any]]
+    same: int | None = None
 
 
 class Kept:
@@ -67,6 +71,13 @@ def plain(values: Sequence[Any], kind: str) -> Found:
     if {_KINDS.get(each) for each in set(map(type, values))} - {kind}:
         raise UnreadableError("takes numbers of several types in one place")
     return Found(kind, [_table(values, kind, None)])
+
+
+def same(values: Sequence[Any], kind: str) -> Found:
+    """No table, of rows that all have one number of this kind. Raises UnreadableError for others."""
+    if not len(values) or {_KINDS.get(each) for each in set(map(type, values))} != {kind} or len({*values}) > 1:
+        raise UnreadableError("has different numbers")
+    return Found(kind, [], int(values[0]))
 
 
 def of_lists(rows: Sequence[Any], by_numpy: bool) -> Found:
