@@ -105,7 +105,7 @@ class Twins:
         self._twins = {name: Twin(name) for name in PROCESS}
 
     def settle(self, states: Processes, places: NDArray[np.int64]) -> None:
-        """The random module's second normal deviate becomes what it is at a place (core/rng/gauss.go) behind `states`."""
+        """The random module's second normal deviate becomes what it is at a place (core/rng/gauss.go) behind these."""
         for name, state, place in zip(states.names, states.data, places.tolist(), strict=True):
             since = place >> _PLACE_BITS
             if (
@@ -114,16 +114,16 @@ class Twins:
                 or (since == 0 and getattr(random._inst, "gauss_next", None) is None)
             ):
                 continue
-            gauss = None
+            gauss: Any = None
             if since:
-                twin = random.Random()
+                twin: Any = random.Random()
                 words = state[24:_GAUSS_AT].view(np.uint64).astype(np.uint32).tolist()
                 twin.setstate((3, (*words, int(state[16:24].view(np.uint64)[0])), None))
                 before = words_of(place) - (since - 1) - _GAUSS_WORDS
                 twin.getrandbits(32 * before)
                 twin.gauss(0.0, 1.0)
                 gauss = twin.gauss_next
-            random._inst.gauss_next = gauss
+            random._inst.gauss_next = gauss  # type: ignore[attr-defined]
 
     def take(self, states: Processes, counts: NDArray[np.int64]) -> Processes:
         """Draws so many words of each; gives the states that they follow: `states`, if no other thread drew since."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ...bytecode import UnreadableError
@@ -20,7 +21,7 @@ from ...calls import check_calls
 from ...paths import Files
 from ...refusal import RefusalError
 from ...rows import Pixels
-from ...structure import renumbered
+from ...structure import filled, renumbered
 from ...watch import Watch
 from ..beside import Beside
 from ..columns import Columns
@@ -319,6 +320,19 @@ class Scripts(Samples):
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 made.append(default_collate(beside.batch(beside[row] for row in at)))
         return made
+
+    def first(self) -> Any:
+        """What a sample looks like: of an image one pixel. Raises RefusalError where that is not known."""
+        part = self.part
+        made: list[Any] = [
+            torch.empty((channels, 1, 1) if not flat else (1, 1), dtype=getattr(torch, dtype))
+            for dtype, channels, _, flat in part.images
+        ]
+        for given, beside in part.given:
+            if beside is None or beside.is_index or not len(beside.values) or given.made is not None:
+                raise RefusalError("collate", "collate_fn", "samples have more than images and values", "COLLATE_OWN")
+            made.append(beside.values[0])
+        return filled(self.structure, made)
 
     def name(self, row: int) -> Any:
         """The path of a file, the place of an image in memory."""
