@@ -109,7 +109,7 @@ class Given:
     made    how it is made of them, if it is made
     row     the row, where it is not the index
     number  the core's column of numbers that it is, in place of all else
-    truth   these are bools
+    kind    of these
     """
 
     batch: type
@@ -118,7 +118,7 @@ class Given:
     made: Made | None = None
     row: Number | None = None
     number: int | None = None
-    truth: bool = False
+    kind: str = ""
 
 
 class Compiler:
@@ -1174,7 +1174,7 @@ class Compiler:
         if not number.is_python and number.kind != "numpy":
             raise UnreadableError(f"gives {of}", of)
         register = self._let(number.json, number.kind).json[1]
-        return Given(batch, number=self._column_of(register), truth=number.kind == "bool")
+        return Given(batch, number=self._column_of(register), kind=number.kind)
 
     def _column_of(self, register: int) -> int:
         self._columns.append(register)

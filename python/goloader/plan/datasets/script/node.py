@@ -278,6 +278,10 @@ def _beside(given: Given, row: int | None) -> Beside | None:
     return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
 
 
+# Of numbers that the core makes, by their kinds.
+_NUMBERS: dict[str, Any] = {"int": 0, "bool": False, "float": 0.0, "numpy": np.int64(0)}
+
+
 class Scripts(Samples):
     """Samples that the core makes by a script.
 
@@ -313,7 +317,7 @@ class Scripts(Samples):
         numbers = columns[count:]
         for (given, beside), column in zip(part.given, self._number_columns, strict=True):
             if beside is None:
-                made.append(numbers[given.number].bool() if given.truth else numbers[given.number])
+                made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
                 made.append(default_collate(beside.batch(map(self.given, indices))))
             else:
@@ -329,9 +333,12 @@ class Scripts(Samples):
             for dtype, channels, _, flat in part.images
         ]
         for given, beside in part.given:
-            if beside is None or beside.is_index or not len(beside.values) or given.made is not None:
+            if given.kind:
+                made.append(_NUMBERS[given.kind])
+            elif beside is None or beside.is_index or not len(beside.values) or given.made is not None:
                 raise RefusalError("collate", "collate_fn", "samples have more than images and values", "COLLATE_OWN")
-            made.append(beside.values[0])
+            else:
+                made.append(beside.values[0])
         return filled(self.structure, made)
 
     def name(self, row: int) -> Any:
