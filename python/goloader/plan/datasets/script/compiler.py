@@ -135,6 +135,7 @@ class Compiler:
         self.needs: dict[str, None] = {}
         self.calls = {**own.calls}
         self.transforms: list[Any] = []
+        self.looked: list[Callable[[], Any]] = []
         self.names: list[str] = []
         # The first registers are those of the files that a sample opens.
         self._images = own.opens_images
@@ -181,14 +182,23 @@ class Compiler:
         if {picture.file for picture in self.pictures} != set(range(len(self.opened))):
             raise UnreadableError("opens an image that it does not give")
         self._check_all(reading.evaluated)
+        self.tables = self._all_tables()
+        self._first, self._body = self._split()
+
+    def looks(self) -> str:
+        """What it goes by beside what the code means: what transforms do, and functions of numbers. Raises as compiling
+        does."""
+        return repr(([look() for look in self.looked], [table.data for table in self._all_tables()]))
+
+    def _all_tables(self) -> list[Table]:
         known: dict[Any, Table] = {}  # views are often alike
-        self.tables = []
+        tables = []
         for picture in self.pictures:
             kind = picture.mode, picture.form, tuple(map(id, picture.tail))
             if kind not in known:
                 known[kind] = self._table(picture)
-            self.tables.append(known[kind])
-        self._first, self._body = self._split()
+            tables.append(known[kind])
+        return tables
 
     # What is evaluated, in order
 

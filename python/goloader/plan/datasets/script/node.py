@@ -6,7 +6,6 @@ Whoever changes the dataset, its lists or its transforms is seen to do so, as by
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,10 +78,11 @@ class Scripted(Node):
             raise self._own.unread(error) from None
         except _ERRORS as error:
             raise self._own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
-        self._text = json.dumps(self.part.script)
+        self._looks = compiler.looks()
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
         self._kept = compiler
+        self._were = self._sizes()
         self.reckons = compiler.reckons
         self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
         self.any_integer = not (self.reckons or self.gives_index)
@@ -125,6 +125,7 @@ class Scripted(Node):
             raise UnreadableError("takes images of several places")
         if len(set(lengths)) > 1:
             raise UnreadableError("takes items of attributes that differ in length")
+        self._measured = bool(lengths)
         self.length = lengths[0] if lengths else _length(own.dataset)
         files = None if pixels is not None else Files.of((path, 0) for path in paths)
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
@@ -155,7 +156,7 @@ class Scripted(Node):
             return False
         compiler = self._kept
         try:
-            if self._watch.found(self._compiled_again, self._transforms) != self._text:
+            if self._watch.found(compiler.looks, self._transforms) != self._looks or self._sizes() != self._were:
                 return False
             _check_calls(compiler)
             return (
@@ -168,14 +169,10 @@ class Scripted(Node):
         except (UnreadableError, RefusalError, *_ERRORS):
             return False
 
-    def _compiled_again(self) -> str:
-        again = Scripted.__new__(Scripted)
-        again.dataset = self.dataset
-        again._own = ScriptCode(self.dataset)
-        compiler = _compiled(again._own)
-        again._make(compiler)
-        again._own.settle()
-        return json.dumps(again.part.script)
+    def _sizes(self) -> list[Any]:
+        """Of what paths and values do not say: arrays, and the dataset where nothing else does."""
+        arrays = [self._own.value(each.path) for each in self._kept.opened if each.columns is None]
+        return [tuple(each.shape) for each in arrays] + ([] if self._measured else [_length(self.dataset)])
 
     def _same(self, at: Indices | None) -> bool:
         """Whether paths and values are those that they were."""
