@@ -239,8 +239,11 @@ func (r *Run) LoadStates(stream int, states []byte) error {
 		return fmt.Errorf("stream %d of %d", stream, len(r.streams))
 	}
 	st := &r.streams[stream]
-	st.yielded = positions{}
-	return st.generators.load(states)
+	if err := st.generators.load(states); err != nil {
+		return err
+	}
+	st.note(&st.yielded, allGenerators)
+	return nil
 }
 
 // AskedStates writes the states in which the generators stood as the batch began that may be skipped (Skip).

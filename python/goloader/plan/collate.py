@@ -11,6 +11,7 @@ from .._beside import Beside
 from ..collate import Jagged, Pack, Pad
 from .bytecode import UnreadableError
 from .collation import Collation, registered
+from .fast_collate import FastCollate
 from .finish import Finish
 from .look import name_of
 from .originals import is_original
@@ -80,7 +81,8 @@ def _read(loader: Any) -> OwnCollate | Collation:
     known = _own_ones.get(loader)
     if known is None or known.given is not loader.collate_fn or not known.unchanged():
         try:
-            known = _own_ones[loader] = OwnCollate(loader.collate_fn)
+            given = loader.collate_fn
+            known = _own_ones[loader] = (FastCollate if FastCollate.takes(given) else OwnCollate)(given)
         except RefusalError as refused:
             return finishing(loader, refused.refusal)
     return known

@@ -282,20 +282,19 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         return refusal
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are more than an image and an int", "BATCH_SIZE_NONE")
-    if not collation.plain:
-        return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
+    if not collation.plain and not collation.own:
+        return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
         return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
-    if part.generators & {"python", "numpy"} and loader.worker_init_fn is not None and loader.num_workers > 0:
-        return Refusal(
-            "loader", "worker_init_fn", "the code draws from generators that worker_init_fn may seed", "INIT_FN"
-        )
     if len(part.images) + len(part.numbers) > FIELDS_MAX:
         return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
+    put: Callable[[Sequence[Any]], Any] = partial(collated, samples.structure)
     try:
         require("source", *(DECODERS if part.pixels is None else ()))
         require("transform", *part.needs)
         found = rules(part.needs)
+        if collation.own:
+            put = collation.lay((), samples.structure, samples.first())[1]
     except RefusalError as refused:
         return refused.refusal
     return Plan(
@@ -316,7 +315,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             ],
         ),
         files=part.files,
-        put=partial(collated, samples.structure),
+        put=put,
         samples=samples,
         seek_index=_seek_index(loader),
         collation=collation,

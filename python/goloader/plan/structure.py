@@ -21,15 +21,22 @@ def count(structure: Structure) -> int:
 
 def shifted(structure: Structure, by: int) -> Structure:
     """The same with other numbers: the first `by` fields are somebody else's."""
-    return _each(structure, lambda number: number + by)
+    made: Structure = _each(structure, lambda number: number + by)
+    return made
 
 
 def renumbered(structure: Structure, numbers: Mapping[int, int]) -> Structure:
     """The same with other numbers, by those that they had."""
-    return _each(structure, numbers.__getitem__)
+    made: Structure = _each(structure, numbers.__getitem__)
+    return made
 
 
-def _each(structure: Structure, number: Callable[[int], int]) -> Structure:
+def filled(structure: Structure, fields: Sequence[Any]) -> Any:
+    """A sample of these fields."""
+    return _each(structure, fields.__getitem__)
+
+
+def _each(structure: Structure, number: Callable[[int], Any]) -> Any:
     if isinstance(structure, int):
         return number(structure)
     if isinstance(structure, dict):

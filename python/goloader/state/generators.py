@@ -104,6 +104,27 @@ class Twins:
     def __init__(self) -> None:
         self._twins = {name: Twin(name) for name in PROCESS}
 
+    def settle(self, states: Processes, places: NDArray[np.int64]) -> None:
+        """The random module's second normal deviate becomes what it is at a place (core/rng/gauss.go) behind these."""
+        for name, state, place in zip(states.names, states.data, places.tolist(), strict=True):
+            since = place >> _PLACE_BITS
+            if (
+                name != "random"
+                or since == _GAUSS_BEFORE
+                or (since == 0 and getattr(random._inst, "gauss_next", None) is None)
+            ):
+                continue
+            gauss: Any = None
+            if since:
+                twin: Any = random.Random()
+                words = state[24:_GAUSS_AT].view(np.uint64).astype(np.uint32).tolist()
+                twin.setstate((3, (*words, int(state[16:24].view(np.uint64)[0])), None))
+                before = words_of(place) - (since - 1) - _GAUSS_WORDS
+                twin.getrandbits(32 * before)
+                twin.gauss(0.0, 1.0)
+                gauss = twin.gauss_next
+            random._inst.gauss_next = gauss  # type: ignore[attr-defined]
+
     def take(self, states: Processes, counts: NDArray[np.int64]) -> Processes:
         """Draws so many words of each; gives the states that they follow: `states`, if no other thread drew since."""
         follow: Processes | None = None
@@ -119,18 +140,28 @@ class Twins:
 
 _STATE_BYTES = 5056  # of torch.get_rng_state()
 
+# Of a generator's place (core/rng/gauss.go): words that were drawn, and above them what is known of a normal deviate.
+_PLACE_BITS = 40
+_GAUSS_BEFORE = (1 << 22) - 1
+_GAUSS_WORDS = 4
+
+
+def words_of(place: Any) -> Any:
+    """How many words were drawn, of a place or of an array of some."""
+    return place & ((1 << _PLACE_BITS) - 1)
+
 
 class Processes:
     """States of a process's generators, Mersenne Twisters all of them, each in the form of torch.get_rng_state().
 
-    data    [generators, 5056] uint8
-    gausses what the random module's and numpy's keep beside: a second normal deviate
+    data   [generators, 5056] uint8
+    gauss  the second normal deviate that numpy's keeps beside; the random module's is in `data` (core/rng/gauss.go)
     """
 
     def __init__(self, names: Sequence[str] = PROCESS, data: NDArray[np.uint8] | None = None) -> None:
         """Those of this process and moment, if no `data` are given."""
         self.names = tuple(names)
-        self.gausses: tuple[Any, Any] = _NO_GAUSSES
+        self.gauss: Any = _NO_GAUSS
         self.data = np.empty((len(self.names), _STATE_BYTES), np.uint8) if data is None else data
         if data is None:
             self.capture()
@@ -146,10 +177,19 @@ class Processes:
         torch_seed = base_seed + number if seed is None else seed
         made = cls.empty()
         made.data[0] = torch.Generator().manual_seed(torch_seed).get_state().numpy()
-        _, python, _ = random.Random(base_seed + number).getstate()
-        made.data[1] = _as_torch(np.array(python[:-1], np.uint32), python[-1])
+        made.data[1] = _of_python(random.Random(base_seed + number).getstate())
         numpy_state: Any = np.random.RandomState(worker._generate_state(base_seed, number)).get_state()
         made.data[2] = _as_torch(*numpy_state[1:3])
+        return made
+
+    @classmethod
+    def of(cls, states: Mapping[str, Any]) -> Processes:
+        """Those that capture(PROCESS) gave."""
+        made = cls.empty()
+        made.data[0] = plain(states["torch"])
+        made.data[1] = _of_python(states["random"])
+        made.data[2] = _as_torch(*states["numpy"][1:3])
+        made.gauss = states["numpy"][3:]
         return made
 
     @property
@@ -169,13 +209,11 @@ class Processes:
             if name == "torch":
                 self.data[number] = torch.get_rng_state().numpy()
             elif name == "random":
-                _, words, gauss = random.getstate()
-                self.data[number] = _as_torch(np.array(words[:-1], np.uint32), words[-1])
-                self.gausses = gauss, self.gausses[1]
+                self.data[number] = _of_python(random.getstate())
             else:
                 numpy_state: Any = np.random.get_state()
                 self.data[number] = _as_torch(*numpy_state[1:3])
-                self.gausses = self.gausses[0], numpy_state[3:]
+                self.gauss = numpy_state[3:]
 
     def put(self) -> None:
         """Puts this process's generators into them."""
@@ -187,12 +225,28 @@ class Processes:
             words = state[24 : 24 + 8 * 624].view(np.uint64).astype(np.uint32)
             at = int(state[16:24].view(np.uint64)[0])
             if name == "random":
-                random.setstate((3, (*words.tolist(), at), self.gausses[0]))
+                random.setstate((3, (*words.tolist(), at), _gauss_of(state)))
             else:
-                np.random.set_state(("MT19937", words, at, *self.gausses[1]))
+                np.random.set_state(("MT19937", words, at, *self.gauss))
 
 
-_NO_GAUSSES: tuple[Any, Any] = (None, (0, 0.0))
+_NO_GAUSS = (0, 0.0)
+_GAUSS_AT = 24 + 8 * 624  # behind the words: the deviate, and a byte that says whether there is one
+
+
+def _of_python(state: Any) -> NDArray[np.uint8]:
+    """random.getstate() in the form of torch's."""
+    _, words, gauss = state
+    made = _as_torch(np.array(words[:-1], np.uint32), words[-1])
+    if gauss is not None:
+        made[_GAUSS_AT : _GAUSS_AT + 8].view(np.float64)[:] = gauss
+        made[_GAUSS_AT + 8] = 1
+    return made
+
+
+def _gauss_of(state: NDArray[np.uint8]) -> float | None:
+    """The second normal deviate of the random module's generator."""
+    return float(state[_GAUSS_AT : _GAUSS_AT + 8].view(np.float64)[0]) if state[_GAUSS_AT + 8] else None
 
 
 def _as_torch(words: NDArray[np.uint32], at: int) -> NDArray[np.uint8]:

@@ -3,10 +3,10 @@
 What such a function does to a worker is of three kinds, and each is seen from inside the process:
 
 - It seeds. Torch's generator is then where torch.manual_seed puts it, perhaps some draws on: the seed and the position
-  of a stream of Go's.
+  of a stream of Go's. A script's streams begin where it leaves all three generators.
 - It changes what is loaded: the worker's dataset, Pillow's settings. Then the loader has to run in worker processes.
-- Anything else (other generators, threads, files, affinity) concerns Python code that goroutines do not run. It ends
-  with the process, and does not reach the user's.
+- Anything else (threads, files, affinity) concerns Python code that goroutines do not run. It ends with the process,
+  and does not reach the user's.
 
 It takes what torch takes to start its workers, and no more: the processes end before the first batch is asked for.
 """
@@ -42,7 +42,7 @@ _DRAWN_MAX = 256
 
 _CHANGES = "it changes what the workers load"
 _FAILS = "it fails, or ends its process"
-_OWN_STATE = "it leaves torch's generator in a state that is no seed's"
+_OWN_STATE = "it leaves a generator in a state that is no seed's"
 
 # The seed of torch's generator, the words drawn from it since, and the states of all generators, if they are wanted.
 _Told = tuple[int, int, dict[str, Any]]
@@ -91,8 +91,10 @@ def ahead(loader: DataLoader[Any], plan: Plan) -> Seeded | Refusal:
 def again(loader: DataLoader[Any], plan: Plan, resumed: Record) -> Seeded | Refusal:
     """What the function did for the epoch that is gone on with; it runs only if the state does not say."""
     assert resumed.base_seed is not None
-    if resumed.seeds is None or resumed.streams is None or len(resumed.seeds) != loader.num_workers:
+    known = resumed.seeds is not None and resumed.streams is not None and len(resumed.seeds) == loader.num_workers
+    if not known or plan.script is not None:
         return run(loader, plan, resumed.base_seed)
+    assert resumed.seeds is not None and resumed.streams is not None
     return Seeded(resumed.base_seed, resumed.seeds, resumed.streams)
 
 
@@ -150,8 +152,10 @@ def _work(answer: Connection, loader: DataLoader[Any], plan: Plan, base_seed: in
         answer.send(_CHANGES)
     else:
         position = _position()
-        states = {} if plan.after is None else {name: plain(state) for name, state in capture(PROCESS).items()}
-        answer.send(_OWN_STATE if position is None else (*position, states))
+        wanted = plan.after is not None or plan.script is not None
+        states = {name: plain(state) for name, state in capture(PROCESS).items()} if wanted else {}
+        known = position is not None and not (plan.script is not None and type(states["numpy"]) is dict)
+        answer.send((*position, states) if known and position is not None else _OWN_STATE)
 
 
 def _settings(plan: Plan) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from ...plan import Plan, Refusal
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
 from ...plan.samplers import Foreign
 from ...state import book
-from ...state.generators import PROCESS, Processes, Twins, untouched
+from ...state.generators import PROCESS, Processes, Twins, untouched, words_of
 from ...state.iterator import ResumableIterator
 from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
@@ -466,13 +466,13 @@ class InlineIterator(_NativeIterator):
             if state is None or self._skipped:
                 break
             run.position(self._words)
-            more = self._words > taken
-            if not more.any():
-                break
-            follow = self._twins.take(state, np.where(more, self._words, 0))
+            words = words_of(self._words)
+            more = words > taken
+            follow = self._twins.take(state, np.where(more, words, 0)) if more.any() else state
             if follow is state:
+                self._twins.settle(state, self._words)
                 break
-            state, taken = follow, np.maximum(taken, self._words)
+            state, taken = follow, np.maximum(taken, words)
             self._ask(run, task, state)
         if lost is None:
             if self._plan.after is None:
@@ -555,16 +555,19 @@ class PrefetchingIterator(_NativeIterator):
         self._directory = Directory()
         if core.plan.collation is not None and (core.plan.collation.own or core.plan.after is not None):
             self._defaults = _Defaults()
+        # The states that worker_init_fn left.
+        self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
+        # What each worker's generator of numpy's keeps beside its words.
+        self._gausses: dict[int, Any] = {}
         self._finisher: Finisher | None = None
         if core.plan.after is not None:
             self._finisher = Finisher(
                 core.plan.after, int(self._base_seed), self._num_workers, self._dataset, draws=self._core_draws
             )
-            self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         self._stream_seeds = None if seeded is None else seeded.seeds
         self._core = core
         self._run = self._start()
-        if seeded is not None:
+        if seeded is not None and core.plan.script is None:
             drawn = np.zeros((self._num_workers, self._positions // self._num_workers), np.int64)
             drawn[:, 0] = seeded.drawn
             self._run.resume(0, drawn.reshape(-1))
@@ -573,8 +576,6 @@ class PrefetchingIterator(_NativeIterator):
         self._behind = False
         self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
         self._received = 0
-        # What each worker's generators keep beside their words.
-        self._gausses: dict[int, tuple[Any, Any]] = {}
         # Who looks for torch's processes here finds that there are none.
         self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
@@ -597,7 +598,11 @@ class PrefetchingIterator(_NativeIterator):
         if self._plan.script is not None:
             for number in range(self._num_workers):
                 seed = None if self._stream_seeds is None else int(self._stream_seeds[number])
-                run.set_states(number, Processes.of_worker(int(self._base_seed), number, seed))
+                begun = Processes.of_worker(int(self._base_seed), number, seed)
+                if number in self._seeded:
+                    begun = Processes.of(self._seeded[number])
+                    self._gausses.setdefault(number, begun.gauss)
+                run.set_states(number, begun)
         return run
 
     @property
@@ -607,11 +612,11 @@ class PrefetchingIterator(_NativeIterator):
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         number = self._received % self._num_workers
-        states.gausses = self._gausses.get(number, states.gausses)
+        states.gauss = self._gausses.get(number, states.gauss)
         with untouched():
             states.put()
             made = super()._made_by_code(task, states)
-        self._gausses[number] = states.gausses
+        self._gausses[number] = states.gauss
         return made
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:

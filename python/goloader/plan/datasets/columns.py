@@ -109,6 +109,7 @@ class Columns:
     length     of all that it takes items of by the index
     negatives  an index below 0 means an item as well; else it is a KeyError, as in a table that is asked by its labels
     reckons    the index is more than a place; then it has to be one of 0 and above
+    takes_items  of something by the index, which has the length
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Columns:
         self._of_values = _places(part for whole in self._expressions for part in parts_of(whole))
         # What is the same for every index, and goes into values.
         self._same: dict[Expression, Any] = {}
+        self.takes_items = bool(self._places)
         by_label = {place for place in self._places if self._by_label(place)}
         self.negatives = not by_label
         self.length = self._length()

@@ -105,7 +105,7 @@ class Given:
     made    how it is made of them, if it is made
     row     the row, where it is not the index
     number  the core's column of numbers that it is, in place of all else
-    truth   these are bools
+    kind    of these
     """
 
     batch: type
@@ -114,7 +114,7 @@ class Given:
     made: Made | None = None
     row: Number | None = None
     number: int | None = None
-    truth: bool = False
+    kind: str = ""
 
 
 class Compiler:
@@ -131,6 +131,7 @@ class Compiler:
         self.needs: dict[str, None] = {}
         self.calls = {**own.calls}
         self.transforms: list[Any] = []
+        self.looked: list[Callable[[], Any]] = []
         self.names: list[str] = []
         # The first registers are those of the files that a sample opens.
         self._images = own.opens_images
@@ -196,18 +197,29 @@ class Compiler:
             if not any(each.path == found and each.row == row for each in self.opened):
                 raise UnreadableError(f"looks for {path}", path)
         self._check_all(reading.evaluated)
-        known: dict[Any, tuple[Table, bool]] = {}  # views are often alike
         self.tables = []
-        for number, picture in enumerate(self.pictures):
+        for number, (table, reverse) in enumerate(self._all_tables()):
+            self.tables.append(table)
+            if reverse:
+                self.pictures[number] = self._reversed(self.pictures[number])
+        self.looks = self._looks_of()
+        self._first, self._body = self._split()
+
+    def goes_by(self) -> str:
+        """What it goes by beside what the code means: what transforms do, and functions of numbers. Raises as compiling
+        does."""
+        return repr(([look() for look in self.looked], [table.data for table, _ in self._all_tables()]))
+
+    def _all_tables(self) -> list[tuple[Table, bool]]:
+        """Of all images that are given, and whether their channels are reversed first."""
+        known: dict[Any, tuple[Table, bool]] = {}  # views are often alike
+        tables = []
+        for picture in self.pictures:
             kind = picture.mode, picture.form, tuple(map(id, picture.tail))
             if kind not in known:
                 known[kind] = self._table(picture)
-            table, reverse = known[kind]
-            self.tables.append(table)
-            if reverse:
-                self.pictures[number] = self._reversed(picture)
-        self.looks = self._looks_of()
-        self._first, self._body = self._split()
+            tables.append(known[kind])
+        return tables
 
     # What is evaluated, in order
 
@@ -1567,7 +1579,7 @@ class Compiler:
         if not number.is_python and number.kind != "numpy":
             raise UnreadableError(f"gives {of}", of)
         register = self._let(number.json, number.kind).json[1]
-        return Given(batch, number=self._column_of(register), truth=number.kind == "bool")
+        return Given(batch, number=self._column_of(register), kind=number.kind)
 
     def _is_number_of_index(self, of: Expression) -> bool:
         """Whether it is a number that the index is part of, more than as a place: its type may be that of the index."""

@@ -384,13 +384,19 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
 
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
-    if vars(transform).get("inplace"):
-        raise UnreadableError("changes a tensor in place")
     if p.form == "tensor" and not _is_upright(p):
         raise UnreadableError("transforms a tensor whose channels are not first")
     if type(transform).__name__ == "ToPILImage":
+        c.looked.append(lambda: _to_pil(c, p, transform).form)
         return _to_pil(c, p, transform)
-    step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+
+    def look() -> tuple[T.Geometry | None, bool]:
+        if vars(transform).get("inplace"):
+            raise UnreadableError("changes a tensor in place")
+        return step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+
+    step, makes = look()
+    c.looked.append(look)
     if makes:
         return c.use(p).then(transform, "tensor")
     if step is None and p.mode == "P" and step_of(transform, 3, p.size, p.tail, False)[0] is not None:

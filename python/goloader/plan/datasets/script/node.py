@@ -6,13 +6,13 @@ Whoever changes the dataset, its lists or its transforms is seen to do so, as by
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ...bytecode import UnreadableError
@@ -20,7 +20,7 @@ from ...calls import check_calls
 from ...paths import Files
 from ...refusal import RefusalError
 from ...rows import Pixels
-from ...structure import renumbered
+from ...structure import filled, renumbered
 from ...watch import Watch
 from .. import vectors
 from ..beside import Beside
@@ -79,10 +79,11 @@ class Scripted(Node):
             raise self._own.unread(error) from None
         except _ERRORS as error:
             raise self._own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
-        self._text = json.dumps(self.part.script)
+        self._goes_by = compiler.goes_by()
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
         self._kept = compiler
+        self._were = self._sizes()
         self.reckons = compiler.reckons
         self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
         self.any_integer = not (self.reckons or self.gives_index)
@@ -94,8 +95,9 @@ class Scripted(Node):
         own = self._own
         taken: list[Any] = [*compiler.opened, *compiler.given]
         by_index = [each for each in taken if each.row is None or each.row.json == ["index"]]
-        lengths = [each.columns.length for each in by_index if each.columns is not None]
-        lengths += [each.length for each, by_index in compiler.asides if by_index]
+        measured = [each.columns for each in by_index if each.columns is not None]
+        measured += [each for each, by_index in compiler.asides if by_index]
+        lengths = [each.length for each in measured if each.takes_items]
         # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
         for each in compiler.given:
             if each.columns is not None:
@@ -125,6 +127,7 @@ class Scripted(Node):
             raise UnreadableError("takes images of several places")
         if len(set(lengths)) > 1:
             raise UnreadableError("takes items of attributes that differ in length")
+        self._measured = bool(lengths)
         self.length = lengths[0] if lengths else length_of(own.dataset)
         files = None if pixels is not None else Files.of((path, 0) for path in paths)
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
@@ -155,7 +158,7 @@ class Scripted(Node):
             return False
         compiler = self._kept
         try:
-            if self._watch.found(self._compiled_again, self._transforms) != self._text:
+            if self._watch.found(compiler.goes_by, self._transforms) != self._goes_by or self._sizes() != self._were:
                 return False
             _check_calls(compiler)
             return (
@@ -168,14 +171,10 @@ class Scripted(Node):
         except (UnreadableError, RefusalError, *_ERRORS):
             return False
 
-    def _compiled_again(self) -> str:
-        again = Scripted.__new__(Scripted)
-        again.dataset = self.dataset
-        again._own = ScriptCode(self.dataset)
-        compiler = _compiled(again._own)
-        again._make(compiler)
-        again._own.settle()
-        return json.dumps(again.part.script)
+    def _sizes(self) -> list[Any]:
+        """Of what paths and values do not say: arrays, and the dataset where nothing else does."""
+        arrays = [self._own.value(each.path) for each in self._kept.opened if each.columns is None]
+        return [tuple(each.shape) for each in arrays] + ([] if self._measured else [length_of(self.dataset)])
 
     def _same(self, at: Indices | None) -> bool:
         """Whether paths and values are those that they were."""
@@ -273,6 +272,10 @@ def _beside(given: Given, row: int | None) -> Beside | None:
     return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
 
 
+# Of numbers that the core makes, by their kinds.
+_NUMBERS: dict[str, Any] = {"int": 0, "bool": False, "float": 0.0, "numpy": np.int64(0)}
+
+
 class Scripts(Samples):
     """Samples that the core makes by a script.
 
@@ -308,13 +311,29 @@ class Scripts(Samples):
         numbers = columns[count:]
         for (given, beside), column in zip(part.given, self._number_columns, strict=True):
             if beside is None:
-                made.append(numbers[given.number].bool() if given.truth else numbers[given.number])
+                made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
                 made.append(default_collate(beside.batch(map(self.given, indices))))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 made.append(default_collate(beside.batch(beside[row] for row in at)))
         return made
+
+    def first(self) -> Any:
+        """What a sample looks like: of an image one pixel. Raises RefusalError where that is not known."""
+        part = self.part
+        made: list[Any] = [
+            torch.empty((channels, 1, 1) if not flat else (1, 1), dtype=getattr(torch, dtype))
+            for dtype, channels, _, flat in part.images
+        ]
+        for given, beside in part.given:
+            if given.kind:
+                made.append(_NUMBERS[given.kind])
+            elif beside is None or beside.is_index or not len(beside.values):
+                raise RefusalError("collate", "collate_fn", "samples have more than images and values", "COLLATE_OWN")
+            else:
+                made.append(beside[0])
+        return filled(self.structure, made)
 
     def name(self, row: int) -> Any:
         """The path of a file, the place of an image in memory."""
