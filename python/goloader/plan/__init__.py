@@ -27,6 +27,7 @@ from .row_layouts import STACKED
 from .rows import Field, Pixels
 
 if TYPE_CHECKING:
+    from .called import Called
     from .collation import Collation
     from .datasets import Samples
     from .datasets.script import ScriptPart
@@ -92,7 +93,7 @@ class Plan:
     batched: bool = True
     samples: Samples | None = None
     seek_index: SeekIndex | None = None
-    collation: Collation | OwnCollate | None = None
+    collation: Collation | OwnCollate | Called | None = None
     named_files: int = 0
     script: ScriptPart | None = None
     stream: Pipeline | None = None

@@ -10,6 +10,7 @@ from torch.utils.data._utils import collate
 from .._beside import Beside
 from ..collate import Jagged, Pack, Pad
 from .bytecode import UnreadableError
+from .called import Called
 from .collation import Collation, registered
 from .fast_collate import FastCollate
 from .finish import Finish
@@ -24,9 +25,10 @@ _METHODS = ("__call__", "join", "_put", "_is_field", "_fields_in")
 # The collate functions of users' own, as they were read; those that go on with default_collate's batch.
 _own_ones: Beside[Any, OwnCollate] = Beside()
 _finished: Beside[Any, Collation] = Beside()
+_called: Beside[Any, Called] = Beside()
 
 
-def of(loader: Any) -> Collation | OwnCollate | Refusal:
+def of(loader: Any) -> Collation | OwnCollate | Called | Refusal:
     """How `loader` puts batches together, or the reason why that is not known.
 
     With batch_size=None a sample is handed on as it is, but for tuples: default_convert makes lists of them.
@@ -36,7 +38,7 @@ def of(loader: Any) -> Collation | OwnCollate | Refusal:
         (collate.default_collate, "default_collate") if batched else (collate.default_convert, "default_convert")
     )
     given = loader.collate_fn
-    made: Collation | OwnCollate = Collation(name)
+    made: Collation | OwnCollate | Called = Collation(name)
     if batched and type(given) in (Pad, Jagged, Pack):
         made = _own(given)
     elif given is not want:
@@ -73,18 +75,40 @@ def of(loader: Any) -> Collation | OwnCollate | Refusal:
     return made
 
 
-def _read(loader: Any) -> OwnCollate | Collation:
+def _read(loader: Any) -> OwnCollate | Collation | Called:
     """What a collate_fn of the user's own does. Raises RefusalError."""
     finished = _finished.get(loader)
     if finished is not None and finished.after is not None and finished.after.given is loader.collate_fn:
         return finishing(loader, finished.after.why)
+    called = _called.get(loader)
+    if called is not None and called.given is loader.collate_fn:
+        return calling(loader, called.why)
     known = _own_ones.get(loader)
     if known is None or known.given is not loader.collate_fn or not known.unchanged():
         try:
             given = loader.collate_fn
             known = _own_ones[loader] = (FastCollate if FastCollate.takes(given) else OwnCollate)(given)
         except RefusalError as refused:
-            return finishing(loader, refused.refusal)
+            why = refused.refusal
+            try:
+                return finishing(loader, why)
+            except RefusalError:
+                return calling(loader, why)
+    return known
+
+
+def calling(loader: Any, why: Refusal) -> Called:
+    """The same where Go makes samples and Python calls the function, as it is not compiled: for that `why`.
+
+    Raises RefusalError.
+    """
+    known = _called.get(loader)
+    if known is None or known.given is not loader.collate_fn or not known.unchanged():
+        _called.pop(loader)
+        try:
+            known = _called[loader] = Called(loader.collate_fn, why)
+        except UnreadableError:
+            return granted(why)
     return known
 
 

@@ -16,10 +16,12 @@ import numpy as np
 
 from ..seek_index import SeekIndex
 from . import Plan, collate, datasets, look, samplers
+from .called import Called
 from .explain import Explanation, Row, number_of
 from .lowered import Lowered
 from .needs import DECODERS, check_pillow_plugins, require, rules
 from .neutral import common_size, rules_of, seek_rows, source_row, transform_rows
+from .own_collate import OwnCollate
 from .paths import Files
 from .refusal import Refusal, RefusalError
 from .rows import FIELDS_MAX
@@ -28,7 +30,6 @@ from .structure import collated
 if TYPE_CHECKING:
     from .collation import Collation
     from .datasets import Arrays, Images, Samples, Scripts
-    from .own_collate import OwnCollate
     from .pipeline import Pipeline
 
 
@@ -42,12 +43,14 @@ def make(loader: Any) -> Plan | Refusal:
     samples = datasets.lower(loader.dataset, lists=loader.num_workers > 0 or not collation.plain)
     if isinstance(samples, Refusal):
         return samples
+    if isinstance(samples, datasets.Scripts):
+        return collation.after.why if collation.after is not None else _make_scripts(loader, samples, collation)
+    if isinstance(collation, Called):
+        return collation.why
     if collation.after is not None and not isinstance(samples, datasets.Images):
         return collation.after.why
     if isinstance(samples, datasets.Arrays):
         return _make_tensors(loader, samples, collation)
-    if isinstance(samples, datasets.Scripts):
-        return _make_scripts(loader, samples, collation)
     if not collation.plain and not collation.own:
         return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
@@ -275,14 +278,14 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
     )
 
 
-def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnCollate) -> Plan | Refusal:
+def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnCollate | Called) -> Plan | Refusal:
     part = samples.part
     refusal = check_pillow_plugins()
     if refusal is not None:
         return refusal
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are more than an image and an int", "BATCH_SIZE_NONE")
-    if not collation.plain and not collation.own:
+    if not (collation.plain or collation.own or isinstance(collation, Called)):
         return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
         return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
@@ -293,8 +296,14 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         require("source", *(DECODERS if part.pixels is None else ()))
         require("transform", *part.needs)
         found = rules(part.needs)
-        if collation.own:
-            put = collation.lay((), samples.structure, samples.first())[1]
+        if isinstance(collation, OwnCollate):
+            try:
+                put = collation.lay((), samples.structure, samples.first())[1]
+            except RefusalError as refused:
+                collation = collate.calling(loader, refused.refusal)
+        if isinstance(collation, Called):
+            samples.check_apart(collation.why)
+            put = collation.put(samples.samples, sent=loader.num_workers > 0)
     except RefusalError as refused:
         return refused.refusal
     return Plan(
@@ -397,7 +406,7 @@ def _others(loader: Any, refusal: Refusal) -> list[Refusal]:
     return [samples] if isinstance(samples, Refusal) else []
 
 
-def _check_loader(loader: Any) -> Collation | OwnCollate | Refusal:
+def _check_loader(loader: Any) -> Collation | OwnCollate | Called | Refusal:
     """How the loader puts batches together, or reasons for torch's path that lie with the loader itself."""
     from torch.utils.data import IterableDataset, get_worker_info
 
@@ -417,9 +426,13 @@ def _forks(loader: Any) -> bool:
     return not multiprocessing.current_process().daemon and context.get_start_method() == "fork"
 
 
-def _rows(loader: Any, samples: Samples, collation: Collation | OwnCollate, stages: Sequence[Row]) -> tuple[Row, ...]:
+def _rows(
+    loader: Any, samples: Samples, collation: Collation | OwnCollate | Called, stages: Sequence[Row]
+) -> tuple[Row, ...]:
     sampler, how = samplers.describe(loader)
     made = [Row("collate", collation.name, "Go", collation.note)]
+    if isinstance(collation, Called):
+        made = [Row("collate", collation.name, "Python", "it is given samples, in this process", "COLLATE_CALLED")]
     if collation.after is not None:
         how_finished = "goes on with Go's batch, in this process"
         made = [

@@ -71,6 +71,10 @@ REASONS = {
         "Go makes the batch of `default_collate`, and Python runs the rest of your `collate_fn`, one batch at a time",
         "nothing; slow work may move to where the batch is used",
     ),
+    "COLLATE_CALLED": Reason(
+        "Go makes the samples, and Python calls your `collate_fn` with them, one batch at a time",
+        "nothing; with what docs/arrays.md lists it is compiled",
+    ),
     "COLLATE_KEEPS": Reason(
         "your `collate_fn` goes on with `default_collate`'s batch and may keep something from batch to batch, of "
         "which each worker process would have its own copy",

@@ -6,7 +6,7 @@ A structure is a field's number, a tuple of structures, or a dict of them by nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 Structure = Union[int, "tuple[Structure, ...]", "dict[Any, Structure]"]
@@ -29,6 +29,15 @@ def renumbered(structure: Structure, numbers: Mapping[int, int]) -> Structure:
     """The same with other numbers, by those that they had."""
     made: Structure = _each(structure, numbers.__getitem__)
     return made
+
+
+def leaves(structure: Structure) -> Iterator[int]:
+    """The numbers, from left to right."""
+    if isinstance(structure, int):
+        yield structure
+    else:
+        for each in structure.values() if isinstance(structure, dict) else structure:
+            yield from leaves(each)
 
 
 def filled(structure: Structure, fields: Sequence[Any]) -> Any:

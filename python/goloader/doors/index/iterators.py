@@ -553,7 +553,7 @@ class PrefetchingIterator(_NativeIterator):
             seeded = again
         self._samples.hold()
         self._directory = Directory()
-        if core.plan.collation is not None and (core.plan.collation.own or core.plan.after is not None):
+        if core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None):
             self._defaults = _Defaults()
         # The states that worker_init_fn left.
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))

@@ -7,7 +7,8 @@ Whoever changes the dataset, its lists or its transforms is seen to do so, as by
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +16,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...bytecode import UnreadableError
+from ...bytecode import Display, Expression, Mapping, UnreadableError
 from ...calls import check_calls
 from ...paths import Files
-from ...refusal import RefusalError
+from ...refusal import Refusal, RefusalError, granted
 from ...rows import Pixels
-from ...structure import filled, renumbered
+from ...structure import filled, leaves, renumbered
 from ...watch import Watch
 from .. import vectors
 from ..beside import Beside
-from ..columns import Columns
+from ..columns import Columns, TensorItem
 from ..files import open_rgb
 from ..opened import check_alike
 from ..pictures import Block
@@ -41,6 +42,9 @@ _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 @dataclass(frozen=True, eq=False)
 class ScriptPart:
     """What the core makes samples of.
+
+    sample    as code returns it: lists, tuples and dicts of fields' numbers
+    examples  of images, of another size
 
     script  as the core's plan has it
     paths   of all files, list after list; None for images of an array
@@ -60,6 +64,8 @@ class ScriptPart:
     generators: frozenset[str]
     images: tuple[tuple[str, int, tuple[int, int] | None, bool], ...]
     numbers: tuple[str, ...]
+    sample: Any
+    examples: tuple[Any, ...]
 
     def __len__(self) -> int:
         return self.length
@@ -144,14 +150,15 @@ class Scripted(Node):
             for picture, table in zip(compiler.pictures, compiler.tables, strict=True)
         )
         _check_calls(compiler)
-        self.part = ScriptPart(
-            own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
-            tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators), images,
-            tuple(compiler.column_kinds),
-        )  # fmt: skip
         count = len(images)
         numbered = {IMAGES + n: n for n in range(count)} | {n: count + n for n in range(len(given))}
         self.structure = renumbered(compiler.structure, numbered)
+        sample = _sample(own.reading.result, leaves(self.structure))
+        self.part = ScriptPart(
+            own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
+            tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators), images,
+            tuple(compiler.column_kinds), sample, tuple(picture.made() for picture in compiler.pictures),
+        )  # fmt: skip
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset or not self._own.unchanged(dataset):
@@ -272,8 +279,33 @@ def _beside(given: Given, row: int | None) -> Beside | None:
     return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
 
 
+def _sample(given: Expression, numbers: Iterator[int]) -> Any:
+    """What code returns, with the number of each field."""
+    if isinstance(given, Display) and given.kind in (list, tuple):
+        return given.kind(_sample(each, numbers) for each in given.items)
+    if isinstance(given, Mapping):
+        return {name: _sample(each, numbers) for name, each in zip(given.names, given.items, strict=True)}
+    return next(numbers)
+
+
+def _built(sample: Any, values: Sequence[Any]) -> Any:
+    """A sample of these values of its fields."""
+    if type(sample) is int:
+        return values[sample]
+    if type(sample) is dict:
+        return {name: _built(each, values) for name, each in sample.items()}
+    return type(sample)(_built(each, values) for each in sample)
+
+
 # Of numbers that the core makes, by their kinds.
 _NUMBERS: dict[str, Any] = {"int": 0, "bool": False, "float": 0.0, "numpy": np.int64(0)}
+
+
+def _alone(value: Any) -> Any:
+    """A value that a collate_fn may change."""
+    if isinstance(value, TensorItem):
+        return torch.tensor(int(value))
+    return copy(value) if isinstance(value, np.ndarray) else value.clone() if isinstance(value, torch.Tensor) else value
 
 
 class Scripts(Samples):
@@ -281,7 +313,10 @@ class Scripts(Samples):
 
     part   what it makes them of
     index  as Images has it
+    apart  a collate_fn gets samples: of what Python puts together there are the values of each
     """
+
+    apart = False
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
@@ -313,11 +348,28 @@ class Scripts(Samples):
             if beside is None:
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
-                made.append(default_collate(beside.batch(map(self.given, indices))))
+                values = map(self.given, indices)
+                made.append(list(values) if self.apart else default_collate(beside.batch(values)))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
-                made.append(default_collate(beside.batch(beside[row] for row in at)))
+                values = map(beside.__getitem__, at)
+                made.append(list(map(_alone, values)) if self.apart else default_collate(beside.batch(values)))
         return made
+
+    def check_apart(self, why: Refusal) -> None:
+        """Sees to it that a collate_fn gets samples one by one. Raises RefusalError, for that `why`."""
+        for (_, _, size, _), example in zip(self.part.images, self.part.examples, strict=True):
+            if size is None or type(example) is not torch.Tensor or not example.is_contiguous():
+                granted(why)
+        self.apart = True
+
+    def samples(self, fields: Sequence[Any]) -> list[Any]:
+        """The samples of a batch's fields, as code returns them."""
+        columns = []
+        kinds = [None] * len(self.part.images) + [given.kind for given, _ in self.part.given]
+        for kind, field in zip(kinds, fields, strict=True):
+            columns.append(list(map(type(_NUMBERS[kind]), field.tolist())) if kind else field)
+        return [_built(self.part.sample, [column[n] for column in columns]) for n in range(len(fields[0]))]
 
     def first(self) -> Any:
         """What a sample looks like: of an image one pixel. Raises RefusalError where that is not known."""

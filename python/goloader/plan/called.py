@@ -1,0 +1,146 @@
+"""A collate_fn that is called as it is, in this process, with samples that Go made.
+
+    def collate_fn(batch):
+        return tuple(zip(*batch))
+
+It is called where its batch is handed out, and not in the worker process that torch would call it in. That must make no
+difference: its code may use what is listed here alone, none of which draws random numbers, keeps anything from batch to
+batch, asks in which process it is, or sums up numbers in an order that depends on threads.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import default_collate
+from torch.utils.data._utils.collate import default_convert
+
+from .bytecode import UnreadableError
+from .collation import surroundings
+from .datasets.own import is_of_library, variable
+from .finish import _called as parts_of_call
+from .look import name_of, own
+from .originals import module_of
+from .refusal import Refusal
+
+# Attributes and methods by their names, whatever they are of: samples, and what is listed below, have no others.
+_NAMES = {
+    "FloatTensor", "LongTensor", "Tensor", "append", "array", "as_tensor", "asarray", "astype", "bool", "cat", "clone",
+    "concatenate", "contiguous", "contiguous_format", "copy", "cpu", "data", "dataloader", "default_collate", "detach",
+    "device", "dim", "double", "dtype", "empty", "expand_dims", "extend", "flatten", "float", "float16", "float32",
+    "float64", "from_numpy", "full", "full_like", "functional", "get", "half", "index", "insert", "int", "int16",
+    "int32", "int64", "int8", "item", "items", "keys", "long", "max", "memory_format", "min", "ndim", "new_full",
+    "new_ones", "new_tensor", "new_zeros", "nn", "numel", "numpy", "ones", "ones_like", "pad", "pad_sequence",
+    "permute", "repeat", "reshape", "rnn", "shape", "size", "sort", "split", "squeeze", "stack", "t", "tensor", "to",
+    "tolist", "transpose", "type", "uint8", "unsqueeze", "update", "utils", "values", "view", "zeros", "zeros_like",
+}  # fmt: skip
+_LIBRARIES = ("torch", "numpy", "math", "collections", "typing")
+_FUNCTIONS = (
+    all, any, bool, dict, enumerate, filter, float, int, isinstance, len, list, map, max, min, range, reversed, set,
+    sorted, str, sum, tuple, type, zip, default_collate, default_convert, pad_sequence, torch.Tensor, np.ndarray,
+    torch.stack, torch.cat, torch.tensor, torch.as_tensor, torch.from_numpy, torch.zeros, torch.ones, torch.full,
+    torch.FloatTensor, torch.LongTensor, np.array, np.stack, np.asarray, np.concatenate,
+)  # fmt: skip
+_PLAIN = (type(None), bool, int, float, str, torch.dtype, torch.memory_format)
+# Instructions that keep something, or that run code which is not looked at.
+_REFUSED = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "RAISE", "STORE_ATTR", "STORE_GLOBAL", "YIELD")
+
+
+class Called:
+    """As plan.collation's Collation. Raises UnreadableError for code that uses more than is listed.
+
+    why  it is not compiled
+    """
+
+    plain, own, after = False, False, None
+    note = ""
+
+    def __init__(self, given: Any, why: Refusal) -> None:
+        self.given, self.why, self.name = given, why, name_of(given)
+        function, _, self._owner = parts_of_call(given)
+        self._functions: dict[FunctionType, CodeType] = {}
+        self._meant: list[tuple[FunctionType, str, Any]] = []
+        self._follow(function)
+        self._around = surroundings()
+
+    def unchanged(self) -> bool:
+        """True if it is what it was."""
+        try:
+            same = all(variable(function, name) is value for function, name, value in self._meant)
+        except UnreadableError:
+            return False
+        return (
+            same
+            and surroundings() == self._around
+            and all(function.__code__ is code for function, code in self._functions.items())
+        )
+
+    def put(self, samples: Callable[[Sequence[Any]], list[Any]], *, sent: bool) -> Callable[[Sequence[Any]], Any]:
+        """What makes the batch of the core's columns; `samples` makes the samples of these.
+
+        sent  torch's workers send batches, in which arrays are compact then
+        """
+
+        def put(columns: Sequence[Any]) -> Any:
+            batch = self.given(samples(columns))
+            return _compact(batch) if sent else batch
+
+        return put
+
+    def _follow(self, function: FunctionType) -> None:
+        if function in self._functions:
+            return
+        self._functions[function] = function.__code__
+        for code in _codes(function.__code__):
+            for each in dis.get_instructions(code):
+                self._look(function, code, each)
+
+    def _look(self, function: FunctionType, code: CodeType, each: dis.Instruction) -> None:
+        kind, name = each.opname, each.argval
+        if kind in ("LOAD_GLOBAL", "LOAD_NAME") or (kind == "LOAD_DEREF" and name in function.__code__.co_freevars):
+            value = variable(function, name)
+            self._meant.append((function, name, value))
+            self._use(value, name)
+        elif kind in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+            if name not in _NAMES and not (self._owner is not None and type(own(self._owner).get(name)) in _PLAIN):
+                raise UnreadableError(f"uses .{name}")
+        elif kind == "STORE_DEREF" and name in function.__code__.co_freevars:
+            raise UnreadableError(f"assigns {name}")
+        elif kind.startswith(_REFUSED) and not (kind == "YIELD_VALUE" and code.co_name == "<genexpr>"):
+            raise UnreadableError(f"does more than is listed ({kind})")
+
+    def _use(self, value: Any, name: str) -> None:
+        """Raises UnreadableError for a variable that code may keep something in, or whose code is not known."""
+        if type(value) is ModuleType and value.__name__.partition(".")[0] in _LIBRARIES:
+            return
+        if any(value is each for each in _FUNCTIONS) or type(value) in _PLAIN:
+            return
+        if isinstance(value, type) and (vars(builtins).get(name) is value or module_of(value) in _LIBRARIES):
+            return
+        if type(value) is FunctionType and not is_of_library(value.__globals__.get("__name__")):
+            self._follow(value)
+            return
+        raise UnreadableError(f"uses {name}")
+
+
+def _compact(value: Any) -> Any:
+    """A batch as it is when it was pickled: a view of an array is an array."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value if value.flags.c_contiguous or value.flags.f_contiguous else value.copy()
+    if kind is dict:
+        return {name: _compact(each) for name, each in value.items()}
+    return kind(map(_compact, value)) if kind in (list, tuple) else value
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    """Of a function, and of those within it."""
+    inner = [each for each in code.co_consts if type(each) is CodeType]
+    return [code, *(found for each in inner for found in _codes(each))]
