@@ -693,7 +693,7 @@ class _Reader:
             case Call(function=Name() as function, arguments=arguments, options=()) if arguments:
                 called = self.value(function)
                 if called is range:
-                    return tuple(map(_constant, range(*map(self._number, arguments))[: _ITEMS_MAX + 1]))
+                    return self._range(arguments)
                 if any(of is each for each in self.gone):
                     raise UnreadableError(f"goes over {of} twice", of)
                 self.gone.append(of)
@@ -712,9 +712,21 @@ class _Reader:
             return tuple(map(_constant, names))
         return tuple(Item(of, _constant(n)) for n in range(min(extent, _ITEMS_MAX + 1)))
 
+    def _range(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        """The items of range(*arguments): numbers, or a begin that is known later plus numbers."""
+        match arguments:
+            case (begin, Binary(operator="+", left=left, right=right), *step) if (
+                self.draws is not None and len(step) < 2 and begin in (left, right) and not isinstance(begin, Constant)
+            ):
+                places = range(0, self._number(right if left == begin else left), *map(self._number, step))
+                return tuple(Binary("+", begin, _constant(place)) for place in places[: _ITEMS_MAX + 1])
+        return tuple(map(_constant, range(*map(self._number, arguments))[: _ITEMS_MAX + 1]))
+
     def _number(self, of: Expression) -> int:
         """A number that is the same for every index."""
         match of:
+            case Binary(operator=sign, left=left, right=right) if sign in _WHOLE_NUMBERS:
+                return _WHOLE_NUMBERS[sign](self._number(left), self._number(right))
             case Call(function=Name() as function, arguments=(whole,), options=()):
                 known: Any = len
                 if self.value(function) is known:
@@ -1977,6 +1989,9 @@ _ABOUT = (_ANNOTATIONS, _ANNOTATE)
 _TO_TUPLE = 6  # INTRINSIC_LIST_TO_TUPLE
 _CONVERTED, _WITH_SPEC = 3, 4  # of FORMAT_VALUE
 
+_WHOLE_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "*": operator.mul, "+": operator.add, "-": operator.sub, "//": operator.floordiv,
+}  # fmt: skip
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "!=": operator.ne, "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip

@@ -71,6 +71,7 @@ from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_t
 from .memory import UNWRITABLE, Held, Memory, together
 from .numbers import INDEX, Number, constant
 from .picture import PROBE, Applied, Changed, InPlace, Picture
+from .stack import Stack
 from .tables import Lists
 
 
@@ -128,6 +129,7 @@ class Compiler:
         self.opened: list[Opened] = []
         self.given: list[Given] = []
         self.pictures: list[Picture] = []
+        self.stacks: list[Stack] = []
         self.needs: dict[str, None] = {}
         self.calls = {**own.calls}
         self.transforms: list[Any] = []
@@ -1506,11 +1508,12 @@ class Compiler:
             if self._known.get(id(part), (part, None))[1] is not None:
                 raise UnreadableError(f"uses the image {part}", part)
         of = self._placed(of)
-        keys = {id(key): key for key in _keys(of) if self._is_row(key)}
-        if not keys:
+        keys = list(_keys(of, self._is_row))
+        rows = [key for key in keys if self._is_row(key)]
+        if not rows:
             return of, INDEX
-        first, *others = keys.values()
-        if any(other != first for other in others) or any(isinstance(key, Index) for key in _keys(of)):
+        first, *others = rows
+        if any(other != first for other in others) or any(isinstance(key, Index) for key in keys):
             raise UnreadableError(f"uses several rows in {of}", of)
         row = self.number(first)
         if row.kind not in numbers.PLACES:
@@ -1551,12 +1554,42 @@ class Compiler:
             return {name: self._structure(each, list) for name, each in zip(given.names, given.items, strict=True)}
         picture = self.picture(given)
         if picture is not None:
-            if picture.form != "tensor":
-                raise UnreadableError("gives images that are no tensors", given)
-            self.pictures.append(self.use(picture))
-            return _IMAGES + len(self.pictures) - 1
+            return _IMAGES + self._give_image(picture, given)
+        stack = self._stacked(given)
+        if stack is not None:
+            self.account(given)
+            self.stacks.append(stack)
+            return STACKS + len(self.stacks) - 1
         self.given.append(self._give(given, batch))
         return len(self.given) - 1
+
+    def _give_image(self, picture: Picture, given: Expression) -> int:
+        if picture.form != "tensor":
+            raise UnreadableError("gives images that are no tensors", given)
+        self.pictures.append(self.use(picture))
+        return len(self.pictures) - 1
+
+    def _stacked(self, given: Expression) -> Stack | None:
+        """Images in one tensor; None for all else. Raises UnreadableError."""
+        match given:
+            case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if (
+                name in ("contiguous", "permute", "transpose") and (stack := self._stacked(owner)) is not None
+            ):
+                return stack.then(name, tuple(map(self.constant, arguments)))
+            case Call(function=function, arguments=(Display(items=items), *dims), options=options) if items:
+                called: Any = self.function(function)
+                if called is not torch.stack and called is not torch.cat:
+                    return None
+                pictures = [each for each in map(self.picture, items) if each is not None]
+                places = [*dims, *(each for name, each in options if name == "dim")]
+                if len(pictures) < len(items) or len(places) > 1 or len(places) < len(dims) + len(options):
+                    return None
+                if len({each.size for each in pictures} | {None}) != 2:
+                    raise UnreadableError("puts images together whose sizes may differ", given)
+                at = self.constant(places[0]) if places else 0
+                numbers = [self._give_image(*each) for each in zip(pictures, items, strict=True)]
+                return Stack.of(numbers, [each.made() for each in pictures], at, joins=called is torch.cat)
+        return None
 
     def _give(self, of: Expression, batch: type) -> Given:
         if isinstance(of, Index):
@@ -1727,6 +1760,7 @@ class Compiler:
 # Where the numbers of a sample's images begin while its other values are counted.
 _IMAGES = 1 << 20
 IMAGES = _IMAGES
+STACKS = 1 << 21
 
 _OF_PALETTES = (T.CenterCrop, T.RandomCrop, T.RandomHorizontalFlip, T.RandomVerticalFlip, T.Pad)
 
@@ -1794,8 +1828,16 @@ def _visible(of: Expression) -> Iterator[Expression]:
             yield from _visible(part)
 
 
-def _keys(of: Expression) -> Iterator[Expression]:
-    return (part.key for part in _visible(of) if isinstance(part, Item))
+def _keys(of: Expression, is_row: Callable[[Expression], bool]) -> Iterator[Expression]:
+    """What items are taken by in an expression; not within a key that is a row, which is a number by itself."""
+    if isinstance(of, Item):
+        yield of.key
+        yield from _keys(of.owner, is_row)
+        if not is_row(of.key):
+            yield from _keys(of.key, is_row)
+    elif not isinstance(of, Drawn | Either):
+        for part in own_parts(of):
+            yield from _keys(part, is_row)
 
 
 def _with_index(of: Expression, key: Expression) -> Expression:

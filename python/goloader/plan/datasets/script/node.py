@@ -33,7 +33,8 @@ from ..samples import Samples
 from ..sources import PATHS, Sources
 from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
 from .code import ScriptCode
-from .compiler import IMAGES, Compiler, Given, Opened, length_of
+from .compiler import IMAGES, STACKS, Compiler, Given, Opened, length_of
+from .stack import Stack
 
 # What the code raises where it is looked at rather than run.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
@@ -45,6 +46,7 @@ class ScriptPart:
 
     sample    as code returns it: lists, tuples and dicts of fields' numbers
     examples  of images, of another size
+    stacks    fields behind all others, of several images each
 
     script  as the core's plan has it
     paths   of all files, list after list; None for images of an array
@@ -66,6 +68,7 @@ class ScriptPart:
     numbers: tuple[str, ...]
     sample: Any
     examples: tuple[Any, ...]
+    stacks: tuple[Stack, ...]
 
     def __len__(self) -> int:
         return self.length
@@ -152,12 +155,14 @@ class Scripted(Node):
         _check_calls(compiler)
         count = len(images)
         numbered = {IMAGES + n: n for n in range(count)} | {n: count + n for n in range(len(given))}
+        numbered |= {STACKS + n: count + len(given) + n for n in range(len(compiler.stacks))}
         self.structure = renumbered(compiler.structure, numbered)
         sample = _sample(own.reading.result, leaves(self.structure))
         self.part = ScriptPart(
             own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
             tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators), images,
             tuple(compiler.column_kinds), sample, tuple(picture.made() for picture in compiler.pictures),
+            tuple(compiler.stacks),
         )  # fmt: skip
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
@@ -354,19 +359,22 @@ class Scripts(Samples):
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 values = map(beside.__getitem__, at)
                 made.append(list(map(_alone, values)) if self.apart else default_collate(beside.batch(values)))
-        return made
+        return [*made, *(stack.of_batch(made) for stack in part.stacks)]
 
     def check_apart(self, why: Refusal) -> None:
         """Sees to it that a collate_fn gets samples one by one. Raises RefusalError, for that `why`."""
         for (_, _, size, _), example in zip(self.part.images, self.part.examples, strict=True):
             if size is None or type(example) is not torch.Tensor or not example.is_contiguous():
                 granted(why)
+        if any(stack.moved for stack in self.part.stacks):
+            granted(why)
         self.apart = True
 
     def samples(self, fields: Sequence[Any]) -> list[Any]:
         """The samples of a batch's fields, as code returns them."""
         columns = []
-        kinds = [None] * len(self.part.images) + [given.kind for given, _ in self.part.given]
+        given = [given.kind for given, _ in self.part.given]
+        kinds = [None] * len(self.part.images) + given + [None] * len(self.part.stacks)
         for kind, field in zip(kinds, fields, strict=True):
             columns.append(list(map(type(_NUMBERS[kind]), field.tolist())) if kind else field)
         return [_built(self.part.sample, [column[n] for column in columns]) for n in range(len(fields[0]))]
@@ -385,7 +393,8 @@ class Scripts(Samples):
                 raise RefusalError("collate", "collate_fn", "samples have more than images and values", "COLLATE_OWN")
             else:
                 made.append(beside[0])
-        return filled(self.structure, made)
+        stacks = (stack.of_batch([each.unsqueeze(0) for each in made[: len(part.images)]]) for stack in part.stacks)
+        return filled(self.structure, [*made, *(stack.squeeze(0) for stack in stacks)])
 
     def name(self, row: int) -> Any:
         """The path of a file, the place of an image in memory."""
