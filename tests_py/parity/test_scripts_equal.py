@@ -20,7 +20,7 @@ from photos import picture, save
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision.datasets import ImageFolder
-from twins import Program, check, loader_of
+from twins import Program, check, loader_of, seed
 
 import goloader
 from goloader.doors import choice
@@ -728,15 +728,13 @@ def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.Monkey
 
 
 def test_resume_goes_on_in_the_middle_of_an_epoch(root: Path) -> None:
-    for kind in ("Unpaired", "two crops"):
+    for kind in ("Unpaired", "two crops", "Augmented"):
         for num_workers in (0, 2):
             arguments = loader_of(KINDS[kind](root), batch_size=2, shuffle=True, num_workers=num_workers)()
-            torch.manual_seed(3)
-            random.seed(3)
+            seed(3)
             loader: Any = goloader.DataLoader(**arguments)
             whole = [str(batch) for batch in loader]
-            torch.manual_seed(3)
-            random.seed(3)
+            seed(3)
             loader = goloader.DataLoader(**arguments)
             iterator = iter(loader)
             begun = [str(next(iterator)) for _ in range(3)]
@@ -752,7 +750,8 @@ def test_resume_goes_on_in_the_middle_of_an_epoch(root: Path) -> None:
 DRAWS = [
     "random.random()", "random.uniform(0.2, 0.9)", "np.random.rand()", "np.random.uniform(0, 1)",
     "torch.rand(1).item()", "random.randint(0, 3) / 3", "np.random.randint(4) / 4",
-    "torch.randint(0, 9, (1,)).item() / 9",
+    "torch.randint(0, 9, (1,)).item() / 9", "max(0.1, min(random.gauss(0.5, 0.2), 0.9))",
+    "random.choice([math.sqrt, math.sin])(random.random())",
 ]  # fmt: skip
 STEPS = [
     "image = image.transpose(Image.FLIP_TOP_BOTTOM)",
