@@ -583,7 +583,7 @@ def test_a_class_that_is_refused_is_not_looked_through(root: Path, monkeypatch: 
     looked_at, work_out = [], Columns.work_out
     monkeypatch.setattr(Columns, "work_out", lambda self, at: (looked_at.append(len(at)), work_out(self, at))[1])
     dataset = Plain(root)
-    dataset.transform = T.Compose([T.Lambda(lambda image: image.rotate(3)), T.ToTensor()])
+    dataset.transform = T.Compose([T.Lambda(lambda image: image.effect_spread(3)), T.ToTensor()])
     for refused in dataset, Lists(root):
         assert not goloader.DataLoader(refused).explain().native
     assert max(looked_at) == 1

@@ -99,10 +99,11 @@ class ScriptCode(OwnCode):
             try:
                 self._values[expression] = self._value(expression), None
             except UnreadableError as error:
-                self._values[expression] = None, error.with_traceback(None)
+                # Not the error itself, which would keep the frames that it went through.
+                self._values[expression] = None, (error.args[0], error.of, error.place)
         value, refused = self._values[expression]
         if refused is not None:
-            raise refused
+            raise UnreadableError(*refused)
         return value
 
     def _value(self, expression: Expression) -> Any:
