@@ -235,3 +235,53 @@ func TestPythonsSeedsAreItsOwn(t *testing.T) {
 		require.Equal(t, want, [3]uint32{mt.Uint32(), mt.Uint32(), mt.Uint32()}, seed)
 	}
 }
+
+// deviates are what random.seed(7) and random.gauss(0, 1) give first, by CPython 3.11.
+var deviates = []float64{
+	-0x1.06057b7a4b411p-2, 0x1.05da59e8cdf2bp-1, -0x1.cf0b818bf4a85p-3, -0x1.42a14be7a8b63p-2, -0x1.dc2b58203e26dp-1,
+}
+
+func TestPythonsNormalDeviatesAreItsOwn(t *testing.T) {
+	var mt rng.MT19937
+	mt.SeedPython(7)
+	for _, want := range deviates {
+		require.Equal(t, want, mt.Gauss())
+	}
+}
+
+// A place says all of a generator, wherever it stands between its deviates.
+func TestAGeneratorGoesToAPlace(t *testing.T) {
+	for steps := range 40 {
+		var mt, other rng.MT19937
+		mt.SeedPython(7)
+		other.SeedPython(7)
+		for k := range steps {
+			if k%3 == 1 {
+				mt.Random()
+			} else {
+				mt.Gauss()
+			}
+		}
+		require.NoError(t, other.GoTo(mt.Place()))
+		require.Equal(t, mt.Place(), other.Place())
+		for range 3 {
+			require.Equal(t, mt.Gauss(), other.Gauss(), steps)
+		}
+	}
+}
+
+// A deviate that came with a state stays with it, and nobody can go to such a place from elsewhere.
+func TestADeviateGoesWithAState(t *testing.T) {
+	var mt, other, fresh rng.MT19937
+	mt.SeedPython(7)
+	mt.Gauss()
+	state := make([]byte, rng.TorchStateBytes)
+	require.NoError(t, mt.StoreTorch(state))
+	require.NoError(t, other.LoadTorch(state))
+	place := other.Place()
+	require.Equal(t, deviates[1], other.Gauss())
+	require.Equal(t, int64(0), other.Place())
+	fresh.SeedPython(7)
+	require.Error(t, fresh.GoTo(place))
+	require.Error(t, fresh.GoTo(-1))
+}

@@ -3,6 +3,7 @@ that it draws, or makes several images of one: compiled to a script of the core,
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -16,10 +17,10 @@ import torch
 import torchvision.transforms as T
 import torchvision.transforms.functional as F
 from photos import picture, save
-from PIL import Image, ImageFilter, ImageOps
+from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision.datasets import ImageFolder
-from twins import Program, check, loader_of
+from twins import Program, check, loader_of, seed
 
 import goloader
 from goloader.doors import choice
@@ -48,6 +49,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "masks").mkdir(exist_ok=True)
         mask = Image.fromarray((np.asarray(image.convert("L")) // 64).astype(np.uint8))
         (folder / "masks" / f"{k:02}.png").write_bytes(save(mask, "PNG"))
+    (folder / "broken.jpeg").write_bytes(save(picture(40, 36, 0), "JPEG")[:400])
     return folder
 
 
@@ -306,6 +308,125 @@ class Signs(Base):
         return F.to_tensor(image), zero, -zero, (0.0 if half == 1 else -0.0)
 
 
+def shear(image: Any, by: float, **options: Any) -> Any:
+    return image.transform(image.size, Image.AFFINE, (1, by, 0, 0, 1, 0), **_filter(options))
+
+
+def _filter(options: dict[str, Any]) -> dict[str, Any]:
+    _check_filter(options)
+    return options
+
+
+def _check_filter(options: dict[str, Any]) -> None:
+    chosen = options.pop("resample", Image.BICUBIC)
+    options["resample"] = random.choice(chosen) if isinstance(chosen, tuple) else chosen
+
+
+def turn(image: Any, by: float, **options: Any) -> Any:
+    return image.rotate(30 * by, **_filter(options))
+
+
+def lighten(image: Any, by: float, limit: int = 200, **__: Any) -> Any:
+    table = []
+    for value in range(256):
+        table.append(min(255, value + int(40 * abs(by))) if value < limit else value)
+    if image.mode == "RGB" and len(table) == 256:
+        table = table + table + table
+    return image.point(table)
+
+
+FILTERS = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
+OPERATIONS: list[Any] = [
+    (shear, -0.3, 0.3),
+    (turn, -1.0, 1.0),
+    (lighten, 0.0, 1.0),
+    (lambda image, by, **__: ImageEnhance.Brightness(image).enhance(by), 0.2, 1.8),
+    (lambda image, by, **__: ImageEnhance.Color(image).enhance(by), 0.2, 1.8),
+    (lambda image, by, **__: ImageEnhance.Contrast(image).enhance(by), 0.2, 1.8),
+    (lambda image, by, **__: ImageEnhance.Sharpness(image).enhance(by), 0.2, 1.8),
+    (lambda image, by, **__: ImageOps.posterize(image, int(by)), 1, 8.9),
+    (lambda image, by, **__: ImageOps.solarize(image, by), 0, 256),
+    (lambda image, by, **__: ImageOps.autocontrast(image), 0, 1),
+    (lambda image, by, **__: ImageOps.equalize(image), 0, 1),
+]
+
+
+class Augmented(Base):
+    """FixMatch's and others': functions that are drawn of a list, by numbers that are drawn."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.options = {"fillcolor": (128, 0, 255), "resample": FILTERS}
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB").resize((30, 30))
+        for operation, low, high in random.choices(OPERATIONS, k=2):
+            by = low + (high - low) * random.random()
+            if random.random() < 0.8:
+                image = operation(image, by, **self.options)
+        for kind in np.random.choice([shear, turn], 2):
+            image = kind(image, max(-1.0, min(random.gauss(0, 0.3), 1.0)))
+        policy = random.choice([[OPERATIONS[3][0]], [OPERATIONS[8][0], OPERATIONS[9][0]]])
+        for one in policy:
+            image = one(image, 0.7)
+        return F.to_tensor(image), index
+
+
+class Tried(Base):
+    """A file that cannot be read, for which the next one is taken."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.a[4] = str(root / "broken.jpeg")
+        self.retries = 3
+
+    def __getitem__(self, index: int) -> Any:
+        for _ in range(self.retries):
+            try:
+                path, label, *rest = self.a[index], self.labels[index], index
+                image = Image.open(open(path, "rb"))  # noqa: SIM115 - as people write it
+                image = image.convert("RGB")
+                break
+            except OSError:
+                index = (index + 1) % len(self.a)
+        else:
+            raise RuntimeError("no file can be read")
+        if label is None:
+            label = -1
+        return CROP(image), label, rest[0]
+
+
+class Attempts(Base):
+    """A crop that is drawn until it fits, of an area and a ratio."""
+
+    area = (0.2, 1.6)
+    ratio = (0.5, 2.0)
+
+    def place(self, image: Any) -> tuple[int, int, int, int]:
+        width, height = F.get_image_size(image)
+        for _ in range(4):
+            area = random.uniform(*self.area) * width * height
+            ratio = math.exp(random.uniform(*(math.log(self.ratio[0]), math.log(self.ratio[1]))))
+            w, h = round(math.sqrt(area * ratio)), int(math.sqrt(area / ratio) + 0.5)
+            if w <= width and h <= height:
+                return random.randint(0, height - h), random.randint(0, width - w), h, w
+        h = width if width / height < 1 else height
+        return (height - h) // 2, (width - h) // 2, h, h
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        top, left, height, width = self.place(image)
+        image = F.resized_crop(image, top, left, height, width, [20, 22], T.InterpolationMode.BICUBIC)
+        tried = 0
+        for number in range(3):
+            tried = number
+            if random.random() < 0.4:
+                break
+            image = ImageOps.mirror(image)
+        sign = int(math.copysign(random.randint(0, 3), math.cos(index) - 0.2))
+        return F.to_tensor(image), (top, left), tried, sign
+
+
 def folder(transform: Any) -> Callable[[Path], Any]:
     def make(root: Path) -> Any:
         dataset = ImageFolder(str(root), transform)
@@ -316,7 +437,7 @@ def folder(transform: Any) -> Callable[[Path], Any]:
 
 KINDS: dict[str, Callable[[Path], Any]] = {
     **{kind.__name__: kind for kind in (Unpaired, Flipped, Cropped, Resized, Chosen, Triplets, Twice, Aligned)},
-    **{kind.__name__: kind for kind in (Segmented, Halves, Siamese, Signs)},
+    **{kind.__name__: kind for kind in (Segmented, Halves, Siamese, Signs, Augmented, Tried, Attempts)},
     "joined": lambda root: ConcatDataset([Flipped(root)]),
     "two crops": folder(Two(CONTRASTIVE)),
     "many crops": folder(Many(CONTRASTIVE, CROP, 3)),
@@ -607,15 +728,13 @@ def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.Monkey
 
 
 def test_resume_goes_on_in_the_middle_of_an_epoch(root: Path) -> None:
-    for kind in ("Unpaired", "two crops"):
+    for kind in ("Unpaired", "two crops", "Augmented"):
         for num_workers in (0, 2):
             arguments = loader_of(KINDS[kind](root), batch_size=2, shuffle=True, num_workers=num_workers)()
-            torch.manual_seed(3)
-            random.seed(3)
+            seed(3)
             loader: Any = goloader.DataLoader(**arguments)
             whole = [str(batch) for batch in loader]
-            torch.manual_seed(3)
-            random.seed(3)
+            seed(3)
             loader = goloader.DataLoader(**arguments)
             iterator = iter(loader)
             begun = [str(next(iterator)) for _ in range(3)]
@@ -631,7 +750,8 @@ def test_resume_goes_on_in_the_middle_of_an_epoch(root: Path) -> None:
 DRAWS = [
     "random.random()", "random.uniform(0.2, 0.9)", "np.random.rand()", "np.random.uniform(0, 1)",
     "torch.rand(1).item()", "random.randint(0, 3) / 3", "np.random.randint(4) / 4",
-    "torch.randint(0, 9, (1,)).item() / 9",
+    "torch.randint(0, 9, (1,)).item() / 9", "max(0.1, min(random.gauss(0.5, 0.2), 0.9))",
+    "random.choice([math.sqrt, math.sin])(random.random())",
 ]  # fmt: skip
 STEPS = [
     "image = image.transpose(Image.FLIP_TOP_BOTTOM)",

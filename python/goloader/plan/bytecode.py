@@ -1040,7 +1040,9 @@ class _Machine:
         if meet is None and fork.either is None:
             meet = self._turn_of(instruction.offset)
         gone, gone_since = reader.gone, []
-        if fork.either is not None and instruction.opname != "GET_ITER":
+        if fork.either is not None and fork.either.number in reader.choices and instruction.opname == "UNPACK_SEQUENCE":
+            meet = self._turn_of(instruction.offset)  # what is unpacked of one thing belongs together
+        elif fork.either is not None and instruction.opname != "GET_ITER":
             meet = self._code[self._at + 1].offset
         ways: list[tuple[_Machine, Expression | _Partly | None, tuple[Any, ...]]] = []
         for outcome in (True, False):
@@ -1722,6 +1724,8 @@ class _Machine:
             if len(owner.items) != count:
                 raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
             parts: list[Expression] = list(owner.items)
+        elif self._reader.draws is not None and self._is_of(owner, count):
+            parts = list(self._reader.items(owner))
         else:
             parts = [Part(owner, number, count) for number in range(count)]
             if self._reader.draws is not None:  # it may fail, whether they are used or not
@@ -1730,6 +1734,14 @@ class _Machine:
                 self._reader.evaluated.append(parts[0])
                 self._reader.places.setdefault(parts[0], self.place)
         self.stack += reversed(parts)
+
+    def _is_of(self, owner: Expression, count: int) -> bool:
+        """Whether a value is a list or tuple of so many items, the same for every index."""
+        try:
+            value = self._reader.value(owner)
+        except UnreadableError:
+            return False
+        return type(value) in (list, tuple) and len(value) == count
 
     def unpack_more(self, instruction: dis.Instruction) -> None:
         """first, *others, last = made"""

@@ -99,10 +99,11 @@ class ScriptCode(OwnCode):
             try:
                 self._values[expression] = self._value(expression), None
             except UnreadableError as error:
-                self._values[expression] = None, error.with_traceback(None)
+                # Not the error itself, which would keep the frames that it went through.
+                self._values[expression] = None, (error.args[0], error.of, error.place)
         value, refused = self._values[expression]
         if refused is not None:
-            raise refused
+            raise UnreadableError(*refused)
         return value
 
     def _value(self, expression: Expression) -> Any:
@@ -187,7 +188,7 @@ class ScriptCode(OwnCode):
             if type(whole) not in (list, tuple):
                 return None
             items = tuple(Item(of, Constant(n, int)) for n in range(len(whole)))
-        things = list(map(self._if_known, items))
+        things = list(map(self._thing, items))
         if not 0 < len(items) <= _CHOSEN_MAX or not all(map(_is_thing, things)):
             return None
         if not isinstance(of, Display):
@@ -203,6 +204,11 @@ class ScriptCode(OwnCode):
         if ("p" in given and self._if_known(given["p"]) is not None) or not plain or any(map(_is_many, things)):
             return None
         return Choice(items, Several, count) if count is None or type(count) is int else None
+
+    def _thing(self, of: Expression) -> Any:
+        if isinstance(of, Display) and of.kind in (list, tuple):
+            return of.kind(map(self._thing, of.items))
+        return self._if_known(of)
 
     def _drawn_again(self, replaced: Expression) -> bool:
         """Whether numpy's choice may draw a thing twice."""
