@@ -286,10 +286,6 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
         return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
-    if part.generators & {"python", "numpy"} and loader.worker_init_fn is not None and loader.num_workers > 0:
-        return Refusal(
-            "loader", "worker_init_fn", "the code draws from generators that worker_init_fn may seed", "INIT_FN"
-        )
     if len(part.images) + len(part.numbers) > FIELDS_MAX:
         return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     try:

@@ -169,13 +169,23 @@ class Processes:
             if name == "torch":
                 self.data[number] = torch.get_rng_state().numpy()
             elif name == "random":
-                _, words, gauss = random.getstate()
-                self.data[number] = _as_torch(np.array(words[:-1], np.uint32), words[-1])
-                self.gausses = gauss, self.gausses[1]
+                self._take_python(number, random.getstate())
             else:
-                numpy_state: Any = np.random.get_state()
-                self.data[number] = _as_torch(*numpy_state[1:3])
-                self.gausses = self.gausses[0], numpy_state[3:]
+                self._take_numpy(number, np.random.get_state())
+
+    def take(self, python: Any, numpy_state: Any) -> None:
+        """Takes over states of the random module and of numpy, as these give them."""
+        self._take_python(1, python)
+        self._take_numpy(2, numpy_state)
+
+    def _take_python(self, number: int, state: Any) -> None:
+        _, words, gauss = state
+        self.data[number] = _as_torch(np.array(words[:-1], np.uint32), words[-1])
+        self.gausses = gauss, self.gausses[1]
+
+    def _take_numpy(self, number: int, state: Any) -> None:
+        self.data[number] = _as_torch(*state[1:3])
+        self.gausses = self.gausses[0], state[3:]
 
     def put(self) -> None:
         """Puts this process's generators into them."""

@@ -3,7 +3,7 @@
 What such a function does to a worker is of three kinds, and each is seen from inside the process:
 
 - It seeds. Torch's generator is then where torch.manual_seed puts it, perhaps some draws on: the seed and the position
-  of a stream of Go's.
+  of a stream of Go's. Where code draws from Python's generator or numpy's as well, these are handed over as they are.
 - It changes what is loaded: the worker's dataset, Pillow's settings. Then the loader has to run in worker processes.
 - Anything else (other generators, threads, files, affinity) concerns Python code that goroutines do not run. It ends
   with the process, and does not reach the user's.
@@ -91,8 +91,10 @@ def ahead(loader: DataLoader[Any], plan: Plan) -> Seeded | Refusal:
 def again(loader: DataLoader[Any], plan: Plan, resumed: Record) -> Seeded | Refusal:
     """What the function did for the epoch that is gone on with; it runs only if the state does not say."""
     assert resumed.base_seed is not None
-    if resumed.seeds is None or resumed.streams is None or len(resumed.seeds) != loader.num_workers:
+    told = resumed.seeds is not None and resumed.streams is not None and len(resumed.seeds) == loader.num_workers
+    if not told or plan.script is not None:
         return run(loader, plan, resumed.base_seed)
+    assert resumed.seeds is not None and resumed.streams is not None
     return Seeded(resumed.base_seed, resumed.seeds, resumed.streams)
 
 
@@ -150,7 +152,11 @@ def _work(answer: Connection, loader: DataLoader[Any], plan: Plan, base_seed: in
         answer.send(_CHANGES)
     else:
         position = _position()
-        states = {} if plan.after is None else {name: plain(state) for name, state in capture(PROCESS).items()}
+        states: dict[str, Any] = {}
+        if plan.after is not None or plan.script is not None:
+            states = {name: plain(state) for name, state in capture(PROCESS).items()}
+            if plan.script is not None and type(states["numpy"]) is not tuple:  # of another kind of generator
+                position = None
         answer.send(_OWN_STATE if position is None else (*position, states))
 
 

@@ -563,6 +563,10 @@ class PrefetchingIterator(_NativeIterator):
             self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         self._stream_seeds = None if seeded is None else seeded.seeds
         self._core = core
+        # What each worker's generators keep beside their words.
+        self._gausses: dict[int, tuple[Any, Any]] = {}
+        # Those of each worker where worker_init_fn has left them, if there is one.
+        self._left = () if seeded is None else seeded.states
         self._run = self._start()
         if seeded is not None:
             drawn = np.zeros((self._num_workers, self._positions // self._num_workers), np.int64)
@@ -573,8 +577,6 @@ class PrefetchingIterator(_NativeIterator):
         self._behind = False
         self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
         self._received = 0
-        # What each worker's generators keep beside their words.
-        self._gausses: dict[int, tuple[Any, Any]] = {}
         # Who looks for torch's processes here finds that there are none.
         self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
@@ -597,7 +599,11 @@ class PrefetchingIterator(_NativeIterator):
         if self._plan.script is not None:
             for number in range(self._num_workers):
                 seed = None if self._stream_seeds is None else int(self._stream_seeds[number])
-                run.set_states(number, Processes.of_worker(int(self._base_seed), number, seed))
+                of_worker = Processes.of_worker(int(self._base_seed), number, seed)
+                if self._left:
+                    of_worker.take(self._left[number]["random"], self._left[number]["numpy"])
+                    self._gausses.setdefault(number, of_worker.gausses)
+                run.set_states(number, of_worker)
         return run
 
     @property

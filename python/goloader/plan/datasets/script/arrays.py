@@ -284,7 +284,8 @@ def _opencv_transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> 
 
 def _opencv_convert(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     module, code = sys.modules["cv2"], c.constant(given["code"])
-    if type(code) is not int or code not in (module.COLOR_BGR2RGB, module.COLOR_RGB2BGR):
+    known = type(code) is int and code in (module.COLOR_BGR2RGB, module.COLOR_RGB2BGR)
+    if not known or p.axes() != "yxc":
         raise UnreadableError(f"converts colours by {code!r}")
     return p.then(Applied(module.cvtColor, (code,)))
 

@@ -191,6 +191,8 @@ class Compiler:
             if kind not in known:
                 known[kind] = self._table(picture)
             table, reverse = known[kind]
+            if table.channels != picture.channels:
+                raise UnreadableError("gives images with more channels than there were")
             self.tables.append(table)
             if reverse:
                 self.pictures[number] = self._reversed(picture)
@@ -703,6 +705,11 @@ class Compiler:
                 if (called is min or called is max) and arguments:
                     values = self.several(arguments[0]) if len(arguments) == 1 else arguments
                     return numbers.extreme(called.__name__, list(map(self.number, values)))
+                if called is isinstance and len(arguments) == 2 and (form := self._form(arguments[0])) is not None:
+                    kinds = {"pil": sys.modules["PIL.Image"].Image, "array": np.ndarray, "tensor": torch.Tensor}
+                    asked = self.own.means(arguments[1])
+                    if any(asked is each for each in kinds.values()):
+                        return Number(int(kinds[form] is asked), "bool")
                 if called is len and len(arguments) == 1:
                     try:
                         return Number(len(self.several(arguments[0])), "int")
