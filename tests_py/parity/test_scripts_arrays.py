@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import glob
 import io
+import itertools
 import random
 import shutil
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-import torch
 from photos import picture, save
 from PIL import Image
 from test_scripts_fuzz import COUNT, SPACE, Grammar, compare, photos
@@ -207,8 +207,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def source(lines: list[str]) -> str:
-    made = source_of(lines).replace("class Made(Base):", "class Made(Base):\n" + INIT)
-    return made
+    return source_of(lines).replace("class Made(Base):", "class Made(Base):\n" + INIT)
 
 
 INIT = """\
@@ -281,7 +280,7 @@ class Arrays(Grammar):
         r = self.r
         parts = text.split("A")
         made = parts[0]
-        for before, part in zip(parts, parts[1:], strict=False):
+        for before, part in itertools.pairwise(parts):
             alone = not (before[-1:].isalnum() or part[:1].isalnum())
             made += (r.choice(ARRAYS) if alone else "A") + part
         return self.fill(made)

@@ -354,8 +354,8 @@ class Columns:
                 of_sets = called is list and self._are_sets([column(of)])
                 if not of_sets:
                     _check(expression, [column(of)], (list, tuple))
-                    kinds = (str,) if called is sorted else _PLAIN
-                    _check(expression, [[each for whole in _each(column(of)) for each in whole]], kinds)
+                    plain: tuple[type, ...] = (str,) if called is sorted else _PLAIN
+                    _check(expression, [[each for whole in _each(column(of)) for each in whole]], plain)
                 return _mapped(_in_order if of_sets else called, [column(of)], len(at))
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
