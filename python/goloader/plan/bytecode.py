@@ -40,6 +40,7 @@ import itertools
 import operator
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
@@ -80,18 +81,43 @@ class _TurnsError(UnreadableError):
     """A loop that goes on drawing anew."""
 
 
+class _Spelling(threading.local):
+    """How many characters of a message are still to be spelt; None outside of messages."""
+
+    left: int | None = None
+
+
+_spelling = _Spelling()
+_SPELT_MAX = 80
+
+
 class Expression:
     """What is known of a value. Expressions are equal if they are spelt alike, and str() spells them."""
 
     spelling: ClassVar[str] = ""  # for str.format; "" where nobody gets to read it
 
-    def __str__(self) -> str:
+    def spell(self) -> str:
         return self.spelling.format(self) if self.spelling else repr(self)
+
+    def __str__(self) -> str:
+        left = _spelling.left
+        if left is None:
+            return self.spell()
+        if left <= 0:  # what comes now is cut off
+            return ""
+        text = self.spell()
+        if _spelling.left == left:  # it is made of no others
+            _spelling.left = left - len(text)
+        return text
 
     def __format__(self, _: str) -> str:
         """How messages spell it: cut."""
-        text = str(self)
-        return text if len(text) <= 80 else text[:77] + "..."
+        _spelling.left = _SPELT_MAX + 1
+        try:
+            text = str(self)
+        finally:
+            _spelling.left = None
+        return text if len(text) <= _SPELT_MAX else text[: _SPELT_MAX - 3] + "..."
 
 
 @dataclass(frozen=True)
@@ -264,7 +290,7 @@ class Unknown(Expression):
     why: str
     left: bool
 
-    def __str__(self) -> str:
+    def spell(self) -> str:
         return f"what {self.why}"
 
 
@@ -323,7 +349,7 @@ class Inner(Expression):
     around: tuple[Expression, ...] = ()
     defaults: tuple[Expression, ...] = ()
 
-    def __str__(self) -> str:
+    def spell(self) -> str:
         return self.function.__name__
 
 
@@ -335,7 +361,7 @@ class Call(Expression):
     arguments: tuple[Expression, ...]
     options: tuple[tuple[str, Expression], ...] = ()
 
-    def __str__(self) -> str:
+    def spell(self) -> str:
         options = (f"{name}={value!s}" for name, value in self.options)
         return f"{self.function!s}({', '.join([*map(str, self.arguments), *options])})"
 
@@ -346,7 +372,7 @@ class Text(Expression):
 
     parts: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def spell(self) -> str:
         return "f'" + "".join(f"{{{part!s}}}" for part in self.parts) + "'"
 
 
@@ -379,7 +405,7 @@ class Display(Expression):
     kind: type
     items: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def spell(self) -> str:
         if self.kind is slice:
             return ":".join("" if each == _None else str(each) for each in self.items)
         return f"{self.kind.__name__}({', '.join(map(str, self.items))})"
@@ -400,7 +426,7 @@ class Mapping(Expression):
     names: tuple[Any, ...]
     items: tuple[Expression, ...]
 
-    def __str__(self) -> str:
+    def spell(self) -> str:
         return "{" + ", ".join(f"{name!r}: {item!s}" for name, item in zip(self.names, self.items, strict=True)) + "}"
 
 

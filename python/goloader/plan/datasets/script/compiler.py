@@ -575,7 +575,8 @@ class Compiler:
         key = ("same", rows.key)
         if self._tables_of(key, lambda: tables.same(rows.values(), kind), rows.sources) is None:
             return None
-        self.asides.append((rows.columns, True))
+        if (rows.columns, True) not in self.asides:
+            self.asides.append((rows.columns, True))
         return Number(self._table_same[key], kind)
 
     def _lists(self, of: Expression, *, by_numpy: bool = False) -> Lists | None:
@@ -934,6 +935,8 @@ class Compiler:
         if makes_image(called):
             self.own.means(function)
             self.calls[sys.modules[called.__module__], called.__name__] = None
+            if len(arguments) == 1 and not call.options and self._form(arguments[0]) == "array":
+                return arrays.to_pil(self, self._sure_picture(arguments[0]))
             return self._of_array(call)
         if not arguments:
             return None
@@ -951,23 +954,26 @@ class Compiler:
                 raise UnreadableError(f"calls {function} with an image", call)
             self.transforms.append(called)
             self.names.append(type(called).__name__)
-            return known_transform(self, image, called)
+            return self._checked(image, arguments[0], known_transform(self, image, called))
         names, row, place = row_of
         if place is not None:
             self.calls[place] = None
         self.names.append(getattr(called, "__name__", str(called)))
-        makes_tensor = any(called is each for each in (torch.from_numpy, torch.as_tensor, torch.tensor))
-        if makes_tensor and not self.memory.of(arguments[0]).forward:
-            raise UnreadableError(f"makes a tensor of {arguments[0]}, which goes backwards", call)
         behind = replace(call, arguments=arguments[1:])
         if called is not getattr(sys.modules.get("cv2"), "flip", None):
-            return row(self, image, bind(behind, names))
+            return self._checked(image, arguments[0], row(self, image, bind(behind, names)))
         given = bind(behind, (*names, "dst"))
         made = row(self, image, given)
         if "dst" in given:
             if given["dst"] is not arguments[0] or not self.memory.of(arguments[0]).compact:
                 raise UnreadableError(f"writes to another array by {call}", call)
             self._change(arguments[0], made)
+        return made
+
+    def _checked(self, before: Picture, of: Expression, made: Picture) -> Picture:
+        """What is made of an image. Raises UnreadableError for a tensor of an array that goes backwards."""
+        if before.form == "array" and made.form == "tensor" and not self.memory.of(of).forward:
+            raise UnreadableError(f"makes a tensor of {of}, which goes backwards", of)
         return made
 
     def _arithmetic(self, of: Binary) -> Picture | None:
@@ -1027,7 +1033,9 @@ class Compiler:
                     return self.memory.new(compact=compact)
             case Call(function=function):
                 called, module = self.function(function), sys.modules.get("cv2")
-                of_opencv = module is not None and called in (module.cvtColor, module.flip, module.transpose)
+                of_opencv = module is not None and any(
+                    called is getattr(module, name) for name in ("cvtColor", "flip", "resize", "transpose")
+                )
                 if reads_by_opencv(called) is not None or called is np.array or called is np.where:
                     return self.memory.new(compact=compact)
                 if of_opencv and len(operands) == 1:
