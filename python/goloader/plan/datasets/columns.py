@@ -187,7 +187,7 @@ class Columns:
         value = self._table(place)
         if frames.is_series(value):
             return frames.by_label(value)
-        if type(value) in (list, tuple):
+        if type(value) in (list, tuple) or frames.is_texts(value):
             return value
         if type(value) in (np.ndarray, torch.Tensor) and value.ndim:
             return value
