@@ -163,6 +163,8 @@ ODD: dict[str, list[str]] = {
     "what cannot be written to": ["a = np.asarray(Image.open(self.a[i]).convert('RGB'))[4:20, 2:18]", "a[a > 9] = 7", GIVEN],
     "OpenCV writes to a view": [ARRAY, CUT, "cv2.flip(a.transpose(1, 0, 2), 1, a.transpose(1, 0, 2))", GIVEN],
     "OpenCV writes to what is turned": [ARRAY, CUT, "b = a.transpose(1, 0, 2); cv2.flip(b, 1, b)", GIVEN],
+    "OpenCV's types": [MASK, "m = cv2.flip(m.astype(np.int64), 1)", "torch.from_numpy(m), torch.from_numpy(cv2.transpose(m > 1).astype(np.uint8))"],
+    "OpenCV writes to what it does not know": [MASK, "m = m.astype(np.int64); cv2.flip(m, 1, m)", "torch.from_numpy(m)"],
     "OpenCV writes elsewhere": [ARRAY, CUT, "b = a.copy(); cv2.flip(a, 1, b)", "torch.from_numpy(b.transpose(2, 0, 1).copy())"],
     "OpenCV writes to what is read": ["a = cv2.imread(self.a[i]); b = a[4:20, 2:18]", "cv2.flip(a, 1, a)", "torch.from_numpy(b.transpose(2, 0, 1).copy())"],
     "backwards": [ARRAY, CUT, "torch.from_numpy(a[:, ::-1].transpose(2, 0, 1))"],

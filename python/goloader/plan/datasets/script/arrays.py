@@ -269,15 +269,21 @@ def _numpy_rot90(c: Compiler, p: Picture, given: dict[str, Expression]) -> Pictu
     return p
 
 
+def _is_opencvs(p: Picture) -> bool:
+    """Whether an array is an image of a type that every OpenCV leaves as it is."""
+    kinds = ("uint8", "int8", "uint16", "int16", "int32", "float32", "float64")
+    return p.axes() in ("yx", "yxc") and str(p.made().dtype) in kinds
+
+
 def _opencv_flip(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     code = c.constant(given["flipCode"])
-    if type(code) is not int or p.axes() not in ("yx", "yxc"):
+    if type(code) is not int or not _is_opencvs(p):
         raise UnreadableError(f"flips by {code!r}")
     return flipped(c, p, (1,) if code > 0 else (0,) if code == 0 else (0, 1))
 
 
 def _opencv_transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-    if p.axes() not in ("yx", "yxc"):
+    if not _is_opencvs(p):
         raise UnreadableError("transposes what is no image")
     return permuted(c, p, (1, 0, *range(2, len(p.axes()))))
 
