@@ -139,6 +139,9 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileLookupTo(t)
 	case plan.Turn:
 		return quarterTurn{}, nil
+	case plan.OpenCVGrey:
+		*channels = 1
+		return steps{{Kind: recipe.OpenCVGray, Channels: 1}}, nil
 	case plan.ReverseChannels:
 		return steps{{Kind: recipe.Select, Channels: 3, Fill: [3]uint8{2, 1, 0}}}, nil
 	default:
@@ -223,6 +226,10 @@ var filters = map[plan.Filter]recipe.Filter{
 	plan.TorchBilinear: recipe.TorchBilinear,
 	plan.TorchBicubic:  recipe.TorchBicubic,
 	plan.TorchNearest:  recipe.TorchNearest,
+
+	plan.OpenCVNearest: recipe.OpenCVNearest,
+	plan.OpenCVLinear:  recipe.OpenCVLinear,
+	plan.OpenCVArea:    recipe.OpenCVArea,
 }
 
 func filterOf(name plan.Filter) (recipe.Filter, error) {

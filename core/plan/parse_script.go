@@ -152,8 +152,11 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		left := apply.Channels
 		for _, n := range f.get("transforms").list() {
 			each := p.transform(n, left)
-			if grey, ok := each.(Grayscale); ok {
+			switch grey := each.(type) {
+			case Grayscale:
 				left = grey.Channels
+			case OpenCVGrey:
+				left = 1
 			}
 			apply.Transforms = append(apply.Transforms, each)
 		}
@@ -176,7 +179,9 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 	case CropTo{}.Op():
 		t = CropTo{p.int(f, "left"), p.int(f, "top"), p.int(f, "width"), p.int(f, "height")}
 	case ResizeTo{}.Op():
-		t = ResizeTo{p.int(f, "width"), p.int(f, "height"), filter(f.get("filter"))}
+		name := f.get("filter")
+		t = ResizeTo{p.int(f, "width"), p.int(f, "height"),
+			oneOf(name, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, OpenCVNearest, OpenCVLinear, OpenCVArea)}
 	case PadTo{}.Op():
 		t = PadTo{p.int(f, "left"), p.int(f, "top"), p.int(f, "right"), p.int(f, "bottom"),
 			fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
@@ -214,15 +219,22 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 	case Turn{}.Op():
 		t = Turn{}
 	case ReverseChannels{}.Op():
-		if channels != 3 {
-			n.fail("an image of %d channels", channels)
-		}
+		colours(n, channels)
 		t = ReverseChannels{}
+	case OpenCVGrey{}.Op():
+		colours(n, channels)
+		t = OpenCVGrey{}
 	default:
 		return transform(n, channels)
 	}
 	f.done()
 	return t
+}
+
+func colours(n node, channels int) {
+	if channels != 3 {
+		n.fail("an image of %d channels", channels)
+	}
 }
 
 func (p scriptParser) int(f *fields, name string) Expr {

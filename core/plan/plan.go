@@ -327,6 +327,11 @@ const (
 	TorchBilinear Filter = "torch_bilinear"
 	TorchBicubic  Filter = "torch_bicubic"
 	TorchNearest  Filter = "torch_nearest"
+
+	// OpenCV's, by what they are called behind INTER_.
+	OpenCVNearest Filter = "opencv_nearest"
+	OpenCVLinear  Filter = "opencv_linear"
+	OpenCVArea    Filter = "opencv_area"
 )
 
 // PadMode says what surrounds an image, by torchvision's name.

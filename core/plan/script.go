@@ -287,6 +287,9 @@ type Turn struct{}
 // ReverseChannels makes BGR of RGB.
 type ReverseChannels struct{}
 
+// OpenCVGrey makes one channel of RGB, as cv2.cvtColor does.
+type OpenCVGrey struct{}
+
 // Op implements Transform.
 func (CropTo) Op() string { return "crop_to" }
 
@@ -320,3 +323,6 @@ func (Turn) Op() string     { return "turn" }
 
 // Op implements Transform.
 func (ReverseChannels) Op() string { return "reverse_channels" }
+
+// Op implements Transform.
+func (OpenCVGrey) Op() string { return "opencv_grey" }

@@ -27,11 +27,11 @@ func scripted(t *testing.T, samples, files int) *plan.Plan {
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
 		"files": [%d], "images": 1, "numbers": ["int", "float", "float"], "tables": [],
-		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false}],
+		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "opencv": false}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
 		{"do": "if", "condition": ["<", ["number", 2], %v], "then": [{"do": "fail"}], "else": []}],
-		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s"}], "columns": [0, 1, 2]}}],
+		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": null}], "columns": [0, 1, 2]}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": {"bytes_max": 1000000, "path": null},
 		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,
 		samples, files, files, leftBelow, base64.StdEncoding.EncodeToString(table), maxPixels))
@@ -129,6 +129,51 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 	}
 	require.Positive(t, skipped)
 	require.Positive(t, supplied)
+}
+
+// An image without a pixel that its code looks for is left to that code; so is one that OpenCV may turn.
+func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
+	random := logSeed(t)
+	table, looks := make([]byte, 0, 3*256), make([]byte, 3*256)
+	for range 3 {
+		for v := range 256 {
+			table = append(table, byte(v))
+		}
+	}
+	looks[256+200] = 1 // 200 of green
+	s := size(9, 7)
+	without, with := make([]byte, 3*9*7), make([]byte, 3*9*7)
+	without[0], with[3*9*7-2] = 200, 200
+	photos := []photo{
+		{name: "a", file: pngOf(s, without), size: s, rgb: without}, {name: "b", file: pngOf(s, with), size: s, rgb: with},
+		{name: "c", file: append(pngOf(s, with), "eXIf"...), size: s, rgb: with},
+	}
+	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": 3, "script": {
+		"files": [3], "images": 1, "numbers": [], "tables": [], "first": [], "body": [],
+		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "opencv": true}],
+		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": "%s"}], "columns": []}}],
+		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": null,
+		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,
+		base64.StdEncoding.EncodeToString(table), base64.StdEncoding.EncodeToString(looks), maxPixels))
+	require.NoError(t, err)
+	r := newRig(t, p, photos, pipeline.Options{Workers: 2, Streams: 1, Span: random.IntN(3)})
+	require.NoError(t, r.run.LoadStates(0, (&worker{rng.New(1), rng.New(2), rng.New(3)}).states(t)))
+	for range 20 {
+		indices := []int64{random.Int64N(3), random.Int64N(3)}
+		r.submit(indices...)
+		lease, ask, err := r.next()
+		require.NoError(t, err)
+		if indices[0] == 1 && indices[1] == 1 {
+			require.Zero(t, ask.Kind)
+			lease.Slot.Release()
+			continue
+		}
+		require.Equal(t, pipeline.AskBatch, ask.Kind)
+		states := make([]byte, pipeline.StatesBytes)
+		require.NoError(t, r.run.AskedStates(states))
+		require.NoError(t, second(r.run.Skip(states)))
+	}
+	require.NoError(t, r.run.Close())
 }
 
 // requireSameNumbers compares generators by what they draw.

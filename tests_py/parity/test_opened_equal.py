@@ -64,6 +64,7 @@ class Base(Dataset[Any]):
         self.infinite = float("inf")
         self.off = False
         self.series = self.table["label"]
+        self.column = self.table["file"].values  # pandas' own kind of array
         self.classes = {str(label): label for label in self.labels}
         self.of = dict(zip(self.names, self.labels, strict=True))
         self.order = list(range(COUNT))[::-1]
@@ -117,6 +118,12 @@ class TableColumns(Base):
     def __getitem__(self, idx: int) -> Any:
         image = Image.open(self.root + "/" + self.table["file"].iloc[idx]).convert("RGB")
         return self.transform(image), self.table["label"].values[idx]
+
+
+class TableTexts(Base):
+    def __getitem__(self, idx: int) -> Any:
+        name = self.column[idx]
+        return self.transform(Image.open(f"{self.root}/{name}").convert("RGB")), name
 
 
 class Samples(Base):
@@ -219,8 +226,8 @@ class Grey(Base):
 
 
 KINDS = (
-    Plain, Rows, Tutorial, TableRows, TableColumns, Samples, Loaded, LoadedByPillow, Joined, Numbered, ByName, ByPart,
-    Converted, Items, Alone, Named, Many, Table, Two, Branching, Grey,
+    Plain, Rows, Tutorial, TableRows, TableColumns, TableTexts, Samples, Loaded, LoadedByPillow, Joined, Numbered,
+    ByName, ByPart, Converted, Items, Alone, Named, Many, Table, Two, Branching, Grey,
 )  # fmt: skip
 
 

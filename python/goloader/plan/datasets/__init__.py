@@ -12,8 +12,8 @@
                 program.py, arithmetic.py and integers.py what is made of the items, and which they are
     script/     those that open several images, draw or branch, as a script of the core
     opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;
-                columns.py and frames.py work out its paths and labels, made.py what tensors are made of these,
-                beside.py has them, masks.py looks at targets that are images
+                columns.py, frames.py and folders.py work out its paths and labels, made.py what tensors are made of
+                these, beside.py has them, masks.py looks at targets that are images
 
 A dataset is known by its class. A subclass is taken only if it changes nothing that is done for an index. A user's own
 class is taken if its bytecode allows it.

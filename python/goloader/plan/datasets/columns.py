@@ -11,9 +11,11 @@ import operator
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path, PosixPath
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -209,7 +211,7 @@ class Columns:
         value = self._table(place)
         if frames.is_series(value):
             return frames.by_label(value)
-        if type(value) in (list, tuple):
+        if type(value) in (list, tuple) or frames.is_texts(value):
             return value
         if type(value) in (np.ndarray, torch.Tensor) and value.ndim:
             return value
@@ -334,6 +336,18 @@ class Columns:
                     return vectors.of_lists(maker, values, named)
         return None
 
+    def _search(self, looked: Expression) -> Call | None:
+        """What looks for files in a folder, folder.glob(pattern), by itself or as an iterator; None for all else."""
+        match looked:
+            case Call(function=Attribute(owner=owner, name="glob"), arguments=(_,), options=()):
+                with suppress(UnreadableError):
+                    if is_a(self._own.value(owner), ModuleType):
+                        return None
+                return looked
+            case Call(function=Name(name="iter"), arguments=(Call(function=Attribute()) as inner,), options=()):
+                return self._search(inner)
+        return None
+
     def _searched(self, search: Call, column: Callable[[Expression], _Column], length: int) -> _Column:
         """Of folder.glob(pattern) the lists of files."""
         assert isinstance(search.function, Attribute)
@@ -435,7 +449,7 @@ class Columns:
             case Display(kind=kind, items=items) if kind in (list, tuple):
                 return _mapped(lambda *each: kind(each), [column(each) for each in items], len(at))
             case Call(function=Name() as function, arguments=(looked,), options=()) if (
-                search := _search(looked)
+                search := self._search(looked)
             ) is not None:
                 called = self._own.means(function)
                 makes: Any = next((each for each in (list, sorted, next) if called is each), None)
@@ -444,12 +458,13 @@ class Columns:
                     raise UnreadableError(f"uses {expression}", expression)
                 return _mapped(_first if makes is next else makes, [self._searched(search, column, len(at))], len(at))
             case Call(function=Name() as function, arguments=(of,), options=()) if (
-                called := self._own.means(function)
-            ) is set or called is list:
+                (called := self._own.means(function)) is set or called is list or called is sorted
+            ):
                 of_sets = called is list and self._are_sets([column(of)])
                 if not of_sets:
                     _check(expression, [column(of)], (list, tuple))
-                    self._check_members(expression, column(of))
+                    members: tuple[type, ...] = (str,) if called is sorted else _PLAIN
+                    _check(expression, [[each for whole in _each(column(of)) for each in whole]], members)
                 return _mapped(_in_order if of_sets else called, [column(of)], len(at))
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
@@ -495,16 +510,6 @@ class Columns:
                         _check(expression, given, types)
                         return _mapped(called, given, len(at))
         raise UnreadableError(f"does more than open a file and transform its image: it uses {expression}", expression)
-
-
-def _search(looked: Expression) -> Call | None:
-    """What looks for files in a folder, by itself or as an iterator; None for all else."""
-    match looked:
-        case Call(function=Attribute(name="glob"), arguments=(_,), options=()):
-            return looked
-        case Call(function=Name(name="iter"), arguments=(Call(function=Attribute()) as inner,), options=()):
-            return _search(inner)
-    return None
 
 
 def _first(found: list[Any]) -> Any:

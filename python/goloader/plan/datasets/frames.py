@@ -25,6 +25,12 @@ def is_series(value: Any) -> bool:
     return type(value) is getattr(sys.modules.get("pandas"), "Series", None)
 
 
+def is_texts(value: Any) -> bool:
+    """True for what `.values` of a column of texts is."""
+    arrays = getattr(sys.modules.get("pandas"), "arrays", None)
+    return any(type(value) is getattr(arrays, name, None) for name in ("ArrowStringArray", "StringArray"))
+
+
 def column(frame: Any, key: int | str) -> Any:
     """The Series frame[key] of a name, or frame.iloc[:, key] of a number. Raises UnreadableError if it is not one."""
     if isinstance(key, int):

@@ -3,7 +3,10 @@
 code.py      what the code does, read from its bytecode, with draws and branches
 numbers.py   its arithmetic of sizes and draws
 tables.py    numbers that the user's data has for each row
-images.py    what it does to images, one table
+images.py    what it does to images of Pillow's, one table
+arrays.py    what it does to those that are arrays and tensors
+picture.py   an image on its way, and functions of its numbers
+memory.py    which arrays share memory, where one is changed in place
 compiler.py  all of it, in order
 node.py      the dataset, and its batches
 """

@@ -24,7 +24,7 @@ from ...originals import behind, is_original
 from ...refusal import RefusalError
 from ...tables import run_tail
 from .numbers import PLACES, Number, binary
-from .picture import Applied, Filled, Joined, Picture
+from .picture import Applied, Filled, Joined, Picture, run
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -269,22 +269,78 @@ def _numpy_rot90(c: Compiler, p: Picture, given: dict[str, Expression]) -> Pictu
     return p
 
 
+def _is_opencvs(p: Picture) -> bool:
+    """Whether an array is an image of a type that every OpenCV leaves as it is."""
+    kinds = ("uint8", "int8", "uint16", "int16", "int32", "float32", "float64")
+    return p.axes() in ("yx", "yxc") and str(p.made().dtype) in kinds
+
+
 def _opencv_flip(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     code = c.constant(given["flipCode"])
-    if type(code) is not int or p.axes() not in ("yx", "yxc"):
+    if type(code) is not int or not _is_opencvs(p):
         raise UnreadableError(f"flips by {code!r}")
     return flipped(c, p, (1,) if code > 0 else (0,) if code == 0 else (0, 1))
 
 
 def _opencv_transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-    if p.axes() not in ("yx", "yxc"):
+    if not _is_opencvs(p):
         raise UnreadableError("transposes what is no image")
     return permuted(c, p, (1, 0, *range(2, len(p.axes()))))
 
 
+def order_of(p: Picture) -> str:
+    """Of an array that has an image's bytes as they are "grey", "rgb" or "bgr". Raises UnreadableError for others."""
+    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2) + np.arange(
+        p.channels, dtype=np.uint8
+    )
+    made = run(p.tail, p.begin(ramp)) if p.form == "array" else None
+    if isinstance(made, np.ndarray) and made.dtype == np.uint8:
+        for order, pixels in (("grey", ramp[:, :, 0]), ("rgb", ramp), ("bgr", ramp[:, :, ::-1])):
+            if made.shape == pixels.shape and (p.channels == 3) is (order != "grey") and (made == pixels).all():
+                return order
+    raise UnreadableError("takes an array that is no image's bytes")
+
+
+def to_pil(c: Compiler, p: Picture) -> Picture:
+    """Image.fromarray."""
+    order = order_of(p)
+    if order == "bgr":
+        p = replace(c.apply(p, [{"op": "reverse_channels"}], (), size=p.size), known=p.known)
+    return replace(p, form="pil", tail=(), mode="L" if order == "grey" else "RGB")
+
+
+def _opencv_resize(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """cv2.resize, of bytes: to others it does other arithmetic."""
+    module = sys.modules["cv2"]
+    order_of(p)
+    if any(c.constant(given[name]) not in (None, 0) for name in ("dst", "fx", "fy") if name in given):
+        raise UnreadableError("resizes by factors")
+    flag = c.constant(given["interpolation"]) if "interpolation" in given else module.INTER_LINEAR
+    filters = {module.INTER_NEAREST: "nearest", module.INTER_LINEAR: "linear", module.INTER_AREA: "area"}
+    if type(flag) is not int or flag not in filters:
+        raise UnreadableError(f"resizes by {flag!r}")
+    width, height = (c.number(each) for each in c.several(given["dsize"], 2))
+    if not {width.kind, height.kind} <= {*PLACES}:
+        raise UnreadableError("resizes to what are no ints")
+    name = filters[flag]
+    step = {"op": "resize_to", "width": width.json, "height": height.json, "filter": f"opencv_{name}"}
+    known = width.is_constant and height.is_constant
+    made = c.apply(p, [step], (f"opencv.resize.{name}",), size=(height.json, width.json) if known else None)
+    return made if known else replace(made, known=(width._replace(kind="int"), height._replace(kind="int")))
+
+
 def _opencv_convert(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     module, code = sys.modules["cv2"], c.constant(given["code"])
-    if type(code) is not int or code not in (module.COLOR_BGR2RGB, module.COLOR_RGB2BGR):
+    if type(code) is int and code in (module.COLOR_BGR2GRAY, module.COLOR_RGB2GRAY):
+        # The weights are those of the channels as code takes them for red, green and blue.
+        reversed_ = (order_of(p) == "rgb") is (code == module.COLOR_BGR2GRAY)
+        if p.channels != 3:
+            raise UnreadableError("makes grey of grey")
+        steps = [*([{"op": "reverse_channels"}] if reversed_ else []), {"op": "opencv_grey"}]
+        made = c.apply(p, steps, ("opencv.grey",), size=p.size, channels=1, passes=len(steps))
+        return replace(made, tail=(np.array,), known=p.known)
+    known = type(code) is int and code in (module.COLOR_BGR2RGB, module.COLOR_RGB2BGR)
+    if not known or p.axes() != "yxc":
         raise UnreadableError(f"converts colours by {code!r}")
     return p.then(Applied(module.cvtColor, (code,)))
 
@@ -311,6 +367,7 @@ _OF_TENSORS: _Rows = {"flip": (("dims",), _numpy_flip)}
 _OPENCV: _Rows = {
     "cvtColor": (("code",), _opencv_convert),
     "flip": (("flipCode",), _opencv_flip),
+    "resize": (("dsize", "dst", "fx", "fy", "interpolation"), _opencv_resize),
     "transpose": ((), _opencv_transpose),
 }
 

@@ -220,6 +220,8 @@ class Compiler:
             kind = picture.mode, picture.form, tuple(map(id, picture.tail))
             if kind not in known:
                 known[kind] = self._table(picture)
+            if known[kind][0].channels != picture.channels:
+                raise UnreadableError("gives images with more channels than there were")
             tables.append(known[kind])
         return tables
 
@@ -659,7 +661,8 @@ class Compiler:
         key = ("same", rows.key)
         if self._tables_of(key, lambda: tables.same(rows.values(), kind), rows.sources) is None:
             return None
-        self.asides.append((rows.columns, True))
+        if (rows.columns, True) not in self.asides:
+            self.asides.append((rows.columns, True))
         return Number(self._table_same[key], kind)
 
     def _lists(self, of: Expression, *, by_numpy: bool = False) -> Lists | None:
@@ -791,6 +794,11 @@ class Compiler:
                 if (called is min or called is max) and arguments:
                     values = self.several(arguments[0]) if len(arguments) == 1 else arguments
                     return numbers.extreme(called.__name__, list(map(self.number, values)))
+                if called is isinstance and len(arguments) == 2 and (form := self._form(arguments[0])) is not None:
+                    kinds = {"pil": sys.modules["PIL.Image"].Image, "array": np.ndarray, "tensor": torch.Tensor}
+                    asked = self.own.means(arguments[1])
+                    if any(asked is each for each in kinds.values()):
+                        return Number(int(kinds[form] is asked), "bool")
                 if called is len and len(arguments) == 1:
                     try:
                         return Number(len(self.several(arguments[0])), "int")
@@ -1049,6 +1057,8 @@ class Compiler:
         if makes_image(called):
             self.own.means(function)
             self.calls[sys.modules[called.__module__], called.__name__] = None
+            if len(arguments) == 1 and not call.options and self._form(arguments[0]) == "array":
+                return arrays.to_pil(self, self._sure_picture(arguments[0]))
             return self._of_array(call)
         if not arguments:
             return None
@@ -1066,17 +1076,14 @@ class Compiler:
                 raise UnreadableError(f"calls {function} with an image", call)
             self.transforms.append(called)
             self.names.append(type(called).__name__)
-            return known_transform(self, image, called)
+            return self._checked(image, arguments[0], known_transform(self, image, called))
         names, row, place = row_of
         if place is not None:
             self.calls[place] = None
         self.names.append(getattr(called, "__name__", str(called)))
-        makes_tensor = any(called is each for each in (torch.from_numpy, torch.as_tensor, torch.tensor))
-        if makes_tensor and not self.memory.of(arguments[0]).forward:
-            raise UnreadableError(f"makes a tensor of {arguments[0]}, which goes backwards", call)
         behind = replace(call, arguments=arguments[1:])
         if called is not getattr(sys.modules.get("cv2"), "flip", None):
-            return row(self, image, bind(behind, names))
+            return self._checked(image, arguments[0], row(self, image, bind(behind, names)))
         given = bind(behind, (*names, "dst"))
         made = row(self, image, given)
         if "dst" in given:
@@ -1094,6 +1101,12 @@ class Compiler:
                 self.calls |= {(called, "__init__"): None, (called, "enhance"): None}
                 return what
         return None
+
+    def _checked(self, before: Picture, of: Expression, made: Picture) -> Picture:
+        """What is made of an image. Raises UnreadableError for a tensor of an array that goes backwards."""
+        if before.form == "array" and made.form == "tensor" and not self.memory.of(of).forward:
+            raise UnreadableError(f"makes a tensor of {of}, which goes backwards", of)
+        return made
 
     def _arithmetic(self, of: Binary) -> Picture | None:
         for image, other, turned in ((of.left, of.right, False), (of.right, of.left, True)):
@@ -1152,7 +1165,9 @@ class Compiler:
                     return self.memory.new(compact=compact)
             case Call(function=function):
                 called, module = self.function(function), sys.modules.get("cv2")
-                of_opencv = module is not None and called in (module.cvtColor, module.flip, module.transpose)
+                of_opencv = module is not None and any(
+                    called is getattr(module, name) for name in ("cvtColor", "flip", "resize", "transpose")
+                )
                 if reads_by_opencv(called) is not None or called is np.array or called is np.where:
                     return self.memory.new(compact=compact)
                 if of_opencv and len(operands) == 1:

@@ -20,6 +20,8 @@ from .... import _steps
 from .... import transforms as T
 from ...augments import Steps
 from ...bytecode import Call, Expression, UnreadableError
+from ...look import in_class
+from ...originals import is_original
 from ...transforms import step_of
 from . import arrays
 from .arrays import Row, tail
@@ -286,7 +288,9 @@ def _looked_up(function: Any, *names: str) -> Row:
 
 
 def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
-    """Back to the PIL image, where the tensor's numbers are its bytes."""
+    """Back to the PIL image, where the tensor's or array's numbers are its bytes."""
+    if p.form == "array":
+        return arrays.to_pil(c, p)
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
     image = p.begin(ramp)
     made = run((*p.tail, function), image)
@@ -354,9 +358,10 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
             ):
                 return names, row, (functional, name)
         for name, names in _TAILS:
-            if called is vars(functional).get(name) and (form == "pil") == (name in ("to_tensor", "pil_to_tensor")):
+            forms = {"to_tensor": ("pil", "array"), "pil_to_tensor": ("pil",)}.get(name, ("tensor",))
+            if called is vars(functional).get(name) and form in forms:
                 return names, tail(called, "tensor", *names), (functional, name)
-        if called is functional.to_pil_image and form == "tensor":
+        if called is functional.to_pil_image and form != "pil":
             return (), lambda c, p, given: _to_pil(c, p, called), (functional, "to_pil_image")
     operations = sys.modules.get("PIL.ImageOps")
     if operations is not None and form == "pil":
@@ -382,8 +387,26 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
     return None if of_numbers is None else (*of_numbers, None)
 
 
+def _of_array(c: Compiler, p: Picture, transform: Any) -> Picture:
+    """What torchvision's ToTensor or ToPILImage makes of an array."""
+    module: Any = sys.modules["torchvision.transforms.transforms"]
+    for kind in (module.ToTensor, module.ToPILImage):
+        if type(transform) is kind and is_original(in_class(kind, "__call__"), "torchvision"):
+            functional = sys.modules["torchvision.transforms.functional"]
+            c.calls[functional, "to_tensor" if kind is module.ToTensor else "to_pil_image"] = None
+            if kind is module.ToTensor:
+                return p.then(transform, "tensor")
+            if transform.mode is None:
+                return arrays.to_pil(c, p)
+    raise UnreadableError(f"transforms an array by {type(transform).__name__}")
+
+
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
+    if vars(transform).get("inplace"):
+        raise UnreadableError("changes a tensor in place")
+    if p.form == "array":
+        return _of_array(c, p, transform)
     if p.form == "tensor" and not _is_upright(p):
         raise UnreadableError("transforms a tensor whose channels are not first")
     if type(transform).__name__ == "ToPILImage":

@@ -223,6 +223,8 @@ class Scripted(Node):
 
 def _check_calls(compiler: Compiler) -> None:
     """Raises RefusalError if somebody replaced what the code calls."""
+    if not compiler.calls:
+        return
     image = sys.modules["PIL.Image"].Image
     check_calls("images", tuple(compiler.calls), (image,), ("convert", "size", "mode"))
 

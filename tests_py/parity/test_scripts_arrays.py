@@ -1,0 +1,335 @@
+"""Code over images as arrays, of numpy's and OpenCV's functions, in classes of one's own: our batches are torch's.
+
+COMPILED are classes as people write them, which have to be compiled; of the rest (ODD, and what the grammar makes) it does
+not matter who makes the batches.
+"""
+
+# ruff: noqa: E501 - rows of tables
+
+from __future__ import annotations
+
+import glob
+import io
+import itertools
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from photos import picture, save
+from PIL import Image
+from test_scripts_fuzz import COUNT, SPACE, Grammar, compare, photos
+from test_scripts_written import source_of
+from torch.utils.data import Dataset
+from twins import Program, check, loader_of
+
+import goloader
+
+pytestmark = pytest.mark.timeout(600)
+
+SPACE |= {"cv2": cv2, "glob": glob, "io": io, "Path": Path, "shutil": shutil, "made": lambda *given: given}
+
+CV2 = "a = cv2.imread(self.a[i])"
+RGB = "a = cv2.cvtColor(cv2.imread(self.a[i]), cv2.COLOR_BGR2RGB)"
+ARRAY = "a = np.array(Image.open(self.a[i]).convert('RGB'))"
+CUT = "a = a[4:20, 2:18]"
+GIVEN = "torch.from_numpy(a.transpose(2, 0, 1).copy())"
+MASK = "m = np.asarray(Image.open(self.masks[i]))[4:20, 2:18]"
+
+COMPILED: dict[str, list[str]] = {
+    "OpenCV": [RGB, CUT, f"{GIVEN}.float() / 255, self.labels[i]"],
+    "BGR": [CV2, CUT, GIVEN],
+    "BGR flipped by itself": [CV2, CUT, "if random.random() < 0.5: a = a[:, ::-1]", GIVEN],
+    "OpenCV's RGB": ["a = cv2.imread(self.a[i], cv2.IMREAD_COLOR_RGB)", CUT, GIVEN],
+    "OpenCV's grey of grey files": ["m = cv2.imread(self.masks[i], cv2.IMREAD_GRAYSCALE)[4:20, 2:18]", "torch.from_numpy(m.copy()).long()"],
+    "channels by a slice": [CV2, CUT, "torch.from_numpy(a[:, :, ::-1].transpose(2, 0, 1).copy())"],
+    "bytes of a file": [
+        "with open(self.a[i], 'rb') as f: content = f.read()",
+        "a = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)",
+        "a = a.astype(np.float32) / 255.0",
+        CUT,
+        f"{GIVEN}, self.a[i]",
+    ],
+    "a file of numpy's": ["a = cv2.imdecode(np.fromfile(self.a[i], dtype=np.uint8), cv2.IMREAD_COLOR)", CUT, GIVEN],
+    "a bytearray": ["with open(self.a[i], 'rb') as f:", "    a = cv2.imdecode(np.asarray(bytearray(f.read()), dtype=np.uint8), 1)", CUT, GIVEN],
+    "bytes and Pillow": [
+        "with open(self.a[i], 'rb') as f: content = f.read()",
+        "img = Image.open(io.BytesIO(content)).convert('RGB')",
+        "F.to_tensor(self.fixed(img)), random.random()",
+    ],
+    "random crops": [
+        ARRAY,
+        "h, w, c = a.shape",
+        "top, left = random.randint(0, h - 16), random.randint(0, w - 16)",
+        "a = a[top : top + 16, left : left + 16, ...]",
+        f"{GIVEN}, c",
+    ],
+    "crops by numpy": [ARRAY, "h, w = a.shape[:2]", "top = np.random.randint(0, h - 16)", "a = a[top:top + 16, -17:-1]", GIVEN],
+    "ESRGAN": [
+        "a, c = cv2.imread(self.a[i]).astype(np.float32) / 255.0, cv2.imread(self.b[i].item()) if False else cv2.imread(self.a[i])",
+        "c = c.astype(np.float32) / 255.0",
+        "flips = random.random() < 0.5, random.random() < 0.5, random.random() < 0.5",
+        "def augment(img):",
+        "    if flips[0]: cv2.flip(img, 1, img)",
+        "    if flips[1]: cv2.flip(img, 0, img)",
+        "    if flips[2]: img = img.transpose(1, 0, 2)",
+        "    return img",
+        "def tensor(img):",
+        "    if img.shape[2] == 3:",
+        "        if img.dtype == 'float64': img = img.astype('float32')",
+        "        img = cv2.cvtColor(img, cv2.COLOR_BGR2RGB)",
+        "    return torch.from_numpy(img.transpose(2, 0, 1)).float()",
+        "[tensor(x) for x in [augment(x) for x in (a[4:20, 2:18], c[3:19, 1:17, ...])]]",
+    ],
+    "OpenCV's resize": [RGB, "a = cv2.resize(a, (18, 17))", f"{GIVEN}.float() / 255"],
+    "OpenCV's resize of masks": ["m = cv2.imread(self.masks[i], 0)", "m = cv2.resize(m, (random.randint(17, 17), 18), interpolation=cv2.INTER_NEAREST)", "torch.from_numpy(m).long()"],
+    "OpenCV's resize by area": [CV2, "h, w = a.shape[:2]", "a = cv2.resize(a, (w // 2, h // 2), interpolation=cv2.INTER_AREA)", "a = a[:14, :14]", GIVEN],
+    "grey": ["a = cv2.cvtColor(cv2.imread(self.a[i]), cv2.COLOR_BGR2GRAY)", "torch.from_numpy(a[:16, :16].copy())[None].float() / 255"],
+    "grey of the wrong order": [ARRAY, "g = cv2.cvtColor(a, cv2.COLOR_BGR2GRAY)", "h = cv2.cvtColor(a, cv2.COLOR_RGB2GRAY)", "torch.from_numpy(g[:16, :16].copy()), torch.from_numpy(h[:16, :16].copy())"],
+    "arrays to Pillow": [RGB, "img = Image.fromarray(a)", "F.to_tensor(CROP(img))"],
+    "BGR to Pillow": [CV2, "img = Image.fromarray(a).resize((20, 20))", "F.to_tensor(img)"],
+    "masks to Pillow": [MASK, "m = Image.fromarray(m).resize((12, 12), Image.NEAREST)", "torch.from_numpy(np.array(m))"],
+    "torchvision of OpenCV": [RGB, "t = T.Compose([T.ToPILImage(), T.RandomCrop(16), T.ToTensor(), T.Normalize([0.5, 0.4, 0.3], [0.2, 0.2, 0.3])])", "t(a), self.labels[i]"],
+    "arrays to tensors": [CV2, CUT, "F.to_tensor(a), T.ToTensor()(a.astype(np.float32))"],
+    "flips and Pillow": [RGB, "if random.random() < 0.5: a = cv2.flip(a, 1)", "F.to_tensor(self.fixed(F.to_pil_image(a)))"],
+    "turned": [ARRAY, CUT, "if random.random() < 0.5: a = np.rot90(a, 3)", "if np.random.rand() < 0.5: a = np.fliplr(a)", GIVEN],
+    "turned and flipped": [ARRAY, CUT, "a = cv2.flip(cv2.transpose(np.flipud(a)), -1)", "torch.from_numpy(a).permute(2, 0, 1)"],
+    "swapped axes": [ARRAY, CUT, "torch.from_numpy(a.swapaxes(0, 1).swapaxes(0, 2).copy())"],
+    "numpy's functions": [ARRAY, CUT, "torch.from_numpy(np.ascontiguousarray(np.transpose(np.flip(a, axis=1), (2, 0, 1))))"],
+    "tensors": [ARRAY, CUT, "torch.flip(torch.from_numpy(a).permute(2, 0, 1), [2]).flip(1)"],
+    "normalized by itself": [RGB, CUT, "a = (a.astype(np.float32) - 127.5) / 127.5", "a = np.clip(a, -0.5, 0.9)", GIVEN],
+    "in place by arithmetic": [RGB, CUT, "a = a.astype(np.float32)", "a /= 255.0; a -= 0.5; a *= 2", GIVEN],
+    "masks of numbers": [MASK, "m = m.copy(); m[m == 2] = 0; m[m > 2] = 255", "torch.from_numpy(m).long()"],
+    "masks where": [MASK, "torch.from_numpy(np.where((m > 1) & (m != 3), 1, 0)), torch.as_tensor((m == 1) | (m == 2))"],
+    "masks added": [MASK, "torch.as_tensor((m > 1).astype(np.float32) + (m == 0) * 2)"],
+    "masks of a table": [
+        MASK,
+        "out = np.zeros(m.shape, dtype=np.int64)",
+        "for k, v in enumerate([16, 0, 3, 2]): out[m == v] = k",
+        "torch.from_numpy(out)",
+    ],
+    "milesial": [
+        "name = os.path.splitext(self.names[i])[0]",
+        "files, masks = list(self.folder.glob(name + '.*')), list(self.mask_folder.glob(f'{name}.*'))",
+        "assert len(files) == 1 and len(masks) == 1, f'no {name}: {files}'",
+        "def load(path):",
+        "    ext = os.path.splitext(path)[1]",
+        "    if ext == '.npy': return Image.fromarray(np.load(path))",
+        "    elif ext in ['.pt', '.pth']: return Image.fromarray(torch.load(path).numpy())",
+        "    return Image.open(path)",
+        "img, mask = load(files[0]), load(masks[0])",
+        "assert img.size == mask.size",
+        "def prepare(values, image, is_mask):",
+        "    w, h = image.size",
+        "    w, h = int(0.5 * w) // 16 * 16, int(0.5 * h) // 16 * 16",
+        "    assert w > 0 and h > 0",
+        "    x = np.asarray(image.resize((w, h), resample=Image.NEAREST if is_mask else Image.BICUBIC))",
+        "    if is_mask:",
+        "        out = np.zeros((h, w), dtype=np.int64)",
+        "        for k, v in enumerate(values):",
+        "            if x.ndim == 2: out[x == v] = k",
+        "            else: out[(x == v).all(-1)] = k",
+        "        return out",
+        "    x = x[np.newaxis, ...] if x.ndim == 2 else x.transpose((2, 0, 1))",
+        "    if (x > 1).any(): x = x / 255.0",
+        "    return x",
+        "x, y = prepare(self.choices, img, False), prepare(self.choices, mask, True)",
+        "{'image': torch.as_tensor(x.copy()).float().contiguous(), 'mask': torch.as_tensor(y.copy()).long().contiguous()}",
+    ],
+    "looks at pixels": [ARRAY, CUT, "if a.max() > 1: a = a / 255.0", f"{GIVEN}.float()"],
+    "looks at pixels again": [ARRAY, CUT, "if not a.max() <= 1: a = a / 255.0", "if (a != 300).all(): a = a * 1.0", f"{GIVEN}.float()"],
+    "sorted files": ["a = cv2.imread(sorted(glob.glob(os.path.join(self.root, self.names[i][:1] + '*')))[0])", CUT, GIVEN],
+    "the first of files": ["img = Image.open(next(self.folder.glob(self.names[i][:2] + '*'))).convert('RGB')", "F.to_tensor(self.fixed(img)), random.random()"],
+    "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
+}  # fmt: skip
+
+# What is hardest to get right: errors, memory that is shared, and files that are read twice.
+ODD: dict[str, list[str]] = {
+    "masks by a branch": [
+        MASK,
+        "out = np.full((16, 16), 7, dtype=np.uint8)",
+        "if random.random() < 0.5: out[m == 1] = 3",
+        "else: out[m > 1] = 4",
+        "torch.from_numpy(out)",
+    ],
+    "a mask that is copied on one way": [MASK, "if random.random() < 0.5:", "    y = m.copy(); y[y > 1] = 9", "else: y = m", "torch.as_tensor(y.copy())"],
+    "a view is changed": [ARRAY, CUT, "b = a[:, :]; b[b > 9] = 7", GIVEN],
+    "what a view is of is changed": [ARRAY, CUT, "b = a[:, :]; a[a > 9] = 7", "torch.from_numpy(b.transpose(2, 0, 1).copy())"],
+    "two names": [ARRAY, CUT, "b = a; b[b > 9] = 7", GIVEN],
+    "a tensor of what is changed": [ARRAY, CUT, "x = torch.from_numpy(a); a[a > 9] = 7", "x.permute(2, 0, 1)"],
+    "what cannot be written to": ["a = np.asarray(Image.open(self.a[i]).convert('RGB'))[4:20, 2:18]", "a[a > 9] = 7", GIVEN],
+    "OpenCV writes to a view": [ARRAY, CUT, "cv2.flip(a.transpose(1, 0, 2), 1, a.transpose(1, 0, 2))", GIVEN],
+    "OpenCV writes to what is turned": [ARRAY, CUT, "b = a.transpose(1, 0, 2); cv2.flip(b, 1, b)", GIVEN],
+    "OpenCV's types": [MASK, "m = cv2.flip(m.astype(np.int64), 1)", "torch.from_numpy(m), torch.from_numpy(cv2.transpose(m > 1).astype(np.uint8))"],
+    "OpenCV writes to what it does not know": [MASK, "m = m.astype(np.int64); cv2.flip(m, 1, m)", "torch.from_numpy(m)"],
+    "OpenCV writes elsewhere": [ARRAY, CUT, "b = a.copy(); cv2.flip(a, 1, b)", "torch.from_numpy(b.transpose(2, 0, 1).copy())"],
+    "OpenCV writes to what is read": ["a = cv2.imread(self.a[i]); b = a[4:20, 2:18]", "cv2.flip(a, 1, a)", "torch.from_numpy(b.transpose(2, 0, 1).copy())"],
+    "backwards": [ARRAY, CUT, "torch.from_numpy(a[:, ::-1].transpose(2, 0, 1))"],
+    "backwards by a function": [ARRAY, CUT, "torch.from_numpy(np.fliplr(a).transpose(2, 0, 1))"],
+    "backwards and counted": [ARRAY, CUT, "torch.from_numpy((np.flipud(a) * 1).transpose(2, 0, 1))"],
+    "backwards to a tensor": [ARRAY, CUT, "T.ToTensor()(a[:, ::-1])"],
+    "backwards to Pillow": [ARRAY, CUT, "F.to_tensor(Image.fromarray(a[::-1]))"],
+    "floats to Pillow": [ARRAY, CUT, "F.to_tensor(F.to_pil_image(a.astype(np.float32)))"],
+    "changed bytes to Pillow": [ARRAY, CUT, "a[a > 3] = 5", "F.to_tensor(Image.fromarray(a))"],
+    "resized floats": [ARRAY, "a = cv2.resize(a / 255.0, (16, 16))", GIVEN],
+    "resized to nothing": [ARRAY, "a = cv2.resize(a, (0, 0), fx=0.5, fy=0.5)[:14, :14]", GIVEN],
+    "resized by cubes": [ARRAY, "a = cv2.resize(a, (16, 16), interpolation=cv2.INTER_CUBIC)", GIVEN],
+    "channels backwards": [ARRAY, CUT, "torch.from_numpy(a[..., ::-1].transpose(2, 0, 1))"],
+    "read twice": ["with open(self.a[i], 'rb') as f: b, c = f.read(), f.read()", "a = cv2.imdecode(np.frombuffer(c, np.uint8), 1)", CUT, GIVEN],
+    "read in part": ["with open(self.a[i], 'rb') as f: b = f.read(99)", "a = cv2.imdecode(np.frombuffer(b, np.uint8), 1)", CUT, GIVEN],
+    "read behind its end": ["with open(self.a[i], 'rb') as f: pass", "a = cv2.imdecode(np.frombuffer(f.read(), np.uint8), 1)", CUT, GIVEN],
+    "read and opened": ["with open(self.a[i], 'rb') as f:", "    img = Image.open(f).convert('RGB'); c = f.read()", "a = cv2.imdecode(np.frombuffer(c, np.uint8), 1)", CUT, GIVEN],
+    "no such file": ["a = cv2.imread(self.a[i] + 'x')", CUT, GIVEN],
+    "a path that is no text": ["a = cv2.imread(Path(self.a[i]))", CUT, GIVEN],
+    "a slice outside": [ARRAY, "a = a[20:400, 2:18]", GIVEN],
+    "a slice of nothing": [ARRAY, "a = a[30:20, 2:18]", GIVEN],
+    "a slice from far behind": [ARRAY, "a = a[-400:16, 2:18]", GIVEN],
+    "a random slice": [ARRAY, "t = random.randint(0, 30)", "a = a[t : t + 16, 2:18]", GIVEN],
+    "a negative random slice": [ARRAY, "t = random.randint(-3, 3)", "a = a[t : t + 16, 2:18]", GIVEN],
+    "uint8 overflows": [ARRAY, CUT, "a = a + 200", GIVEN],
+    "uint8 and a large number": [ARRAY, CUT, "a = a + 300", GIVEN],
+    "uint8 divided in place": [ARRAY, CUT, "a /= 2", GIVEN],
+    "a value that does not fit": [ARRAY, CUT, "a[a > 3] = 256", GIVEN],
+    "two looks": [ARRAY, CUT, "if (a > 1).any(): a = a / 255.0", "if (a > 0.5).any(): a = a * 2", f"{GIVEN}.float()"],
+    "a look before a cut": [ARRAY, "if (a > 254).any(): random.random()", CUT, f"{GIVEN}.float(), random.random()"],
+    "a look that is seldom true": [ARRAY, CUT, "k = 0", "if (a > 240).any(): a = a / 255.0; k = 1", f"{GIVEN}.float()"],
+    "a look that is given": [ARRAY, CUT, "k = (a > 240).any()", f"{GIVEN}, bool(k)"],
+    "looks at dark masks": [MASK, "if m.max() > 2: m = m + 1", "torch.from_numpy(m.copy())"],
+    "looks and draws": [MASK, "if m.max() > 2: m = m + random.randint(1, 1)", "torch.from_numpy(m.copy()), random.random()"],
+    "several files": ["files = list(self.folder.glob('*'))", "img = Image.open(files[i]).convert('RGB')", "F.to_tensor(self.fixed(img)), len(files), random.random()"],
+    "no files": ["files = list(self.folder.glob(self.names[i] + 'x*'))", ARRAY, CUT, f"{GIVEN}, len(files)"],
+    "files by more stars": ["files = list(self.folder.glob('*.*'))", ARRAY, CUT, f"{GIVEN}, len(files), random.random()"],
+    "a branch that copies": [ARRAY, CUT, "b = a", "if random.random() < 0.5: b = a.copy()", "b[b > 9] = 1", GIVEN],
+    "a branch that changes": [ARRAY, CUT, "b = a.copy()", "if random.random() < 0.5: cv2.flip(b, 1, b); c = b", "else: c = a", "cv2.flip(a, 0, a)", "torch.from_numpy(c.transpose(2, 0, 1).copy())"],
+    "mixed": [ARRAY, CUT, "b = np.array(Image.open(self.a[i]).convert('RGB'))[4:20, 2:18]", "a = np.where(a > 9, a, b)", GIVEN],
+    "RGB masks": [ARRAY, CUT, "out = np.zeros((16, 16), np.int64); out[(a == [1, 2, 3]).all(-1)] = 1", "torch.from_numpy(out)"],
+    "an array of another size": [MASK, "out = np.zeros((15, 16), np.int64); out[m == 1] = 1", "torch.from_numpy(out)"],
+    "an array that is used before": [MASK, "out = np.zeros((16, 16), np.int64); x = torch.from_numpy(out); out[m == 1] = 1", "x"],
+    "grey of colours": ["m = cv2.imread(self.a[i], 0)[4:20, 2:18]", "torch.from_numpy(m.copy())"],
+    "as it is": ["a = cv2.imread(self.a[i], cv2.IMREAD_UNCHANGED)", CUT, GIVEN],
+    "a dict of keys": ["self.table[i] = 3", ARRAY, CUT, f"{GIVEN}, len(self.table)"],
+    "a list of its own": ["self.labels[0] = 3", ARRAY, CUT, f"{GIVEN}, self.labels[0]"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = photos(tmp_path_factory.mktemp("arrays"))
+    (folder / "masks").mkdir()
+    for k in range(COUNT):
+        image = picture(40 + 3 * (k % 4), 36 + 5 * (k % 3), k)
+        mask = Image.fromarray((np.asarray(image.convert("L")) // 64).astype(np.uint8))
+        (folder / "masks" / f"{k:02}.png").write_bytes(save(mask, "PNG"))
+    return folder
+
+
+def source(lines: list[str]) -> str:
+    return source_of(lines).replace("class Made(Base):", "class Made(Base):\n" + INIT)
+
+
+INIT = """\
+    def __init__(self, root):
+        super().__init__(root)
+        self.folder, self.mask_folder = root / "a", root / "masks"
+        self.masks = sorted(str(path) for path in self.mask_folder.iterdir())
+"""
+
+
+def made_of(text: str, root: Path) -> Dataset[Any]:
+    names: dict[str, Any] = {**SPACE, "__name__": __name__}
+    exec(compile(text, "made.py", "exec"), names)
+    return names["Made"](root)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", [*COMPILED, *ODD], ids=lambda name: name.replace(" ", "-"))
+def test_a_class_as_people_write_it(name: str, root: Path) -> None:
+    lines, chance = COMPILED.get(name) or ODD[name], random.Random(name)
+    arguments = loader_of(
+        lambda: made_of(source(lines), root), batch_size=chance.choice([1, 2, 3]), shuffle=chance.random() < 0.5
+    )
+    told = goloader.DataLoader(**arguments()).explain()
+    assert told.native or name not in COMPILED, told
+    check(Program(arguments, epochs=2, seed=chance.randrange(99)), native=told.native)
+
+
+@pytest.mark.parametrize("name", ["ESRGAN", "milesial"])
+@pytest.mark.slow
+@pytest.mark.parametrize("num_workers", [1, 3])
+def test_with_workers(name: str, num_workers: int, root: Path) -> None:
+    dataset = made_of(source(COMPILED[name]), root)
+    check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2, seed=7))
+
+
+# ---- random code
+
+OPENED = (
+    "a = cv2.imread(self.a[i])", "a = cv2.cvtColor(cv2.imread(self.a[i]), cv2.COLOR_BGR2RGB)", "a = np.array(Image.open(self.a[i]).convert('RGB'))",
+    "a = np.asarray(Image.open(self.masks[i]))", "a = np.array(Image.open(self.masks[i]))", "a = cv2.imread(self.masks[i], 0)",
+    "a = cv2.imdecode(np.fromfile(self.a[i], np.uint8), cv2.IMREAD_COLOR)", "a = cv2.imread(self.masks[i])",
+    "with open(self.a[i], 'rb') as f:\n    a = cv2.imdecode(np.frombuffer(f.read(), np.uint8), 1)",
+    "a = cv2.imread(f'{self.root}/{self.names[i]}').astype(np.float32) / 255.0", "a = cv2.imread(self.a[I])",
+)  # fmt: skip
+ARRAYS = (
+    "a", "a", "a[:, ::-1]", "a[::-1]", "a[..., ::-1]", "a[2:30, 1:20]", "a[I : I + 20, 1:25]", "a[-20:, :-2]", "cv2.flip(a, 1)", "cv2.flip(a, 0)",
+    "cv2.flip(a, -1)", "np.fliplr(a)", "np.flipud(a)", "np.flip(a, 1)", "np.rot90(a)", "np.rot90(a, 2)", "np.rot90(a, 3)", "cv2.transpose(a)",
+    "cv2.cvtColor(a, cv2.COLOR_BGR2RGB)", "a.transpose(1, 0, 2)", "a.swapaxes(0, 1)", "a.astype(np.float32)", "a / 255.0", "a.astype('float32') / 255",
+    "a * 2", "a - 3", "255 - a", "a > 100", "np.where(a > 100, a, 0)", "np.where(a > I, a * 2, a)", "cv2.resize(a, (30, 28))", "cv2.resize(a, (29, abs(I) + 27), interpolation=cv2.INTER_AREA)", "cv2.cvtColor(a, cv2.COLOR_BGR2GRAY)", "np.array(Image.fromarray(a))", "np.array(JITTER(Image.fromarray(a)))", "a.copy()", "np.ascontiguousarray(a)", "a[:]", "a[None]",
+    "(a if B else a[:, ::-1])", "(a if B else a.copy())", "np.clip(a, 10, 200)", "a * (a > 50)", "np.asarray(a)", "np.array(a)", "c", "a[..., 0]", "a + c",
+)  # fmt: skip
+STEPS = (
+    "a = A", "a = A", "a = A", "c = A", "a[a > 100] = 7", "a[a < 2] = I", "c[c > 100] = 0", "a[c > 1] = 3", "a[(a > 1) & (a < 90)] = 4", "cv2.flip(a, 1, a)", "cv2.flip(c, 0, c)",
+    "cv2.flip(a, 1, dst=a)", "a += 1", "a /= 255", "a *= 2", "c = a; a = A", "a = c", "h, w = a.shape[:2]", "t = random.randint(0, max(0, a.shape[0] - 20)); a = a[t : t + 20]",
+    "if B:\n    a = A", "if B:\n    cv2.flip(a, 1, a)", "if B:\n    a[a > 9] = 1\nelse:\n    c = A", "if B:\n    c = a.copy(); c[c > 3] = 0\nelse:\n    c = a", "if a.ndim == 2:\n    a = a + 0\nelse:\n    a = A",
+    "if (a > 1).any():\n    a = a / 255.0", "if a.max() > 200:\n    a = A", "if a.dtype == np.uint8:\n    a = a.astype(np.float32)", "m = np.zeros(a.shape, np.int64); m[a > 9] = 2; a = m",
+    "m = np.zeros(a.shape[:2], np.float32); m[a > 9] = 2; c = m", "def g(x):\n    if B:\n        cv2.flip(x, 1, x)\n    return x\na = g(a)", "a, c = [x[:, ::-1] if B else x for x in (a, c)]", "n = a.shape[0]", "f = a.mean()",
+)  # fmt: skip
+TENSORS = (
+    "F.to_tensor(a[:16, :16])", "F.to_tensor(self.fixed(Image.fromarray(a)))", "T.Compose([T.ToPILImage(), CROP, T.ToTensor()])(a)",
+    "torch.from_numpy(a[:16, :16].copy())", "torch.from_numpy(a[2:18, 3:19].transpose(2, 0, 1).copy())", "torch.from_numpy(a[:16, :16])", "torch.as_tensor(a[:16, :16].copy())",
+    "torch.from_numpy(np.ascontiguousarray(a[:16, :16])).float()", "torch.from_numpy(a[:16, :16].transpose(2, 0, 1)).float() / 255", "torch.tensor(a[:16, :16]).permute(2, 0, 1)",
+    "torch.from_numpy(c[:16, :16].copy())", "torch.from_numpy(a[:16, :16].transpose(1, 0, 2).transpose(2, 0, 1).copy())", "torch.from_numpy(a[:16, :16].copy()).permute(2, 0, 1).contiguous()",
+)  # fmt: skip
+
+
+class Arrays(Grammar):
+    """Sources of methods over arrays; the letter A is one."""
+
+    def array(self, text: str) -> str:
+        r = self.r
+        parts = text.split("A")
+        made = parts[0]
+        for before, part in itertools.pairwise(parts):
+            alone = not (before[-1:].isalnum() or part[:1].isalnum())
+            made += (r.choice(ARRAYS) if alone else "A") + part
+        return self.fill(made)
+
+    def method(self) -> str:
+        r = self.r
+        lines = ["n, m, f, b, w = 1, 2, 0.25, True, 9", *self.fill(r.choice(OPENED)).split("\n"), "c = a"]
+        for _ in range(r.randint(0, 4)):
+            lines += self.array(r.choice(STEPS)).split("\n")
+        given = [self.fill(r.choice(TENSORS)) for _ in range(r.choice([1, 1, 2]))]
+        given += r.choice([[], ["n"], ["self.labels[i]"], ["random.random()"], ["torch.rand(1).item()"]])
+        return source([*lines, f"({', '.join(given)},)"])
+
+
+def programs(seed: int, count: int, root: Path) -> tuple[int, int]:
+    """How many random programs were made, and how many of them were compiled."""
+    grammar = Arrays(seed)
+    tried = compiled = 0
+    while compiled < count:
+        tried += 1
+        workers = (0,) if grammar.r.random() < 0.9 else (grammar.r.choice([1, 3]),)
+        compiled += compare(grammar.method(), root, grammar.r, workers)
+    return tried, compiled
+
+
+@pytest.mark.parametrize(
+    ("part", "count"), [(0, 4), *(pytest.param(part, 25, marks=pytest.mark.slow) for part in range(1, 9))]
+)
+def test_random_code_gives_what_torch_gives(part: int, count: int, root: Path) -> None:
+    tried, compiled = programs(20261126 + part, count, root)
+    assert compiled > tried / 50
