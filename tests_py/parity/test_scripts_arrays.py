@@ -19,12 +19,13 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+import torch
 from photos import picture, save
 from PIL import Image
 from test_scripts_fuzz import COUNT, SPACE, Grammar, compare, photos
 from test_scripts_written import source_of
 from torch.utils.data import Dataset
-from twins import Program, check, loader_of
+from twins import Program, bits, check, loader_of
 
 import goloader
 
@@ -333,3 +334,67 @@ def programs(seed: int, count: int, root: Path) -> tuple[int, int]:
 def test_random_code_gives_what_torch_gives(part: int, count: int, root: Path) -> None:
     tried, compiled = programs(20261126 + part, count, root)
     assert compiled > tried / 50
+
+
+def test_files_that_come_between_epochs_are_found(root: Path, tmp_path: Path) -> None:
+    lines = ["files = sorted(self.folder.glob(self.names[i][:2] + '*'))", "img = Image.open(files[0]).convert('RGB')"]
+    lines += ["if len(files) == 2: img = img.resize((15, 15))", "F.to_tensor(img.resize((16, 16))), random.random()"]
+
+    def dataset() -> Any:
+        folder = Path(shutil.copytree(root, tmp_path / f"{len(list(tmp_path.iterdir()))}"))
+        made = made_of(source(lines), folder)
+        made.epochs = 0  # type: ignore[attr-defined]
+        return made
+
+    def before(epoch: int, loader: Any) -> None:
+        folder = loader.dataset.folder
+        if epoch == 1:
+            shutil.copy(folder / "00.jpeg", folder / "04a.jpeg")
+        elif epoch == 2:
+            shutil.copy(folder / "01.jpeg", folder / "04.jpeg")
+
+    check(Program(loader_of(dataset, batch_size=3), epochs=3, before=before))
+
+
+def init(worker: int) -> None:
+    random.seed(worker + 10)
+    random.gauss(0, 1)
+    np.random.seed(worker)
+    np.random.normal()
+
+
+# Some batches are made by the code itself, which then draws what a generator keeps beside its words.
+SEEDED = [
+    ARRAY,
+    CUT,
+    "k = 0.5",
+    "if random.random() < 0.5: a = cv2.flip(a, 1)",
+    "if (a > 225).any(): a = a / 255.0",
+    "else: k = random.gauss(0, 1)",
+    f"{GIVEN}.float(), k, random.random(), np.random.rand(), torch.rand(1).item()",
+]
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+@pytest.mark.parametrize("persistent_workers", [False, True])
+def test_worker_init_fn_seeds_what_code_draws_from(persistent_workers: bool, num_workers: int, root: Path) -> None:
+    options = {"worker_init_fn": lambda: init, "num_workers": num_workers, "persistent_workers": persistent_workers}
+    check(Program(loader_of(made_of(source(SEEDED), root), batch_size=2, shuffle=True, **options), epochs=2))
+
+
+def test_an_epoch_goes_on_where_worker_init_fn_has_seeded(root: Path) -> None:
+    def loader() -> goloader.DataLoader[Any]:
+        return goloader.DataLoader(made_of(source(SEEDED), root), 2, num_workers=2, worker_init_fn=init)
+
+    whole = loader()
+    torch.manual_seed(5)
+    batches = list(whole)
+    first, second = loader(), loader()
+    torch.manual_seed(5)
+    begun = iter(first)
+    for _ in range(2):
+        next(begun)
+    second.load_state_dict(first.state_dict())
+    rest = list(second)
+    assert second.explain().native
+    assert [bits(batch) for batch in rest] == [bits(batch) for batch in batches[2:]]
