@@ -12,7 +12,7 @@ import (
 // that comes out. Each pass reads and writes all its pixels, so fewer are faster; the bits are the same:
 //
 //   - crops, one resize, crops and flips are one pass, and so are padding, crops and flips;
-//   - grey, look-ups, saturation, hue and selections of planes change each pixel by itself, so a crop or flip behind them
+//   - grey, look-ups, saturation, hue, YCbCr and selections of planes change each pixel by itself, so a crop or flip behind them
 //     moves in front;
 //   - look-ups that follow each other are one, and brightness is a look-up;
 //   - a resize of a flipped image is a pass of its own: Pillow's weights are not exactly mirror images;
@@ -84,7 +84,7 @@ func (p *Pass) resizes() bool { return p.Width != p.Src.Width || p.Height != p.S
 // isPointwise says whether the pass changes each pixel by itself. FromHSV does not: it rounds by columns.
 func (p *Pass) isPointwise() bool {
 	switch p.Kind {
-	case Grey, Lookup, Saturation, Hue, Select, ToHSV:
+	case Grey, Lookup, Saturation, Hue, Select, ToHSV, ToYCbCr:
 		return true
 	case TorchColour:
 		colour := recipe.Colour(p.Mode)
@@ -98,7 +98,7 @@ func (p *Pass) isPointwise() bool {
 var plain = map[recipe.Kind]PassKind{
 	recipe.Contrast: Contrast, recipe.Saturation: Saturation, recipe.Sharpness: Sharpness, recipe.Hue: Hue,
 	recipe.Autocontrast: Autocontrast, recipe.Equalize: Equalize, recipe.OpenCVToHSV: ToHSV, recipe.OpenCVFromHSV: FromHSV,
-	recipe.Rank: Rank,
+	recipe.Rank: Rank, recipe.ToYCbCr: ToYCbCr,
 }
 
 func (f *fuser) add(step recipe.Step) error {

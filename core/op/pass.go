@@ -37,6 +37,7 @@ const (
 	Stencil      PassKind = C.GL_STENCIL      // with Width x Width weights
 	TorchColour  PassKind = C.GL_TORCH_COLOUR // Mode (a recipe.Colour) says which, with Factor, Rest and Fused
 	Rank         PassKind = C.GL_RANK         // number Shift of 3 x 3 pixels, by their size
+	ToYCbCr      PassKind = C.GL_TO_YCBCR     // RGB or grey to Pillow's YCbCr
 )
 
 // Modes of Grey: whose weights.
@@ -81,7 +82,7 @@ type Pass struct {
 // A Pass is copied into C as it is, and a step's numbers are put into it as they are. Where C has another kind, field or
 // number, one of these is false, and the same key twice does not compile.
 var (
-	_ = map[bool]string{false: "", Rank+1 == C.GL_PASS_KINDS: "a constant for each pass"}
+	_ = map[bool]string{false: "", ToYCbCr+1 == C.GL_PASS_KINDS: "a constant for each pass"}
 	_ = map[bool]string{
 		false: "",
 		unsafe.Offsetof(Pass{}.Kind) == C.GL_AT_kind &&

@@ -31,7 +31,8 @@
     ROW(TO_HSV, gl_any_check, gl_opencv_to_hsv_begin)                                                                  \
     ROW(FROM_HSV, gl_any_check, gl_opencv_from_hsv_begin)                                                              \
     ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin)                                                                  \
-    ROW(RANK, gl_rank_check, gl_rank_begin)
+    ROW(RANK, gl_rank_check, gl_rank_begin)                                                                            \
+    ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin)
 
 /* gl_pass.kind */
 enum {
@@ -121,7 +122,8 @@ enum {
  *                0.5.  `fused` says how torch adds (torch.h).  Grey, saturation and hue are of three planes; an image for
  *                GL_TORCH_CONTRAST has at most GL_TORCH_MEAN_MAX pixels: torch's mean of more is rounded on the way.
  *   GL_RANK      each pixel becomes one of the 3 x 3 around it: number `shift` (0 to 8) in the order of their size, as
- *                ImageFilter.RankFilter has it; the nearest pixels are taken for those outside. */
+ *                ImageFilter.RankFilter has it; the nearest pixels are taken for those outside.
+ *   GL_TO_YCBCR  Pillow's convert("YCbCr"), in three planes; of one plane it is Y. */
 #define GL_PASS_FIELDS(FIELD)                                                                                          \
     FIELD(int32_t, kind, )                                                                                             \
     FIELD(gl_window, src, )                                                                                            \

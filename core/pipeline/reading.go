@@ -11,7 +11,8 @@ import (
 
 // Workers read the files that they decode: from the page cache that is quick, and the bytes are still near when they are
 // decoded. From a disk or a server a worker would wait for each file. So while reading takes long, goroutines that do
-// nothing else read ahead, file by file, as far as batches are submitted, and workers leave it to them.
+// nothing else read ahead, file by file, as far as batches are submitted, and workers leave it to them. Rows of a slow file
+// they gather beside the workers, a span at a time, straight into the batch.
 
 const (
 	// While a source is slow there are at least readersMin readers, and as many as keep the workers busy: the time that a
@@ -179,6 +180,12 @@ func (r *Run) readersWanted() int {
 	if !rs.slow {
 		return 0
 	}
+	if !r.loader.kind.pictures() { // the rows of a span are read side by side
+		if rs.inFlight >= readersMax {
+			return rs.serving
+		}
+		return readersMax
+	}
 	if rs.runNs == 0 {
 		return readersMin
 	}
@@ -200,17 +207,23 @@ func (r *Run) serveReads() error {
 			continue
 		}
 		b, sp := r.pickRead()
-		if sp == nil {
+		left := false
+		switch {
+		case sp == nil:
 			r.work.Wait()
-			continue
+		case !r.loader.kind.pictures():
+			left = r.loader.kind.work(r, w, b, sp)
+		default:
+			t := r.takeReading(b, sp, 1)
+			t.reader = true
+			r.addReader()
+			if left = r.read(w, t); !left {
+				r.loader.Stats.ReadAhead.Add(int64(t.hi - t.lo))
+			}
 		}
-		t := r.takeReading(b, sp, 1)
-		t.reader = true
-		r.addReader()
-		if r.read(w, t) {
+		if left {
 			return errLeft
 		}
-		r.loader.Stats.ReadAhead.Add(int64(t.hi - t.lo))
 	}
 	r.readers.serving--
 	r.wake() // workers may have to read again
@@ -219,6 +232,10 @@ func (r *Run) serveReads() error {
 
 // pickRead finds the earliest span that a reader can take.
 func (r *Run) pickRead() (*batch, *span) {
+	if !r.loader.kind.pictures() {
+		b, sp, _ := r.pick()
+		return b, sp
+	}
 	first := true
 	for _, b := range r.batches {
 		if sp := b.unreadSpan(); sp != nil && (first || r.readAheadBytes() < r.options.ReadAhead) {

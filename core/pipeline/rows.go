@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/plan"
@@ -139,22 +140,38 @@ func (r *Run) leaveExpects() int {
 	return n
 }
 
-// work gathers a span of rows. Of rows that are not in memory it is a read, which may be left.
+// work gathers a span of rows. Of rows that are not in memory it is a read, which may be left, and which readers take part in
+// while reading is slow.
 func (k *rows) work(r *Run, w *worker, b *batch, sp *span) (left bool) {
 	if k.rows.InMemory() {
 		r.runSpan(w, b, sp)
 		return false
 	}
-	t := r.takeInHand(&reading{batch: b, span: sp, lo: sp.lo, hi: sp.hi})
+	t := r.takeInHand(&reading{batch: b, span: sp, lo: sp.lo, hi: sp.hi, reader: w.track.Role == stats.Reader})
 	sp.phase = running
+	r.addReader()
 	ctx := r.ctx
-	_, err := r.without(w, b, func() error { return k.gather(ctx, w, b, sp.lo, sp.hi) })
+	took, err := r.without(w, b, func() error { return k.gather(ctx, w, b, sp.lo, sp.hi) })
 	if r.comeBack(t) {
 		return true
+	}
+	if err == nil {
+		r.tookRead(sp.hi-sp.lo, 0, k.waited(took, (sp.hi-sp.lo)*b.bytes/len(b.indices)))
 	}
 	r.finishRun(b, sp, sp.hi, err)
 	r.putDown(b)
 	return false
+}
+
+// copied is how long a byte of a row may take that nobody had to wait for, also where others use the memory as well.
+const copied = time.Nanosecond
+
+// waited is how much of the time that some bytes took was spent waiting for the storage.
+func (k *rows) waited(took time.Duration, bytes int) time.Duration {
+	if !k.rows.Waits() {
+		return 0
+	}
+	return max(0, took-time.Duration(bytes)*copied)
 }
 
 // make gathers rows that are in memory.

@@ -184,7 +184,7 @@ func (r *Run) staff() {
 		r.workers++
 		r.spawn(r.serve)
 	}
-	if first && r.loader.kind.pictures() {
+	if first {
 		r.decideOnReaders()
 	}
 }

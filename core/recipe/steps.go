@@ -38,6 +38,7 @@ const (
 	OpenCVFromHSV              // and back
 	TorchColour                // what torchvision does to the colours of a uint8 tensor: Colour says which
 	Rank                       // of 3 x 3 bytes, number Shift (0 to 8) in the order of their size (ImageFilter.RankFilter)
+	ToYCbCr                    // RGB or grey to Pillow's YCbCr, in 3 planes (Image.convert)
 )
 
 // kind is what a kind of step is, but for its pixels: those are core/op's (fuse.go).
@@ -79,6 +80,7 @@ var kinds = [...]kind{
 	OpenCVFromHSV:  {},
 	TorchColour:    {bytes: 3 * 4, read: readColour, write: writeColour, check: checkColour, planes: coloured},
 	Rank:           {check: checkRank},
+	ToYCbCr:        {planes: three},
 }
 
 // Kinds is how many kinds there are.
@@ -172,6 +174,8 @@ func padded(s Step, in Size) Size {
 func turned(_ Step, in Size) Size { return Size{in.Height, in.Width} }
 
 func named(s Step, _ int) int { return int(s.Channels) }
+
+func three(Step, int) int { return 3 }
 
 func coloured(s Step, planes int) int {
 	if s.Colour == TorchGrey {

@@ -18,7 +18,8 @@ _STEP = struct.Struct("<4B4B6i")
     _CROP, _RESIZE, _HORIZONTAL_FLIP, _VERTICAL_FLIP, _PAD, _GRAYSCALE, _OPENCV_GRAY, _LOOKUP, _BRIGHTNESS,
     _CONTRAST, _SATURATION, _SHARPNESS, _HUE, _AUTOCONTRAST, _EQUALIZE, _AFFINE, _PERSPECTIVE, _ROTATE_90,
     _SELECT, _PATCH, _BOX_BLUR, _CONVOLVE, _STENCIL, _OPENCV_TO_HSV, _OPENCV_FROM_HSV, _TORCH_COLOUR, _RANK,
-) = range(27)  # fmt: skip
+    _TO_YCBCR,
+) = range(28)  # fmt: skip
 
 # Bytes that kinds have more.
 _MORE = {
@@ -32,7 +33,7 @@ _NEEDS: dict[Any, str] = {
     _CONTRAST: "pillow.contrast pillow.luma", _SATURATION: "pillow.saturation", _SHARPNESS: "pillow.sharpness",
     _HUE: "pillow.hue", _AUTOCONTRAST: "pillow.autocontrast", _EQUALIZE: "pillow.equalize",
     _ROTATE_90: "pillow.transpose", _BOX_BLUR: "pillow.blur", _CONVOLVE: "torch.convolve",
-    _STENCIL: "pillow.kernel", _RANK: "pillow.rank", _OPENCV_TO_HSV: "opencv.to_hsv",
+    _STENCIL: "pillow.kernel", _RANK: "pillow.rank", _TO_YCBCR: "pillow.ycbcr", _OPENCV_TO_HSV: "opencv.to_hsv",
     _OPENCV_FROM_HSV: "opencv.from_hsv",
     (_RESIZE, 0): "pillow.resize.nearest", (_RESIZE, 1): "pillow.resize.lanczos",
     (_RESIZE, 2): "pillow.resize.bilinear", (_RESIZE, 3): "pillow.resize.bicubic",
@@ -86,6 +87,7 @@ ROTATE_90 = _plain(_ROTATE_90)  # a quarter turn, counter-clockwise
 TRANSPOSE = ROTATE_90, FLIP_VERTICAL  # rows become columns
 AUTOCONTRAST = _plain(_AUTOCONTRAST)  # ImageOps'
 EQUALIZE = _plain(_EQUALIZE)  # ImageOps'
+TO_YCBCR = _plain(_TO_YCBCR)  # Image.convert("YCbCr"), from RGB or L
 OPENCV_GRAY = _STEP.pack(_OPENCV_GRAY, 0, 0, 1, *(0,) * 10)  # cv2.cvtColor's luma of RGB, in one channel
 OPENCV_TO_HSV = _plain(_OPENCV_TO_HSV)  # cv2.cvtColor from RGB
 OPENCV_FROM_HSV = _plain(_OPENCV_FROM_HSV)  # and to RGB

@@ -371,3 +371,23 @@ func fromOpenCVHSV(hsv [3]byte, rounds bool) [3]byte {
 	}
 	return made
 }
+
+// yCbCr is Pillow's, by tables of 64ths like its own.
+func (p picture) yCbCr() picture {
+	if len(p.planes) == 1 {
+		out := blank(p.size, 3)
+		for i, grey := range p.planes[0] {
+			out.planes[0][i], out.planes[1][i], out.planes[2][i] = grey, 128, 128
+		}
+		return out
+	}
+	part := func(weight float64, v byte) int { return int(weight*64*float64(v) + 0.5) }
+	return p.byPixel(func(_ int32, rgb [3]byte) [3]byte {
+		r, g, b := rgb[0], rgb[1], rgb[2]
+		return [3]byte{
+			byte((part(0.299, r) + part(0.587, g) + part(0.114, b)) >> 6),
+			byte((part(-0.16874, r)+part(-0.33126, g)+part(0.5, b))>>6 + 128),
+			byte((part(0.5, r)+part(-0.41869, g)+part(-0.08131, b))>>6 + 128),
+		}
+	})
+}

@@ -128,6 +128,8 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 			slices.Sort(around)
 			return around[step.Shift]
 		})
+	case recipe.ToYCbCr:
+		return p.yCbCr()
 	case recipe.OpenCVToHSV:
 		return p.byPixel(openCVHSV)
 	case recipe.OpenCVFromHSV:

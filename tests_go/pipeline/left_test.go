@@ -3,10 +3,12 @@ package pipeline_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ import (
 	"github.com/goloader/goloader/core/tensor"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 	"github.com/goloader/goloader/tests_go/source/faulty"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 // soon is how long a call may take that must not wait for the storage. It is far below a test's patience, and far above what a
@@ -225,6 +228,12 @@ func (s slowRows) Read(ctx context.Context, pieces ...source.Piece) error {
 }
 
 func TestRowsOfAStorageThatHangsAreLeft(t *testing.T) {
+	for _, readers := range []bool{false, true} {
+		t.Run(fmt.Sprint("readers ", readers), func(t *testing.T) { rowsThatHangAreLeft(t, readers) })
+	}
+}
+
+func rowsThatHangAreLeft(t *testing.T, readers bool) {
 	leakcheck.Check(t)
 	path := filepath.Join(t.TempDir(), "rows")
 	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("12345678"), 100), 0o600))
@@ -236,7 +245,7 @@ func TestRowsOfAStorageThatHangsAreLeft(t *testing.T) {
 	require.NoError(t, err)
 	p := &plan.Plan{Source: plan.Source{Kind: plan.Array, Fields: stacked(row)}, Parts: []plan.Part{{Count: 100}}}
 	l := pipeline.OpenRows(p, rows)
-	r := start(t, l, p, nil, pipeline.Options{Workers: 1, Streams: 1})
+	r := start(t, l, p, nil, pipeline.Options{Workers: 1, Streams: 1, SlowSource: readers})
 	lent := lend(t, 4096)
 	require.NoError(t, r.run.Submit([]int64{5, 1, 7}, nil, address(lent), len(lent)))
 	r.submit(2, 3)
@@ -248,6 +257,66 @@ func TestRowsOfAStorageThatHangsAreLeft(t *testing.T) {
 	})
 	close(slow.open)
 	eventuallyNoneLeft(t)
+}
+
+// together is a container of which a read ends when so many are under way.
+type together struct {
+	source.Container
+	missing *atomic.Int32
+	all     chan struct{}
+}
+
+func (c together) Waits() bool { return true }
+
+func (c together) Read(ctx context.Context, pieces ...source.Piece) error {
+	for range pieces {
+		if c.missing.Add(-1) == 0 {
+			close(c.all)
+		}
+	}
+	select {
+	case <-c.all:
+		return c.Container.Read(ctx, pieces...)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// The rows of all batches that were submitted are read side by side, however few workers there are.
+func TestRowsOfASlowStorageAreReadAtManyPlacesAtOnce(t *testing.T) {
+	leakcheck.Check(t)
+	const batches, each = 6, 8
+	memory := sourcetest.Noise(100*8, 1)
+	path := filepath.Join(t.TempDir(), "rows")
+	require.NoError(t, os.WriteFile(path, memory, 0o600))
+	file, err := local.Store{}.Open(t.Context(), path)
+	require.NoError(t, err)
+	missing := new(atomic.Int32)
+	missing.Store(batches * each)
+	row := tensor.Spec{DType: tensor.Uint8, Shape: tensor.Shape{8}}
+	rows, err := array.New(100, []array.Field{{Row: row, Arrays: []array.Array{{
+		File: together{file, missing, make(chan struct{})}, Rows: 100, Strides: []int{8, 1},
+	}}}})
+	require.NoError(t, err)
+	p := &plan.Plan{Source: plan.Source{Kind: plan.Array, Fields: stacked(row)}, Parts: []plan.Part{{Count: 100}}}
+	l := pipeline.OpenRows(p, rows)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	r := start(t, l, p, nil, pipeline.Options{Workers: 2, Streams: 1, SlowSource: true})
+	for b := range batches {
+		var indices []int64
+		for i := range each {
+			indices = append(indices, int64(b+2*batches*i)%100)
+		}
+		r.submit(indices...)
+	}
+	for b := range batches {
+		lease := r.deliver()
+		for i := range each {
+			from := 8 * ((b + 2*batches*i) % 100)
+			require.Equal(t, memory[from:from+8], lease.Slot.Bytes()[8*i:8*i+8])
+		}
+		lease.Slot.Release()
+	}
 }
 
 // Two images in one file: each is read from its range.

@@ -15,6 +15,7 @@ from op_library import (
     LOOKUP,
     SATURATION,
     SHARPNESS,
+    TO_YCBCR,
     Bytes,
     Pass,
     Worker,
@@ -88,6 +89,16 @@ def test_luma_equals_pillow_for_all_colours(worker: Worker) -> None:
     want = planar(Image.fromarray(pixels).convert("L"))
     got = worker.run(pixels, [Pass(kind=GREY, planes=1)], (4096, 4096), identity(1))
     assert np.array_equal(got, want)
+
+
+def test_ycbcr_equals_pillow_for_all_colours(worker: Worker) -> None:
+    check(worker, all_colours(), [Pass(kind=TO_YCBCR)], Image.fromarray(all_colours()).convert("YCbCr"))
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        pixels = picture(rng)
+        want = Image.fromarray(pixels).convert("YCbCr")
+        got = worker.run(pixels, [Pass(kind=TO_YCBCR)], want.size, identity(3))
+        assert np.array_equal(got, planar(want)), pixels.shape
 
 
 @pytest.mark.parametrize("shift", [0, 25, 231])

@@ -32,12 +32,14 @@ def image_step(r: random.Random, image: Any) -> Any:
     filters = list(F.InterpolationMode)[:6]
     return r.choice(
         [
-            lambda: image.convert(r.choice(["RGB", "L", "RGB", "RGBA", "P"])),
+            lambda: image.convert(r.choice(["RGB", "L", "RGB", "RGBA", "P", "YCbCr", "YCbCr"])),
             lambda: image.resize((r.randint(1, 60), r.randint(1, 60)), r.choice([None, 0, 1, 2, 3, 4, 5])),
             lambda: image.crop((x, y, x + r.randint(1, width), y + r.randint(1, height))),
             lambda: image.crop((x + 0.4, y + 0.6, x + 9.5, y + 7.5)),
             lambda: image.transpose(Image.Transpose(r.randint(0, 6))),
             lambda: image.copy(),
+            lambda: r.choice(image.split()),
+            lambda: image.getchannel(r.choice([0, 1, "R", "L", "Y", "Cr", 3, -1, True])),
             lambda: image.rotate(r.choice([0, 90, 33])),
             lambda: ImageOps.mirror(image),
             lambda: ImageOps.expand(image, r.randint(0, 5), r.choice([0, 0, 3])),

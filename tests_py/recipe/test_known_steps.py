@@ -31,6 +31,7 @@ STEPS: dict[str, Callable[[str], Any]] = {
     "pillow.affine.bicubic": lambda path: F.to_tensor(opened(path).transform((9, 8), 0, (1.1, 0.2, 0, 0.1, 1, 0), 3)),
     "pillow.blur": lambda path: F.to_tensor(opened(path).filter(ImageFilter.BoxBlur(2))),
     "pillow.rank": lambda path: F.to_tensor(opened(path).filter(ImageFilter.MedianFilter)),
+    "pillow.ycbcr": lambda path: F.to_tensor(opened(path).convert("YCbCr").split()[0]),
     "torchvision.resize.bicubic": lambda path: (
         F2.resize(F2.pil_to_tensor(opened(path)), [9, 8], F2.InterpolationMode.BICUBIC) + 0
     ),

@@ -16,7 +16,8 @@ def test_python_knows_each_step_by_its_number_and_size() -> None:
     constants = re.search(r"^const \(\n(.*?)^\)", text, re.DOTALL | re.MULTILINE)
     assert constants is not None
     kinds = re.findall(r"^\t(\w+)", constants[1], re.MULTILINE)
-    names = [re.sub(r"(?<=[a-z])(?=[A-Z0-9])", "_", "_" + kind.replace("OpenCV", "Opencv_")).upper() for kind in kinds]
+    words = ["_" + kind.replace("OpenCV", "Opencv_").replace("YCbCr", "Ycbcr") for kind in kinds]
+    names = [re.sub(r"(?<=[a-z])(?=[A-Z0-9])", "_", word).upper() for word in words]
     names = [name.replace("__", "_") for name in names]
     assert [getattr(_steps, name) for name in names] == list(range(len(names)))
     rows = re.findall(r"^\t(\w+): +\{bytes: ([^,}]*)", text, re.MULTILINE)

@@ -30,8 +30,8 @@ static int flag_of(const uint8_t *chunk) {
     return 0;
 }
 
-const char *gl_webp_read_chunks(const uint8_t *data, size_t size, int32_t width, int32_t height, const uint8_t **image,
-                                size_t *image_size) {
+const char *gl_webp_read_chunks(const uint8_t *data, size_t size, int32_t width, int32_t height,
+                                gl_webp_chunks *chunks) {
     if (size < RIFF_BYTES + HEADER_BYTES || !is_named(data, "RIFF") || !is_named(data + 8, "WEBP")) {
         return "not a WebP file";
     }
@@ -65,15 +65,16 @@ const char *gl_webp_read_chunks(const uint8_t *data, size_t size, int32_t width,
                 return "more than one image";
             }
             has_pixels = 1;
-            *image = found & HAS_ALPHA ? *image : chunk;
-            *image_size = (size_t)(data + at - *image);
+            chunks->colours = chunk;
+            chunks->alpha = found & HAS_ALPHA ? chunks->alpha : chunk;
+            chunks->end = data + at;
             is_lossless = chunk[3] == 'L';
         } else if (flag && is_extended) {
             if ((found & flag) || (flag & (HAS_ALPHA | HAS_PROFILE) && has_pixels)) {
                 return "chunk out of place";
             }
             found |= flag;
-            *image = flag == HAS_ALPHA ? chunk : *image;
+            chunks->alpha = flag == HAS_ALPHA ? chunk : chunks->alpha;
         } else {
             return "a chunk that is not known";
         }

@@ -68,10 +68,15 @@ const gl_libwebp *gl_webp_library(void);
 int gl_webp_decode_into(const gl_libwebp *libwebp, const uint8_t *data, size_t size, int32_t width, int32_t height,
                         const gl_window *window, uint8_t *out);
 
+/* The chunks of an image: its alpha, if that has one of its own, and its colours. */
+typedef struct gl_webp_chunks {
+    const uint8_t *alpha, *colours, *end; /* alpha is colours where there is none */
+} gl_webp_chunks;
+
 /* gl_webp_read_chunks finds the chunks of the pixels, those that the demuxer gives to the decoder: bytes behind them are not
  * for a damaged image to run into.  Returns NULL if the file is a still image of width x height, whole and plain, as far as
  * its container says, else the reason why that is not sure. */
-const char *gl_webp_read_chunks(const uint8_t *data, size_t size, int32_t width, int32_t height, const uint8_t **image,
-                                size_t *image_size);
+const char *gl_webp_read_chunks(const uint8_t *data, size_t size, int32_t width, int32_t height,
+                                gl_webp_chunks *chunks);
 
 #endif

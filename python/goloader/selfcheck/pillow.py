@@ -206,6 +206,11 @@ def _ranks() -> Iterator[Any]:
         yield from (image.filter(ImageFilter.RankFilter(3, number)) for number in range(9))
 
 
+def _ycbcr() -> Iterator[Any]:
+    for image in _images():
+        yield image.convert("YCbCr")
+
+
 def _angles() -> bool:
     """Whether the cosines with which images are turned are the C library's, which core/draw calls."""
     library = ctypes.CDLL(None)
@@ -247,4 +252,5 @@ BEHAVIOURS = {
     "pillow.angles": Behaviour(_MODULE, "cosine", _angles),
     "pillow.kernel": golden(_MODULE, "ImageFilter.Kernel", _kernels, 3725880958),
     "pillow.rank": golden(_MODULE, "ImageFilter.RankFilter", _ranks, 4266425329),
+    "pillow.ycbcr": golden(_MODULE, "Image.convert to YCbCr", _ycbcr, 3072231477),
 }

@@ -78,6 +78,18 @@ class Files(Dataset[Any]):
         return self.transform(Image.open(self.path(i)).convert("RGB")), i
 
 
+class Luma(Files):
+    """Low and high resolution of the luma, as PyTorch's own example of super-resolution has them."""
+
+    def __getitem__(self, i: int) -> Any:
+        y, _, _ = Image.open(self.path(i)).convert("YCbCr").split()
+        target = y.copy()
+        return (
+            T.Compose([T.CenterCrop(36), T.Resize(12), T.ToTensor()])(y),
+            T.Compose([T.CenterCrop(36), T.ToTensor()])(target),
+        )
+
+
 class CsvTable(Files):
     """A csv file with a label and more; samples are dicts."""
 
@@ -708,6 +720,9 @@ CASES: dict[str, Case] = {
     ),
     "policies of one's own": Case(Policies),
     "median filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.MedianFilter(3))))),
+    "luma": Case(Luma),
+    "YCbCr": Case(pixels_after(T.Lambda(lambda image: image.convert("YCbCr")))),
+    "YCbCr of arrays": Case(pixels_after(T.Lambda(lambda image: np.array(image.convert("YCbCr"))[:, ::-1].copy()))),
     "mode filter": Case(pixels_after(T.Lambda(lambda image: image.filter(ImageFilter.ModeFilter(3)))), "looked at"),
     "writes in place": Case(lambda root: InPlace(root, VAL), "looked at"),
     "random erasing": Case(lambda root: Files(root, T.Compose([VAL, T.RandomErasing(0.1)]))),

@@ -22,7 +22,7 @@ from .call import Recorder, attempt, by_place, put
 from .guarded import guarded
 from .image import StandInImage, recipe_of
 from .layout import Layout, dense, indexed, viewed
-from .recipe import STEPS_MAX, Recipe
+from .recipe import ONE_CHANNEL, STEPS_MAX, Recipe
 from .tensor import RECORDED as RECORDED_OF_TENSORS
 from .tensor import is_open as is_open_tensor
 from .tensor import made_of as tensor_of
@@ -428,13 +428,13 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 def of_pixels(image: Recipe, key: Hashable, function: Callable[[Any], Any]) -> Any:
     """The array [height, width] or [height, width, 3] that `function`, known by `key`, makes of a recipe's image."""
-    return made_of(of_image(image, key, function, "hwc" if image.mode == "RGB" else "hw"))
+    return made_of(of_image(image, key, function, "hw" if image.mode in ONE_CHANNEL else "hwc"))
 
 
 def of_stand_in(image: StandInImage, key: Hashable, function: Callable[[Any], Any]) -> Any:
     """The same of a stand-in for an image, in a thread that records."""
     session = switch.current()
-    if session is None or image.mode not in ("RGB", "L", "P"):
+    if session is None or image.mode not in ("RGB", "YCbCr", *ONE_CHANNEL):
         return None
     return of_pixels(recipe_of(image), key, function)
 

@@ -128,6 +128,8 @@ class StandInImage(Image.Image):
                     return _derive(made, _base.convert, arguments, steps, made.size, mode)
             elif mode == "RGB" and not made.steps:  # as the core's decoders give it
                 return _derive(made, _base.convert, arguments, (), made.size, mode)
+        if made is not None and mode == "YCbCr" and not matrix and _records(made):
+            return _derive(made, _base.convert, arguments, (_steps.TO_YCBCR,), made.size, mode)
         become_real(self, f"Image.convert from {self.mode} to {mode}")
         return self.convert(*arguments)
 
@@ -185,6 +187,23 @@ class StandInImage(Image.Image):
                 return _derive(made, _base.filter, (chosen,), steps, made.size, made.mode)
         become_real(self, "Image.filter")
         return self.filter(filter)
+
+    def split(self) -> Any:
+        made = _begin(self)
+        bands = self.getbands()
+        if made is not None and _has_channels(made):
+            return tuple(_channel(made, bands, number) for number in range(len(bands)))
+        become_real(self, "Image.split")
+        return self.split()
+
+    def getchannel(self, channel: Any) -> Any:
+        made = _begin(self)
+        bands = self.getbands()
+        number = bands.index(channel) if type(channel) is str and channel in bands else channel
+        if made is not None and type(number) is int and 0 <= number < len(bands) and _has_channels(made):
+            return _channel(made, bands, number)
+        become_real(self, "Image.getchannel")
+        return self.getchannel(channel)
 
     def transform(
         self,
@@ -345,7 +364,8 @@ def _real(state: dict[str, Any]) -> Image.Image:
 
 # Methods of Pillow's that give an image like theirs: of its own class, with the same info, without a palette. And
 # functions that call nothing else.
-_LIKE = {getattr(_base, name) for name in ("convert", "copy", "crop", "point", "resize", "transform", "transpose")}
+_LIKE_METHODS = ("convert", "copy", "crop", "getchannel", "point", "resize", "transform", "transpose")
+_LIKE = {getattr(_base, name) for name in _LIKE_METHODS}
 
 
 def gives_its_like(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -448,7 +468,17 @@ def _records(made: Recipe, steps: int = 1) -> bool:
 
 
 def _moves(made: Recipe, steps: int = 1) -> bool:
-    return made.mode in ("RGB", "L", "P") and len(made.steps) + steps <= STEPS_MAX
+    return made.mode in ("RGB", "L", "P", "YCbCr") and len(made.steps) + steps <= STEPS_MAX
+
+
+def _has_channels(made: Recipe) -> bool:
+    """Whether one of them can be recorded: a palette's indices are none of its colours."""
+    return made.mode != "P" and _moves(made)
+
+
+def _channel(made: Recipe, bands: tuple[str, ...], number: int) -> StandInImage:
+    steps = (_steps.select((number,)),) if len(bands) > 1 else ()
+    return _derive(made, _base.getchannel, (number,), steps, made.size, "L")
 
 
 def _derive(

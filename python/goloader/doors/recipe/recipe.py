@@ -30,6 +30,8 @@ PILLOW, OPENCV, TORCHVISION = range(3)
 
 Size = tuple[int, int]  # width, height
 
+ONE_CHANNEL = ("L", "P")  # modes of recipes that have steps; the others have three
+
 
 class Source:
     """An image file that was opened: a path or bytes, and what its header says.
@@ -147,7 +149,7 @@ class Recipe:
     call     (function, arguments), to be called with the image of `before`; None at the source
     steps    the core's, in wire form
     size     (width, height) of the result
-    mode     Pillow's, of the result; other modes than RGB, L and P have no steps
+    mode     Pillow's, of the result; other modes than RGB, YCbCr, L and P have no steps
     stored   they go on from the palette indices of an image of mode P, not from its colours
     """
 
@@ -188,7 +190,7 @@ class Recipe:
 
     def shown(self, make: Callable[[], Any]) -> Recipe:
         """The same, of which `make` gives the pixels: an array, for what goes on from there."""
-        mode = "L" if self.mode == "P" else self.mode
+        mode = "L" if self.mode in ONE_CHANNEL else "RGB"
         return Recipe(self.source, None, (make, ()), self.steps, self.size, mode, self.stored)
 
     @property

@@ -22,6 +22,7 @@ from ...plan.lowered import ITEMSIZES
 from ...plan.tables import probes
 from ..same import bits
 from . import switch
+from .recipe import ONE_CHANNEL
 
 # Tables that one function makes of one table. Whoever scales by a random number has a new one for each sample; making
 # it would take longer than the work it saves.
@@ -148,20 +149,20 @@ _first: dict[Hashable, Followed | None] = {}
 
 
 def first(key: Hashable, function: Callable[[Any], Any], dims: str, mode: str) -> Followed | None:
-    """What a function makes of PIL images of a mode: RGB, L or P; None if it is none of each byte by itself.
+    """What a function makes of PIL images of a mode: RGB, YCbCr, L or P; None if it is none of each byte by itself.
 
     key   names the function and its arguments
     dims  extents of what it makes, as in Pattern
     """
     place = (key, mode)
     if place not in _first:
-        channels = 3 if mode == "RGB" else 1
+        channels = 1 if mode in ONE_CHANNEL else 3
         _first[place] = _follow(lambda pixels: (function(_image(pixels, mode)),), channels, dims)
     return _first[place]
 
 
 def _image(pixels: NDArray[np.uint8], mode: str) -> Image.Image:
-    image = Image.fromarray(pixels if mode == "RGB" else pixels[:, :, 0])
+    image = Image.frombytes(mode, pixels.shape[1::-1], pixels.tobytes())
     if mode == "P":
         image.putpalette(bytes(range(256)) * 3)
     return image

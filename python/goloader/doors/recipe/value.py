@@ -424,9 +424,9 @@ def _layout_of(made: Followed, shape: tuple[int, ...], dims: str) -> Layout:
 
 def bytes_of_image(image: Recipe) -> Value | None:
     """The bytes of an image as they lie in memory; None if the core does not make them."""
-    if image.mode not in ("RGB", "L") or image.stored:
+    if image.mode not in ("RGB", "YCbCr", "L") or image.stored:
         return None
-    made = of_image(image, "bytes of an image", np.asarray, "hwc" if image.mode == "RGB" else "hw")
+    made = of_image(image, "bytes of an image", np.asarray, "hw" if image.mode == "L" else "hwc")
     return None if made is None else made.value
 
 

@@ -149,7 +149,7 @@ def record_border(
     sides  (left, top, right, bottom), or what ImageOps and torchvision take for it
     fill   an int or a tuple, as Pillow would get it; used by mode "constant"
     """
-    if not is_movable(image):
+    if not is_movable(image) or image.mode == "YCbCr":  # torchvision makes RGB of that by some modes
         return None
     if type(sides) is int:
         sides = (sides,) * 4

@@ -26,6 +26,7 @@ from .... import _steps
 from ....plan.transforms import known_classes
 from .. import chains, switch
 from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
+from ..recipe import ONE_CHANNEL
 from ..tensor import StandInTensor, made_of, record_function
 from ..value import of_image
 from . import blur
@@ -56,7 +57,7 @@ def _to_tensor(name: str, original: Any, pic: Any) -> StandInTensor | None:
         return None
     made = None
     if is_movable(pic, 0):
-        dims = "chw" if pic.mode == "RGB" else "_hw"
+        dims = "_hw" if pic.mode in ONE_CHANNEL else "chw"
         made = made_of(of_image(recipe_of(pic), (name, torch.get_default_dtype()), original, dims))
     if made is None:
         become_real(pic, name)
