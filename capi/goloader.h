@@ -77,6 +77,20 @@ typedef struct gl_chunks {
     const char *separator;
 } gl_chunks;
 
+/* A column of tables in files, Parquet's or Arrow's: its values lie in parts.  Copied, but for parts, which are to be kept
+ * until the loader is closed. */
+typedef struct gl_column {
+    const char *name;
+    const char *paths; /* of the files, each NUL-terminated, one after the other */
+    int32_t npaths;
+    int32_t item;          /* bytes of a value; 1 for texts, whose bytes are its values */
+    const char *encodings; /* as core/source/tables has them, each NUL-terminated, one after the other */
+    int32_t nencodings;
+    /* Of each part the number of its file and of its encoding, where it begins, its bytes there, and those of its values. */
+    const int64_t *parts;
+    int64_t count;
+} gl_column;
+
 /* One array: count rows, stride[0] bytes from one to the next; items of a row are stride[1], ... bytes apart, a stride
  * for each dimension.  A stride may be 0 or negative. */
 typedef struct gl_array {
@@ -94,6 +108,7 @@ typedef struct gl_array {
     int64_t bytes; /* that there are from data on, if there are begins: a row beyond them is refused.  Not of a file */
     /* NULL, or how the file's bytes are found: rows, offset and strides are then of the array as if it lay in one piece. */
     const gl_chunks *chunks;
+    const gl_column *column; /* NULL, or the same of a column, whose first file is the array's path */
 } gl_array;
 
 /* Where a field's rows are: in arrays, counted one after the other. */
