@@ -524,8 +524,8 @@ DATASETS: Table = [
     ),
     (
         "arrays in memory and in files",
-        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, HDF5, Zarr, Parquet, "
-        "Arrow, `torch.save` and raw files, with casts, and of `RaggedArray`s of these",
+        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, HDF5, Zarr, "
+        "Parquet, Arrow, `torch.save` and raw files, with casts, and of `RaggedArray`s of these",
         arrays,
     ),
     (

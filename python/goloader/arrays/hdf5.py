@@ -50,6 +50,18 @@ def read(path: str, direct: bool) -> dict[str, FileArray]:
     return found
 
 
+def one(path: str, name: str) -> FileArray | None:
+    """The array of a name; None for a group. Raises ValueError, KeyError or OSError for what cannot be read."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        item = file[name] if name else file
+        found = _array(h5py, path, name, item, False) if isinstance(item, h5py.Dataset) else None
+        if isinstance(found, str) or not isinstance(item, h5py.Dataset | h5py.Group):
+            raise ValueError(found or f"a {type(item).__name__}")
+    return found
+
+
 def _array(h5py: Any, path: str, name: str, item: Any, direct: bool) -> FileArray | str:
     """The array of a dataset, or why there is none."""
     if not item.shape:

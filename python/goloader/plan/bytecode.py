@@ -24,7 +24,9 @@ What an object that the code makes has by a name is for `given` to say.
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
 
-Anything else (a handler of exceptions, a store to an attribute, an instruction that is not in the table below) is not
+An attribute that the code sets is what it was set to from there on, if `keeps` says that it may set it.
+
+Anything else (a handler of exceptions, an instruction that is not in the table below) is not
 understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the tests of this module
 ran; in any other Python nothing is understood.
 """
@@ -485,6 +487,7 @@ def read(
     arguments: tuple[Expression, ...] = (Itself(), Index()),
     draws: Callable[[Expression], bool] | None = None,
     given: Callable[[Call, str], Expression | None] = lambda made, name: None,
+    keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False,
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
 
@@ -495,7 +498,7 @@ def read(
     check_python()
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given)
+    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, keeps)
     result = reader.run(Callee(function, Itself(), arguments))
     if draws is not None:
         return _reading(reader, result, reader.through)
@@ -537,8 +540,11 @@ class _Reader:
         samples: bool,
         draws: Callable[[Expression], bool] | None,
         given: Callable[[Call, str], Expression | None],
+        keeps: Callable[[Attribute, Expression], bool],
     ) -> None:
         """`samples`: loops go through those of a batch."""
+        self.keeps = keeps
+        self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
         self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
         self.numbers = itertools.count()
         self.samples, self.looping = samples, False
@@ -1286,8 +1292,17 @@ class _Machine:
             self.one_of(owner)
         if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
             self.stack.append(_Adding(owner, name))
+        elif (kept := self._reader.kept.get(Attribute(owner, name))) is not None:
+            self.stack.append(kept)
         else:
             self.push(Attribute(owner, name))
+
+    def store_attr(self, instruction: dis.Instruction) -> None:
+        value, owner = self.pop(2)
+        attribute = Attribute(owner, instruction.argval)
+        if not self._reader.keeps(attribute, value):
+            raise UnreadableError(f"sets {attribute}")
+        self._reader.kept[attribute] = value
 
     def load_name(self, instruction: dis.Instruction) -> None:
         self.push(Name(instruction.argval, self.function))
@@ -1798,6 +1813,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("ROT_THREE", lambda m, i: m.stack.insert(-2, m.stack.pop())),
     ("ROT_TWO", lambda m, i: m.stack.insert(-1, m.stack.pop())),
     ("SET_FUNCTION_ATTRIBUTE", _Machine.set_function_attribute),
+    ("STORE_ATTR", _Machine.store_attr),
     ("STORE_DEREF", _Machine.store_deref),
     ("STORE_FAST STORE_FAST_STORE_FAST", _Machine.store_fast),
     ("STORE_FAST_LOAD_FAST", _Machine.store_fast_load_fast),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -167,10 +168,14 @@ def castable(to: str, stored: str) -> bool:
 
 
 def scattered(array: FileArray) -> bool:
-    """Whether a row takes more of the file than core/source/array reads for it (scatterMax, scatterMin)."""
-    row = array.numpy_dtype.itemsize
-    reach = row
-    for size, stride in zip(array.shape[1:], array.strides[1:], strict=True):
+    """Whether a row takes more of the file than core/source/array reads for it."""
+    return is_scattered(array.shape, array.strides, array.numpy_dtype.itemsize)
+
+
+def is_scattered(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
+    """The same of rows of such a shape (scatterMax, scatterMin)."""
+    row = reach = item
+    for size, stride in zip(shape[1:], strides[1:], strict=True):
         row *= size
-        reach += max(size - 1, 0) * stride
+        reach += max(size - 1, 0) * abs(stride)
     return reach > 16 * row + (64 << 10)

@@ -22,6 +22,7 @@ from ..bytecode import (
     Call,
     Callee,
     Constant,
+    Entered,
     Expression,
     Index,
     Item,
@@ -39,6 +40,7 @@ from ..look import name_of as look_name
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
 from .standing import Standing
+from .stores import Group, StoredArray, Stores
 from .tree import name_of
 
 _SCALARS = (type(None), bool, int, float, str, bytes)
@@ -58,7 +60,8 @@ _MISSING = (None, in_class(Dataset, "__getattr__"), in_class(torch.nn.Module, "_
 
 # Whose functions are known by what they are, and are not read through; so are those of Python's own library.
 _LIBRARIES = {
-    "PIL", "albumentations", "cv2", "goloader", "numpy", "pandas", "skimage", "timm", "torch", "torchvision",
+    "PIL", "albumentations", "cv2", "goloader", "h5py", "lmdb", "numpy", "pandas", "skimage", "timm", "torch",
+    "torchvision", "zarr",
 }  # fmt: skip
 
 
@@ -111,6 +114,7 @@ class OwnCode:
         self._read: dict[tuple[Expression, bool], _Read] = {}
         self._first = _Read(self._function)
         self._meant: dict[Expression, Any] = {}
+        self._stores = Stores()
         self._standing: Standing | None = None
         self._of_tensor = False
         try:
@@ -120,7 +124,19 @@ class OwnCode:
             raise self.unread(error) from None
 
     def _reading(self) -> Reading:
-        return read(self._function, self._decide, self._callee, self.means, self.arguments)
+        return read(self._function, self._decide, self._callee, self.means, self.arguments, keeps=self._keeps)
+
+    def _keeps(self, attribute: Attribute, value: Expression) -> bool:
+        """Whether a value that the code sets an attribute of the dataset to is a file that it opens for reading, or an
+        array in one: all that it does with it is to read."""
+        if attribute.owner != Itself() or in_class(self.kind, "__setattr__") is not object.__setattr__:
+            return False
+        if in_class(type(in_class(self.kind, attribute.name)), "__set__"):
+            return False
+        try:
+            return isinstance(self.value(value), Group | StoredArray)
+        except UnreadableError:
+            return False
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
@@ -213,6 +229,9 @@ class OwnCode:
 
         Raises UnreadableError where that cannot be seen without running anything.
         """
+        return self._stores.of(self._value(expression))
+
+    def _value(self, expression: Expression) -> Any:
         match expression:
             case Constant(value=value):
                 return value
@@ -230,6 +249,20 @@ class OwnCode:
                     return whole[at]
                 if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
                     return whole[at]
+                if isinstance(whole, Group) and type(at) is str:
+                    return whole[at]
+            case Entered(manager=manager):
+                opened = self.value(manager)
+                if isinstance(opened, Group):
+                    return opened
+            case Call(function=function, arguments=arguments, options=options):
+                opened = self._stores.opened(
+                    self.value(function),
+                    [*map(self.value, arguments)],
+                    {name: self.value(each) for name, each in options},
+                )
+                if opened is not None:
+                    return opened
         raise UnreadableError(f"uses {expression}", expression)
 
     def _callee(self, expression: Expression) -> Callee | None:
@@ -321,6 +354,12 @@ class OwnCode:
                 one, other = self.value(left), self.value(right)
                 if type(one) in _SCALARS and type(other) in _SCALARS:
                     return (one == other) is (operator == "==")
+            case Call(function=Name() as function, arguments=(owner, name), options=()):
+                whole, attribute = self.value(owner), self.value(name)
+                if self.value(function) is hasattr and type(attribute) is str and is_plain(whole):
+                    found = in_class(type(whole), attribute)
+                    if found is None or in_class(type(found), "__get__") is None:
+                        return attribute in vars(whole) or found is not None
             case _:
                 return _truth(self.value(condition))
         return None
