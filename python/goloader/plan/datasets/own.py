@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import sys
-from contextlib import suppress
 from dataclasses import fields
 from enum import EnumMeta
 from functools import cached_property
@@ -116,6 +115,7 @@ class OwnCode:
         self._meant: dict[Expression, Any] = {}
         self._stores = Stores()
         self._standing: Standing | None = None
+        self._by_names = True  # whether there may be one
         self._of_tensor = False
         try:
             self.reading = self._reading()
@@ -162,6 +162,7 @@ class OwnCode:
         if self._standing is not None and self._standing.holds(dataset):
             return all(map(_Read.same_code, (self._first, *self._read.values())))
         self._standing = None
+        self._stores.look_again()
         if dataset is not self.dataset or type(dataset) is not self.kind:
             return False
         try:
@@ -185,8 +186,11 @@ class OwnCode:
         values = list(map(self.value, places))
         conditions = (condition for condition, _ in self.reading.conditions)
         looked_at = (*places, *self._meant, *(called for called, _ in self._read))
-        with suppress(LookupError):
-            self._standing = Standing(self.dataset, conditions, looked_at, values, self.value, self.reading.extents)
+        if self._by_names:
+            try:
+                self._standing = Standing(self.dataset, conditions, looked_at, values, self.value, self.reading.extents)
+            except LookupError:
+                self._by_names = False
         return values
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,15 @@ class Stores:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[bool, str, str, int], Group] = {}
+        self._objects: dict[int, tuple[Any, tuple[str, str, Any]]] = {}  # of the user's, by their ids
+        self._versions: dict[str, tuple[int, ...]] = {}  # of files, and of what says what a folder is
+        self._open: set[int] = set()  # of these objects those that are known to be so
         self._known: dict[tuple[bool, str, str], tuple[Any, StoredArray | None]] = {}
+
+    def look_again(self) -> None:
+        """Whether files are still the same, and open, is looked up anew from now on, once for each."""
+        self._versions.clear()
+        self._open.clear()
 
     def of(self, value: Any) -> Any:
         """A Group for a group of either library, a StoredArray for an array; anything else as it is.
@@ -64,19 +72,22 @@ class Stores:
         """
         h5py, is_zarr = sys.modules.get("h5py"), sys.modules.get("zarr")
         if h5py is not None and type(value) in (h5py.File, h5py.Group, h5py.Dataset):
-            if not value or value.file.mode != "r" or value.file.swmr_mode or value.file.driver != "sec2":
-                raise UnreadableError("uses a file of h5py's that is closed, or not opened for reading alone")
-            path, name = os.path.abspath(os.fspath(value.file.filename)), str(value.name).strip("/")
-            if not _is_there(value.file, path):
-                raise UnreadableError(f"uses {path}, which was replaced since it was opened")
-            return self._at(False, path, name, value)
+            return self._held(value, _of_h5py)
         if is_zarr is not None and type(value) in (is_zarr.Group, is_zarr.Array):
-            root = getattr(value.store, "root", None)
-            if not value.read_only or type(value.store).__name__ != "LocalStore" or root is None:
-                raise UnreadableError("uses an array or a group of zarr's that is no folder opened for reading alone")
-            path, name = os.path.abspath(os.fspath(root)), value.path.strip("/")
-            return self._at(True, path, name, value)
+            return self._held(value, _of_zarr)
         return value
+
+    def _held(self, value: Any, look: Callable[[Any], tuple[str, str, Any]]) -> Group | StoredArray:
+        """What an object of the user's is. Raises UnreadableError."""
+        if id(value) not in self._objects:
+            self._objects[id(value)] = value, look(value)
+        _, (path, name, inode) = self._objects[id(value)]
+        is_zarr = look is _of_zarr
+        if id(value) not in self._open:
+            if not is_zarr and not value:
+                raise UnreadableError("uses a file of h5py's that is closed")
+            self._open.add(id(value))
+        return self._at(is_zarr, path, name, value, inode)
 
     def opened(self, function: Any, arguments: Sequence[Any], options: dict[str, Any]) -> Group | StoredArray | None:
         """What h5py.File or a function of zarr's opens; None for a call of something else, or with other arguments."""
@@ -91,7 +102,7 @@ class Stores:
         if len(arguments) > 2 or left or mode != "r" or not (type(path) is str or isinstance(path, os.PathLike)):
             return None
         place = os.path.abspath(os.fspath(path))
-        if not isinstance(place, str) or not (os.path.isfile if for_h5py else os.path.isdir)(place):
+        if not isinstance(place, str):
             return None
         found = self._at(not for_h5py, place, "", None)
         wanted = {"open_array": StoredArray, "open_group": Group}.get(function.__name__, object)
@@ -108,15 +119,21 @@ class Stores:
             raise UnreadableError(f"uses {key!r} of {group.path}")
         return self._at(group.is_zarr, group.path, name, group.opened)
 
-    def _at(self, is_zarr: bool, path: str, name: str, opened: Any) -> Group | StoredArray:
-        """What is at a place of a file or folder, looked up anew if that has changed. Raises UnreadableError."""
+    def _at(self, is_zarr: bool, path: str, name: str, opened: Any, inode: Any = None) -> Group | StoredArray:
+        """What is at a place of a file or folder, looked up anew if that has changed.
+
+        Raises UnreadableError, also where the file is not the one with the inode.
+        """
         place = os.path.join(path, name) if is_zarr else path
-        about = zarr.about(place) if is_zarr else place
-        try:
-            state = os.stat(about)
-        except OSError as error:
-            raise UnreadableError(f"uses {place}, which cannot be read: {error}") from None
-        version = state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+        if place not in self._versions:
+            try:
+                state = os.stat(zarr.about(place) if is_zarr else place)
+            except OSError as error:
+                raise UnreadableError(f"uses {place}, which cannot be read: {error}") from None
+            self._versions[place] = state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+        version = self._versions[place]
+        if inode is not None and inode != version[:2]:
+            raise UnreadableError(f"uses {path}, which was replaced since it was opened")
         known = self._known.get((is_zarr, path, name))
         if known is None or known[0] != version:
             try:
@@ -133,9 +150,18 @@ class Stores:
         return self._groups[key]
 
 
-def _is_there(file: Any, path: str) -> bool:
-    """Whether a file of h5py's is the one that has its path."""
-    try:
-        return os.path.samestat(os.fstat(file.id.get_vfd_handle()), os.stat(path))
-    except OSError:
-        return False
+def _of_h5py(value: Any) -> tuple[str, str, Any]:
+    """Path of the file, name in it, and device and inode of an object of h5py's. Raises UnreadableError."""
+    if not value or value.file.mode != "r" or value.file.swmr_mode or value.file.driver != "sec2":
+        raise UnreadableError("uses a file of h5py's that is closed, or not opened for reading alone")
+    state = os.fstat(value.file.id.get_vfd_handle())
+    path = os.path.abspath(os.fspath(value.file.filename))
+    return path, str(value.name).strip("/"), (state.st_dev, state.st_ino)
+
+
+def _of_zarr(value: Any) -> tuple[str, str, Any]:
+    """The same of zarr's, whose folders have no inode that counts."""
+    root = getattr(value.store, "root", None)
+    if not value.read_only or type(value.store).__name__ != "LocalStore" or root is None:
+        raise UnreadableError("uses an array or a group of zarr's that is no folder opened for reading alone")
+    return os.path.abspath(os.fspath(root)), value.path.strip("/"), None
