@@ -71,7 +71,8 @@ typedef struct gl_chunks {
      * file; 0: it was never written), and a bit for each filter that was not applied to it, the first filter's lowest. */
     const int64_t *places;
     int64_t count;
-    const char *filters; /* as they were applied: "shuffle:4 zlib"; also zstd, blosc, lzf, crc32c.  "": none */
+    const char
+        *filters; /* as they were applied: "shuffle:4 zlib"; also zstd, blosc, lzf, crc32c, fletcher32.  "": none */
     /* NULL: all chunks are in the array's file.  Else each is a file, whose name is the array's path, and the chunk's number
      * along each dimension with this in between. */
     const char *separator;

@@ -589,9 +589,9 @@ DATASETS: Table = [
     (
         "rows of your own",
         "a class that only returns rows, `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
-        "numpy arrays, memory maps, and lists of numbers, of tensors, of arrays or of rows of numbers, in tuples and "
-        "dicts; loops and comprehensions over objects that are the same for every index (compiled from its bytecode, "
-        "CPython 3.10 to 3.14)",
+        "numpy arrays, memory maps, arrays of h5py and zarr, and lists of numbers, of tensors, of arrays or of rows of "
+        "numbers, in tuples and dicts; loops and comprehensions over objects that are the same for every index "
+        "(compiled from its bytecode, CPython 3.10 to 3.14)",
         rows,
     ),
     (
@@ -893,7 +893,7 @@ def test_the_example_of_arrays_in_files_runs(tmp_path: Path, monkeypatch: pytest
     safetensors.torch.save_file({"x": torch.zeros(4)}, "features.safetensors")
     for name in ("tokens.bin", "a.bin", "b.bin"):
         tokens.tofile(name)
-    example, of_tables = blocks_below("Arrays in files", "docs/arrays.md")
+    example, _, of_tables = blocks_below("Arrays in files", "docs/arrays.md")
     names = {"np": np, "torch": torch, "tokens": tokens}
     made = []
     for line in example.splitlines(keepends=True):

@@ -37,6 +37,8 @@ func parse(words string) ([]filter, error) {
 			f = blosc
 		case "crc32c":
 			f = checked
+		case "fletcher32":
+			f = fletcher32
 		case "shuffle":
 			item, err := strconv.Atoi(number)
 			if err != nil || item < 1 {
@@ -134,6 +136,36 @@ func checked(_, src []byte) ([]byte, error) {
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// fletcher32 takes off HDF5's checksum at the end, which it compares; old versions wrote the bytes of its halves turned round.
+// Source: hdf5/src/H5checksum.c, H5_checksum_fletcher32, and H5Zfletcher32.c.
+func fletcher32(_, src []byte) ([]byte, error) {
+	n := len(src) - 4
+	if n < 0 {
+		return nil, codec.ErrDamaged
+	}
+	var one, two uint32
+	fold := func() { one, two = one&0xffff+one>>16, two&0xffff+two>>16 }
+	for k := 0; k+1 < n; k += 2 {
+		one += uint32(src[k])<<8 | uint32(src[k+1])
+		two += one
+		if k%720 == 718 { // sums of 360 words fit
+			fold()
+		}
+	}
+	fold()
+	if n%2 != 0 {
+		one += uint32(src[n-1]) << 8
+		two += one
+		fold()
+	}
+	fold()
+	sum, found := two<<16|one, binary.LittleEndian.Uint32(src[n:])
+	if found != sum && found != sum&0x00ff00ff<<8|sum>>8&0x00ff00ff {
+		return nil, fmt.Errorf("%w: its checksum is another", codec.ErrDamaged)
+	}
+	return src[:n], nil
+}
 
 // lzf undoes h5py's own compression (LibLZF, lzf_d.c): literals, and copies of what is up to 8 KiB behind.
 func lzf(dst, src []byte) ([]byte, error) {

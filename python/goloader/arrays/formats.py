@@ -25,7 +25,7 @@ def open_arrays(
     name. Tensors in dicts and lists of a torch.save file are named by their path, such as "model.0.weight". Nothing is
     unpickled: from a torch.save file, tensors are taken and everything else is left out. Names of HDF5 (needs h5py) and
     of Zarr include groups, "a/b". Left out are what is not an array of numbers, and chunks with other codecs than gzip,
-    zlib, Zstandard, shuffle, LZF, CRC-32C, and Blosc with zlib, Zstandard or LZ4.
+    zlib, Zstandard, shuffle, LZF, CRC-32C, Fletcher-32, and Blosc with zlib, Zstandard or LZ4.
 
     Of tables (needs pyarrow), columns of numbers and of lists that have as many each are arrays, [rows, ...]; lists of
     other lengths, texts (str) and binary values (bytes) are rows of a RaggedArray, whose lengths are looked up when

@@ -18,6 +18,7 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 _FILTERS: dict[int, Callable[[Any], str]] = {
     1: lambda values: "zlib",
     2: lambda values: f"shuffle:{values[0]}",
+    3: lambda values: "fletcher32",
     32000: lambda values: "lzf",
     32001: lambda values: "blosc",
     32015: lambda values: "zstd",

@@ -225,6 +225,7 @@ func TestMemoryIsBoundedByTheChunkWhateverAStreamSays(t *testing.T) {
 		"one byte":           {"zstd", []byte{1}},
 		"too short":          {"zlib", encoders["zlib"](huge[:999])},
 		"a checksum":         {"crc32c", make([]byte, 1004)},
+		"one of HDF5's":      {"fletcher32", append(make([]byte, 1003), 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made := one(t, c.filters, c.content)
