@@ -53,7 +53,7 @@ enum {
 
 typedef int64_t gl_handle;
 
-enum { GL_ERROR_BYTES = 4096, GL_NDIM_MAX = 8, GL_FIELDS_MAX = 16, GL_REASON_BYTES = 256 };
+enum { GL_ERROR_BYTES = 4096, GL_NDIM_MAX = 8, GL_FIELDS_MAX = 64, GL_REASON_BYTES = 256 };
 
 typedef struct gl_error {
     char text[GL_ERROR_BYTES];

@@ -164,7 +164,7 @@ class Batch(Structure):
         ("lease", c_void_p),
         ("sequence", c_int64),
         ("nfields", c_int32),
-        ("field", Field * 16),
+        ("field", Field * 64),
     ]
 
 

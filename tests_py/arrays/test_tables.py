@@ -345,3 +345,10 @@ def test_inspect_names_the_columns(tmp_path: Path, capsys: pytest.CaptureFixture
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("a table: 1 samples, ")
     assert out[1:] == ["  x     float64[]", "  text  str", "  ids   int64[any]"]
+
+
+def test_a_table_of_many_columns(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({f"c{n}": np.arange(9) + n for n in range(40)}), tmp_path / "a.parquet")
+    loader = DataLoader(ArrayDataset(tmp_path / "a.parquet"), 4, num_workers=1)
+    assert loader.explain().native
+    assert [batch["c39"].tolist() for batch in loader] == [[39, 40, 41, 42], [43, 44, 45, 46], [47]]

@@ -15,7 +15,7 @@ from ..arrays.table_column import Parts, TableColumn
 from .row_layouts import STACKED, RowLayout
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
-FIELDS_MAX = 16  # GL_FIELDS_MAX
+FIELDS_MAX = 64  # GL_FIELDS_MAX
 
 
 class Owner:
