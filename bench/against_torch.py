@@ -1,4 +1,4 @@
-"""goloader against torch's DataLoader at its best, over the same dataset objects.
+"""goloader against torch's DataLoader at its best, over the same dataset objects, or over the same samples.
 
     python -m bench.against_torch [--cases tensors,short_epochs] [--rounds N] [--seconds S] [--output FILE]
 
@@ -101,13 +101,14 @@ def measure(case: Case, workers: int, rounds: int, seconds: float) -> dict[str, 
     warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores are part of the matter
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
         dataset = case.make(Path(scratch))
+        theirs = dataset if case.theirs is None else case.theirs(Path(scratch))
 
         def loader(kind: Any, data: Any, count: int) -> Any:
             return kind(data, num_workers=count, **{"persistent_workers": count > 0, **case.options})
 
         loaders = {OURS: loader(goloader.DataLoader, dataset, workers)}
         for count in (workers,) if case.way_home else (0, workers, 2 * workers):
-            loaders[torch_with(count)] = loader(DataLoader, dataset, count)
+            loaders[torch_with(count)] = loader(DataLoader, theirs, count)
         if case.lowered is not None:
             loaders[LOWERED] = loader(goloader.DataLoader, case.lowered(Path(scratch)), workers)
         samples = len(dataset)

@@ -47,6 +47,7 @@ class Case:
     way_home    the dataset costs nothing, and what is timed is how batches come from worker processes: torch's loader
                 has as many workers as ours
     lowered     makes a dataset of the same samples that Go knows by itself: what recording the user's code costs
+    theirs      makes the dataset of torch's loader where that is another: the same samples, as people write it
     """
 
     name: str
@@ -59,6 +60,7 @@ class Case:
     same_bits: bool = True
     way_home: bool = False
     lowered: Make | None = None
+    theirs: Make | None = None
 
 
 CASES: dict[str, Case] = {}
@@ -75,6 +77,7 @@ def case(
     same_bits: bool = True,
     way_home: bool = False,
     lowered: Make | None = None,
+    theirs: Make | None = None,
     **options: Any,
 ) -> Callable[[Make], Make]:
     """Adds the decorated function as a case of its name."""
@@ -83,7 +86,7 @@ def case(
     def add(make: Make) -> Make:
         all_options = {"shuffle": True, **options}
         CASES[make.__name__] = Case(
-            make.__name__, title, group, make, all_options, targets, headline, same_bits, way_home, lowered
+            make.__name__, title, group, make, all_options, targets, headline, same_bits, way_home, lowered, theirs
         )
         return make
 

@@ -6,11 +6,16 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from torch.utils.data import Dataset
 
 from bench.cases import case, mapped_textures, textures
+from goloader import ArrayDataset
 
 array_case = functools.partial(case, group="Own Dataset classes over arrays", batch_size=64)
 
@@ -86,6 +91,39 @@ class Series(Dataset[Any]):
         return seq_x, seq_y, self.data_stamp[s_begin:s_end], self.data_stamp[r_begin:r_end]
 
 
+class FileOfH5(Dataset[Any]):
+    """Rows of an HDF5 file that is opened when the first of them is needed, as worker processes want it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file: Any = None
+        with h5py.File(path, "r") as file:
+            self.length = len(file["images"])
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        if self.file is None:
+            self.file = h5py.File(self.path, "r")
+        image = torch.from_numpy(self.file["images"][index]).permute(2, 0, 1).float() / 255
+        return image, torch.tensor(self.file["labels"][index], dtype=torch.long)
+
+
+class Pandas(Dataset[Any]):
+    """Rows of a Parquet table that pandas has read."""
+
+    def __init__(self, path: Path) -> None:
+        self.df = pd.read_parquet(path)
+
+    def __len__(self) -> int:
+        return len(self.df)
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.df.iloc[index]
+        return {"x": torch.from_numpy(row["x"].copy()), "label": torch.tensor(row["label"]), "text": row["text"]}
+
+
 @array_case("windows of 1024 of a mapped file of uint16, as int64", target=4)
 def own_windows(scratch: Path) -> Dataset[Any]:
     path = scratch / "tokens.bin"
@@ -96,6 +134,29 @@ def own_windows(scratch: Path) -> Dataset[Any]:
 @array_case("a dict of a mapped row, tokens and the index", target=4, lowered=textures)
 def own_dict(scratch: Path) -> Dataset[Any]:
     return Textured(*mapped_textures(scratch))
+
+
+@array_case("rows of h5py's, opened in __getitem__: uint8 [32, 32, 3] in gzip, chunks of 8", target=3)
+def own_h5py(scratch: Path) -> Dataset[Any]:
+    noise = np.random.default_rng(0)
+    with h5py.File(scratch / "photos.h5", "w") as file:
+        images = noise.integers(0, 30, (8_000, 32, 32, 3), np.uint8)
+        file.create_dataset("images", data=images, chunks=(8, 32, 32, 3), compression="gzip")
+        file["labels"] = noise.integers(0, 10, len(images))
+    return FileOfH5(scratch / "photos.h5")
+
+
+def with_pandas(scratch: Path) -> Dataset[Any]:
+    return Pandas(scratch / "table.parquet")
+
+
+@array_case("a Parquet table of float32 [64], int64 and str; torch's has rows of pandas", target=3, theirs=with_pandas)
+def parquet(scratch: Path) -> Dataset[Any]:
+    noise = np.random.default_rng(0)
+    x = pa.FixedSizeListArray.from_arrays(pa.array(noise.random(40_000 * 64, np.float32)), 64)
+    table = pa.table({"x": x, "label": noise.integers(0, 10, len(x)), "text": [f"sample {n}" for n in range(len(x))]})
+    pq.write_table(table, scratch / "table.parquet")
+    return ArrayDataset(scratch / "table.parquet")
 
 
 @array_case("a table, normalised and cast", target=8)

@@ -31,11 +31,13 @@ import (
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/source/chunked"
+	"github.com/goloader/goloader/core/source/decoded"
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/source/places"
 	"github.com/goloader/goloader/core/source/remote"
+	"github.com/goloader/goloader/core/source/tables"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -165,7 +167,9 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 }
 
 func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) {
-	files := &containers{opened: map[string]source.Container{}, cache: chunked.NewCache(chunksKept)}
+	files := &containers{
+		opened: map[string]source.Container{}, cache: decoded.NewCache(decodedKept), tables: tables.NewFiles(localFiles),
+	}
 	fields, err := arrayFields(p.Source, from, files)
 	if err == nil {
 		var rows *array.Source
@@ -211,16 +215,17 @@ func arrayFields(p plan.Source, from *C.gl_source, files *containers) ([]array.F
 // containers are the files of a loader's arrays, each once.
 type containers struct {
 	opened map[string]source.Container
-	cache  *chunked.Cache
+	cache  *decoded.Cache
+	tables *tables.Files
 }
 
-// chunksKept bytes of decoded chunks are kept for a loader: enough that rows in order, and those of a batch, decode each
-// chunk once.
-const chunksKept = 256 << 20
+// decodedKept bytes of decoded chunks and pages are kept for a loader: enough that rows in order, and those of a batch,
+// decode each once.
+const decodedKept = 256 << 20
 
 func (c *containers) of(a C.gl_array) (source.Container, error) {
 	path := C.GoString(a.path)
-	key := fmt.Sprintf("%t %p %s", a.direct != 0, a.chunks, path)
+	key := fmt.Sprintf("%t %p %p %s", a.direct != 0, a.chunks, a.column, path)
 	if file := c.opened[key]; file != nil {
 		return file, nil
 	}
@@ -230,6 +235,12 @@ func (c *containers) of(a C.gl_array) (source.Container, error) {
 	}
 	var file source.Container
 	var err error
+	if a.column != nil {
+		if file, err = c.column(a.column); err == nil {
+			c.opened[key] = file
+		}
+		return file, err
+	}
 	if a.chunks == nil || a.chunks.separator == nil {
 		if file, err = store.Open(context.Background(), path); err != nil {
 			return nil, err
@@ -266,6 +277,30 @@ func (c *containers) chunks(path string, from *C.gl_chunks, file source.Containe
 		err = fmt.Errorf("%w: %w", errArgument, err)
 	}
 	return opened, err
+}
+
+// column opens a column of tables.
+func (c *containers) column(from *C.gl_column) (source.Container, error) {
+	opened, err := tables.New(tables.Column{
+		Name: C.GoString(from.name), Item: int(from.item), Paths: joinedTexts(from.paths, int(from.npaths)),
+		Encodings: joinedTexts(from.encodings, int(from.nencodings)),
+		Parts:     unsafe.Slice((*tables.Part)(unsafe.Pointer(from.parts)), int(from.count)),
+	}, c.tables, c.cache)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errArgument, err)
+	}
+	return opened, err
+}
+
+// joinedTexts are so many, each NUL-terminated, one after the other.
+func joinedTexts(from *C.char, count int) []string {
+	var found []string
+	for range count {
+		text := C.GoString(from)
+		found = append(found, text)
+		from = (*C.char)(unsafe.Add(unsafe.Pointer(from), len(text)+1))
+	}
+	return found
 }
 
 func arrayOf(a C.gl_array, row tensor.Shape) array.Array {

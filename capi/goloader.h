@@ -53,7 +53,7 @@ enum {
 
 typedef int64_t gl_handle;
 
-enum { GL_ERROR_BYTES = 4096, GL_NDIM_MAX = 8, GL_FIELDS_MAX = 16, GL_REASON_BYTES = 256 };
+enum { GL_ERROR_BYTES = 4096, GL_NDIM_MAX = 8, GL_FIELDS_MAX = 64, GL_REASON_BYTES = 256 };
 
 typedef struct gl_error {
     char text[GL_ERROR_BYTES];
@@ -71,11 +71,26 @@ typedef struct gl_chunks {
      * file; 0: it was never written), and a bit for each filter that was not applied to it, the first filter's lowest. */
     const int64_t *places;
     int64_t count;
-    const char *filters; /* as they were applied: "shuffle:4 zlib"; also zstd, blosc, lzf, crc32c.  "": none */
+    const char
+        *filters; /* as they were applied: "shuffle:4 zlib"; also zstd, blosc, lzf, crc32c, fletcher32.  "": none */
     /* NULL: all chunks are in the array's file.  Else each is a file, whose name is the array's path, and the chunk's number
      * along each dimension with this in between. */
     const char *separator;
 } gl_chunks;
+
+/* A column of tables in files, Parquet's or Arrow's: its values lie in parts.  Copied, but for parts, which are to be kept
+ * until the loader is closed. */
+typedef struct gl_column {
+    const char *name;
+    const char *paths; /* of the files, each NUL-terminated, one after the other */
+    int32_t npaths;
+    int32_t item;          /* bytes of a value; 1 for texts, whose bytes are its values */
+    const char *encodings; /* as core/source/tables has them, each NUL-terminated, one after the other */
+    int32_t nencodings;
+    /* Of each part the number of its file and of its encoding, where it begins, its bytes there, and those of its values. */
+    const int64_t *parts;
+    int64_t count;
+} gl_column;
 
 /* One array: count rows, stride[0] bytes from one to the next; items of a row are stride[1], ... bytes apart, a stride
  * for each dimension.  A stride may be 0 or negative. */
@@ -94,6 +109,7 @@ typedef struct gl_array {
     int64_t bytes; /* that there are from data on, if there are begins: a row beyond them is refused.  Not of a file */
     /* NULL, or how the file's bytes are found: rows, offset and strides are then of the array as if it lay in one piece. */
     const gl_chunks *chunks;
+    const gl_column *column; /* NULL, or the same of a column, whose first file is the array's path */
 } gl_array;
 
 /* Where a field's rows are: in arrays, counted one after the other. */

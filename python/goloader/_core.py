@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from . import _cores, _lease, _native, _remote
 from .arrays.chunked_array import Chunks
+from .arrays.table_column import Parts
 from .plan import Plan
 from .plan.rows import Array
 
@@ -502,6 +503,8 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
             slot.path, slot.offset, slot.direct = os.fsencode(array.path), array.offset, array.direct
         if array.chunks is not None:
             slot.chunks = ctypes.pointer(_chunks(array.chunks))
+        if array.parts is not None:
+            slot.column = ctypes.pointer(_column(array.parts))
         slot.counts = array.counts
         slot.stride[: len(array.strides)] = array.strides
     return made
@@ -512,6 +515,14 @@ def _chunks(of: Chunks) -> _native.Chunks:
     return _native.Chunks(
         sizes(*of.shape), sizes(*of.chunk), len(of.shape), len(of.fill), of.fill, of.places.ctypes.data,
         len(of.places), " ".join(of.filters).encode(), None if of.separator is None else of.separator.encode(),
+    )  # fmt: skip
+
+
+def _column(of: Parts) -> _native.Column:
+    paths, encodings = (b"\0".join(map(os.fsencode, texts)) + b"\0" for texts in (of.paths, of.encodings))
+    return _native.Column(
+        of.name.encode(), paths, len(of.paths), of.item, encodings, len(of.encodings), of.places.ctypes.data,
+        len(of.places),
     )  # fmt: skip
 
 

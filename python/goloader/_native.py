@@ -57,6 +57,19 @@ class Chunks(Structure):
     ]
 
 
+class Column(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("paths", c_char_p),
+        ("npaths", c_int32),
+        ("item", c_int32),
+        ("encodings", c_char_p),
+        ("nencodings", c_int32),
+        ("parts", c_void_p),
+        ("count", c_int64),
+    ]
+
+
 class Array(Structure):
     _fields_ = [
         ("data", c_void_p),
@@ -70,6 +83,7 @@ class Array(Structure):
         ("lengths", c_void_p),
         ("bytes", c_int64),
         ("chunks", POINTER(Chunks)),
+        ("column", POINTER(Column)),
     ]
 
 
@@ -150,7 +164,7 @@ class Batch(Structure):
         ("lease", c_void_p),
         ("sequence", c_int64),
         ("nfields", c_int32),
-        ("field", Field * 16),
+        ("field", Field * 64),
     ]
 
 

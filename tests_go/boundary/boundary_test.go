@@ -651,8 +651,8 @@ func TestAPlanThatDoesNotFitABatchIsRefused(t *testing.T) {
 		plan string
 		fits bool
 	}{
-		"16 fields":           {plan(slices.Repeat([]string{field(0)}, 16)...), true},
-		"17 fields":           {plan(slices.Repeat([]string{field(0)}, 17)...), false},
+		"64 fields":           {plan(slices.Repeat([]string{field(0)}, 64)...), true},
+		"65 fields":           {plan(slices.Repeat([]string{field(0)}, 65)...), false},
 		"7 dimensions a row":  {plan(field(7)), true},
 		"8 dimensions a row":  {plan(field(0), field(8)), false},
 		"64 dimensions a row": {plan(field(64)), false},

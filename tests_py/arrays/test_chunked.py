@@ -52,6 +52,7 @@ def in_hdf5(rng: random.Random, path: Path, count: int) -> dict[str, Any]:
                 "chunks": chunk,
                 "compression": rng.choice((None, "gzip", "gzip", "lzf")),
                 "shuffle": rng.random() < 0.5,
+                "fletcher32": rng.random() < 0.3,
                 "fillvalue": None if dtype == "complex64" else rng.choice((None, 1)),
             }
             made = file.create_dataset(name, shape, dtype, maxshape=(None, *shape[1:]), **settings)

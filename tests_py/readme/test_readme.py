@@ -20,6 +20,8 @@ from typing import Any
 import datasets as hugging_face
 import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import safetensors.torch
 import torch
@@ -522,8 +524,8 @@ DATASETS: Table = [
     ),
     (
         "arrays in memory and in files",
-        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, HDF5, "
-        "`torch.save` and raw files, with casts, and of `RaggedArray`s of these",
+        "`goloader.ArrayDataset` of numpy arrays, memory maps, tensors, `.npy`, `.npz`, `.safetensors`, HDF5, Zarr, "
+        "Parquet, Arrow, `torch.save` and raw files, with casts, and of `RaggedArray`s of these",
         arrays,
     ),
     (
@@ -587,9 +589,9 @@ DATASETS: Table = [
     (
         "rows of your own",
         "a class that only returns rows, `return self.x[index], torch.from_numpy(self.y[index].copy())`, of tensors, "
-        "numpy arrays, memory maps, and lists of numbers, of tensors, of arrays or of rows of numbers, in tuples and "
-        "dicts; loops and comprehensions over objects that are the same for every index (compiled from its bytecode, "
-        "CPython 3.10 to 3.14)",
+        "numpy arrays, memory maps, arrays of h5py and zarr, and lists of numbers, of tensors, of arrays or of rows of "
+        "numbers, in tuples and dicts; loops and comprehensions over objects that are the same for every index "
+        "(compiled from its bytecode, CPython 3.10 to 3.14)",
         rows,
     ),
     (
@@ -891,7 +893,7 @@ def test_the_example_of_arrays_in_files_runs(tmp_path: Path, monkeypatch: pytest
     safetensors.torch.save_file({"x": torch.zeros(4)}, "features.safetensors")
     for name in ("tokens.bin", "a.bin", "b.bin"):
         tokens.tofile(name)
-    (example,) = blocks_below("Arrays in files", "docs/arrays.md")
+    example, _, of_tables = blocks_below("Arrays in files", "docs/arrays.md")
     names = {"np": np, "torch": torch, "tokens": tokens}
     made = []
     for line in example.splitlines(keepends=True):
@@ -906,6 +908,18 @@ def test_the_example_of_arrays_in_files_runs(tmp_path: Path, monkeypatch: pytest
     assert (cast.dtype, cast.tolist()) == (torch.int64, tokens.tolist())
     assert (x.dtype, x.shape) == (torch.int64, (4, 1024))
     assert y[:, :-1].equal(x[:, 1:])
+    table = pa.table({"x": [1.0, 2.0], "tokens": [[1], [2]], "caption": ["a", "b"], "y": [3.0, 4.0]})
+    Path("shards").mkdir()
+    for name in ("train.parquet", "shards/train-0.parquet", "shards/train-1.parquet"):
+        pq.write_table(table, name)
+    names |= {"goloader": goloader, "ArrayDataset": goloader.ArrayDataset, "open_arrays": goloader.open_arrays}
+    made = []
+    for line in of_tables.splitlines():
+        exec(compile(line, "README.md", "exec"), names)
+        made.append(names["dataset"][0])
+    assert made[0].keys() == {"x", "tokens", "caption", "y"}
+    assert made[1] == {"x": torch.tensor(1.0, dtype=torch.float64), "caption": "a"}
+    assert (made[2]["y"].dtype, len(names["dataset"])) == (torch.float32, 4)
 
 
 def test_the_example_of_sequences_of_different_lengths_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

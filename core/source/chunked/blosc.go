@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/pierrec/lz4/v4"
+	"github.com/goloader/goloader/core/source/codec"
 )
 
 // Of a frame of Blosc (c-blosc, README_CHUNK_FORMAT.rst; blosc.c, blosc_d).
@@ -23,17 +23,17 @@ const (
 // blosc undoes Blosc: blocks, each compressed for itself, with their bytes shuffled before.
 func blosc(dst, src []byte) ([]byte, error) {
 	if len(src) < bloscHeader {
-		return nil, errDamaged
+		return nil, codec.ErrDamaged
 	}
 	flags, item := int(src[2]), int(src[3])
 	bytes, block := int(binary.LittleEndian.Uint32(src[4:])), int(binary.LittleEndian.Uint32(src[8:]))
 	if bytes > len(dst) {
-		return nil, tooLong(len(dst))
+		return nil, codec.TooLong(len(dst))
 	}
 	dst = dst[:bytes]
 	if flags&bloscPlain != 0 {
 		if len(src)-bloscHeader < bytes {
-			return nil, errDamaged
+			return nil, codec.ErrDamaged
 		}
 		copy(dst, src[bloscHeader:])
 		return dst, nil
@@ -44,16 +44,16 @@ func blosc(dst, src []byte) ([]byte, error) {
 	var decode filter
 	switch flags >> 5 {
 	case 1:
-		decode = lz4Block
+		decode = codec.LZ4
 	case 3:
-		decode = inflate
+		decode = codec.Inflate
 	case 4:
-		decode = zstandard
+		decode = codec.Zstd
 	default:
 		return nil, fmt.Errorf("it is compressed by %s, which is not supported", bloscName(flags>>5))
 	}
 	if block <= 0 || item == 0 || (bytes-1)/block >= (len(src)-bloscHeader)/4 {
-		return nil, errDamaged
+		return nil, codec.ErrDamaged
 	}
 	var room []byte
 	if flags&bloscShuffled != 0 && item > 1 || flags&bloscBits != 0 {
@@ -63,7 +63,7 @@ func blosc(dst, src []byte) ([]byte, error) {
 		out := dst[k*block : min((k+1)*block, bytes)]
 		begin := int(binary.LittleEndian.Uint32(src[bloscHeader+4*k:]))
 		if begin > len(src) {
-			return nil, errDamaged
+			return nil, codec.ErrDamaged
 		}
 		streams := 1
 		if flags&bloscWhole == 0 && item <= bloscItemMax && len(out)/item >= bloscStreamMin && len(out) == block {
@@ -91,11 +91,11 @@ func bloscBlock(dst, src []byte, streams int, decode filter) error {
 	n := len(dst) / streams
 	for k := range streams {
 		if len(src) < 4 {
-			return errDamaged
+			return codec.ErrDamaged
 		}
 		packed := int(binary.LittleEndian.Uint32(src))
 		if src = src[4:]; packed > len(src) {
-			return errDamaged
+			return codec.ErrDamaged
 		}
 		out := dst[k*n : (k+1)*n]
 		if packed == n {
@@ -103,7 +103,7 @@ func bloscBlock(dst, src []byte, streams int, decode filter) error {
 		} else if made, err := decode(out, src[:packed]); err != nil {
 			return fmt.Errorf("a block: %w", err)
 		} else if len(made) != n {
-			return errDamaged
+			return codec.ErrDamaged
 		}
 		src = src[packed:]
 	}
@@ -145,12 +145,4 @@ func bloscName(number int) string {
 		return names[number]
 	}
 	return fmt.Sprintf("method %d", number)
-}
-
-func lz4Block(dst, src []byte) ([]byte, error) {
-	n, err := lz4.UncompressBlock(src, dst)
-	if err != nil {
-		return nil, err
-	}
-	return dst[:n], nil
 }

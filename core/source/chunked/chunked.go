@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/decoded"
 )
 
 // Place is where a chunk is.
@@ -38,7 +39,7 @@ type Array struct {
 // chunked implements source.Container.
 type chunked struct {
 	Array
-	cache   *Cache
+	cache   *decoded.Cache
 	filters []filter
 	grid    []int // chunks along each dimension
 	across  int   // chunks that a row of the array lies in
@@ -52,7 +53,7 @@ type chunked struct {
 const sizeMax = math.MaxInt64 / 64
 
 // New opens an array, whose decoded chunks are kept in a cache.
-func New(a Array, cache *Cache) (source.Container, error) {
+func New(a Array, cache *decoded.Cache) (source.Container, error) {
 	c := &chunked{Array: a, cache: cache}
 	if len(a.Shape) == 0 || len(a.Shape) != len(a.Chunk) || a.Item <= 0 || len(a.Fill) != a.Item {
 		return nil, fmt.Errorf("%s: chunks %v of an array %v, items of %d bytes, filled with %d", c.Name(), a.Chunk, a.Shape, a.Item, len(a.Fill))
@@ -110,7 +111,7 @@ func (c *chunked) Expect(at int64, bytes int) {
 
 // Close implements source.Container.
 func (c *chunked) Close() {
-	c.cache.drop(c)
+	c.cache.Drop(c)
 	if c.File != nil {
 		c.File.Close()
 	}
@@ -175,19 +176,19 @@ func (c *chunked) readChunk(ctx context.Context, number int, parts []part) error
 		}
 		return nil
 	}
-	kept, err := c.cache.get(ctx, key{c, number}, c.size, func(dst []byte) error { return c.decode(ctx, number, dst) })
+	kept, err := c.cache.Get(ctx, decoded.Key{Owner: c, Number: number}, c.size, func(dst []byte) error { return c.decode(ctx, number, dst) })
 	if err != nil {
 		return err
 	}
-	defer c.cache.release(kept)
+	defer c.cache.Release(kept)
 	at := c.at(number)
 	for _, each := range parts {
 		if c.same <= 1 {
-			copy(each.into, kept.bytes[each.first*c.row:])
+			copy(each.into, kept.Bytes[each.first*c.row:])
 			continue
 		}
 		for r := range len(each.into) / c.row {
-			c.copyPart(each.into[r*c.row:][:c.row], kept.bytes[(each.first+r)*c.rowHere:][:c.rowHere], at, 1)
+			c.copyPart(each.into[r*c.row:][:c.row], kept.Bytes[(each.first+r)*c.rowHere:][:c.rowHere], at, 1)
 		}
 	}
 	return nil

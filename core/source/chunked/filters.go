@@ -1,12 +1,7 @@
 package chunked
 
-// #cgo LDFLAGS: -ldeflate
-// #include <libdeflate.h>
-import "C"
-
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
@@ -14,7 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/goloader/goloader/core/source/codec"
 )
 
 // filter undoes what was done to the bytes of a chunk. It writes what comes out at the begin of dst, as far as that has
@@ -33,15 +28,17 @@ func parse(words string) ([]filter, error) {
 		var f filter
 		switch name {
 		case "zlib":
-			f = inflate
+			f = codec.Inflate
 		case "zstd":
-			f = zstandard
+			f = codec.Zstd
 		case "lzf":
 			f = lzf
 		case "blosc":
 			f = blosc
 		case "crc32c":
 			f = checked
+		case "fletcher32":
+			f = fletcher32
 		case "shuffle":
 			item, err := strconv.Atoi(number)
 			if err != nil || item < 1 {
@@ -49,7 +46,7 @@ func parse(words string) ([]filter, error) {
 			}
 			f = func(dst, src []byte) ([]byte, error) {
 				if len(src) > len(dst) {
-					return nil, tooLong(len(dst))
+					return nil, codec.TooLong(len(dst))
 				}
 				unshuffle(dst, src, item)
 				return dst[:len(src)], nil
@@ -61,10 +58,6 @@ func parse(words string) ([]filter, error) {
 	}
 	return found, nil
 }
-
-func tooLong(most int) error { return fmt.Errorf("more than %d bytes come out of it", most) }
-
-var errDamaged = errors.New("it is damaged")
 
 // work is memory for a chunk on its way.
 type work struct{ encoded, one, other []byte }
@@ -105,54 +98,6 @@ func (w *work) undo(filters []filter, skipped int64, dst []byte) error {
 	return nil
 }
 
-// inflate undoes deflate, in zlib's format or in gzip's.
-func inflate(dst, src []byte) ([]byte, error) {
-	if len(src) < 2 {
-		return nil, errDamaged
-	}
-	d := C.libdeflate_alloc_decompressor()
-	if d == nil {
-		return nil, errors.New("out of memory")
-	}
-	defer C.libdeflate_free_decompressor(d)
-	from, to := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(dst))
-	var n C.size_t
-	var result C.enum_libdeflate_result
-	if src[0] == 0x1f && src[1] == 0x8b {
-		result = C.libdeflate_gzip_decompress(d, from, C.size_t(len(src)), to, C.size_t(len(dst)), &n)
-	} else {
-		result = C.libdeflate_zlib_decompress(d, from, C.size_t(len(src)), to, C.size_t(len(dst)), &n)
-	}
-	switch result {
-	case C.LIBDEFLATE_SUCCESS:
-		return dst[:n], nil
-	case C.LIBDEFLATE_INSUFFICIENT_SPACE:
-		return nil, tooLong(len(dst))
-	default:
-		return nil, errDamaged
-	}
-}
-
-// zstandards decode into memory that is there, and never make it longer: so they may have any limit of their own.
-var zstandards = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
-})
-
-func zstandard(dst, src []byte) ([]byte, error) {
-	d, err := zstandards()
-	if err != nil {
-		return nil, err
-	}
-	out, err := d.DecodeAll(src, dst[:0:len(dst)])
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		return nil, tooLong(len(dst))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return out, nil
-}
-
 // unshuffle puts the bytes of items together again: first came the first byte of each, then the second of each, and at the
 // end, as they are, bytes that make no item.
 func unshuffle(dst, src []byte, item int) {
@@ -185,12 +130,42 @@ func unshuffle(dst, src []byte, item int) {
 func checked(_, src []byte) ([]byte, error) {
 	n := len(src) - 4
 	if n < 0 || crc32.Checksum(src[:n], castagnoli) != binary.LittleEndian.Uint32(src[n:]) {
-		return nil, fmt.Errorf("%w: its checksum is another", errDamaged)
+		return nil, fmt.Errorf("%w: its checksum is another", codec.ErrDamaged)
 	}
 	return src[:n], nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// fletcher32 takes off HDF5's checksum at the end, which it compares; old versions wrote the bytes of its halves turned round.
+// Source: hdf5/src/H5checksum.c, H5_checksum_fletcher32, and H5Zfletcher32.c.
+func fletcher32(_, src []byte) ([]byte, error) {
+	n := len(src) - 4
+	if n < 0 {
+		return nil, codec.ErrDamaged
+	}
+	var one, two uint32
+	fold := func() { one, two = one&0xffff+one>>16, two&0xffff+two>>16 }
+	for k := 0; k+1 < n; k += 2 {
+		one += uint32(src[k])<<8 | uint32(src[k+1])
+		two += one
+		if k%720 == 718 { // sums of 360 words fit
+			fold()
+		}
+	}
+	fold()
+	if n%2 != 0 {
+		one += uint32(src[n-1]) << 8
+		two += one
+		fold()
+	}
+	fold()
+	sum, found := two<<16|one, binary.LittleEndian.Uint32(src[n:])
+	if found != sum && found != sum&0x00ff00ff<<8|sum>>8&0x00ff00ff {
+		return nil, fmt.Errorf("%w: its checksum is another", codec.ErrDamaged)
+	}
+	return src[:n], nil
+}
 
 // lzf undoes h5py's own compression (LibLZF, lzf_d.c): literals, and copies of what is up to 8 KiB behind.
 func lzf(dst, src []byte) ([]byte, error) {
@@ -201,10 +176,10 @@ func lzf(dst, src []byte) ([]byte, error) {
 		if control < 32 {
 			run := control + 1
 			if run > len(src)-i {
-				return nil, errDamaged
+				return nil, codec.ErrDamaged
 			}
 			if run > len(dst)-n {
-				return nil, tooLong(len(dst))
+				return nil, codec.TooLong(len(dst))
 			}
 			n += copy(dst[n:], src[i:i+run])
 			i += run
@@ -216,15 +191,15 @@ func lzf(dst, src []byte) ([]byte, error) {
 			i++
 		}
 		if i >= len(src) {
-			return nil, errDamaged
+			return nil, codec.ErrDamaged
 		}
 		from := n - (control&31)<<8 - int(src[i]) - 1
 		i++
 		if from < 0 {
-			return nil, errDamaged
+			return nil, codec.ErrDamaged
 		}
 		if length+2 > len(dst)-n {
-			return nil, tooLong(len(dst))
+			return nil, codec.TooLong(len(dst))
 		}
 		for range length + 2 { // it may overlap itself
 			dst[n] = dst[from]

@@ -16,19 +16,22 @@ from .file_array import DTYPES, FileArray
 from .formats import open_arrays
 from .mapped import file_of
 from .ragged import RaggedArray
+from .table_column import TableColumn, TableRows
 
 
 class ArrayDataset(Dataset[Any]):
-    """Rows of arrays, in memory or in files: sample i is row i of each array, as torch tensors.
+    """Rows of arrays, in memory or in files: sample i is row i of each array, as torch tensors; texts as str or bytes.
 
         ArrayDataset(images, labels)                                 # (images[i], labels[i])
         ArrayDataset(x="textures.npy", tokens=tokens)                # {"x": ..., "tokens": ...}
         ArrayDataset("features.safetensors")                         # the tensors of the file by name
+        ArrayDataset("train.parquet")                                # the columns of the table by name
         ArrayDataset(x=FileArray("tokens.bin", dtype="uint16", shape=(-1, 1024)), dtypes={"x": torch.int64})
 
-    arrays   numpy arrays, memory maps, torch tensors, FileArrays, paths of .npy, .npz, .safetensors, HDF5, Zarr
-             and torch.save files, or RaggedArrays, whose rows differ in length. All have the same number of rows. Given
-             by position, samples are tuples; given by name, or as one file of several arrays, samples are dicts
+    arrays   numpy arrays, memory maps, torch tensors, FileArrays, paths of .npy, .npz, .safetensors, HDF5, Zarr,
+             Parquet, Arrow and torch.save files (see open_arrays), or RaggedArrays, whose rows differ in length. All
+             have the same number of rows. Given by position, samples are tuples; given by name, or as one file of
+             several arrays, or a folder of tables, samples are dicts
     dtypes   cast fields: a dtype for all, or a mapping from names (or numbers) of fields to dtypes; None casts nothing
 
     torch's DataLoader takes this dataset too. A row of a one-dimensional array is a tensor without dimensions. Arrays
@@ -62,6 +65,15 @@ class ArrayDataset(Dataset[Any]):
     def __len__(self) -> int:
         return len(self.fields[0].array)
 
+    @property
+    def paths(self) -> set[str]:
+        """The files that its arrays are in."""
+        return {path for field in self.fields for path in field.paths}
+
+    def named(self) -> list[tuple[str | int, _Field]]:
+        """Its fields, by their names or numbers."""
+        return list(zip(range(len(self.fields)) if self.names is None else self.names, self.fields, strict=True))
+
     def __getitem__(self, index: int) -> Any:
         """Sample `index`, which may be negative. Raises IndexError, and OSError if a file cannot be read."""
         row = operator.index(index)
@@ -87,8 +99,27 @@ class _Field:
             self.stored = getattr(torch, items.dtype if isinstance(items, FileArray) else items.dtype.name)
         self.dtype: torch.dtype = self.stored
 
-    def row(self, index: int) -> torch.Tensor:
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that it is in."""
+        items = self.array.values if isinstance(self.array, RaggedArray) else self.array
+        if isinstance(items, TableColumn):
+            return items.parts.paths
+        return (items.path,) if isinstance(items, FileArray) else ()
+
+    @property
+    def text(self) -> str:
+        """What its rows are, in words."""
+        array: Any = self.array
+        if isinstance(array, TableRows) and array.kind != "list":
+            return array.kind
+        extents = ["any", *array.values.shape[1:]] if isinstance(array, RaggedArray) else array.shape[1:]
+        return f"{str(self.dtype).removeprefix('torch.')}[{', '.join(map(str, extents))}]"
+
+    def row(self, index: int) -> torch.Tensor | str | bytes:
         found = self.array[index]
+        if isinstance(found, str | bytes):
+            return found
         if isinstance(found, torch.Tensor):
             row = found
         else:
@@ -133,4 +164,7 @@ def _cast(fields: dict[Any, _Field], dtypes: Any) -> None:
             dtype = getattr(torch, text, None)
         if not isinstance(dtype, torch.dtype):
             raise TypeError(f"torch has no dtype {wanted[name]!r}")
+        array = fields[name].array
+        if isinstance(array, TableRows) and array.kind != "list":
+            raise TypeError(f"field {name!r} has texts, which have no dtype")
         fields[name].dtype = dtype

@@ -18,6 +18,7 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 _FILTERS: dict[int, Callable[[Any], str]] = {
     1: lambda values: "zlib",
     2: lambda values: f"shuffle:{values[0]}",
+    3: lambda values: "fletcher32",
     32000: lambda values: "lzf",
     32001: lambda values: "blosc",
     32015: lambda values: "zstd",
@@ -47,6 +48,18 @@ def read(path: str, direct: bool) -> dict[str, FileArray]:
         raise ValueError(f"{path}: {error}") from error
     if not found:
         raise ValueError(f"{path}: it has no array that can be read: {', '.join(left[:5]) or 'it is empty'}")
+    return found
+
+
+def one(path: str, name: str) -> FileArray | None:
+    """The array of a name; None for a group. Raises ValueError, KeyError or OSError for what cannot be read."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        item = file[name] if name else file
+        found = _array(h5py, path, name, item, False) if isinstance(item, h5py.Dataset) else None
+        if isinstance(found, str) or not isinstance(item, h5py.Dataset | h5py.Group):
+            raise ValueError(found or f"a {type(item).__name__}")
     return found
 
 

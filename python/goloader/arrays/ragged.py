@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .file_array import FileArray
-from .formats import open_arrays
 
 if TYPE_CHECKING:
     import torch
@@ -75,6 +74,8 @@ class RaggedArray:
 def _opened(given: Any, what: str) -> Any:
     if not isinstance(given, str | os.PathLike):
         return given
+    from .formats import open_arrays  # which opens ragged columns of tables
+
     array = open_arrays(given)
     if isinstance(array, dict):
         raise ValueError(f"{os.fspath(given)} holds {len(array)} arrays: take one of open_arrays(path) for {what}")

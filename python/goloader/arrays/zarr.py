@@ -34,30 +34,69 @@ def read(path: str) -> FileArray | dict[str, FileArray]:
     found: dict[str, FileArray] = {}
     left: list[str] = []
     for folder, folders, files in os.walk(path, onerror=_raise):
-        file = next((name for name in ("zarr.json", ".zarray", ".zgroup") if name in files), None)
+        file = next((name for name in _ABOUT if name in files), None)
         if file is None:
             folders.clear()
             continue
         folders.sort()
         place = os.path.join(folder, file)
-        with open(place, "rb") as content:
-            try:
-                about = json.load(content)
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{place}: not metadata of Zarr: {error}") from None
-        if file == ".zgroup" or (isinstance(about, dict) and about.get("node_type") == "group"):
+        told = _read_about(place)
+        if _tells_group(file, told):
             continue
         folders.clear()
         name = "" if folder == path else os.path.relpath(folder, path)
         try:
-            found[name] = (_version3 if file == "zarr.json" else _version2)(folder, about)
+            found[name] = _made(place, told)
         except _Unread as why:
             left.append(f"{name or 'the array'} ({why})")
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise ValueError(f"{place}: not metadata of an array: {type(error).__name__}: {error}") from None
     if not found:
         raise ValueError(f"{path}: it has no array that can be read: {', '.join(left[:5]) or 'no Zarr'}")
     return found.get("", found)
+
+
+def one(folder: str) -> FileArray | None:
+    """The array of a folder; None for a group. Raises ValueError or OSError for what cannot be read."""
+    place = about(folder)
+    told = _read_about(place)
+    if _tells_group(os.path.basename(place), told):
+        return None
+    try:
+        return _made(place, told)
+    except _Unread as why:
+        raise ValueError(f"{folder}: {why}") from None
+
+
+def about(folder: str) -> str:
+    """The file that says what a folder is, whether or not it is there."""
+    places = [os.path.join(folder, name) for name in _ABOUT]
+    return next(filter(os.path.isfile, places), places[0])
+
+
+# Names of files that say what a folder is.
+_ABOUT = ("zarr.json", ".zarray", ".zgroup")
+
+
+def _read_about(place: str) -> Any:
+    with open(place, "rb") as content:
+        try:
+            return json.load(content)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{place}: not metadata of Zarr: {error}") from None
+
+
+def _tells_group(file: str, told: Any) -> bool:
+    return file == ".zgroup" or (isinstance(told, dict) and told.get("node_type") == "group")
+
+
+def _made(place: str, told: Any) -> FileArray:
+    """Raises _Unread, and ValueError for what is no metadata of an array."""
+    folder, file = os.path.split(place)
+    try:
+        return (_version3 if file == "zarr.json" else _version2)(folder, told)
+    except _Unread:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"{place}: not metadata of an array: {type(error).__name__}: {error}") from None
 
 
 def _version2(folder: str, about: Any) -> FileArray:

@@ -18,15 +18,20 @@ def add(commands: Any) -> None:
 
 
 def _inspect(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    from ..arrays import ArrayDataset
     from ..formats import open
 
     try:
         dataset = open(parsed.path, allow_unsafe_types=True)  # nothing is decoded
-        size = sum(map(os.path.getsize, dataset.files))
+        if isinstance(dataset, ArrayDataset):
+            kind, files, fields = "a table", sorted(dataset.paths), {str(n): each.text for n, each in dataset.named()}
+        else:
+            kind, files, fields = dataset.kind, dataset.files, dataset.fields
+        size = sum(map(os.path.getsize, files))
     except (OSError, ValueError) as error:
         parser.error(str(error))
-    print(f"{dataset.kind}: {len(dataset):,} samples, {size:,} bytes in {len(dataset.files):,} files")
-    width = max(map(len, dataset.fields), default=0)
-    for name, encoding in dataset.fields.items():
+    print(f"{kind}: {len(dataset):,} samples, {size:,} bytes in {len(files):,} files")
+    width = max(map(len, fields), default=0)
+    for name, encoding in fields.items():
         print(f"  {name:<{width}}  {encoding}")
     return 0

@@ -1,21 +1,24 @@
 """Reads files of other libraries in place: `goloader.open(path)`.
 
 records.py  what all formats share: records with fields, and their dataset
-kept.py     keeps what images() needs for the next start
 mds.py      MosaicML Streaming
 litdata.py  Lightning's LitData; encodings.py has what both share
 ffcv.py     FFCV
 lmdb.py     LMDB
-tfrecord.py TensorFlow's records; crc.py has their checksum megatron.py Megatron's tokens
+tfrecord.py TensorFlow's records; crc.py has their checksum
+megatron.py Megatron's tokens
+table_rows.py  Parquet and Arrow with a transform; arrays/ reads them
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..arrays import ArrayDataset, open_arrays
+from ..arrays.formats import is_table, tables_in
 from ..datasets import Paths, expand
 from ..plan.paths import is_url
 from . import lmdb, megatron, tfrecord
@@ -25,6 +28,7 @@ from .lmdb import LMDB
 from .mds import MDS
 from .megatron import TokenSequences
 from .records import RecordDataset, Records
+from .table_rows import TransformedRows
 
 __all__ = ["RecordDataset", "open"]
 
@@ -37,7 +41,8 @@ def open(
     transform: Callable[[Any], Any] | None = None,
     *,
     allow_unsafe_types: bool = False,
-) -> RecordDataset | TokenSequences:
+    columns: Sequence[str] | None = None,
+) -> RecordDataset | TokenSequences | ArrayDataset:
     """Opens another library's files as a dataset. The files stay as they are.
 
         dataset = goloader.open("imagenet-mds")
@@ -55,12 +60,15 @@ def open(
                   float32 or int64, [values]; bytes, or a list of bytes if there is not exactly one
     LMDB          a file, or the folder of a data.mdb, with one value for each key: {"key": bytes, "value": bytes}, in
                   the order of the keys
+    tables        Parquet and Arrow (.arrow, .feather): a file, several, or a folder of them. Gives an ArrayDataset of
+                  the columns, as open_arrays has them: {"x": tensor, "text": str}
     Megatron      PREFIX.bin with PREFIX.idx: sample i is IndexedDataset's sequence, an array [length] of tokens;
                   windows(block_size) makes a TokenDataset of them
 
     path                a folder or file, or several files, with braces ("train-{00000..01023}-of-01024") or wildcards
     transform           called with the sample; its result is the sample
     allow_unsafe_types  unpickles pickled fields, which may run any code: only for files that you trust
+    columns             of a table, the names of those that make a sample; None: all
 
     Raises ValueError for a path of another format, and for compressed or unsafe files; FileNotFoundError; OSError with
     file and byte for damaged files.
@@ -69,6 +77,12 @@ def open(
     if any(map(is_url, given)):
         raise ValueError(f"{given[0]}: files of other libraries are read on this machine only, not from remote stores")
     paths = list(map(os.path.abspath, given))
+    tables = tables_in(paths[0]) if len(paths) == 1 and os.path.isdir(paths[0]) else paths
+    if tables and os.path.isfile(tables[0]) and is_table(tables[0]):
+        found: dict[str, Any] = open_arrays(tables, columns=columns)  # type: ignore[assignment]
+        return ArrayDataset(**found) if transform is None else TransformedRows(found, transform)
+    if columns is not None:
+        raise ValueError(f"{paths[0]}: it is no table, so it has no columns")
     index = megatron.index_of(paths[0]) if len(paths) == 1 else None
     if index is not None:
         return TokenSequences(index, transform)

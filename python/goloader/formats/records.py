@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils import data
 
+from .._kept import Arrays, kept
 from ..datasets import MemberImages
 from ..plan.paths import Files, read_at
-from .kept import Arrays, kept
 
 # Of a record: (offset, bytes) -> its bytes from there, fewer where it ends.
 Read = Callable[[int, int], bytes]

@@ -18,18 +18,17 @@ means (whether a name is what it seems to be, whether a call has effects) is for
 
 Where a `draws` is given, calls of random numbers are told apart (Drawn), and a branch that `decide` cannot tell is
 followed both ways to where they meet (Branch): behind it a value is Either the one or the other. What sets an item of
-something that was not made here is told as well (Stored). A way that is not
-understood, or raises, is Unknown; so are turns of a loop that draws anew (`while other == index`), from the 17th on.
-What an object that the code makes has by a name is for `given` to say.
+something that was not made here is told as well (Stored). A way that is not understood, or raises, is Unknown; so are
+turns of a loop that draws anew (`while other == index`), from the 17th on. What raises is left to the code itself:
+handlers of exceptions are read past. What an object that the code makes has by a name is for `given` to say.
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
 
-What raises is left to the code itself: with `draws` handlers of exceptions are read past.
+An attribute that the code sets is what it was set to from there on, if `keeps` says that it may set it.
 
-Anything else (a store to an attribute, an instruction that is not in the table below) is not
-understood, which is an answer too. The instructions are those of CPython 3.10 to 3.14, where the tests of this module
-ran; in any other Python nothing is understood.
+Anything else (an instruction that is not in the table below) is not understood, which is an answer too. The instructions
+are those of CPython 3.10 to 3.14, where the tests of this module ran; in any other Python nothing is understood.
 """
 
 from __future__ import annotations
@@ -587,6 +586,7 @@ def read(
     draws: Callable[[Expression], bool] | None = None,
     given: Callable[[Call, str], Expression | None] = lambda made, name: None,
     chosen: Callable[[Call], Choice | None] = lambda call: None,
+    keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False,
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
 
@@ -597,7 +597,7 @@ def read(
     check_python()
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen)
+    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen, keeps)
     result = reader.run(Callee(function, Itself(), arguments))
     if draws is not None:
         return _reading(reader, result, reader.through)
@@ -640,8 +640,11 @@ class _Reader:
         draws: Callable[[Expression], bool] | None,
         given: Callable[[Call, str], Expression | None],
         chosen: Callable[[Call], Choice | None],
+        keeps: Callable[[Attribute, Expression], bool],
     ) -> None:
         """`samples`: loops go through those of a batch."""
+        self.keeps = keeps
+        self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
         self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
         self.chosen = chosen
         self.numbers = itertools.count()
@@ -1531,8 +1534,17 @@ class _Machine:
             self.one_of(owner)
         if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
             self.stack.append(_Adding(owner, name))
+        elif (kept := self._reader.kept.get(Attribute(owner, name))) is not None:
+            self.stack.append(kept)
         else:
             self.push(Attribute(owner, name))
+
+    def store_attr(self, instruction: dis.Instruction) -> None:
+        value, owner = self.pop(2)
+        attribute = Attribute(owner, instruction.argval)
+        if not self._reader.keeps(attribute, value):
+            raise UnreadableError(f"sets {attribute}")
+        self._reader.kept[attribute] = value
 
     def load_name(self, instruction: dis.Instruction) -> None:
         self.push(Name(instruction.argval, self.function))
@@ -2132,6 +2144,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("ROT_THREE", lambda m, i: m.stack.insert(-2, m.stack.pop())),
     ("ROT_TWO", lambda m, i: m.stack.insert(-1, m.stack.pop())),
     ("SET_FUNCTION_ATTRIBUTE", _Machine.set_function_attribute),
+    ("STORE_ATTR", _Machine.store_attr),
     ("STORE_DEREF", _Machine.store_deref),
     ("STORE_FAST STORE_FAST_STORE_FAST", _Machine.store_fast),
     ("STORE_FAST_LOAD_FAST", _Machine.store_fast_load_fast),

@@ -17,7 +17,7 @@ from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
 from .originals import is_original
 from .refusal import RefusalError
-from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout
+from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout, TextRows
 from .rows import Array, Field, View
 from .structure import Structure, collated, count
 
@@ -77,7 +77,7 @@ class Collation:
         return found.numbers
 
     def _laid(self, field: Field, meant: set[int]) -> Field:
-        sequence = field.ragged or bool(field.shape)
+        sequence = (field.ragged or bool(field.shape)) and not _is_text(field)
         views = [part for view in field.views for part in _split(view, meant)] if sequence else []
         if not any(meant.issuperset(view.columns) for view in views):
             return stacked(field)
@@ -149,6 +149,12 @@ def stacked(field: Field) -> Field:
     """Ragged rows that are all of one length are stacked as others are."""
     if not field.ragged or all(isinstance(view.layout, DocumentRows) for view in field.views):
         return field
+    if _is_text(field):
+        if any(registered(empty) is not collate.collate_str_fn for empty in ("", b"")):
+            raise RefusalError(
+                "collate", "default_collate", "default_collate_fn_map was changed for str", "COLLATE_OWN"
+            )
+        return field
     lengths = {int(each) for array in field.arrays if array.lengths is not None for each in np.unique(array.lengths)}
     if len(lengths) > 1:
         raise RefusalError(
@@ -166,6 +172,10 @@ def stacked(field: Field) -> Field:
         shape=(length, *field.shape),
         arrays=tuple(_even(array, field.dtype, length) for array in field.arrays),
     )
+
+
+def _is_text(field: Field) -> bool:
+    return any(isinstance(view.layout, TextRows) for view in field.views)
 
 
 def _even(array: Array, dtype: str, length: int) -> Array:

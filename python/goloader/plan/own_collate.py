@@ -41,7 +41,7 @@ from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
 from .originals import is_original
 from .refusal import RefusalError
-from .row_layouts import STACKED, JaggedRows, PadRows, RowLayout
+from .row_layouts import STACKED, JaggedRows, PadRows, RowLayout, TextRows
 from .rows import Field
 from .structure import Structure
 
@@ -297,6 +297,8 @@ class _Compiler:
         for leaf, layout, number, view in wanted:
             if isinstance(layout, PadRows) and (layout, number) == self._measured.get(leaf):
                 layout = replace(layout, lengths=True)
+            if isinstance(view.layout, TextRows):
+                raise UnreadableError("uses texts")
             if view.layout is not STACKED:
                 if layout is not STACKED:
                     raise UnreadableError("pads what goloader puts together")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..arrays.table_column import made
 from ..transforms import planned
 
 
@@ -76,6 +78,27 @@ class JaggedRows(RowLayout):
         from ..collate import nested
 
         return (nested(*tensors),)
+
+
+@dataclass(frozen=True)
+class TextRows(RowLayout):
+    """Texts, as default_collate leaves them: in a list, or in a tuple.
+
+    text  what they are: "str" or "bytes"
+    many  the type of what they are in
+    """
+
+    kind: ClassVar[str] = "jagged"
+    more: ClassVar[tuple[str, ...]] = ("int64",)
+    text: str
+    many: type
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"kind": self.kind}
+
+    def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        content, ends = bytes(tensors[0].numpy()), tensors[1].tolist()
+        return (self.many(made(self.text, content[low:high]) for low, high in itertools.pairwise(ends)),)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ..arrays import FileArray
 from ..arrays.chunked_array import ChunkedArray, Chunks
+from ..arrays.table_column import Parts, TableColumn
 from .row_layouts import STACKED, RowLayout
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
-FIELDS_MAX = 16  # GL_FIELDS_MAX
+FIELDS_MAX = 64  # GL_FIELDS_MAX
 
 
 class Owner:
@@ -45,6 +46,7 @@ class Array:
     bytes    that there are from `address` on, where rows have begins
     counts   there is no memory: row i is the number i, int64
     chunks   where the array's bytes are in the file, or in files; `offset` is then as if they lay there in one piece
+    parts    the same of a column of tables, whose first file `path` is
     """
 
     address: int
@@ -60,6 +62,7 @@ class Array:
     bytes: int = 0
     counts: bool = False
     chunks: Chunks | None = None
+    parts: Parts | None = None
 
     @classmethod
     def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:
@@ -68,7 +71,9 @@ class Array:
             path = array.chunks.prefix
             return cls(0, array.shape, array.strides, owner, stored, path, array.offset, chunks=array.chunks)
         if isinstance(array, FileArray):
-            return cls(0, array.shape, array.strides, owner, stored, array.path, array.offset, array.direct)
+            parts = array.parts if isinstance(array, TableColumn) else None
+            place = (array.path, array.offset, array.direct)
+            return cls(0, array.shape, array.strides, owner, stored, *place, parts=parts)
         return cls(array.__array_interface__["data"][0], array.shape, array.strides, owner, stored)
 
     def __len__(self) -> int:

@@ -18,6 +18,7 @@ import (
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/chunked"
+	"github.com/goloader/goloader/core/source/decoded"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
@@ -155,7 +156,7 @@ func TestAnArrayInChunksReadsAsOneInOnePiece(t *testing.T) {
 	for _, filters := range []string{"", "zlib", "shuffle:4 zlib", "shuffle:3", "shuffle:3 zstd", "zstd zlib shuffle:4"} {
 		for range 40 {
 			a := write(t, random, filters)
-			c, err := chunked.New(a.Array, chunked.NewCache(random.IntN(2)*random.IntN(1000)))
+			c, err := chunked.New(a.Array, decoded.NewCache(random.IntN(2)*random.IntN(1000)))
 			require.NoError(t, err)
 			require.EqualValues(t, len(a.want), c.Bytes())
 			var wait sync.WaitGroup
@@ -189,7 +190,7 @@ func one(t *testing.T, filters string, content []byte) source.Container {
 	c, err := chunked.New(chunked.Array{
 		Shape: []int{1000}, Chunk: []int{1000}, Item: 1, Fill: []byte{0}, Filters: filters, File: opened(t, content),
 		Places: []chunked.Place{{Length: int64(len(content))}},
-	}, chunked.NewCache(1<<20))
+	}, decoded.NewCache(1<<20))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -224,6 +225,7 @@ func TestMemoryIsBoundedByTheChunkWhateverAStreamSays(t *testing.T) {
 		"one byte":           {"zstd", []byte{1}},
 		"too short":          {"zlib", encoders["zlib"](huge[:999])},
 		"a checksum":         {"crc32c", make([]byte, 1004)},
+		"one of HDF5's":      {"fletcher32", append(make([]byte, 1003), 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made := one(t, c.filters, c.content)
@@ -273,10 +275,10 @@ func TestChunksThatCannotBeAreRefused(t *testing.T) {
 	} {
 		a := good
 		spoil(&a)
-		_, err := chunked.New(a, chunked.NewCache(0))
+		_, err := chunked.New(a, decoded.NewCache(0))
 		require.Error(t, err)
 	}
-	c, err := chunked.New(good, chunked.NewCache(0))
+	c, err := chunked.New(good, decoded.NewCache(0))
 	require.NoError(t, err)
 	require.NoError(t, c.Read(t.Context(), source.Piece{Into: make([]byte, 12)}))
 	require.ErrorIs(t, c.Read(t.Context(), source.Piece{At: 1, Into: make([]byte, 12)}), source.ErrUnreadable)
@@ -289,7 +291,7 @@ func TestAChunkBeyondTheFilesEndIsNamed(t *testing.T) {
 		c, err := chunked.New(chunked.Array{
 			Shape: []int{2}, Chunk: []int{1}, Item: 30, Fill: make([]byte, 30), File: opened(t, make([]byte, 100)),
 			Places: []chunked.Place{{Length: 30}, place},
-		}, chunked.NewCache(100))
+		}, decoded.NewCache(100))
 		require.NoError(t, err)
 		require.NoError(t, c.Read(t.Context(), source.Piece{Into: make([]byte, 30)}))
 		err = c.Read(t.Context(), source.Piece{At: 30, Into: make([]byte, 30)})

@@ -13,7 +13,7 @@ from .recipe import OPENCV, TORCHVISION, Source
 from .tail import Tail
 from .value import Value
 
-FIELDS_MAX = 16  # GL_FIELDS_MAX
+FIELDS_MAX = 64  # GL_FIELDS_MAX
 
 _MAGIC = 0x32424C47
 _HEADER = struct.Struct("<6I")

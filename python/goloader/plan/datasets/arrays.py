@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +12,16 @@ from numpy.typing import NDArray
 
 from ...arrays import ArrayDataset, FileArray, RaggedArray
 from ...arrays.file_array import DTYPES, contiguous
+from ...arrays.table_column import TableRows
 from ..refusal import SourceRefusal, refuses
+from ..row_layouts import TextRows
 from ..rows import DIMENSIONS_MAX, Array, Owner
+from .cuts import Cut
 from .tensors import NAMES, Tensor, checksum, layout_of
 from .tree import Column, Indices, Node, check_class
 
 _INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+_PATHS_MAX = 8  # are named
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -28,13 +33,15 @@ class Rows(Node):
         _check(dataset)
         self._given = dataset.fields
         self._names = dataset.names
-        self._pieces = [_Piece(field) for field in dataset.fields]
+        many = tuple if dataset.names is None else list
+        self._pieces = [_Piece(field, many) for field in dataset.fields]
         self.length = len(dataset)
         numbers = range(len(self._pieces))
         self.structure = tuple(numbers) if self._names is None else dict(zip(self._names, numbers, strict=True))
         self.columns = tuple(Column((piece,), piece.spec) for piece in self._pieces)
-        paths = {piece.given.path for piece in self._pieces if isinstance(piece.given, FileArray)}
-        self.note = f"read from {', '.join(sorted(paths))}" if paths else ""
+        paths = sorted(dataset.paths)
+        more = f" and {len(paths) - _PATHS_MAX} more" if len(paths) > _PATHS_MAX else ""
+        self.note = f"read from {', '.join(paths[:_PATHS_MAX])}{more}" if paths else ""
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset or dataset.fields is not self._given or dataset.names is not self._names:
@@ -51,7 +58,10 @@ def _check(dataset: Any) -> None:
 class _Piece(Owner):
     """One field of the dataset."""
 
-    def __init__(self, field: Any) -> None:
+    cut: Cut | None = None
+
+    def __init__(self, field: Any, many: type) -> None:
+        """`many` is what default_collate puts texts of a batch in."""
         self._field, self._dtype = field.array, field.dtype
         ragged = isinstance(field.array, RaggedArray)
         self.given = field.array.values if ragged else field.array
@@ -73,6 +83,9 @@ class _Piece(Owner):
         if self._offsets is not None:
             self.array = _ragged(self.array, self._offsets, NAMES[field.stored])
         kind = "ragged" if ragged else "array"
+        if isinstance(field.array, TableRows) and field.array.kind != "list":
+            kind = field.array.kind
+            self.cut = Cut(self.array, layout=TextRows(kind, many))
         self.spec = (NAMES[field.dtype], self.array.shape[1:], name, kind, cast, field.stored)
 
     def _array(self, cast: str) -> Array:
@@ -155,10 +168,14 @@ def castable(to: str, stored: str) -> bool:
 
 
 def scattered(array: FileArray) -> bool:
-    """Whether a row takes more of the file than core/source/array reads for it (scatterMax, scatterMin)."""
-    row = array.numpy_dtype.itemsize
-    reach = row
-    for size, stride in zip(array.shape[1:], array.strides[1:], strict=True):
+    """Whether a row takes more of the file than core/source/array reads for it."""
+    return is_scattered(array.shape, array.strides, array.numpy_dtype.itemsize)
+
+
+def is_scattered(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
+    """The same of rows of such a shape (scatterMax, scatterMin)."""
+    row = reach = item
+    for size, stride in zip(shape[1:], strides[1:], strict=True):
         row *= size
-        reach += max(size - 1, 0) * stride
+        reach += max(size - 1, 0) * abs(stride)
     return reach > 16 * row + (64 << 10)

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...arrays.file_array import NUMPY_DTYPES
+from ...arrays.file_array import NUMPY_DTYPES, reach
 from ...arrays.mapped import file_of
 from ..bytecode import Expression, UnreadableError
 from ..collation import collates_plainly
@@ -26,6 +26,7 @@ from ..rows import DIMENSIONS_MAX, Array, Owner
 from .arrays import scattered
 from .integers import INDEX, Integers
 from .sequences import Listed, Sequences, why_not_sequences
+from .stores import StoredArray
 from .tensors import Tensor, checksum, layout_of
 from .tree import Indices
 
@@ -45,7 +46,7 @@ class Base:
         self._kept: Indices | None = None
         # Of a list the items that are read, of an array those that others are taken by: what has to stay as it is.
         self._read: list[Integers] = []
-        self.piece: Tensor | NumpyArray | Numbers | Characters | Sequences
+        self.piece: Tensor | NumpyArray | Stored | Numbers | Characters | Sequences
         try:
             listed = Listed(value, path) if self.is_list else None
             self.first = listed.elements[0] if listed is not None and listed.elements else None
@@ -57,7 +58,10 @@ class Base:
             why = error.refusal.why
             raise UnreadableError(f"takes items of {place}, which is {why}", place) from None
         self.array: Any = value
-        if isinstance(self.piece, Numbers | Characters):
+        self.stored = self.piece if isinstance(self.piece, Stored) else None
+        if self.stored is not None:
+            self.array = self.stored.alike()
+        elif isinstance(self.piece, Numbers | Characters):
             self.array = self.piece.items
         elif isinstance(self.piece, Sequences):
             self.array = self.piece.alike()
@@ -69,6 +73,8 @@ class Base:
 
     def numbers(self, integers: Integers) -> Indices:
         """Its items, to take others by them, kept as they are now."""
+        if self.stored is not None:
+            raise UnreadableError(f"takes items by those of {self._place}, which are in a file")
         if self._kept is None:
             array = self.array.numpy() if isinstance(self.array, torch.Tensor) else self.array
             if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
@@ -105,10 +111,12 @@ class Base:
         return rows[(rows >= 0) & (rows < len(self.piece))]
 
 
-def _piece(value: Any) -> Tensor | NumpyArray:
+def _piece(value: Any) -> Tensor | NumpyArray | Stored:
     """Raises RefusalError."""
     if is_a(value, torch.Tensor):
         return Tensor(value)
+    if isinstance(value, StoredArray):
+        return Stored(value)
     why = f"a {name_of(value)}, not a tensor, a numpy array or a list of numbers, tensors or arrays"
     if type(value) in (np.ndarray, np.memmap):
         why = _why_not_array(value)
@@ -172,6 +180,47 @@ class NumpyArray(Owner):
         if self.file is not None:
             return 0
         return checksum(self.given)
+
+
+class Stored(Owner):
+    """An array of h5py or zarr, in a file."""
+
+    def __init__(self, given: StoredArray) -> None:
+        array, why = given.array, ""
+        if array.dtype not in NUMPY_DTYPES or not array.numpy_dtype.isnative:
+            why = f"an array of {array.numpy_dtype}"
+        elif not 1 <= array.ndim <= DIMENSIONS_MAX:
+            why = f"an array of {array.ndim} dimensions"
+        elif scattered(array):
+            why = f"an array whose rows are scattered over {array.path}"
+        scalar = array.ndim == 1 and not given.is_zarr
+        why = why or why_not_collated(array.numpy_dtype.type() if scalar else np.zeros(1, array.numpy_dtype))
+        if why:
+            raise SourceRefusal("", why, "CODE_UNREAD")
+        self.given = given
+        self.array = dataclasses.replace(Array.of(array), owner=self)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def copy(self, sample: Any, keys: tuple[Any, ...]) -> Any:
+        """What the library gives where numpy gives `sample`, by an index and some more keys: an array of its own.
+
+        Raises UnreadableError for keys that the libraries do not take.
+        """
+        if any(each is None or (isinstance(each, slice) and each.step is not None and each.step < 1) for each in keys):
+            raise UnreadableError("takes items in a way that h5py and zarr do not know")
+        return np.array(sample) if isinstance(sample, np.ndarray) or self.given.is_zarr else sample
+
+    def alike(self) -> NDArray[Any]:
+        """An array of zeros whose items lie as those of the file do. It takes no memory."""
+        array = self.given.array
+        size = max(1, reach(array.shape, array.strides, array.numpy_dtype.itemsize))
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+        return np.ndarray(array.shape, array.numpy_dtype, memory, strides=array.strides)
+
+    def unchanged(self, given: Any) -> bool:
+        return given is self.given
 
 
 class Numbers:

@@ -19,6 +19,7 @@ from ..bytecode import (
     Attribute,
     Binary,
     Call,
+    Closed,
     Constant,
     Display,
     Expression,
@@ -37,12 +38,14 @@ from ..collation import is_channels_last
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
 from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_of
+from .arrays import is_scattered
 from .bases import Base, like, why_not_collated
 from .cuts import Cut
 from .integers import INDEX, Domain, Integers
 from .own import ListItems, OwnCode
 from .program import Items, Writer
 from .sequences import Sequences
+from .stores import Group, StoredArray
 from .tensors import NAMES
 from .tree import NOWHERE, Column, Indices, Node, alike
 
@@ -82,7 +85,8 @@ class Computed(Node):
         self._places = (*(place for place, _ in self._bases), *(place for place, _ in self._kept))
         self.negatives = self._domain.plain and missing is None and not self._gives_index
         self.gives_index = self._gives_index
-        self.any_integer = self._domain.plain and not (self._gives_index or own.asks_index)
+        stored = any(base.stored is not None for base in self._bases.values())  # which take other indices in other ways
+        self.any_integer = self._domain.plain and not (self._gives_index or own.asks_index or stored)
         plain = self.negatives and all(piece.is_row for piece in pieces)
         if isinstance(own, OwnCode):
             self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
@@ -147,12 +151,21 @@ class Computed(Node):
 
     def _evaluate(self, loose: Expression) -> None:
         """Raises UnreadableError for what is evaluated and not given, where it may do more than to be evaluated."""
+        if self.is_stored(loose):
+            return
         leaf = _Leaf(self)
         value = leaf.value(loose)
         if not isinstance(value, _Record | list):
             leaf.give(loose, value)
             if leaf.writer.reckons:
                 raise UnreadableError(f"works {loose} out for nothing, where it may fail or warn", loose)
+
+    def is_stored(self, place: Expression) -> bool:
+        """Whether it is a file that is opened, or an array in one."""
+        try:
+            return isinstance(self._own.value(place), Group | StoredArray)
+        except UnreadableError:
+            return False
 
     def base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
         """What items are taken of."""
@@ -383,6 +396,8 @@ class _Leaf:
                 return self._item(owner, key)
             case Attribute(owner=owner, name=name):
                 return self._attribute(owner, name)
+            case Closed(value=whole) if isinstance(value := self.value(whole), Value):
+                return value  # rows of a file that is closed are in memory
             case Unary(operator=operator, operand=operand):
                 op, function = {"-": ("neg", lambda x: -x), "~": ("not", lambda x: ~x)}[operator]
                 value = self._single(operand)
@@ -531,7 +546,7 @@ class _Leaf:
 
     def _item(self, owner: Expression, key: Expression) -> Any:
         keys = list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
-        if not any(isinstance(part, Index | Call | Binary) for part in parts_of(owner)):
+        if not any(isinstance(part, Index | Call | Binary) for part in parts_of(owner)) or self._node.is_stored(owner):
             if not any(self._depends(each) for each in keys):
                 return Value(self._arithmetic_of_constant(owner, keys), constant=True)
             first = self._node.record(owner)
@@ -651,6 +666,10 @@ class _Leaf:
         if around and any(each != slice(None) for each in around):
             sample = self._arithmetic.done(lambda whole: whole[around], [Value(sample)])
             view = view[(slice(None), *around)]
+        if base.stored is not None:
+            sample = base.stored.copy(sample, around)
+        if base.piece.array.path is not None and is_scattered(view.shape, view.strides, view.itemsize):
+            raise UnreadableError("takes items that are scattered over a file")
         if view.ndim > DIMENSIONS_MAX:
             raise UnreadableError("takes items of too many dimensions")
         if view.ndim == 1:

@@ -25,6 +25,7 @@ from ..bytecode import (
     Callee,
     Constant,
     Display,
+    Entered,
     Expression,
     Index,
     Item,
@@ -42,6 +43,7 @@ from ..look import name_of as look_name
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
 from .standing import Standing
+from .stores import Group, StoredArray, Stores
 from .tree import name_of
 
 _SCALARS = (type(None), bool, int, float, str, bytes)
@@ -61,7 +63,8 @@ _MISSING = (None, in_class(Dataset, "__getattr__"), in_class(torch.nn.Module, "_
 
 # Whose functions are known by what they are, and are not read through; so are those of Python's own library.
 _LIBRARIES = {
-    "PIL", "albumentations", "cv2", "goloader", "numpy", "pandas", "skimage", "timm", "torch", "torchvision",
+    "PIL", "albumentations", "cv2", "goloader", "h5py", "lmdb", "numpy", "pandas", "skimage", "timm", "torch",
+    "torchvision", "zarr",
 }  # fmt: skip
 # Of these, whose functions are read through all the same.
 _READ_THROUGH = {"timm"}
@@ -116,7 +119,9 @@ class OwnCode:
         self._read: dict[tuple[Expression, bool], _Read] = {}
         self._first = _Read(self._function)
         self._meant: dict[Expression, Any] = {}
+        self._stores = Stores()
         self._standing: Standing | None = None
+        self._by_names = True  # whether there may be one
         self._of_tensor = False
         try:
             self.reading = self._reading()
@@ -125,7 +130,19 @@ class OwnCode:
             raise self.unread(error) from None
 
     def _reading(self) -> Reading:
-        return read(self._function, self._decide, self._callee, self.means, self.arguments)
+        return read(self._function, self._decide, self._callee, self.means, self.arguments, keeps=self._keeps)
+
+    def _keeps(self, attribute: Attribute, value: Expression) -> bool:
+        """Whether a value that the code sets an attribute of the dataset to is a file that it opens for reading, or an
+        array in one: all that it does with it is to read."""
+        if attribute.owner != Itself() or in_class(self.kind, "__setattr__") is not object.__setattr__:
+            return False
+        if in_class(type(in_class(self.kind, attribute.name)), "__set__"):
+            return False
+        try:
+            return isinstance(self.value(value), Group | StoredArray)
+        except UnreadableError:
+            return False
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
@@ -151,6 +168,7 @@ class OwnCode:
         if self._standing is not None and self._standing.holds(dataset):
             return all(map(_Read.same_code, (self._first, *self._read.values())))
         self._standing = None
+        self._stores.look_again()
         if dataset is not self.dataset or type(dataset) is not self.kind:
             return False
         try:
@@ -174,8 +192,11 @@ class OwnCode:
         values = list(map(self.value, places))
         conditions = (condition for condition, _ in self.reading.conditions)
         looked_at = (*places, *self._meant, *(called for called, _ in self._read))
-        with suppress(LookupError):
-            self._standing = Standing(self.dataset, conditions, looked_at, values, self.value, self.reading.extents)
+        if self._by_names:
+            try:
+                self._standing = Standing(self.dataset, conditions, looked_at, values, self.value, self.reading.extents)
+            except LookupError:
+                self._by_names = False
         return values
 
     @property
@@ -218,6 +239,9 @@ class OwnCode:
 
         Raises UnreadableError where that cannot be seen without running anything.
         """
+        return self._stores.of(self._value(expression))
+
+    def _value(self, expression: Expression) -> Any:
         match expression:
             case Constant(value=value):
                 return value
@@ -235,11 +259,25 @@ class OwnCode:
                     return whole[at]
                 if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
                     return whole[at]
+                if isinstance(whole, Group) and type(at) is str:
+                    return whole[at]
             case Call(function=Attribute(owner=owner, name="get"), arguments=(Constant() as key, *other), options=()):
                 whole = self.value(owner)
                 if type(whole) is dict and len(other) <= 1:
                     found = [whole[key.value]] if key.value in whole else list(map(self.value, other))
                     return found[0] if found else None
+            case Entered(manager=manager):
+                opened = self.value(manager)
+                if isinstance(opened, Group):
+                    return opened
+            case Call(function=function, arguments=arguments, options=options):
+                opened = self._stores.opened(
+                    self.value(function),
+                    [*map(self.value, arguments)],
+                    {name: self.value(each) for name, each in options},
+                )
+                if opened is not None:
+                    return opened
         raise UnreadableError(f"uses {expression}", expression)
 
     def _callee(self, expression: Expression) -> Callee | None:
@@ -343,6 +381,12 @@ class OwnCode:
                 known = known if type(known) is tuple else (known,)
                 if all(type(each) is type for each in known) and is_plain_kind(kind):
                     return any(each in parents(kind) for each in known)
+            case Call(function=Name() as function, arguments=(owner, name), options=()):
+                whole, attribute = self.value(owner), self.value(name)
+                if self.value(function) is hasattr and type(attribute) is str and is_plain(whole):
+                    found = in_class(type(whole), attribute)
+                    if found is None or in_class(type(found), "__get__") is None:
+                        return attribute in vars(whole) or found is not None
             case _:
                 return _truth(self.value(condition))
         return None

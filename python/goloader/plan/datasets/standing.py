@@ -111,6 +111,8 @@ class Standing:
                 self._variables.append((vars(module), name, vars(module).get(name, _ABSENT)))
             case Item(owner=owner, key=Constant(value=key)):
                 whole = self._value(owner)
+                if type(whole) not in (dict, list, tuple):
+                    raise LookupError(f"{part} is of a {type(whole).__qualname__}")
                 self._items.append((whole, key, whole[key]))
             case _:
                 raise LookupError(f"{part} is more than a name or attribute")

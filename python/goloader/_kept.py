@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..selfcheck import memory
+from .selfcheck import memory
 
 _VERSION = 1
 _YOUNG_NS = 2_000_000_000  # a file that was written just now may still be changing
