@@ -369,7 +369,7 @@ SEEDED = [
     CUT,
     "k = 0.5",
     "if random.random() < 0.5: a = cv2.flip(a, 1)",
-    "if (a > 225).any(): a = a / 255.0",
+    "if (a > 245).any(): a = a / 255.0",
     "else: k = random.gauss(0, 1)",
     f"{GIVEN}.float(), k, random.random(), np.random.rand(), torch.rand(1).item()",
 ]
@@ -384,7 +384,8 @@ def test_worker_init_fn_seeds_what_code_draws_from(persistent_workers: bool, num
 
 def test_an_epoch_goes_on_where_worker_init_fn_has_seeded(root: Path) -> None:
     def loader() -> goloader.DataLoader[Any]:
-        return goloader.DataLoader(made_of(source(SEEDED), root), 2, num_workers=2, worker_init_fn=init)
+        lines = [line.replace("random.gauss(0, 1)", "random.random()") for line in SEEDED]
+        return goloader.DataLoader(made_of(source(lines), root), 2, num_workers=2, worker_init_fn=init)
 
     whole = loader()
     torch.manual_seed(5)
