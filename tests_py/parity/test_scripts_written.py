@@ -24,6 +24,22 @@ TENSOR = "F.to_tensor(self.fixed(img))"
 
 # Methods by their names: lines, the last of which is what is returned.
 COMPILED: dict[str, list[str]] = {
+    "normalises an array": [
+        SMALL,
+        "a = (np.array(img).astype(np.float32) / 255.0 - np.array([0.5, 0.4, 0.3])) / np.array([0.2, 0.3, 0.2])",
+        "torch.from_numpy(a.transpose(2, 0, 1)).float(), self.labels[i]",
+    ],
+    "normalises in place": [
+        SMALL,
+        "a = np.array(img).astype(np.float32)",
+        "a /= 255.0; a -= (0.5, 0.4, 0.3); a /= self.mean",
+        "torch.from_numpy(a.transpose((2, 0, 1))), self.labels[i]",
+    ],
+    "a plane": [
+        "img = Image.open(self.a[i]).convert('L').resize((24, 22))",
+        "a = np.array(img).reshape((1, 22, 24))",
+        "torch.from_numpy(a) / 127.5 - 1.0, torch.tensor(np.array(img).reshape(22, 24, 1))",
+    ],
     "flips by itself": [
         SMALL,
         "if random.random() < 0.5: img = img.transpose(Image.FLIP_LEFT_RIGHT)",

@@ -27,8 +27,9 @@ for a sample is read once, as an expression of the Member that it is at; a list 
 
 An attribute that the code sets is what it was set to from there on, if `keeps` says that it may set it.
 
-Anything else (an instruction that is not in the table below) is not understood, which is an answer too. The instructions
-are those of CPython 3.10 to 3.14, where the tests of this module ran; in any other Python nothing is understood.
+Anything else (an instruction that is not in the table below) is not understood, which is an answer too. The
+instructions are those of CPython 3.10 to 3.14, where the tests of this module ran; in any other Python nothing is
+understood.
 """
 
 from __future__ import annotations

@@ -223,6 +223,21 @@ def _exchanged(c: Compiler, p: Picture, call: Call) -> Picture:
     return permuted(c, p, order)
 
 
+def _reshape(c: Compiler, p: Picture, call: Call) -> Picture:
+    """array.reshape(shape), where only dimensions of one item come or go."""
+    names, shape = p.axes(), _constants(c, call)
+    extents = {"1": 1, "c": p.channels, "y": p.size and p.size[0], "x": p.size and p.size[1]}
+    now = [extents[name] for name in names if name != "1"]
+    if any(type(each) is not int or each < 2 for each in now) or [each for each in shape if each != 1] != now:
+        raise UnreadableError(f"reshapes an image to {shape}")
+    ones = tuple(place for place, name in enumerate(names) if name == "1")
+    return p.then(Applied(_with_ones, (ones, tuple(place for place, each in enumerate(shape) if each == 1))))
+
+
+def _with_ones(array: Any, without: tuple[int, ...], places: tuple[int, ...]) -> Any:
+    return np.expand_dims(np.squeeze(array, without), places)
+
+
 def _flip(c: Compiler, p: Picture, call: Call) -> Picture:
     return flipped(c, p, _constants(c, call))
 
@@ -230,6 +245,7 @@ def _flip(c: Compiler, p: Picture, call: Call) -> Picture:
 # Methods of what is made of images: by its form, and their names.
 METHODS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] = {
     **{("array", name): method(name) for name in ("astype", "clip", "copy")},
+    ("array", "reshape"): _reshape,
     ("array", "swapaxes"): _exchanged,
     ("array", "transpose"): _transpose,
     **{
@@ -361,6 +377,7 @@ _NUMPY: _Rows = {
 _TORCH: _Rows = {
     "as_tensor": (("dtype",), tail(torch.as_tensor, "tensor", "dtype")),
     "from_numpy": ((), tail(torch.from_numpy, "tensor")),
+    "FloatTensor": ((), tail(torch.FloatTensor, "tensor")),
     "tensor": (("dtype",), tail(torch.tensor, "tensor", "dtype")),
 }
 _OF_TENSORS: _Rows = {"flip": (("dims",), _numpy_flip)}

@@ -94,10 +94,10 @@ class ScriptCode(OwnCode):
 
     def value(self, expression: Expression) -> Any:
         if self._values is None:
-            return self._value(expression)
+            return self._settled(expression)
         if expression not in self._values:
             try:
-                self._values[expression] = self._value(expression), None
+                self._values[expression] = self._settled(expression), None
             except UnreadableError as error:
                 # Not the error itself, which would keep the frames that it went through.
                 self._values[expression] = None, (error.args[0], error.of, error.place)
@@ -106,7 +106,7 @@ class ScriptCode(OwnCode):
             raise UnreadableError(*refused)
         return value
 
-    def _value(self, expression: Expression) -> Any:
+    def _settled(self, expression: Expression) -> Any:
         if isinstance(expression, Call) and (kind := self._made(expression)) is not None:
             if expression not in self._objects:
                 arguments = map(self._constant, expression.arguments)

@@ -1120,7 +1120,7 @@ class Compiler:
                 return picture.then(Applied(function, (self.constant(other),), turned=turned))
             if of.operator in arrays.IN_PLACE and not turned:
                 value = self.constant(other)
-                if type(value) not in (bool, int, float):
+                if type(value) not in (bool, int, float, list, tuple, np.ndarray):
                     raise UnreadableError(f"changes an array by {other}", other)
                 made = picture.then(InPlace(arrays.IN_PLACE[of.operator], value))
                 self._check_tail(made)
@@ -1501,6 +1501,12 @@ class Compiler:
                 return -self.constant(operand)
             case Binary(operator="*", left=left, right=right):  # [0.5] * 3
                 return self.constant(left) * self.constant(right)
+            case Call(function=function, arguments=(value,), options=options) if any(
+                self.function(function) is each for each in _OF_CONSTANTS
+            ):
+                named = {name: self.constant(each) for name, each in options if name == "dtype"}
+                if len(named) == len(options):
+                    return self.own.means(function)(self.constant(value), **named)
         try:
             value = self.own.means(of)
         except UnreadableError:
@@ -1781,6 +1787,9 @@ _OF_PALETTES = (T.CenterCrop, T.RandomCrop, T.RandomHorizontalFlip, T.RandomVert
 
 # What the user's data raises where it is looked at rather than run.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
+
+# What makes numbers of numbers that are the same for all samples.
+_OF_CONSTANTS = (np.array, np.asarray, np.float32, np.float64)
 
 # Items of which a number may be chosen.
 _CHOSEN_MAX = 64
