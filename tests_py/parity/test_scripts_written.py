@@ -38,7 +38,7 @@ COMPILED: dict[str, list[str]] = {
     "a plane": [
         "img = Image.open(self.a[i]).convert('L').resize((24, 22))",
         "a = np.array(img).reshape((1, 22, 24))",
-        "torch.from_numpy(a) / 127.5 - 1.0, torch.tensor(np.array(img).reshape(22, 24, 1))",
+        "torch.from_numpy(a) / 127.5 - 1.0, torch.FloatTensor(a / 127.5)",
     ],
     "flips by itself": [
         SMALL,

@@ -333,6 +333,8 @@ class OwnCode:
                 return None, ()
             if of_item or (is_plain(whole) and called.name not in vars(whole)):
                 found = in_class(type(whole), called.name)
+                if of_item and not is_a(whole, Dataset) and type(found) is FunctionType and is_left(found):
+                    return None, ()
                 return found, () if type(found) is staticmethod else (owner,)
         function = self.value(called)
         if type(function) is FunctionType:

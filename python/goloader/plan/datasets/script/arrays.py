@@ -401,6 +401,8 @@ def function_row(called: Any, form: str) -> tuple[tuple[str, ...], Row] | None:
 
 def _is_shipped(called: Any, name: str) -> bool:
     """Whether a library has a function by its name; OpenCV's may have one of door 2's before it."""
+    if called is torch.FloatTensor:
+        return True
     inner = behind(getattr(called, "_implementation", called))  # behind numpy's dispatcher
     if type(inner) is FunctionType:
         return is_original(inner, "numpy")
