@@ -77,13 +77,10 @@ def test_batches_are_the_same_with_any_index(folder: Path, bytes_max: int) -> No
 
 
 class Own(datasets.ImageFolder):
-    """Recorded, since its code catches errors."""
+    """Recorded, since its code asks for attributes by a name that it makes."""
 
     def __getitem__(self, index: int) -> Any:
-        try:
-            image = Image.open(self.imgs[index][0]).convert("RGB")
-        except OSError as error:
-            raise RuntimeError("no such image") from error
+        image = Image.open(getattr(self, "im" + "gs"[:2])[index][0]).convert("RGB")
         return v1.functional.pil_to_tensor(v1.RandomResizedCrop(32)(image)), index
 
 

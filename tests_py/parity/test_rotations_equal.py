@@ -115,7 +115,7 @@ def test_what_is_not_known_stays_with_torch() -> None:
     upside_down.degrees = [3.0, 2.0]
     huge = T.RandomAffine(0, center=(1e9, 0))
     for turn, why in (
-        (Own(9), "branches on isinstance"),
+        (Own(9), "uses the image"),
         (lanczos, "interpolation should be one of"),
         (upside_down, "degrees should be (min, max)"),
         (huge, "center should be within"),

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from types import ModuleType
 
-from . import arrow, hdf5, npy, parquet, safetensors, torch_file, zarr
+from . import arrow, hdf5, npy, parquet, ragged, safetensors, torch_file, zarr
 from .archive import Archive
 from .file_array import FileArray
 from .ragged import RaggedArray
@@ -110,3 +110,6 @@ def _open(path: str, direct: bool) -> FileArray | dict[str, FileArray]:
         f"{path}: neither .npy, .npz, .safetensors, HDF5, Parquet, Arrow nor a file of torch.save; "
         f"begins with {begin!r}"
     )
+
+
+ragged.open_path = open_arrays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,12 +71,15 @@ class RaggedArray:
         return f"RaggedArray({len(self)} rows of {self.values.dtype}, {len(self.values)} items)"
 
 
+# What opens a path: formats.py says it, which imports this module for ragged columns of tables.
+open_path: Callable[[Any], Any] | None = None
+
+
 def _opened(given: Any, what: str) -> Any:
     if not isinstance(given, str | os.PathLike):
         return given
-    from .formats import open_arrays  # which opens ragged columns of tables
-
-    array = open_arrays(given)
+    assert open_path is not None
+    array = open_path(given)
     if isinstance(array, dict):
         raise ValueError(f"{os.fspath(given)} holds {len(array)} arrays: take one of open_arrays(path) for {what}")
     return array

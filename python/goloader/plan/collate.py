@@ -89,11 +89,10 @@ def _read(loader: Any) -> OwnCollate | Collation | Called:
             given = loader.collate_fn
             known = _own_ones[loader] = (FastCollate if FastCollate.takes(given) else OwnCollate)(given)
         except RefusalError as refused:
-            why = refused.refusal
             try:
-                return finishing(loader, why)
-            except RefusalError:
-                return calling(loader, why)
+                return finishing(loader, refused.refusal)
+            except RefusalError as other:
+                return calling(loader, other.refusal)
     return known
 
 
