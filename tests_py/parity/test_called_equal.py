@@ -163,9 +163,31 @@ class Counting:
         return batch, self.count
 
 
-@pytest.mark.parametrize(
-    "given", [keeps, draws, asks, says, imports, Counting()], ids=lambda given: getattr(given, "__name__", "Counting")
-)
-def test_what_could_tell_processes_apart_is_left_to_them(given: Any, root: Path) -> None:
-    loader = goloader.DataLoader(Boxes(root), batch_size=2, collate_fn=given, num_workers=1)
+class Drawing:
+    def __call__(self, batch: Any) -> Any:
+        return batch, self.number()
+
+    def number(self) -> Any:
+        return torch.rand(1)
+
+
+class Unknown:
+    def __call__(self, batch: Any) -> Any:
+        return batch, self.number()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return random.random
+
+
+LEFT = {
+    "keeps": keeps, "draws": draws, "asks": asks, "says": says, "imports": imports, "counts": Counting(),
+    "draws in a method": Drawing(), "looks up": Unknown(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_could_tell_processes_apart_is_left_to_them(name: str, root: Path) -> None:
+    loader = goloader.DataLoader(Boxes(root), batch_size=2, collate_fn=LEFT[name], num_workers=1)
     assert not loader.explain().native and "COLLATE_CALLED" not in loader.explain().codes

@@ -26,7 +26,7 @@ from .bytecode import UnreadableError
 from .collation import surroundings
 from .datasets.own import is_of_library, variable
 from .finish import _called as parts_of_call
-from .look import name_of, own
+from .look import in_class, name_of, own
 from .originals import module_of
 from .refusal import Refusal
 
@@ -109,12 +109,22 @@ class Called:
             self._meant.append((function, name, value))
             self._use(value, name)
         elif kind in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
-            if name not in _NAMES and not (self._owner is not None and type(own(self._owner).get(name)) in _PLAIN):
-                raise UnreadableError(f"uses .{name}")
+            if name not in _NAMES:
+                self._look_up(name)
         elif kind == "STORE_DEREF" and name in function.__code__.co_freevars:
             raise UnreadableError(f"assigns {name}")
         elif kind.startswith(_REFUSED) and not (kind == "YIELD_VALUE" and code.co_name == "<genexpr>"):
             raise UnreadableError(f"does more than is listed ({kind})")
+
+    def _look_up(self, name: str) -> None:
+        """An attribute or a method of the object's own that is called. Raises UnreadableError for all else."""
+        if self._owner is None or any(hasattr(each, name) for each in (torch, np, torch.Tensor, np.ndarray)):
+            raise UnreadableError(f"uses .{name}")
+        method = in_class(type(self._owner), name)
+        if type(method) is FunctionType and name not in own(self._owner):
+            self._follow(method)
+        elif type(own(self._owner).get(name, ...)) not in _PLAIN:
+            raise UnreadableError(f"uses .{name}")
 
     def _use(self, value: Any, name: str) -> None:
         """Raises UnreadableError for a variable that code may keep something in, or whose code is not known."""
