@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cv2  # noqa: F401 - with it classes are looked at for images, too
 import h5py
 import numpy as np
 import pytest

@@ -124,8 +124,12 @@ def _of_code(dataset: Any, *, lists: bool) -> Node:
         if scripted is None:
             raise
         return scripted
-    scripted = _scripted(dataset) if "cv2" in sys.modules else None
-    return _computed(own, lists=lists) if scripted is None else scripted
+    if "cv2" in sys.modules:  # which may read an image
+        with suppress(RefusalError):
+            scripted = _scripted(dataset)
+            if scripted is not None:
+                return scripted
+    return _computed(own, lists=lists)
 
 
 def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
