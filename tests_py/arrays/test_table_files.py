@@ -285,8 +285,11 @@ def test_damaged_files_are_errors(suffix: str, tmp_path: Path) -> None:
         write(rng, made, path)
         content = bytearray(path.read_bytes())
         dataset: Any = ArrayDataset(path) if rng.random() < 0.5 else None
+        end = len(content)
+        if suffix == ".parquet":  # pyarrow reads the footer, and may end the process over a damaged one
+            end -= 8 + int.from_bytes(content[-8:-4], "little")
         for _ in range(rng.randint(1, 4)):
-            content[rng.randrange(len(content))] = rng.randrange(256)
+            content[rng.randrange(end)] = rng.randrange(256)
         path.write_bytes(content[: rng.choice((len(content), rng.randint(8, len(content))))])
         try:
             for batch in DataLoader(dataset or ArrayDataset(path), 10, num_workers=1, timeout=60):
