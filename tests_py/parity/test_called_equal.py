@@ -181,7 +181,36 @@ class Unknown:
         return random.random
 
 
+class Appending:
+    def __init__(self) -> None:
+        self.data: list[int] = []
+
+    def __call__(self, batch: Any) -> Any:
+        self.data.append(len(batch))
+        return batch, self.data.copy()
+
+
+class Padding:
+    def __call__(self, batch: Any) -> Any:
+        return batch, self.pad()
+
+    def pad(self) -> Any:
+        return torch.rand(1)
+
+
+def defaults(batch: Any, seen: list[int] = []) -> Any:  # noqa: B006
+    seen.append(len(batch))
+    return batch, seen.copy()
+
+
+def given(seen: list[int], batch: Any) -> Any:
+    seen.append(len(batch))
+    return batch, seen.copy()
+
+
 LEFT = {
+    "keeps in a list of its own": Appending(), "draws in a method by a common name": Padding(),
+    "keeps in a default": defaults, "keeps in an argument": partial(given, []),
     "keeps": keeps, "draws": draws, "asks": asks, "says": says, "imports": imports, "counts": Counting(),
     "draws in a method": Drawing(), "looks up": Unknown(),
 }  # fmt: skip

@@ -25,7 +25,7 @@ from torch.utils.data._utils.collate import default_convert
 from .bytecode import UnreadableError
 from .collation import surroundings
 from .datasets.own import is_of_library, variable
-from .finish import _called as parts_of_call
+from .finish import codes_of, function_of, keeps
 from .look import in_class, name_of, own
 from .originals import module_of
 from .refusal import Refusal
@@ -64,7 +64,9 @@ class Called:
 
     def __init__(self, given: Any, why: Refusal) -> None:
         self.given, self.why, self.name = given, why, name_of(given)
-        function, _, self._owner = parts_of_call(given)
+        if kept := keeps(given):
+            raise UnreadableError(f"may keep something: {kept}")
+        function, _, self._owner = function_of(given)
         self._functions: dict[FunctionType, CodeType] = {}
         self._meant: list[tuple[FunctionType, str, Any]] = []
         self._follow(function)
@@ -98,7 +100,7 @@ class Called:
         if function in self._functions:
             return
         self._functions[function] = function.__code__
-        for code in _codes(function.__code__):
+        for code in codes_of(function.__code__):
             for each in dis.get_instructions(code):
                 self._look(function, code, each)
 
@@ -109,22 +111,27 @@ class Called:
             self._meant.append((function, name, value))
             self._use(value, name)
         elif kind in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
-            if name not in _NAMES:
-                self._look_up(name)
+            self._look_up(name)
         elif kind == "STORE_DEREF" and name in function.__code__.co_freevars:
             raise UnreadableError(f"assigns {name}")
         elif kind.startswith(_REFUSED) and not (kind == "YIELD_VALUE" and code.co_name == "<genexpr>"):
             raise UnreadableError(f"does more than is listed ({kind})")
 
     def _look_up(self, name: str) -> None:
-        """An attribute or a method of the object's own that is called. Raises UnreadableError for all else."""
-        if self._owner is None or any(hasattr(each, name) for each in (torch, np, torch.Tensor, np.ndarray)):
+        """What an attribute may be: one that is listed, and if the object that is called has one by that name, that as
+        well. Raises UnreadableError for all else."""
+        has_own = self._owner is not None and (
+            name in own(self._owner) or in_class(type(self._owner), name) is not None
+        )
+        of_library = any(hasattr(each, name) for each in (torch, np, torch.Tensor, np.ndarray))
+        if name not in _NAMES and (of_library or not has_own):
             raise UnreadableError(f"uses .{name}")
-        method = in_class(type(self._owner), name)
-        if type(method) is FunctionType and name not in own(self._owner):
-            self._follow(method)
-        elif type(own(self._owner).get(name, ...)) not in _PLAIN:
-            raise UnreadableError(f"uses .{name}")
+        if has_own:
+            method = in_class(type(self._owner), name)
+            if type(method) is FunctionType and name not in own(self._owner):
+                self._follow(method)
+            elif type(own(self._owner).get(name, ...)) not in _PLAIN:
+                raise UnreadableError(f"uses .{name}")
 
     def _use(self, value: Any, name: str) -> None:
         """Raises UnreadableError for a variable that code may keep something in, or whose code is not known."""
@@ -148,9 +155,3 @@ def _compact(value: Any) -> Any:
     if kind is dict:
         return {name: _compact(each) for name, each in value.items()}
     return kind(map(_compact, value)) if kind in (list, tuple) else value
-
-
-def _codes(code: CodeType) -> list[CodeType]:
-    """Of a function, and of those within it."""
-    inner = [each for each in code.co_consts if type(each) is CodeType]
-    return [code, *(found for each in inner for found in _codes(each))]

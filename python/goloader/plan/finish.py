@@ -54,7 +54,7 @@ class Finish:
         """Raises UnreadableError unless it is known to do nothing else with the samples."""
         check_python()
         ways: list[_Way] = []
-        _Way(*_called(given), ways)
+        _Way(*function_of(given), ways)
         if not gives():
             raise UnreadableError("goes on with what this torch's default_collate does not give")
         return cls(given, why, tuple(ways))
@@ -84,10 +84,10 @@ class Finish:
             return self.given(samples)
 
 
-def _called(given: Any) -> tuple[FunctionType, int, Any]:
+def function_of(given: Any) -> tuple[FunctionType, int, Any]:
     """The function that a collate_fn runs, which of its arguments the batch is, and the object whose method it is."""
     if type(given) is partial:
-        function, at, owner = _called(given.func)
+        function, at, owner = function_of(given.func)
         at += len(given.args)
         if function.__code__.co_varnames[at : at + 1] and function.__code__.co_varnames[at] in given.keywords:
             raise UnreadableError("has the batch twice")
@@ -346,7 +346,7 @@ class _Reach:
                 found.append(cell.cell_contents)
             except ValueError:
                 raise _Keeps(f"{name} uses a variable that is not set") from None
-        for code in _codes(function.__code__):
+        for code in codes_of(function.__code__):
             names = {*code.co_names}
             if names & _REACHERS:
                 raise _Keeps(f"{name} calls {min(names & _REACHERS)}")
@@ -368,9 +368,9 @@ class _Reach:
         return [(each, True) for each in found]
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_of(code: CodeType) -> Iterator[CodeType]:
     """Of a function, and of those within it."""
     yield code
     for constant in code.co_consts:
         if type(constant) is CodeType:
-            yield from _codes(constant)
+            yield from codes_of(constant)
