@@ -59,6 +59,19 @@ func compileInt(e plan.Expr) (number, error) {
 	return compileNumber(e)
 }
 
+// compileNumbers compiles several numbers.
+func compileNumbers(compile func(plan.Expr) (number, error), of []plan.Expr) ([]number, error) {
+	made := make([]number, 0, len(of))
+	for _, e := range of {
+		n, err := compile(e)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, n)
+	}
+	return made, nil
+}
+
 // compileFloat is compileNumber of a float, or of an int that is taken as one.
 func compileFloat(e plan.Expr) (number, error) {
 	n, err := compileNumber(e)

@@ -328,15 +328,8 @@ type numbered struct {
 }
 
 func compileNumbered(step func(f *Frame, n []int64, in recipe.Size) (recipe.Step, bool), args ...plan.Expr) (transform, error) {
-	t := numbered{step: step}
-	for _, e := range args {
-		n, err := compileInt(e)
-		if err != nil {
-			return nil, err
-		}
-		t.args = append(t.args, n)
-	}
-	return t, nil
+	numbers, err := compileNumbers(compileInt, args)
+	return numbered{numbers, step}, err
 }
 
 func (t numbered) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
@@ -425,15 +418,8 @@ type reckoned struct {
 func compileReckoned(
 	steps func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error), args ...plan.Expr,
 ) (transform, error) {
-	t := reckoned{steps: steps}
-	for _, e := range args {
-		n, err := compileFloat(e)
-		if err != nil {
-			return nil, err
-		}
-		t.args = append(t.args, n)
-	}
-	return t, nil
+	numbers, err := compileNumbers(compileFloat, args)
+	return reckoned{numbers, steps}, err
 }
 
 func (t reckoned) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
@@ -522,15 +508,8 @@ func lookup(of func(i int) uint8) recipe.Step {
 type lookupTo struct{ table []number }
 
 func compileLookupTo(t plan.LookupTo) (transform, error) {
-	made := lookupTo{}
-	for _, e := range t.Table {
-		n, err := compileInt(e)
-		if err != nil {
-			return nil, err
-		}
-		made.table = append(made.table, n)
-	}
-	return made, nil
+	numbers, err := compileNumbers(compileInt, t.Table)
+	return lookupTo{numbers}, err
 }
 
 func (t lookupTo) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {

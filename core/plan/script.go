@@ -319,7 +319,9 @@ func (SolarizeTo) Op() string { return "solarize_to" }
 
 // Op implements Transform.
 func (LookupTo) Op() string { return "lookup_to" }
-func (Turn) Op() string     { return "turn" }
+
+// Op implements Transform.
+func (Turn) Op() string { return "turn" }
 
 // Op implements Transform.
 func (ReverseChannels) Op() string { return "reverse_channels" }

@@ -233,13 +233,6 @@ class Columns:
         container = self._container(place)
         return is_a(container, np.ndarray, torch.Tensor) and container.ndim == 2
 
-    def _known(self, of: Expression) -> Any:
-        """What an expression stands for; None where that cannot be seen."""
-        try:
-            return self._own.value(of)
-        except UnreadableError:
-            return None
-
     def _key(self, of: Expression) -> Any:
         """A place, a slice, a list of names, a dtype: what is the same for every index. Raises UnreadableError."""
         match of:
@@ -325,7 +318,9 @@ class Columns:
                 if isinstance(made, frames.Rows):
                     return made.called(name, given, named)
                 return vectors.called(name, made, given, named)
-            case Call(function=function, arguments=(of,), options=options) if vectors.makes(self._known(function)):
+            case Call(function=function, arguments=(of,), options=options) if vectors.makes(
+                self._own.if_seen(function)
+            ):
                 maker, named = self._own.means(function), {option: self._key(value) for option, value in options}
                 values = column(of)
                 if isinstance(values, frames.Rows):

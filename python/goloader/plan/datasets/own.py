@@ -393,6 +393,13 @@ class OwnCode:
                 return _truth(self.value(condition))
         return None
 
+    def if_seen(self, expression: Expression) -> Any:
+        """What an expression without the index stands for now; None where that cannot be seen."""
+        try:
+            return self.value(expression)
+        except UnreadableError:
+            return None
+
     def known(self, expression: Expression) -> Any:
         """The same of what code makes of such values: a tuple, a float of a text. Raises UnreadableError."""
         match expression:

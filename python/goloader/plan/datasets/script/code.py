@@ -184,31 +184,31 @@ class ScriptCode(OwnCode):
         if isinstance(of, Display) and of.kind in (list, tuple):
             items = of.items
         else:
-            whole = self._if_known(of)
+            whole = self.if_seen(of)
             if type(whole) not in (list, tuple):
                 return None
             items = tuple(Item(of, Constant(n, int)) for n in range(len(whole)))
         things = list(map(self._thing, items))
-        if not 0 < len(items) <= _CHOSEN_MAX or not all(map(_is_thing, things)):
+        if not 0 < len(items) <= CHOSEN_MAX or not all(map(_is_thing, things)):
             return None
         if not isinstance(of, Display):
             self.lengths.append((of, len(items)))
         if name == "random.choice":
             return Choice(items) if len(call.arguments) == 1 and not options else None
         if name == "random.choices":
-            count = self._if_known(options["k"]) if {*options} == {"k"} else None
+            count = self.if_seen(options["k"]) if {*options} == {"k"} else None
             return Choice(items, list, count) if type(count) is int and len(call.arguments) == 1 else None
         given = dict(zip(("size", "replace", "p"), call.arguments[1:], strict=False)) | options
-        count = self._if_known(given.get("size"))
+        count = self.if_seen(given["size"]) if "size" in given else None
         plain = "replace" not in given or self._drawn_again(given["replace"])
-        if ("p" in given and self._if_known(given["p"]) is not None) or not plain or any(map(_is_many, things)):
+        if ("p" in given and self.if_seen(given["p"]) is not None) or not plain or any(map(_is_many, things)):
             return None
         return Choice(items, Several, count) if count is None or type(count) is int else None
 
     def _thing(self, of: Expression) -> Any:
         if isinstance(of, Display) and of.kind in (list, tuple):
             return of.kind(map(self._thing, of.items))
-        return self._if_known(of)
+        return self.if_seen(of)
 
     def _drawn_again(self, replaced: Expression) -> bool:
         """Whether numpy's choice may draw a thing twice."""
@@ -217,14 +217,8 @@ class ScriptCode(OwnCode):
         except UnreadableError:
             return False
 
-    def _if_known(self, of: Expression | None) -> Any:
-        try:
-            return None if of is None else self.value(of)
-        except UnreadableError:
-            return None
-
     def _callee(self, expression: Expression) -> Callee | None:
-        if isinstance(expression, Call) and type(called := self._if_known(expression.function)) is partial:
+        if isinstance(expression, Call) and type(called := self.if_seen(expression.function)) is partial:
             return self._of_partial(expression, called)
         callee = super()._callee(expression)
         if callee is None and isinstance(expression, Call):
@@ -253,7 +247,7 @@ class ScriptCode(OwnCode):
         return Callee(called.func, call.function, arguments, tuple(options.items()))
 
     def _called(self, called: Expression, of_item: bool) -> Any:
-        found = self._if_known(called)
+        found = self.if_seen(called)
         if type(found) is partial:
             return found.func
         function = super()._called(called, of_item)
@@ -312,8 +306,8 @@ class ScriptCode(OwnCode):
         )
 
 
-# Things of which one may be drawn.
-_CHOSEN_MAX = 64
+# Items of which one may be drawn.
+CHOSEN_MAX = 64
 
 
 def _is_thing(value: Any, depth: int = 0) -> bool:

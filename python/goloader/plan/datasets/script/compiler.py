@@ -66,7 +66,7 @@ from ..images import array_of, content_path, encoded_path, makes_image, opens, r
 from ..made import Made, made_of
 from ..masks import mode_of
 from . import arrays, numbers, tables
-from .code import ScriptCode, drawn_by
+from .code import CHOSEN_MAX, ScriptCode, drawn_by
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
 from .memory import UNWRITABLE, Held, Memory, together
 from .numbers import INDEX, Number, constant
@@ -266,7 +266,7 @@ class Compiler:
                 return True
             case Binary(operator="in" | "not in", left=Constant(), right=Mapping()):
                 return True
-            case Attribute(owner=owner, name="get") if self._is_dict(owner):
+            case Attribute(owner=owner, name="get") if type(self.own.if_seen(owner)) is dict:
                 return True
             case Call(function=Name() as function) if _is_super(self.function(function)):
                 return len(of.arguments) == 2
@@ -301,12 +301,6 @@ class Compiler:
                 ask(of)
                 return True
         return False
-
-    def _is_dict(self, of: Expression) -> bool:
-        try:
-            return type(self.own.value(of)) is dict
-        except UnreadableError:
-            return False
 
     def _is_ahead(self, of: Expression) -> bool:
         """Whether it is worked out ahead, for all rows, or is of a row that is made sure of."""
@@ -770,7 +764,7 @@ class Compiler:
 
     def _chosen(self, of: Expression, items: Sequence[Expression | Number], place: Number) -> Number:
         """An item of a few numbers, at a place that differs from sample to sample."""
-        if place.kind not in numbers.PLACES or not 0 < len(items) <= _CHOSEN_MAX or place.is_constant:
+        if place.kind not in numbers.PLACES or not 0 < len(items) <= CHOSEN_MAX or place.is_constant:
             return self._no_number(of)
         found = list(map(self.number, items))
         if len({each.kind for each in found}) != 1:
@@ -794,11 +788,6 @@ class Compiler:
                 if (called is min or called is max) and arguments:
                     values = self.several(arguments[0]) if len(arguments) == 1 else arguments
                     return numbers.extreme(called.__name__, list(map(self.number, values)))
-                if called is isinstance and len(arguments) == 2 and (form := self._form(arguments[0])) is not None:
-                    kinds = {"pil": sys.modules["PIL.Image"].Image, "array": np.ndarray, "tensor": torch.Tensor}
-                    asked = self.own.means(arguments[1])
-                    if any(asked is each for each in kinds.values()):
-                        return Number(int(kinds[form] is asked), "bool")
                 if called is len and len(arguments) == 1:
                     try:
                         return Number(len(self.several(arguments[0])), "int")
@@ -1615,9 +1604,9 @@ class Compiler:
     def _give(self, of: Expression, batch: type) -> Given:
         if isinstance(of, Index):
             return Given(batch)
+        if self._is_number_of_index(of):
+            return self._give_number(of, self.number(of), batch)
         try:
-            if self._is_number_of_index(of):
-                raise UnreadableError(f"reckons with the index: {of}", of)
             moved, row = self._row_of(of)
             made = None if self._is_vector(moved) else made_of(self.own, moved)
             values = (moved,) if made is None else made.numbers
@@ -1627,9 +1616,11 @@ class Compiler:
                 number = self.number(of)
             except UnreadableError:
                 raise error from None
-        else:
-            self.account(of)
-            return Given(batch, values, columns, made, None if row is INDEX else row)
+            return self._give_number(of, number, batch)
+        self.account(of)
+        return Given(batch, values, columns, made, None if row is INDEX else row)
+
+    def _give_number(self, of: Expression, number: Number, batch: type) -> Given:
         if not number.is_python and number.kind != "numpy":
             raise UnreadableError(f"gives {of}", of)
         register = self._let(number.json, number.kind).json[1]
@@ -1790,9 +1781,6 @@ _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 
 # What makes numbers of numbers that are the same for all samples.
 _OF_CONSTANTS = (np.array, np.asarray, np.float32, np.float64)
-
-# Items of which a number may be chosen.
-_CHOSEN_MAX = 64
 
 
 class _Rows(NamedTuple):

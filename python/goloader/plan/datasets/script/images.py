@@ -132,7 +132,7 @@ def _filled(p: Picture, fill: Any) -> list[int]:
     return values if len(values) == p.channels else values * p.channels
 
 
-def _resampled(c: Compiler, p: Picture, given: dict[str, Expression], kind: str) -> str:
+def _resampled(c: Compiler, p: Picture, given: dict[str, Expression]) -> str:
     """The filter of a warp, by which name goloader has it."""
     if p.mode == "P":
         raise UnreadableError("turns palette indices")
@@ -152,7 +152,7 @@ def _warp(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     matrix = list(map(c.number, c.several(given["data"], 6)))
     if not all(each.is_python for each in matrix):
         raise UnreadableError("transforms an image by numbers that are not Python's")
-    name = _resampled(c, p, given, "affine")
+    name = _resampled(c, p, given)
     fill = _filled(p, c.constant(given["fillcolor"]) if "fillcolor" in given else None)
     step = {"op": "warp_to", "matrix": [each.json for each in matrix], "filter": name, "fill": fill}
     return c.apply(p, [step], (f"pillow.affine.{name}",), size=p.size)
@@ -166,7 +166,7 @@ def _rotate(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
     degrees = c.number(given["angle"])
     if not degrees.is_python:
         raise UnreadableError("rotates an image by a number that is not Python's")
-    name = _resampled(c, p, given, "affine")
+    name = _resampled(c, p, given)
     fill = _filled(p, c.constant(given["fillcolor"]) if "fillcolor" in given else None)
     step = {"op": "rotate_to", "degrees": degrees.json, "filter": name, "fill": fill}
     return c.apply(p, [step], (f"pillow.affine.{name}", "pillow.transpose"), size=p.size)
@@ -403,8 +403,6 @@ def _of_array(c: Compiler, p: Picture, transform: Any) -> Picture:
 
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
-    if vars(transform).get("inplace"):
-        raise UnreadableError("changes a tensor in place")
     if p.form == "array":
         return _of_array(c, p, transform)
     if p.form == "tensor" and not _is_upright(p):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,14 +43,13 @@ _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 class ScriptPart:
     """What the core makes samples of.
 
-    sample    as code returns it: lists, tuples and dicts of fields' numbers
-    examples  of images, of another size
-    stacks    fields behind all others, of several images each
-
     script  as the core's plan has it
     paths   of all files, list after list; None for images of an array
     pixels  that array
     beside  what samples have beside their images and numbers, by the sample's or by a drawn row; None for the index
+    sample  as code returns it: lists, tuples and dicts of fields' numbers
+    examples  of images, of another size
+    stacks  fields behind all others, of several images each
     """
 
     dataset: Any
@@ -312,7 +310,9 @@ def _alone(value: Any) -> Any:
     """A value that a collate_fn may change."""
     if isinstance(value, TensorItem):
         return torch.tensor(int(value))
-    return copy(value) if isinstance(value, np.ndarray) else value.clone() if isinstance(value, torch.Tensor) else value
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 class Scripts(Samples):
