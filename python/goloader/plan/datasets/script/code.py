@@ -93,7 +93,7 @@ class ScriptCode(OwnCode):
         self._values = None
 
     def value(self, expression: Expression) -> Any:
-        if self._values is None:
+        if self._values is None or isinstance(expression, Constant):  # of which some hold lists, and have no hash
             return self._settled(expression)
         if expression not in self._values:
             try:
