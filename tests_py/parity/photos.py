@@ -82,6 +82,13 @@ def fill(root: Path, files: dict[str, bytes], classes: str = "abc") -> Path:
     return root
 
 
+def lay(folder: Path, files: dict[str, bytes]) -> Path:
+    """folder/name for each file."""
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
 def native() -> dict[str, bytes]:
     """JPEG and PNG of many kinds, and one PPM, which is below the share from which torch's path is faster."""
     files = {f"{number:02}.jpg": content for number, content in enumerate(_jpegs())}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms.functional as F
-from photos import picture, save
+from photos import lay, plain
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset, Subset, default_collate, get_worker_info
@@ -108,10 +108,7 @@ CALLED = [lists, stacks, without_none, by_dataloader, changes, pads, sorts, fail
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("called")
-    for k in range(COUNT):
-        (folder / f"{k:02}.jpg").write_bytes(save(picture(20 + k, 18, k), "JPEG"))
-    return folder
+    return lay(tmp_path_factory.mktemp("called"), plain(COUNT, width=20, height=18))
 
 
 @pytest.mark.parametrize("given", CALLED, ids=lambda given: getattr(given, "__name__", type(given).__name__))

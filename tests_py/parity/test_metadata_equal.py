@@ -12,15 +12,13 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-import torch
-import torchvision.transforms.functional as F
-from photos import picture, save
+from photos import lay, plain
 from PIL import Image
 from torch.utils.data import Dataset
 from twins import Program, check, loader_of
+from written import dataset_of
 
 import goloader
 
@@ -63,9 +61,9 @@ BRANCHES = {
     "draws in a way": [OPEN, "if self.kinds[i] == 'bad' and random.random() < 0.5: image = F.hflip(image)", "F.to_tensor(image), self.kinds[i]"],
     "dict.get": [OPEN, "F.to_tensor(image), self.table.get(self.frame.iloc[i]['kind'], -1)"],
     "list.index": [OPEN, "F.to_tensor(image), self.classes.index(self.kinds[i])"],
-    "path by number": ["path = os.path.join(self.root, f'{i:02d}.jpg')", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8))), self.labels[i]"],
-    "path by %": ["path = '%s/%02d.jpg' % (self.root, i)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8)))"],
-    "number and draw": ["j = random.randrange(11)", "path = os.path.join(self.root, '%02d.jpg' % i)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8))), self.kinds[j], f'n{i}'"],
+    "path by number": ["path = os.path.join(self.root, f'{i:03d}.jpg')", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8))), self.labels[i]"],
+    "path by %": ["path = '%s/%03d.jpg' % (self.root, i)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8)))"],
+    "number and draw": ["j = random.randrange(11)", "path = os.path.join(self.root, '%03d.jpg' % i)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8))), self.kinds[j], f'n{i}'"],
     "asserts a file": ["assert os.path.exists(self.files[i]), self.files[i]", OPEN, "F.to_tensor(image)"],
     "raises without": ["path = os.path.join(self.root, self.names[i])", "if not os.path.isfile(path): raise FileNotFoundError(path)", "F.to_tensor(Image.open(path).convert('RGB').resize((9, 8)))"],
     "torchreid": [
@@ -99,26 +97,16 @@ BRANCHES = {
 }  # fmt: skip
 
 
-def made_of(lines: list[str], root: Path) -> Any:
-    names: dict[str, Any] = {"Base": Base, "Image": Image, "F": F, "np": np, "torch": torch, "random": random, "os": os}
-    *before, result = lines
-    body = [f"        {line}" for line in (*before, f"return {result}")]
-    exec("\n".join(["class Made(Base):", "    def __getitem__(self, i):", *body]), names)
-    return names["Made"](root)
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for k in range(COUNT):
-        (tmp_path / f"{k:02}.jpg").write_bytes(save(picture(20 + k, 18, k), "JPEG"))
-    return tmp_path
+    return lay(tmp_path, plain(COUNT, width=20, height=18))
 
 
 @pytest.mark.parametrize("name", BRANCHES, ids=lambda name: name.replace(" ", "-"))
 @pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_equal(name: str, num_workers: int, root: Path) -> None:
     chance = random.Random(name)
-    dataset = made_of(BRANCHES[name], root)
+    dataset = dataset_of(Base, BRANCHES[name], root)
     shuffle = chance.random() < 0.5
     arguments = loader_of(dataset, batch_size=3, shuffle=shuffle, num_workers=num_workers)
     check(Program(arguments, epochs=2, seed=chance.randrange(99)))
@@ -130,8 +118,8 @@ def test_equal(name: str, num_workers: int, root: Path) -> None:
 )
 @pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_errors_are_handled_by_the_code(name: str, damage: str, num_workers: int, root: Path) -> None:
-    dataset = made_of(BRANCHES[name], root)
-    file = root / "04.jpg"
+    dataset = dataset_of(Base, BRANCHES[name], root)
+    file = root / "004.jpg"
     data = {"cut": file.read_bytes()[:200], "no image": b"no image", "empty": b""}.get(damage)
     file.unlink() if data is None else file.write_bytes(data)
     arguments = loader_of(dataset, batch_size=3, shuffle=True, num_workers=num_workers)
@@ -152,5 +140,5 @@ LEFT = [
 
 @pytest.mark.parametrize("lines", LEFT)
 def test_what_may_come_out_otherwise_is_left_to_the_code(lines: list[str], root: Path) -> None:
-    assert not goloader.DataLoader(made_of(lines, root)).explain().native
-    check(Program(loader_of(made_of(lines, root), batch_size=2), epochs=1), native=False)
+    assert not goloader.DataLoader(dataset_of(Base, lines, root)).explain().native
+    check(Program(loader_of(dataset_of(Base, lines, root), batch_size=2), epochs=1), native=False)

@@ -22,7 +22,7 @@ import pytest
 import torch
 from photos import picture, save
 from PIL import Image
-from test_scripts_fuzz import COUNT, SPACE, Grammar, compare, photos
+from test_scripts_fuzz import COUNT, SPACE, Grammar, photos, programs
 from test_scripts_written import source_of
 from torch.utils.data import Dataset
 from twins import Program, bits, check, loader_of
@@ -317,22 +317,11 @@ class Arrays(Grammar):
         return source([*lines, f"({', '.join(given)},)"])
 
 
-def programs(seed: int, count: int, root: Path) -> tuple[int, int]:
-    """How many random programs were made, and how many of them were compiled."""
-    grammar = Arrays(seed)
-    tried = compiled = 0
-    while compiled < count:
-        tried += 1
-        workers = (0,) if grammar.r.random() < 0.9 else (grammar.r.choice([1, 3]),)
-        compiled += compare(grammar.method(), root, grammar.r, workers)
-    return tried, compiled
-
-
 @pytest.mark.parametrize(
     ("part", "count"), [(0, 4), *(pytest.param(part, 25, marks=pytest.mark.slow) for part in range(1, 9))]
 )
 def test_random_code_gives_what_torch_gives(part: int, count: int, root: Path) -> None:
-    tried, compiled = programs(20261126 + part, count, root)
+    tried, compiled = programs(Arrays(20261126 + part), count, root)
     assert compiled > tried / 50
 
 

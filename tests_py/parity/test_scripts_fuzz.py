@@ -371,9 +371,8 @@ def photos(folder: Path) -> Path:
     return folder
 
 
-def programs(seed: int, count: int, root: Path, seconds: float = 1e9) -> tuple[int, int]:
-    """How many random programs were made, and how many of them were compiled."""
-    grammar = Grammar(seed)
+def programs(grammar: Grammar, count: int, root: Path, seconds: float = 1e9) -> tuple[int, int]:
+    """How many random programs of a grammar were made, and how many of them were compiled."""
     tried = compiled = 0
     end = time.perf_counter() + seconds
     while compiled < count and time.perf_counter() < end:
@@ -388,5 +387,5 @@ def programs(seed: int, count: int, root: Path, seconds: float = 1e9) -> tuple[i
 )
 def test_random_code_gives_what_torch_gives(part: int, count: int, root: Path) -> None:
     print(f"GOLOADER_FUZZ_SEED={SEED}")
-    tried, compiled = programs(SEED + part, count, root)
+    tried, compiled = programs(Grammar(SEED + part), count, root)
     assert compiled > tried / 50

@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 import torchvision.transforms as T
-import torchvision.transforms.functional as F
-from photos import picture, save
+from photos import lay, plain
 from PIL import Image
 from torch.utils.data import Dataset
 from twins import Program, check, loader_of
+from written import dataset_of
 
 import goloader
 
@@ -72,26 +70,15 @@ LEFT = {
 }
 
 
-def made_of(lines: list[str], root: Path) -> Any:
-    names: dict[str, Any] = {"Base": Base, "Image": Image, "F": F, "T": T, "torch": torch, "random": random}
-    *before, result = lines
-    body = [f"        {line}" for line in (*before, f"return {result}")]
-    exec("\n".join(["class Made(Base):", "    def __getitem__(self, i):", *body]), names)
-    return names["Made"](root)
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stacks")
-    for k in range(COUNT):
-        (folder / f"{k:02}.jpg").write_bytes(save(picture(20, 18, k), "JPEG"))
-    return folder
+    return lay(tmp_path_factory.mktemp("stacks"), plain(COUNT, width=20, height=18))
 
 
 @pytest.mark.parametrize("name", MADE, ids=lambda name: name.replace(" ", "-"))
 @pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_equal(name: str, num_workers: int, root: Path) -> None:
-    arguments = loader_of(made_of(MADE[name], root), batch_size=2, shuffle=True, num_workers=num_workers)
+    arguments = loader_of(dataset_of(Base, MADE[name], root), batch_size=2, shuffle=True, num_workers=num_workers)
     check(Program(arguments, epochs=2, seed=len(name)))
 
 
@@ -101,11 +88,11 @@ def samples(batch: Any) -> Any:
 
 def test_samples_of_a_collate_fn(root: Path) -> None:
     for name, native in (("with strides", True), ("several", True), ("two in one", True), ("a clip", False)):
-        arguments = loader_of(made_of(MADE[name], root), batch_size=2, collate_fn=lambda: samples)
+        arguments = loader_of(dataset_of(Base, MADE[name], root), batch_size=2, collate_fn=lambda: samples)
         check(Program(arguments, epochs=2), native=native)
 
 
 @pytest.mark.parametrize("name", LEFT, ids=lambda name: name.replace(" ", "-"))
 def test_what_is_not_known_is_left_to_the_code(name: str, root: Path) -> None:
-    assert not goloader.DataLoader(made_of(LEFT[name], root)).explain().native
-    check(Program(loader_of(made_of(LEFT[name], root), batch_size=1), epochs=1), native=False)
+    assert not goloader.DataLoader(dataset_of(Base, LEFT[name], root)).explain().native
+    check(Program(loader_of(dataset_of(Base, LEFT[name], root), batch_size=1), epochs=1), native=False)

@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import torchvision.transforms.functional as F
-from photos import picture, save
-from PIL import Image
+from photos import lay, plain
 from torch.utils.data import Dataset
 from twins import Program, check, loader_of
+from written import dataset_of
 
 import goloader
 
@@ -48,24 +47,13 @@ class Base(Dataset[Any]):
 
 
 def made_of(value: str, root: Path) -> Any:
-    names: dict[str, Any] = {"Base": Base, "Image": Image, "F": F, "np": np, "torch": torch, "random": random}
-    lines = (
-        "class Made(Base):",
-        "    def __getitem__(self, i):",
-        "        image = F.to_tensor(Image.open(self.files[i]).convert('RGB').resize((9, 8)))",
-        "        j = random.randrange(11)",
-        f"        return image, {value}",
-    )
-    exec("\n".join(lines), names)
-    return names["Made"](root)
+    image = "image = F.to_tensor(Image.open(self.files[i]).convert('RGB').resize((9, 8)))"
+    return dataset_of(Base, [image, "j = random.randrange(11)", f"image, {value}"], root)
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("vectors")
-    for k in range(COUNT):
-        (folder / f"{k:02}.jpg").write_bytes(save(picture(20 + k, 18, k), "JPEG"))
-    return folder
+    return lay(tmp_path_factory.mktemp("vectors"), plain(COUNT, width=20, height=18))
 
 
 MADE = [
