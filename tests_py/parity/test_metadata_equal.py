@@ -14,11 +14,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from class_of_lines import dataset_of
 from photos import lay, plain
 from PIL import Image
 from torch.utils.data import Dataset
 from twins import Program, check, loader_of
-from written import dataset_of
 
 import goloader
 

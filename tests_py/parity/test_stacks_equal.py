@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import torchvision.transforms as T
+from class_of_lines import dataset_of
 from photos import lay, plain
 from PIL import Image
 from torch.utils.data import Dataset
 from twins import Program, check, loader_of
-from written import dataset_of
 
 import goloader
 

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from class_of_lines import dataset_of
 from photos import lay, plain
 from torch.utils.data import Dataset
 from twins import Program, check, loader_of
-from written import dataset_of
 
 import goloader
 

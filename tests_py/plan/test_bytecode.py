@@ -114,6 +114,7 @@ BODIES = {
     "return torch.tensor([1, 2, 3, 4])": "torch.tensor(list(1, 2, 3, 4))",
     "return self.load(*self.x)": None,
     "return [a[i] for a in self.arrays]": None,
+    "a = [i]\n    for b in a:\n        if len(a) < 4: a.append(b)\n    return a": None,
     "self.seen = i; return self.x[i]": None,
     "self.x[i] = 0; return self.x[i]": None,
     "self.x[i]; return self.y[i]": "self.y[index] and self.x[index]",

@@ -1943,7 +1943,7 @@ def _holds(value: Expression, one: Expression) -> bool:
         part = work.pop()
         if part is one:
             return True
-        if id(part) not in seen and _newest(part) > one.born:
+        if id(part) not in seen and _newest(part) >= one.born:
             seen.add(id(part))
             work += own_parts(part)
     return False
