@@ -1,8 +1,9 @@
-"""A timeline of loaders and the program around them: DataLoader.profile(), and python -m goloader run --profile."""
+"""A timeline of loaders and the program around them: DataLoader.profile(), and python -m goloader profile."""
 
 from __future__ import annotations
 
 import atexit
+import bisect
 import json
 import os
 import threading
@@ -23,6 +24,7 @@ _COPIED_EVERY_S = 0.02
 _STAGES = ("read", "decode", "op", "gather", "wait")  # what lies ready before it is taken is no work
 _WORK = _STAGES[:4]
 _ROLES = ("batches", "worker", "reader")
+_GIL = 999  # the number of a track: those of Go begin at 1, 1001 and 2001
 
 
 class Profile:
@@ -33,9 +35,9 @@ class Profile:
                 train(batch)
 
     The trace has a track for the program (each iter(), next() and training step) and one for each Go worker: what it
-    reads, decodes, transforms and gathers, for which batch and sample. Worker processes have none. Times are in
-    microseconds from the start. With `chart`, it is also drawn to a .png, .svg or .pdf file: batch times with spikes
-    marked, waits, stages and throughput.
+    reads, decodes, transforms and gathers, for which batch and sample. Of a next() that gives Go's batch, another track
+    shows when it holds the GIL. Worker processes have none. Times are in microseconds from the start. With `chart`, it
+    is also drawn to a .png, .svg or .pdf file: batch times with spikes marked, waits, stages and throughput.
 
     events  number of events in the file, once it is written
     lost    number of Go's events that could not be copied in time and are missing
@@ -80,7 +82,8 @@ class Profile:
         watched = (self._clock or Clock).watched or []
         (self._clock or Clock).watched = None
         numbers = None if self._clock is None else self._numbers
-        events = [*_program(watched), *(span for part in self._copied for span in _of_go(part, numbers))]
+        program, go = _program(watched), [span for part in self._copied for span in _of_go(part, numbers)]
+        events = [*program, *_holding(program, [span for span in go if span["name"] == "wait"]), *go]
         self.events = len(events)
         if not events and self._clock is None:
             return
@@ -177,6 +180,23 @@ def _program(watched: list[tuple[str, float, float]]) -> list[dict[str, Any]]:
         if name != "over":
             found.append(_event(f"{name}()", asked * 1e6, (given - asked) * 1e6, 0, "program"))
         before = given if name == "next" else None  # nothing is between two epochs
+    return found
+
+
+def _holding(program: list[dict[str, Any]], waits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """When a next() that waits for Go's batch holds the GIL: before and after it waits, in which it does not."""
+    found = []
+    waits = sorted(waits, key=lambda wait: wait["ts"])
+    ends = [wait["ts"] + wait["dur"] for wait in waits]
+    for call in program:
+        begin, end = call["ts"], call["ts"] + call["dur"]
+        inside = range(bisect.bisect(ends, begin), bisect.bisect(ends, end))
+        if call["name"] != "next()" or not inside:
+            continue
+        for free_at, held_at in [*((waits[n]["ts"], ends[n]) for n in inside), (end, end)]:
+            if free_at > begin:
+                found.append(_event("holds the GIL", begin, free_at - begin, _GIL, "goloader in next()"))
+            begin = held_at
     return found
 
 

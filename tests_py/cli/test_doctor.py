@@ -36,6 +36,26 @@ class Own:
         return torch.fft.fft(torch.zeros(4))
 """
 
+_PHOTOS = """
+import time
+from torch.utils.data import DataLoader
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import ToTensor
+
+class Slow:
+    def __len__(self):
+        return 40
+    def __getitem__(self, index):
+        time.sleep(0.005)
+        return index
+
+def photos():
+    return DataLoader(Slow(), batch_size=4)
+
+def folder():
+    return DataLoader(ImageFolder("photos", ToTensor()), batch_size=4)
+"""
+
 
 def _doctor(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "goloader", "doctor", *arguments]
@@ -100,14 +120,43 @@ def test_json_is_the_same_report(tmp_path: Path) -> None:
     explanation = goloader.DataLoader(data.TensorDataset(torch.zeros(100, 256)), 8, num_workers=1).explain()
     assert report.pop("loader")["rows"][: len(explanation)] == explanation.to_dict()["rows"]
     assert report.pop("reasons") == {}
-    assert report == _found(_doctor(tmp_path, "mine:rows").stdout) | {"machine": report["machine"]}
+    measured = {part: report[part] for part in ("machine", "speed")}
+    assert report == _found(_doctor(tmp_path, "mine:rows").stdout) | measured
     assert report["memory"] == {
         "a batch": "8.0 KiB, the largest that was made",
         "batches": "40.0 KiB, for 5 at a time",
     }
 
 
-@pytest.mark.parametrize("arguments", [["--fail-on", "python"], ["m:x", "--fail-on", "go"], ["m:x", "--batches", "0"]])
+def test_speed_and_storage_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "photos" / "a").mkdir(parents=True)
+    for number in range(40):
+        Image.new("RGB", (16, 16), (number, 0, 0)).save(tmp_path / "photos" / "a" / f"{number}.jpg")
+    (tmp_path / "with_photos.py").write_text(_PHOTOS)
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor", "with_photos.py:photos", "--seconds", "0.6"]) == 0
+    found = _found(capsys.readouterr().out)
+    speed = re.fullmatch(
+        r"(\d+) a second, an epoch in (\d+\.\d) s; the first batch after .* s", found["speed"]["samples"]
+    )
+    assert speed is not None
+    # The dataset sleeps for 5 ms a sample, in this process.
+    assert 0 < int(speed[1]) <= 200
+    assert float(speed[2]) == pytest.approx(40 / int(speed[1]), rel=0.2, abs=0.06)
+    assert main(["doctor", "with_photos.py:folder", "--seconds", "0.1"]) == 0
+    storage = _found(capsys.readouterr().out)["storage"]
+    assert re.fullmatch(r"\d+ MB/s: 40 files, .* ms each, one after the other", storage["reading"])
+    kind, _, mounted = storage["file system"].partition(" on ")
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    assert [mounted.partition(",")[0], kind] in [each[1:3] for each in mounts]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--fail-on", "python"], ["m:x", "--fail-on", "go"], ["m:x", "--batches", "0"], ["m:x", "--seconds", "0"]],
+)
 def test_arguments_that_make_no_sense_are_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["doctor", *arguments])

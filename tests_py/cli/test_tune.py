@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.utils import data
 
 import goloader
 from goloader.cli import main, tune
+from tests_py.files.ranges import packed, serving
 
 _MODULE = """
 import time, torch
@@ -36,13 +38,18 @@ class Endless(IterableDataset):
 def slow():
     return DataLoader(Slow(), batch_size=4, shuffle=True)
 
+def photos():
+    from goloader.datasets import TarImages
+    from torchvision.transforms import ToTensor
+    return DataLoader(TarImages(URL, ToTensor()), batch_size=2)
+
 def none():
     return DataLoader(Slow(), batch_size=64, drop_last=True)
 """
 
 
-def _tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "mine.py").write_text(_MODULE)
+def _tune(folder: Path, *arguments: str, url: str = "") -> subprocess.CompletedProcess[str]:
+    (folder / "mine.py").write_text(f"URL = {url!r}\n{_MODULE}")
     command = [sys.executable, "-m", "goloader", "tune", *arguments, "--seconds", "0.3", "--rounds", "1"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=250)
 
@@ -52,7 +59,7 @@ def _tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_dataset_that_waits_is_tuned(tmp_path: Path) -> None:
     done = _tune(tmp_path, "mine:slow", "--workers", "2", "--chart", "chart.png")
     assert (done.returncode, done.stderr) == (0, "")
-    rows = re.findall(r"^ +(\d+) +(\d+|-) +(\d+) +(\d+) +[\d.]+ +[\d.]+$", done.stdout, re.MULTILINE)
+    rows = re.findall(r"^ +(\d+) +(\d+|-) +(\d+) +- +(\d+) +[\d.]+ +[\d.]+$", done.stdout, re.MULTILINE)
     settings = [tuple(row[:3]) for row in rows]
     assert settings[:3] == [("0", "-", "4"), ("1", "2", "4"), ("2", "2", "4")]
     # How many workers are enough is the machine's to say.
@@ -65,6 +72,21 @@ def test_a_dataset_that_waits_is_tuned(tmp_path: Path) -> None:
     assert re.fullmatch(rf"DataLoader\(dataset, \.\.\., {made}\)", pasted)
     with Image.open(tmp_path / "chart.png") as image:
         assert image.size == (800, 400)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_cache_is_measured_for_remote_files(tmp_path: Path) -> None:
+    for number in range(12):
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / f"{number}.png")
+    with serving(packed(sorted(tmp_path.glob("*.png"))), lambda _: time.sleep(0.05)) as url:
+        done = _tune(tmp_path, "mine:photos", "--workers", "1", url=url)
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^ +(\d+) +[\d-]+ +(\d+) +(-|ram) +(\d+) ", done.stdout, re.MULTILINE)
+    assert [row[2] for row in rows] == [*["-"] * (len(rows) - 1), "ram"]
+    # The files are never asked for again, and each answer takes 50 ms.
+    assert int(rows[-1][3]) > 2 * max(int(row[3]) for row in rows[:-1])
+    assert re.search(r"With a cache of the dataset's, later epochs: \d+\.\d\d times", done.stdout)
 
 
 @pytest.mark.slow

@@ -46,6 +46,11 @@ def seconds(spans: list[dict[str, Any]], name: str) -> float:
     return sum(float(span["dur"]) for span in spans if span["name"] == name) * 1e-6
 
 
+def within(span: dict[str, Any], whole: dict[str, Any]) -> bool:
+    end = whole["ts"] + whole["dur"]
+    return bool(whole["ts"] - 1 <= span["ts"] and span["ts"] + span["dur"] <= end + 1)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_spans_agree_with_stats_and_the_wall(photos: Any, workers: int, tmp_path: Path) -> None:
     loader = goloader.DataLoader(photos, batch_size=4, num_workers=workers)
@@ -69,7 +74,13 @@ def test_spans_agree_with_stats_and_the_wall(photos: Any, workers: int, tmp_path
         assert 46 <= count <= done.stages[stage].count == 48  # but for what took less than a microsecond
         assert seconds(spans, stage) == pytest.approx(done.stages[stage].total_s, rel=0.02)
     assert names[0] == "program"
-    assert {name.partition(" ")[0] for name in names.values()} <= {"program", "batches", "worker", "reader"}
+    assert {name.partition(" ")[0] for name in names.values()} <= {"program", "batches", "worker", "reader", "goloader"}
+    # A next() either waits for Go, without the GIL, or holds it. What lay ready is taken without a wait.
+    waits = [span for span in spans if span["name"] == "wait"]
+    calls = [span for span in spans if span["name"] == "next()" and any(within(wait, span) for wait in waits)]
+    held = [span for span in spans if span["name"] == "holds the GIL"]
+    assert calls and all(any(within(span, call) for call in calls) for span in held)
+    assert seconds(held, "holds the GIL") + seconds(waits, "wait") == pytest.approx(seconds(calls, "next()"), rel=0.02)
     # A track has one thing at a time.
     for track in names:
         own = sorted((span["ts"], span["dur"]) for span in spans if span["tid"] == track)

@@ -1,9 +1,10 @@
 """The command line: `python -m goloader COMMAND`. Each command is a module here with `add(commands)`.
 
-run.py      runs an unmodified script with goloader's DataLoader
+run.py      runs an unmodified script with goloader's DataLoader, and profiles it
 startup/    goes on PYTHONPATH for that; Python runs it at its start
 bench.py    times a loader with torch and with goloader
-tune.py     measures num_workers, prefetch_factor and batch_size
+tune.py     measures num_workers, prefetch_factor, batch_size and a cache
+rate.py     measures how many samples a second a loader gives
 turns.py    runs measurements in turn, each in a new process
 explain.py  shows what runs in Go, beside the source of the dataset
 top.py      shows what the loaders of a running process are doing

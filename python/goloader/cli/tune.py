@@ -1,46 +1,36 @@
-"""python -m goloader tune: num_workers, prefetch_factor and batch_size of a loader of the user's, measured in turn."""
+"""python -m goloader tune: num_workers, prefetch_factor, batch_size and cache of a user's loader, measured in turn."""
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
-import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _cores, _table
 from . import objects, turns
+from .rate import Measured, measured
 
 _PREFETCH_FACTORS = (1, 2, 4, 8)
 # The least that gives so much of the most is enough: what is between them is noise, or costs more than it brings.
 _ENOUGH = 0.95
-# Of a turn's seconds, what passes before it is measured.
-_EARLY = 0.25
 
 
 class Setting(NamedTuple):
-    """Arguments of a loader; None for what it has no use for."""
+    """Arguments of a loader; None for what it has no use for.
+
+    cache  of its dataset, where what it keeps is read again
+    """
 
     num_workers: int
     prefetch_factor: int | None
     batch_size: int | None
+    cache: str | None = None
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self._asdict().items() if value is not None)
-
-
-class Measured(NamedTuple):
-    """What a program that does nothing with the batches gets.
-
-    rate     samples a second
-    first_s  from iter() to the first batch
-    cpu_s    of all processes, for 1,000 samples, but for what it takes to import and make everything
-    """
-
-    rate: float
-    first_s: float
-    cpu_s: float
 
 
 Results = dict[Setting, Measured]
@@ -52,10 +42,11 @@ def add(commands: Any) -> None:
     parser = commands.add(
         "tune",
         _tune,
-        help="measure num_workers, prefetch_factor and batch_size for your loader",
+        help="measure num_workers, prefetch_factor, batch_size and a cache for your loader",
         description=(
             "Makes batches with one number of workers after another, then with other prefetch factors and batch sizes, "
-            "each time in a new process. Prints samples a second, and the arguments to paste."
+            "and of remote files with a cache, each time in a new process. Prints samples a second, and the arguments "
+            "to paste."
         ),
     )
     objects.takes_one(parser)
@@ -89,11 +80,16 @@ def _tune(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     if own.batch_size is not None:  # which of them trains best is no question of speed: it is not chosen
         sizes = own.batch_size // 2 or 1, own.batch_size * 2
         _measure(parsed, [chosen._replace(batch_size=size) for size in sizes], results)
+    cached = chosen._replace(cache="ram") if first["remote"] else None
+    _measure(parsed, [cached] if cached else [], results)
     gained = results[chosen].rate / results[own].rate
     print(f"{parsed.target}: the best of {parsed.rounds} turns of {parsed.seconds:g} s")
     print(_table.text(list(_rows(results)), right=range(len(_HEAD))))
     print(f"\n{chosen}: {gained:.2f} times the samples/s of {own}, as it is now. To paste:\n")
     print(f"DataLoader(dataset, ..., {chosen}{', persistent_workers=True' if chosen.num_workers else ''})")
+    if cached:
+        gained = results[cached].rate / results[chosen].rate
+        print(f"\nWith a cache of the dataset's, later epochs: {gained:.2f} times these samples/s (docs/remote.md).")
     if parsed.chart is not None:
         _draw(parsed.chart, parsed.target, results, chosen)
     return 0
@@ -137,40 +133,56 @@ def _apart(parsed: argparse.Namespace, setting: Setting | None) -> dict[str, Any
 
 
 def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, text: str) -> dict[str, Any]:
-    from .._measure import cpu_s
-
     loader = turns.seeded(parser, parsed.target)
     own = Setting(loader.num_workers, loader.prefetch_factor, loader.batch_size)
     setting = Setting(*(json.loads(text) or own))
-    loader = _made_anew(loader, setting)
-    begun, start = cpu_s(), time.perf_counter()
-    batches = _batches(loader)
-    early, first = _samples(next(batches)), time.perf_counter()
-    # What was made ahead while the first batch was waited for is taken before the clock starts.
-    early += sum(_samples(batch) for batch in _until(batches, first + parsed.seconds * _EARLY))
-    late = time.perf_counter()
-    samples = sum(_samples(batch) for batch in _until(batches, late + parsed.seconds))
-    rate = samples / (time.perf_counter() - late)
-    batches.close()
-    del loader, batches  # and workers that persist
-    return {"setting": own, "measured": Measured(rate, first - start, (cpu_s() - begun) * 1000 / (early + samples))}
+    remote = _cached(loader.dataset) is not None
+    try:
+        if setting.cache:
+            loader = _of_a_cache(loader, setting, parsed.seconds)
+        found = measured(_made_anew(loader, setting), parsed.seconds)
+    except ValueError as error:
+        raise SystemExit(f"python -m goloader tune: {error}") from None
+    return {"setting": own, "remote": remote, "measured": found}
 
 
-def _batches(loader: Any) -> Generator[Any, None, None]:
-    """Of one epoch after another. Raises SystemExit if there are none in one."""
-    while True:
-        batch = None
-        for batch in loader:
-            yield batch
-        if batch is None:
-            raise SystemExit("python -m goloader tune: the loader has no batches")
+def _of_a_cache(loader: Any, setting: Setting, seconds: float) -> Any:
+    """A loader of as many samples as it makes in so many seconds, all of them in a cache in memory."""
+    from torch.utils.data import Subset
+
+    import goloader
+
+    count = max(1, int(measured(_made_anew(loader, setting), seconds).rate * seconds))
+    dataset = Subset(_cached(loader.dataset), range(min(count, len(loader.dataset))))
+    size = setting.batch_size
+    made = goloader.DataLoader(dataset, size, shuffle=True, collate_fn=loader.collate_fn, rng=loader.rng)
+    for _ in _made_anew(made, setting):
+        pass
+    return made
 
 
-def _until(batches: Iterator[Any], end: float) -> Iterator[Any]:
-    """At least one batch, and those that come until then."""
-    yield next(batches)
-    while time.perf_counter() < end:
-        yield next(batches)
+def _cached(dataset: Any) -> Any:
+    """A dataset that reads remote files, or part of one, behind a cache in memory; None for those that do not."""
+    from torch.utils.data import Subset
+
+    from .. import datasets
+    from .._cache import Cache
+    from ..plan.paths import Files
+
+    if type(dataset) is Subset:
+        inner = _cached(dataset.dataset)
+        return None if inner is None else Subset(inner, dataset.indices)
+    if not isinstance(dataset, datasets.ImageFolder | datasets.MemberImages):
+        return None
+    files = dataset.samples
+    if type(files) is not Files or not files.remote or files.cache is not None:
+        return None
+    made = copy.copy(dataset)
+    cache = Cache.of("ram")
+    made.samples = made.imgs = Files(
+        files.paths, files.offsets, files.labels, spans=files.spans, remote=True, cache=cache
+    )
+    return made
 
 
 def _made_anew(loader: Any, setting: Setting) -> Any:
@@ -188,14 +200,6 @@ def _made_anew(loader: Any, setting: Setting) -> Any:
         arguments |= {"prefetch_factor": setting.prefetch_factor, "persistent_workers": True}
         arguments["multiprocessing_context"] = loader.multiprocessing_context
     return goloader.DataLoader(loader.dataset, num_workers=setting.num_workers, **arguments)
-
-
-def _samples(batch: Any) -> int:
-    """How many samples a batch has: those of its first tensor, or of its first list."""
-    from ..adapters.torch import pytree
-
-    leaves = pytree.tree_leaves(batch)
-    return next((len(leaf) for leaf in leaves if getattr(leaf, "ndim", 0)), len(leaves) or 1)
 
 
 def _figure() -> Any:
