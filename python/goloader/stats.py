@@ -216,7 +216,9 @@ class Stats:
         if spent.get("read", 0.0) > busy:
             read = self.stages["read"]
             half, most = _seconds(read.quantile(0.5)), _seconds(read.quantile(0.95))
-            return f"reading is the bottleneck (half of the reads take {half}, one in twenty {most} or more){ahead}"
+            took = f"half of the reads take {half}, one in twenty {most} or more"
+            kept = f"; a cache of {self.received / 1e9:.2g} GB would hold what came from the store"
+            return f"reading is the bottleneck ({took}){kept if self.received and not self.cache else ''}{ahead}"
         return f"no stage of Go's keeps the cores busy ({cores:.1f} of {self.cores}): batches are small, or few{ahead}"
 
     def cost(self, *, cost_per_1000_requests: float = 0.0004, cost_per_gb: float = 0.0) -> float:

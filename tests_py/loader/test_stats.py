@@ -174,6 +174,7 @@ def test_the_verdict_names_a_slow_storage(folder: Path, tmp_path: Path, monkeypa
         ({"decode": 5, "op": 14}, {}, "op is the bottleneck (1.9 of 2 cores busy)"),
         ({"gather": 13}, {}, "gather is the bottleneck"),
         ({"decode": 5, "read": 14}, {}, "reading is the bottleneck"),
+        ({"read": 14}, {"received": 3_200_000_000}, "a cache of 3.2 GB would hold what came from the store"),
         ({"decode": 2, "read": 1}, {}, "no stage of Go's keeps the cores busy (0.2 of 2)"),
         ({"decode": 5}, {"num_workers": 0, "waited_s": 3.0, "away_s": 7.0}, "decode is the bottleneck (1.7 of 2"),
         ({"decode": 5}, {"num_workers": 0, "waited_s": 3.0, "away_s": 7.0}, "num_workers=0 makes no batch before"),
