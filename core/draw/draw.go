@@ -125,6 +125,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compilePadTo(t, *channels)
 	case plan.GaussianBlur:
 		return compileGaussianBlur(t)
+	case plan.ConvolveTo:
+		return compileConvolveTo(t)
 	case plan.WarpTo:
 		return compileWarpTo(t, *channels)
 	case plan.RotateTo:

@@ -444,6 +444,55 @@ func (t reckoned) stepsMax() int { return 3 }
 // floatMax is far from what is not finite.
 const floatMax = 1e30
 
+// overOne is how much more than 1 float32 weights may be together that are 1 but for their rounding: what they make of an
+// image still has no more than 255.
+const overOne = 1e-5
+
+type convolveTo struct{ down, across []number }
+
+func compileConvolveTo(t plan.ConvolveTo) (transform, error) {
+	down, err := compileNumbers(compileFloat, t.Down)
+	if err != nil {
+		return nil, err
+	}
+	across, err := compileNumbers(compileFloat, t.Across)
+	return convolveTo{down, across}, err
+}
+
+func (t convolveTo) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	if r.frame == nil {
+		return dst, in, fmt.Errorf("numbers of a script where there is none")
+	}
+	step := recipe.Step{
+		Kind: recipe.ConvolveUnit, Width: int32(len(t.across)), Height: int32(len(t.down)),
+		Weights: new([2][recipe.TapsMax]float32),
+	}
+	for axis, weights := range [2][]number{t.across, t.down} {
+		sum := 0.0
+		for k, of := range weights {
+			weight := float32(floatOf(of(r.frame)))
+			step.Weights[axis][k] = weight
+			sum += float64(weight)
+			if !(weight >= 0) {
+				r.frame.fail(fmt.Sprintf("a weight of %v", weight))
+			}
+		}
+		if !(sum <= 1+overOne) {
+			r.frame.fail(fmt.Sprintf("weights that are %v together", sum))
+		}
+	}
+	if step.Width/2 >= in.Width || step.Height/2 >= in.Height {
+		r.frame.fail("a border that is mirrored beyond the image")
+	}
+	if r.frame.failed != "" {
+		return dst, in, nil
+	}
+	return append(dst, step), in, nil
+}
+
+func (t convolveTo) random() bool  { return false }
+func (t convolveTo) stepsMax() int { return 1 }
+
 func compileWarpTo(t plan.WarpTo, channels uint8) (transform, error) {
 	w, err := newWarp(plan.Placed{Filter: t.Filter, Fill: t.Fill}, channels)
 	if err != nil {

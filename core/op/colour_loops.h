@@ -30,6 +30,20 @@ GL_LOOP void gl_smooth_loop(const uint8_t *above, const uint8_t *src, const uint
     }
 }
 
+/* The sums of gl_weigh (convolve.h). */
+GL_LOOP void gl_weigh_loop(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
+    enum { CHUNK = 64 };
+    for (int32_t at = 0; at < n; at += CHUNK) {
+        const int columns = n - at < CHUNK ? n - at : CHUNK;
+        float sum[CHUNK] = {0};
+        for (int32_t i = 0; i < taps; i++)
+            for (int x = 0; x < columns; x++)
+                sum[x] = __builtin_fmaf(weights[i], row[i][at + x], sum[x]);
+        for (int x = 0; x < columns; x++)
+            dst[at + x] = sum[x];
+    }
+}
+
 GL_LOOP const uint8_t *gl_line_loop(const uint8_t *lines, int64_t at, int32_t n) {
     return lines + gl_strip_offset(at < 0 ? 0 : at < n ? at : n - 1);
 }

@@ -1,4 +1,5 @@
-/* torchvision's Gaussian blur: a convolution in float32 of an image with its border mirrored. */
+/* Convolutions in float32 of an image with its border mirrored: torchvision's Gaussian blur, and two of torch's, down and
+ * across. */
 #include <string.h>
 
 #include "stage.h"
@@ -76,4 +77,49 @@ int gl_convolve_begin(gl_stage *stage) {
     if (gl_buffer_grow(&stage->scratch->middle, rows + GL_CONVOLVE_SLACK) != 0)
         return -1;
     return gl_whole_begin(stage, whole_convolve);
+}
+
+static void whole_convolve_unit(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
+    const gl_target *target = &stage->target;
+    const gl_pass *pass = stage->pass;
+    const int32_t width = target->width, height = target->height, across = pass->width, down = pass->height;
+    const size_t step = row_numbers(stage);
+    float *const numbers = (float *)stage->scratch->middle.data;
+    float *const whole = numbers + (size_t)height * step; /* a row of sums, */
+    float *const made = whole + step;                     /* and one of theirs */
+    float *const middle = whole + across / 2;
+    float table[256];
+    for (int i = 0; i < 256; i++)
+        table[i] = (float)i / 255.0f;
+    for (int32_t p = 0; p < target->planes; p++) {
+        for (int32_t y = 0; y < height; y++)
+            for (int32_t x = 0; x < width; x++)
+                numbers[(size_t)y * step + (size_t)x] = table[plane[p][y * stride + x]];
+        for (int32_t y = 0; y < height; y++) {
+            const float *row[GL_TAPS_MAX];
+            for (int32_t i = 0; i < down; i++)
+                row[i] = numbers + (size_t)mirrored(y + i - down / 2, height) * step;
+            stage->kernels->weigh(pass->weight[1], down, row, width, middle);
+            for (int32_t x = 1; x <= across / 2; x++) {
+                middle[-x] = middle[x];
+                middle[width - 1 + x] = middle[width - 1 - x];
+            }
+            for (int32_t j = 0; j < across; j++)
+                row[j] = whole + j;
+            stage->kernels->weigh(pass->weight[0], across, row, width, made);
+            uint8_t *built = gl_target_rows(target, p, y);
+            for (int32_t x = 0; x < width; x++) {
+                const float value = made[x] * 255.0f;
+                built[x] = value < 255.0f ? (uint8_t)(int32_t)value : 255;
+            }
+            gl_target_put(target, p, y, 1, built, target->stride);
+        }
+    }
+}
+
+int gl_convolve_unit_begin(gl_stage *stage) {
+    const size_t rows = ((size_t)stage->in_height + 2) * row_numbers(stage) * sizeof(float);
+    if (gl_buffer_grow(&stage->scratch->middle, rows) != 0)
+        return -1;
+    return gl_whole_begin(stage, whole_convolve_unit);
 }

@@ -26,4 +26,7 @@ typedef struct gl_taps {
 typedef void gl_convolve(const gl_taps *taps, const float *const *row, int32_t rows, int32_t width, uint8_t *dst,
                          ptrdiff_t stride);
 
+/* n sums of `taps` weighted numbers, one of each row: in turn, each added with one rounding. Touches nothing behind n. */
+typedef void gl_weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst);
+
 #endif

@@ -169,11 +169,15 @@ func (f *fuser) add(step recipe.Step) error {
 		f.push(p)
 	case recipe.BoxBlur:
 		f.push(Pass{Kind: BoxBlur, Radius: step.Radius, Times: int32(step.Times)})
-	case recipe.Convolve:
+	case recipe.Convolve, recipe.ConvolveUnit:
 		if step.Width/2 >= f.size.Width || step.Height/2 >= f.size.Height {
 			return fmt.Errorf("%dx%d weights", step.Width, step.Height)
 		}
-		f.push(Pass{Kind: Convolve, Width: step.Width, Height: step.Height, Weights: *step.Weights})
+		kind := Convolve
+		if step.Kind == recipe.ConvolveUnit {
+			kind = ConvolveUnit
+		}
+		f.push(Pass{Kind: kind, Width: step.Width, Height: step.Height, Weights: *step.Weights})
 	case recipe.Stencil:
 		f.push(Pass{Kind: Stencil, Width: step.Width, Weights: *step.Weights, Factor: step.Factor})
 	case recipe.Affine, recipe.Perspective:

@@ -35,6 +35,7 @@ struct gl_kernels {
     void (*stencil)(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
     gl_blur *blur;
     gl_convolve *convolve;
+    gl_weigh *weigh;
     gl_warp_along *warp_along;
     gl_warp_nearest *warp_nearest;
     gl_warp_pack *warp_pack;
@@ -54,6 +55,7 @@ void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t 
 void gl_plain_stencil(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
 gl_blur gl_plain_blur;
 gl_convolve gl_plain_convolve;
+gl_weigh gl_plain_weigh;
 
 extern const gl_kernels gl_plain_kernels;
 #if defined(__x86_64__)

@@ -452,6 +452,11 @@ __attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, co
     }
 }
 
+__attribute__((target("avx2,fma"))) static void weigh(const float *weights, int32_t taps, const float *const *row,
+                                                      int32_t n, float *dst) {
+    gl_weigh_loop(weights, taps, row, n, dst);
+}
+
 /* gl_plain_hue, eight pixels at a time, in float32 where it divides integers: no quotient is so near to an integer that
  * float32 would round it to that.  Grey comes out as it was. */
 typedef uint8_t bytes8 __attribute__((vector_size(8)));
@@ -546,6 +551,7 @@ const gl_kernels gl_avx2_kernels = {
     .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
+    .weigh = weigh,
     .warp_along = gl_avx2_warp_along,
     .warp_nearest = gl_avx2_warp_nearest,
     .warp_pack = gl_avx2_warp_pack,

@@ -544,6 +544,10 @@ TARGET static void convolve(const gl_taps *taps, const float *const *row, int32_
     }
 }
 
+WIDE static void weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
+    gl_weigh_loop(weights, taps, row, n, dst);
+}
+
 /* gl_plain_hue for sixteen pixels at a time. */
 TARGET static void hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
     const __m512i one = _mm512_set1_epi32(1), three = _mm512_set1_epi32(3), five = _mm512_set1_epi32(5);
@@ -635,6 +639,7 @@ const gl_kernels gl_avx512_kernels = {
     .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
+    .weigh = weigh,
     .warp_along = gl_avx2_warp_along,
     .warp_nearest = gl_avx2_warp_nearest,
     .warp_pack = gl_avx2_warp_pack,

@@ -133,6 +133,7 @@ const gl_kernels gl_neon_kernels = {
     .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
+    .weigh = gl_plain_weigh,
     .warp_along = gl_plain_warp_along,
     .warp_nearest = gl_plain_warp_nearest,
     .warp_pack = gl_plain_warp_pack,

@@ -120,6 +120,10 @@ void gl_plain_convolve(const gl_taps *taps, const float *const *row, int32_t row
         }
 }
 
+void gl_plain_weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
+    gl_weigh_loop(weights, taps, row, n, dst);
+}
+
 /* Pillow (src/libImaging/Convert.c) follows Python's colorsys in float32 and double.  What is written here in float32 and
  * integers gives the same bytes for every colour and shift, which tests_py/kernels tries one by one. */
 void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]) {
@@ -174,6 +178,7 @@ const gl_kernels gl_plain_kernels = {
     .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
+    .weigh = gl_plain_weigh,
     .warp_along = gl_plain_warp_along,
     .warp_nearest = gl_plain_warp_nearest,
     .warp_pack = gl_plain_warp_pack,

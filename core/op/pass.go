@@ -16,28 +16,29 @@ type PassKind int32
 
 // The passes.
 const (
-	Resample     PassKind = C.GL_RESAMPLE     // crop to Src, resize to Width x Height, crop to Out, flip
-	Pad          PassKind = C.GL_PAD          // add a border, crop to Out, flip
-	Grey         PassKind = C.GL_GREY         // luma, as Planes equal planes; Mode says whose
-	Lookup       PassKind = C.GL_LOOKUP       // replace bytes as Table says
-	Contrast     PassKind = C.GL_CONTRAST     // blend with the mean luma by Factor
-	Saturation   PassKind = C.GL_SATURATION   // blend with the luma by Factor
-	Sharpness    PassKind = C.GL_SHARPNESS    // blend with the smoothed image by Factor
-	Hue          PassKind = C.GL_HUE          // add Shift to the hue
-	Autocontrast PassKind = C.GL_AUTOCONTRAST // stretch each plane to 0 ... 255
-	Equalize     PassKind = C.GL_EQUALIZE     // equalize each plane's histogram
-	Affine       PassKind = C.GL_AFFINE       // transform by Matrix to Width x Height with Filter
-	Perspective  PassKind = C.GL_PERSPECTIVE  // the same with a perspective Matrix
-	Turn         PassKind = C.GL_TURN         // by 90 degrees counter-clockwise; flip
-	ToHSV        PassKind = C.GL_TO_HSV       // RGB to OpenCV's HSV
-	FromHSV      PassKind = C.GL_FROM_HSV     // and back
-	Select       PassKind = C.GL_SELECT       // the Planes planes that Fill names
-	BoxBlur      PassKind = C.GL_BOX_BLUR     // with Radius, Times times
-	Convolve     PassKind = C.GL_CONVOLVE     // with Width x Height weights
-	Stencil      PassKind = C.GL_STENCIL      // with Width x Width weights
-	TorchColour  PassKind = C.GL_TORCH_COLOUR // Mode (a recipe.Colour) says which, with Factor, Rest and Fused
-	Rank         PassKind = C.GL_RANK         // number Shift of 3 x 3 pixels, by their size
-	ToYCbCr      PassKind = C.GL_TO_YCBCR     // RGB or grey to Pillow's YCbCr
+	Resample     PassKind = C.GL_RESAMPLE      // crop to Src, resize to Width x Height, crop to Out, flip
+	Pad          PassKind = C.GL_PAD           // add a border, crop to Out, flip
+	Grey         PassKind = C.GL_GREY          // luma, as Planes equal planes; Mode says whose
+	Lookup       PassKind = C.GL_LOOKUP        // replace bytes as Table says
+	Contrast     PassKind = C.GL_CONTRAST      // blend with the mean luma by Factor
+	Saturation   PassKind = C.GL_SATURATION    // blend with the luma by Factor
+	Sharpness    PassKind = C.GL_SHARPNESS     // blend with the smoothed image by Factor
+	Hue          PassKind = C.GL_HUE           // add Shift to the hue
+	Autocontrast PassKind = C.GL_AUTOCONTRAST  // stretch each plane to 0 ... 255
+	Equalize     PassKind = C.GL_EQUALIZE      // equalize each plane's histogram
+	Affine       PassKind = C.GL_AFFINE        // transform by Matrix to Width x Height with Filter
+	Perspective  PassKind = C.GL_PERSPECTIVE   // the same with a perspective Matrix
+	Turn         PassKind = C.GL_TURN          // by 90 degrees counter-clockwise; flip
+	ToHSV        PassKind = C.GL_TO_HSV        // RGB to OpenCV's HSV
+	FromHSV      PassKind = C.GL_FROM_HSV      // and back
+	Select       PassKind = C.GL_SELECT        // the Planes planes that Fill names
+	BoxBlur      PassKind = C.GL_BOX_BLUR      // with Radius, Times times
+	Convolve     PassKind = C.GL_CONVOLVE      // with Width x Height weights
+	Stencil      PassKind = C.GL_STENCIL       // with Width x Width weights
+	TorchColour  PassKind = C.GL_TORCH_COLOUR  // Mode (a recipe.Colour) says which, with Factor, Rest and Fused
+	Rank         PassKind = C.GL_RANK          // number Shift of 3 x 3 pixels, by their size
+	ToYCbCr      PassKind = C.GL_TO_YCBCR      // RGB or grey to Pillow's YCbCr
+	ConvolveUnit PassKind = C.GL_CONVOLVE_UNIT // with Height weights and then Width
 )
 
 // Modes of Grey: whose weights.
@@ -82,7 +83,7 @@ type Pass struct {
 // A Pass is copied into C as it is, and a step's numbers are put into it as they are. Where C has another kind, field or
 // number, one of these is false, and the same key twice does not compile.
 var (
-	_ = map[bool]string{false: "", ToYCbCr+1 == C.GL_PASS_KINDS: "a constant for each pass"}
+	_ = map[bool]string{false: "", ConvolveUnit+1 == C.GL_PASS_KINDS: "a constant for each pass"}
 	_ = map[bool]string{
 		false: "",
 		unsafe.Offsetof(Pass{}.Kind) == C.GL_AT_kind &&

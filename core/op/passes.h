@@ -32,7 +32,8 @@
     ROW(FROM_HSV, gl_any_check, gl_opencv_from_hsv_begin)                                                              \
     ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin)                                                                  \
     ROW(RANK, gl_rank_check, gl_rank_begin)                                                                            \
-    ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin)
+    ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin)                                                                \
+    ROW(CONVOLVE_UNIT, gl_convolve_check, gl_convolve_unit_begin)
 
 /* gl_pass.kind */
 enum {
@@ -123,7 +124,10 @@ enum {
  *                GL_TORCH_CONTRAST has at most GL_TORCH_MEAN_MAX pixels: torch's mean of more is rounded on the way.
  *   GL_RANK      each pixel becomes one of the 3 x 3 around it: number `shift` (0 to 8) in the order of their size, as
  *                ImageFilter.RankFilter has it; the nearest pixels are taken for those outside.
- *   GL_TO_YCBCR  Pillow's convert("YCbCr"), in three planes; of one plane it is Y. */
+ *   GL_TO_YCBCR  Pillow's convert("YCbCr"), in three planes; of one plane it is Y.
+ *   GL_CONVOLVE_UNIT
+ *                torch's convolutions of an image / 255 in float32 down and then across, with weights and a border as
+ *                GL_CONVOLVE has them; what comes of that times 255, cut off. */
 #define GL_PASS_FIELDS(FIELD)                                                                                          \
     FIELD(int32_t, kind, )                                                                                             \
     FIELD(gl_window, src, )                                                                                            \

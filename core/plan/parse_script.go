@@ -187,6 +187,8 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 			fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
 	case GaussianBlur{}.Op():
 		t = GaussianBlur{p.expr(f.get("radius"))}
+	case ConvolveTo{}.Op():
+		t = ConvolveTo{p.weights(f.get("down")), p.weights(f.get("across"))}
 	case WarpTo{}.Op():
 		warp := WarpTo{Filter: filter(f.get("filter")), Fill: fill(f.get("fill"), channels)}
 		for i, n := range f.get("matrix").listOf(len(warp.Matrix)) {
@@ -229,6 +231,18 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 	}
 	f.done()
 	return t
+}
+
+// weights are those of a ConvolveTo each way.
+func (p scriptParser) weights(n node) (made []Expr) {
+	list := n.list()
+	if len(list) < 3 || len(list) > WeightsMax || len(list)%2 == 0 {
+		n.fail("%d weights", len(list))
+	}
+	for _, each := range list {
+		made = append(made, p.expr(each))
+	}
+	return made
 }
 
 func colours(n node, channels int) {

@@ -241,6 +241,14 @@ type PadTo struct {
 // GaussianBlur is Pillow's ImageFilter.GaussianBlur.
 type GaussianBlur struct{ Radius Expr }
 
+// ConvolveTo is torch's convolution of an image / 255 in float32 by one column of weights and then by one row of them, an odd
+// number from 3 to WeightsMax, over a border that is mirrored; what comes of that times 255, cut off. Weights that are negative, or
+// more than 1 together, are left to the user's code.
+type ConvolveTo struct{ Down, Across []Expr }
+
+// WeightsMax is the most that a ConvolveTo has each way: core/recipe.TapsMax.
+const WeightsMax = 31
+
 // WarpTo is Pillow's Image.transform by an affine matrix, from output to input; the size stays.
 type WarpTo struct {
 	Matrix [6]Expr
@@ -301,6 +309,9 @@ func (PadTo) Op() string { return "pad_to" }
 
 // Op implements Transform.
 func (GaussianBlur) Op() string { return "gaussian_blur" }
+
+// Op implements Transform.
+func (ConvolveTo) Op() string { return "convolve_to" }
 
 // Op implements Transform.
 func (WarpTo) Op() string { return "warp_to" }

@@ -39,6 +39,7 @@ const (
 	TorchColour                // what torchvision does to the colours of a uint8 tensor: Colour says which
 	Rank                       // of 3 x 3 bytes, number Shift (0 to 8) in the order of their size (ImageFilter.RankFilter)
 	ToYCbCr                    // RGB or grey to Pillow's YCbCr, in 3 planes (Image.convert)
+	ConvolveUnit               // Height Weights down and then Width across, of float32 from 0 to 1; cut off (nn.Conv2d twice)
 )
 
 // kind is what a kind of step is, but for its pixels: those are core/op's (fuse.go).
@@ -81,6 +82,7 @@ var kinds = [...]kind{
 	TorchColour:    {bytes: 3 * 4, read: readColour, write: writeColour, check: checkColour, planes: coloured},
 	Rank:           {check: checkRank},
 	ToYCbCr:        {planes: three},
+	ConvolveUnit:   {bytes: 2 * TapsMax * 4, read: readTaps, write: writeTaps, check: checkTaps},
 }
 
 // Kinds is how many kinds there are.
@@ -106,7 +108,7 @@ type Step struct {
 	Shift    uint8    // Hue, Rank
 
 	Left, Top, Right, Bottom int32 // Crop, Patch: Left, Top; Pad: all four
-	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch; Convolve, Stencil: how many weights, odd
+	Width, Height            int32 // Crop, Resize, Affine, Perspective, Patch; Convolve..., Stencil: how many weights, odd
 	Number                   int32 // Patch: of tables; 0 is the whole sample's
 
 	Colour Colour // TorchColour
@@ -116,7 +118,7 @@ type Step struct {
 	Rest    float32              // TorchColour: 1 - Factor, which torch rounds by itself; finite
 	Radius  [2]float32           // BoxBlur: 0 to RadiusMax
 	Times   uint32               // BoxBlur: 1 to TimesMax
-	Weights *[2][TapsMax]float32 // Convolve: Width of them across, Height down; 0 to 1. Stencil
+	Weights *[2][TapsMax]float32 // Convolve...: Width of them across, Height down; 0 to 1. Stencil
 	Matrix  [8]float64           // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
 	Table   *[3 * 256]byte       // Lookup: a row of 256 for each plane
 }

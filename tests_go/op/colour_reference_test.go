@@ -138,6 +138,41 @@ func (p picture) convolved(step recipe.Step) picture {
 	})
 }
 
+// convolvedByAxes goes down and then across, in float32 of 0 to 1.
+func (p picture) convolvedByAxes(step recipe.Step) picture {
+	width, height := p.size.Width, p.size.Height
+	out := blank(p.size, len(p.planes))
+	for k, plane := range p.planes {
+		numbers := make([]float32, len(plane))
+		for i, v := range plane {
+			numbers[i] = float32(v) / 255
+		}
+		for _, axis := range []int{1, 0} {
+			made := make([]float32, len(numbers))
+			for y := range height {
+				for x := range width {
+					var sum float32
+					for i := range [2]int32{step.Width, step.Height}[axis] {
+						row, column := y, x
+						if axis == 1 {
+							row, _ = padded(recipe.Reflect, y+i-step.Height/2, height)
+						} else {
+							column, _ = padded(recipe.Reflect, x+i-step.Width/2, width)
+						}
+						sum = float32(math.FMA(float64(step.Weights[axis][i]), float64(numbers[row*width+column]), float64(sum)))
+					}
+					made[y*width+x] = sum
+				}
+			}
+			numbers = made
+		}
+		for i, v := range numbers {
+			out.planes[k][i] = byte(min(float32(v*255), 255))
+		}
+	}
+	return out
+}
+
 // turned goes to HSV and back as Pillow does (src/libImaging/Convert.c), in its types.
 func (p picture) turned(shift byte) picture {
 	out := blank(p.size, len(p.planes))

@@ -135,7 +135,7 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			for k := range s.Width * s.Width {
 				s.Weights[0][k] = rng.Float32() - 0.4
 			}
-		case recipe.Convolve:
+		case recipe.Convolve, recipe.ConvolveUnit:
 			s.Width, s.Height = 1+2*rng.Int32N(min(4, w)), 1+2*rng.Int32N(min(4, h))
 			s.Weights = new([2][recipe.TapsMax]float32)
 			for axis, n := range [2]int32{s.Width, s.Height} {

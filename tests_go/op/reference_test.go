@@ -118,6 +118,8 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 		return p.stencilled(step)
 	case recipe.Convolve:
 		return p.convolved(step)
+	case recipe.ConvolveUnit:
+		return p.convolvedByAxes(step)
 	case recipe.Rank:
 		return p.pixelwise(func(plane []byte, x, y int) byte {
 			var around []byte

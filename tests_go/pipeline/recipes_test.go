@@ -112,7 +112,7 @@ func parameters(s recipe.Step) (more []byte) {
 		for _, v := range append([]float32{s.Factor}, s.Weights[0][:5*5]...) {
 			more = binary.LittleEndian.AppendUint32(more, math.Float32bits(v))
 		}
-	case recipe.Convolve:
+	case recipe.Convolve, recipe.ConvolveUnit:
 		for _, axis := range s.Weights {
 			for _, v := range axis {
 				more = binary.LittleEndian.AppendUint32(more, math.Float32bits(v))
@@ -130,7 +130,7 @@ func parameters(s recipe.Step) (more []byte) {
 func randomColour(random *rand.Rand, s recipe.Size) recipe.Step {
 	step := recipe.Step{Kind: recipe.Lookup + recipe.Kind(random.IntN(int(recipe.Rotate90-recipe.Lookup)))}
 	if random.IntN(8) == 0 {
-		step.Kind = []recipe.Kind{recipe.BoxBlur, recipe.Convolve, recipe.Stencil}[random.IntN(3)]
+		step.Kind = []recipe.Kind{recipe.BoxBlur, recipe.Convolve, recipe.ConvolveUnit, recipe.Stencil}[random.IntN(4)]
 	}
 	step.Factor, step.Shift = 2*random.Float32(), uint8(random.Uint32())
 	switch step.Kind {
@@ -143,7 +143,7 @@ func randomColour(random *rand.Rand, s recipe.Size) recipe.Step {
 		step.Radius, step.Times = [2]float32{9 * random.Float32(), random.Float32()}, uint32(1+random.IntN(3))
 	case recipe.Stencil:
 		step.Width, step.Weights = 3, &[2][recipe.TapsMax]float32{{random.Float32(), -1, random.Float32()}}
-	case recipe.Convolve:
+	case recipe.Convolve, recipe.ConvolveUnit:
 		step.Width, step.Height, step.Weights = 1, 1, &[2][recipe.TapsMax]float32{{random.Float32()}, {random.Float32()}}
 	case recipe.Affine, recipe.Perspective:
 		step.Width, step.Height, step.Filter = s.Width, s.Height, recipe.Bilinear

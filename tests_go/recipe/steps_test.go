@@ -35,12 +35,12 @@ func anyStep(r *rand.Rand, kind recipe.Kind) recipe.Step {
 		s.Number = r.Int32()
 	case recipe.BoxBlur:
 		s.Radius, s.Times = [2]float32{r.Float32(), r.Float32()}, 1+r.Uint32N(recipe.TimesMax)
-	case recipe.Convolve, recipe.Stencil:
+	case recipe.Convolve, recipe.ConvolveUnit, recipe.Stencil:
 		s.Weights = new([2][recipe.TapsMax]float32)
 		s.Width, s.Height = 5, 3
 		for axis := range s.Weights {
 			for k := range s.Weights[axis] {
-				if kind == recipe.Convolve || (axis == 0 && k < 5*5) {
+				if kind != recipe.Stencil || (axis == 0 && k < 5*5) {
 					s.Weights[axis][k] = r.Float32()
 				}
 			}

@@ -23,6 +23,7 @@ import pytest
 import torch
 import torchvision.transforms as T
 import torchvision.transforms.functional as F
+from blurs import Blur
 from photos import picture, save
 from PIL import Image, ImageFilter, ImageOps
 from torch.utils.data import ConcatDataset, Dataset, Subset, default_collate
@@ -93,9 +94,10 @@ class Base(Dataset[Any]):
 CROP = T.Compose([T.RandomCrop(16), T.RandomHorizontalFlip()])
 JITTER = T.ColorJitter(0.2, 0.2)
 MAYBE = T.RandomApply([T.RandomVerticalFlip()], p=0.3)
+BLUR = T.Compose([T.CenterCrop(18), Blur(5)])  # a tensor that squeeze() is to leave alone has a size that is known
 SPACE = {
     "random": random, "np": np, "torch": torch, "Image": Image, "ImageFilter": ImageFilter, "ImageOps": ImageOps,
-    "F": F, "T": T, "os": os, "Base": Base, "CROP": CROP, "JITTER": JITTER, "MAYBE": MAYBE, "K": 3,
+    "F": F, "T": T, "os": os, "Base": Base, "CROP": CROP, "JITTER": JITTER, "MAYBE": MAYBE, "BLUR": BLUR, "K": 3,
 }  # fmt: skip
 
 INTS = (
@@ -147,7 +149,7 @@ IMAGES = (
     "T.Lambda(lambda x: F.vflip(x))(img)", "[img, ImageOps.flip(img)][B]", "[img, ImageOps.flip(img)][random.randint(0, 1)]",
     "F.crop(img, *T.RandomCrop.get_params(img, (15, 16)))", "random.choice([F.hflip, F.vflip])(img)", "ImageOps.invert(img)",
     "img.rotate(90)", "{'x': img, 'y': 1}['x']", "(lambda x, k=I: x.resize((16 + abs(k), 18)))(img)", "F.to_pil_image(F.to_tensor(img))",
-    "img.resize(img.size)", "img.crop((0, 0, *img.size))", "T.RandomResizedCrop(18)(img)", "F.adjust_brightness(img, 1.2)",
+    "img.resize(img.size)", "img.crop((0, 0, *img.size))", "T.RandomResizedCrop(18)(img)", "F.adjust_brightness(img, 1.2)", "BLUR(img)",
 )  # fmt: skip
 # Statements: `B:` alone opens a block.
 STEPS = (

@@ -39,6 +39,7 @@ __all__ = [
     "begin",
     "check_workers",
     "collate",
+    "convolves_plainly",
     "dataset_of",
     "default_device",
     "default_store",
@@ -236,3 +237,12 @@ def worker_info() -> tuple[int, int, int, int]:
         rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
     info = worker.get_worker_info()
     return (rank, ranks, 0, 1) if info is None else (rank, ranks, info.id, info.num_workers)
+
+
+def convolves_plainly() -> bool:
+    """Nobody has told torch to do without oneDNN, or that fewer bits will do."""
+    mkldnn: Any = torch.backends.mkldnn
+    fewer = torch.is_autocast_enabled("cpu") or torch.get_float32_matmul_precision() != "highest"
+    # Until 2.9 torch had one setting of precision for all.
+    precision = getattr(getattr(mkldnn, "conv", None), "fp32_precision", "none")
+    return not fewer and mkldnn.enabled and precision in ("none", "ieee")

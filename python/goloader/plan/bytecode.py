@@ -249,6 +249,14 @@ class Entered(Expression):
 
 
 @dataclass(frozen=True, eq=False)
+class Exited(Expression):
+    """The end of `with manager`: nothing else is evaluated there."""
+
+    spelling = "the end of {0.manager!s}"
+    manager: Expression
+
+
+@dataclass(frozen=True, eq=False)
 class Closed(Expression):
     """A value that needs what a `with` entered, behind its end."""
 
@@ -1465,6 +1473,8 @@ class _Machine:
         if isinstance(function, _Exit):
             self._leave(function.manager)
             self.stack.append(_None)
+            if self._reader.draws is not None:
+                self._reader.evaluated.append(Exited(function.manager))
             return
         if function == Name("len", self.function) and len(arguments) == 1 and not names:
             items_made = self._count(arguments[0])

@@ -147,6 +147,23 @@ def _convolved() -> Iterator[Any]:
         )
 
 
+def _convolved_by_axes() -> Iterator[Any]:
+    """The same of one column of weights and one row, of numbers from 0 to 1 that become bytes again."""
+    import torch
+
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return
+    for height, width, count in ((34, 34, 3), (40, 57, 9), (64, 70, 23), (60, 61, 31)):
+        values = torch.from_numpy(picture(width, height, 3).transpose(2, 0, 1).copy()).div(255)
+        weights = np.arange(1, count + 1, dtype=np.float32) * np.float32(0.618034) % np.float32(1.0)
+        weights /= np.float32(count)
+        for shape in ((3, 1, count, 1), (3, 1, 1, count)):
+            repeated = torch.from_numpy(weights).repeat(3, 1).view(shape)
+            values = torch.nn.functional.conv2d(values.unsqueeze(0), repeated, groups=3).squeeze(0)
+        yield values
+        yield values.mul(255).byte()
+
+
 BEHAVIOURS = {
     "torch.generator": Behaviour(_MODULE, "generator's state", _generator),
     "torch.rand": Behaviour(_MODULE, "rand", _rand),
@@ -157,4 +174,5 @@ BEHAVIOURS = {
     "torch.add": Behaviour(_MODULE, "sum with a multiple", _fuses, (True, False)),
     "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),
     "torch.convolve": golden(_MODULE, "convolution of channels by themselves", _convolved, 2846933998),
+    "torch.convolve.axes": golden(_MODULE, "convolution by one column or row", _convolved_by_axes, 2586706919),
 }

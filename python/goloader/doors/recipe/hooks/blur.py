@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from .... import _steps
+from ....adapters.torch import convolves_plainly
 from .. import switch
 from ..image import StandInImage, derive, is_plain
 from .swap import recorder
@@ -42,7 +43,7 @@ def blur_step(module: Any, kernel_size: Any, sigma: Any, size: tuple[int, int], 
         return None
     if counts[0] // 2 >= size[0] or counts[1] // 2 >= size[1] or (mode == "L" and min(counts) <= 3):
         return None
-    if not _is_plain_arithmetic() or not switch.holds("torch.convolve"):
+    if not convolves_plainly() or not switch.holds("torch.convolve"):
         return None
     with switch.off():
         weights, cpu = module._get_gaussian_kernel1d, torch.device("cpu")
@@ -57,12 +58,3 @@ def _pair(value: Any) -> tuple[Any, Any] | None:
         return value, value
     values = tuple(value) if type(value) in (list, tuple) else ()
     return values if len(values) == 2 else None
-
-
-def _is_plain_arithmetic() -> bool:
-    """Nobody has told torch to do without oneDNN, or that fewer bits will do."""
-    mkldnn: Any = torch.backends.mkldnn
-    fewer = torch.is_autocast_enabled("cpu") or torch.get_float32_matmul_precision() != "highest"
-    # Until 2.9 torch had one setting of precision for all.
-    precision = getattr(getattr(mkldnn, "conv", None), "fp32_precision", "none")
-    return not fewer and mkldnn.enabled and precision in ("none", "ieee")

@@ -23,6 +23,7 @@ from ...bytecode import Attribute, Call, Constant, Display, Expression, Name, Un
 from ...originals import behind, is_original
 from ...refusal import RefusalError
 from ...tables import run_tail
+from . import convolutions
 from .numbers import PLACES, Number, binary
 from .picture import Applied, Filled, Joined, Picture, run
 
@@ -258,6 +259,7 @@ METHODS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] = {
     ("tensor", "flip"): _flip,
     ("tensor", "permute"): _transpose,
     ("tensor", "transpose"): _exchanged,
+    ("summed", "squeeze"): convolutions.squeezed,
 }  # fmt: skip
 
 

@@ -39,6 +39,7 @@ from ...bytecode import (
     Drawn,
     Either,
     Entered,
+    Exited,
     Expression,
     Index,
     Inner,
@@ -65,12 +66,13 @@ from ..columns import Columns
 from ..images import array_of, content_path, encoded_path, makes_image, opens, reads_by_opencv
 from ..made import Made, made_of
 from ..masks import mode_of
-from . import arrays, numbers, tables
+from . import arrays, convolutions, numbers, tables
 from .code import CHOSEN_MAX, ScriptCode, drawn_by
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
 from .memory import UNWRITABLE, Held, Memory, together
 from .numbers import INDEX, Number, constant
 from .picture import PROBE, Applied, Changed, InPlace, Picture
+from .series import Series, series_of
 from .stack import Stack
 from .tables import Lists
 
@@ -174,6 +176,12 @@ class Compiler:
         self._now = 0
         self._changed_at: dict[int, int] = {}
         self._began: dict[int, int] = {}
+        # Parameters of the user's modules that were set, to what, and in which block of instructions.
+        self.written: dict[int, tuple[Any, Series, list[Any]]] = {}
+        self._series: dict[int, tuple[Expression, Series | None]] = {}
+        self._without_grad: list[Expression] = []  # which `with torch.no_grad()` it is in
+        # What it goes by that is no object's: how torch adds up.
+        self.settings: list[Callable[[], Any]] = []
         # Which bytes an image has to have for the way that was gone, by its register: [channels, 256].
         self._looks: dict[int, bytes] = {}
         self._columns: list[int] = []
@@ -239,6 +247,9 @@ class Compiler:
                 self._draw(each)
             elif isinstance(each, Stored):
                 self._store(each)
+            elif isinstance(each, Exited):
+                self._without_grad = [manager for manager in self._without_grad if manager is not each.manager]
+                self._accounted.add(id(each))
             else:
                 self._take(each)
 
@@ -248,6 +259,12 @@ class Compiler:
             self._check_tail(self.picture(of))
         elif self._is_sure(of):
             self._accounted.add(id(of))
+            if isinstance(of, Entered):
+                self._without_grad.append(of.manager)
+        elif self.series(of) is not None:
+            self.account(of)
+        elif convolutions.copied(self, of):
+            return
         elif self._reckons(of) or not self._is_ahead(of):
             with suppress(UnreadableError):
                 self._let_as[id(of)] = of, self._sure(self.number(of)), self._into
@@ -270,6 +287,11 @@ class Compiler:
                 return True
             case Call(function=Name() as function) if _is_super(self.function(function)):
                 return len(of.arguments) == 2
+            case (
+                Call(function=function, arguments=(), options=())
+                | Entered(manager=Call(function=function, arguments=(), options=()))
+            ) if self.function(function) is torch.no_grad:
+                return True
             case Call(function=Attribute(owner=owner, name="load"), arguments=(), options=()) if (
                 self._form(owner) == "pil"
             ):
@@ -693,7 +715,7 @@ class Compiler:
         if isinstance(of, Number):
             return of
         let = self._let_as.get(id(of))
-        if let is not None and self._is_in(let[2]):
+        if let is not None and self.is_in(let[2]):
             return let[1]
         try:
             return self._number(of)
@@ -745,7 +767,28 @@ class Compiler:
                 return self._called(of)
         return self._plain(of)
 
-    def _is_in(self, block: list[Any]) -> bool:
+    @property
+    def block(self) -> list[Any]:
+        """Where instructions go now."""
+        return self._into
+
+    @property
+    def without_grad(self) -> bool:
+        """Whether torch keeps no gradients where the code is."""
+        return bool(self._without_grad)
+
+    def series(self, of: Expression) -> Series | None:
+        """The array of numbers that an expression is; None for what is none."""
+        if not isinstance(of, Binary | Unary | Call):
+            return None
+        if id(of) not in self._series:
+            found = series_of(self, of)
+            if found is not None:
+                found = replace(found, numbers=tuple(map(self._sure, found.numbers)))
+            self._series[id(of)] = of, found
+        return self._series[id(of)][1]
+
+    def is_in(self, block: list[Any]) -> bool:
         """Whether what is set in a block is set where instructions go now."""
         inner: list[Any] | None = self._into
         while inner is not None and inner is not block:
@@ -1065,6 +1108,13 @@ class Compiler:
                 raise UnreadableError(f"calls {function} with an image", call)
             self.transforms.append(called)
             self.names.append(type(called).__name__)
+            if is_a(called, torch.nn.Module) and image.form in ("tensor", "summed"):
+                try:
+                    return convolutions.through(self, image, called)
+                except UnreadableError as error:
+                    others = error
+                if image.form == "summed":
+                    raise others
             return self._checked(image, arguments[0], known_transform(self, image, called))
         names, row, place = row_of
         if place is not None:
@@ -1100,7 +1150,7 @@ class Compiler:
     def _arithmetic(self, of: Binary) -> Picture | None:
         for image, other, turned in ((of.left, of.right, False), (of.right, of.left, True)):
             picture = self.picture(image)
-            if picture is None or picture.form == "pil":
+            if picture is None or picture.form not in ("array", "tensor"):
                 continue
             if of.operator in arrays.ARITHMETIC:
                 function = arrays.ARITHMETIC[of.operator]
@@ -1121,7 +1171,7 @@ class Compiler:
         """A function of several arrays that are made of one image, and of constants."""
         found = [self.picture(each) for each in parts]
         pictures = [each for each in found if each is not None]
-        if not pictures or any(each.form == "pil" for each in pictures):
+        if not pictures or any(each.form not in ("array", "tensor") for each in pictures):
             return None
         given = [
             self.constant(part) if picture is None else picture for part, picture in zip(parts, found, strict=True)
@@ -1451,7 +1501,7 @@ class Compiler:
             one, other = self.use(one), self.use(other)
         if any(self._changed_at.get(id(each), 0) > self._began[of.number] for each in (of.then, of.otherwise)):
             raise UnreadableError(f"uses one of two arrays after it was changed: {of}", of)
-        key = of.number, one.register, one.tail, other.register, other.tail
+        key = of.number, one.register, one.tail, one.summed, other.register, other.tail, other.summed
         if key not in self._either:
             self._either[key] = self._one_of(of, sides, one, other)
         found = self._either[key]
@@ -1460,7 +1510,8 @@ class Compiler:
 
     def _one_of(self, of: Expression, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
         """An image that is one of two, by which way of a branch was gone."""
-        alike = (one.file, one.mode, one.form, one.tail) == (other.file, other.mode, other.form, other.tail)
+        kinds = [(each.file, each.mode, each.form, each.tail, each.summed) for each in (one, other)]
+        alike = kinds[0] == kinds[1]
         if not alike:
             raise UnreadableError(f"has images of several kinds in one place: {of}", of)
         self._images += 1

@@ -23,7 +23,7 @@ from ...bytecode import Call, Expression, UnreadableError
 from ...look import in_class
 from ...originals import is_original
 from ...transforms import step_of
-from . import arrays
+from . import arrays, convolutions
 from .arrays import Row, tail
 from .numbers import Number, binary, extreme, unary
 from .picture import Picture, run
@@ -291,6 +291,8 @@ def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
     """Back to the PIL image, where the tensor's or array's numbers are its bytes."""
     if p.form == "array":
         return arrays.to_pil(c, p)
+    if p.form == "summed":
+        return convolutions.finished(c, p)
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
     image = p.begin(ramp)
     made = run((*p.tail, function), image)
@@ -408,8 +410,13 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     if p.form == "tensor" and not _is_upright(p):
         raise UnreadableError("transforms a tensor whose channels are not first")
     if type(transform).__name__ == "ToPILImage":
-        c.looked.append(lambda: _to_pil(c, p, transform).form)
-        return _to_pil(c, p, transform)
+        if p.form == "summed" and transform.mode is not None:
+            raise UnreadableError(f"makes an image of mode {transform.mode} of a tensor")
+        made = _to_pil(c, p, transform)
+        c.looked.append(lambda: transform.mode if p.form == "summed" else _to_pil(c, p, transform).form)
+        return made
+    if p.form == "summed":
+        raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 
     def look() -> tuple[T.Geometry | None, bool]:
         if vars(transform).get("inplace"):

@@ -182,9 +182,10 @@ class Scripted(Node):
             return False
 
     def _sizes(self) -> list[Any]:
-        """Of what paths and values do not say: arrays, and the dataset where nothing else does."""
+        """Of what paths and values do not say: arrays, the dataset where nothing else does, and settings."""
         arrays = [self._own.value(each.path) for each in self._kept.opened if each.columns is None]
-        return [tuple(each.shape) for each in arrays] + ([] if self._measured else [length_of(self.dataset)])
+        lengths = [] if self._measured else [length_of(self.dataset)]
+        return [tuple(each.shape) for each in arrays] + lengths + [each() for each in self._kept.settings]
 
     def _same(self, at: Indices | None) -> bool:
         """Whether paths and values are those that they were."""

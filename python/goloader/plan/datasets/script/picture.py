@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from .... import transforms as T
 from ...bytecode import UnreadableError
 from ...tables import as_pil
 from .numbers import Number
+
+if TYPE_CHECKING:
+    from .convolutions import Summed
 
 # (height, width) of the image that functions of numbers are tried on: neither is a number of channels.
 PROBE = (5, 7)
@@ -26,13 +29,14 @@ class Picture:
     register  of the script
     file      whose it is, by its number among those that a sample opens
     mode      Pillow's: "RGB", "L" or "P"
-    form      what code holds: "pil" (PIL.Image), "array" (numpy) or "tensor"
+    form      what code holds: "pil" (PIL.Image), "array" (numpy), "tensor" or "summed"
     tail      functions that make that of the PIL image, one after the other
     size      (height, width), if it is the same for all
     extents   width and height as numbers, if they are known otherwise
     passes    how often the core goes over its pixels at most
     plain     it is a file's image as it is in the file
     reverse   the core's channels are in reverse order
+    summed    of form "summed", a tensor that is being convolved: what is still to be done
     """
 
     register: int
@@ -45,6 +49,7 @@ class Picture:
     passes: int = 0
     plain: bool = False
     reverse: bool = False
+    summed: Summed | None = None
 
     @property
     def channels(self) -> int:
