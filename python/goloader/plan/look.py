@@ -43,7 +43,11 @@ def in_classes(kinds: tuple[type, ...], name: str) -> Any:
 
 def has(thing: object, name: str) -> bool:
     """True if an object or its class has something by that name, `__getattr__` left aside."""
-    return _found(thing, name) is not _NOTHING
+    kind = type(thing)
+    if issubclass(kind, type):
+        return _found(thing, name) is not _NOTHING
+    kinds = _mro(kind)
+    return _first(kinds, name) is not _NOTHING or dict.__contains__(_own(kinds, thing), name)
 
 
 def hiding(thing: object) -> list[str]:

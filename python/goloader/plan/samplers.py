@@ -177,6 +177,10 @@ class _Taker:
 
     def take(self, count: int) -> Indices | None:
         """The next `count` numbers, fewer at the end of the stream; an array of its own."""
+        rest = self._rest
+        if 0 < count <= len(rest):
+            self._rest = rest[count:]
+            return rest[:count].copy()
         taken: list[Indices] = []
         missing = count
         while missing > 0 and self._more():

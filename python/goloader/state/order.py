@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -62,8 +62,7 @@ _OF_EPOCHS = (DistributedSampler, NumberedSampler)
 _SHUFFLES = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler, DistributedSampler, StatefulRandomSampler)
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in an order.
 
     batches  so many are before it
@@ -169,7 +168,8 @@ class Order(Iterator[Any]):
 
     def mark(self) -> Mark:
         """This place."""
-        if self._held or not self.stateful or (self._numbered and self._begun is None):
+        plain = self._known and not self._numbered
+        if plain or self._held or not self.stateful or (self._numbered and self._begun is None):
             return Mark(self._batches, self._taken)
         own = {
             "over": isinstance(self._source, Batches) and self._source.over,
