@@ -59,7 +59,9 @@ def hiding(thing: object) -> list[str]:
 def attribute(thing: object, name: str, default: Any = None) -> Any:
     """An attribute that is kept as it is, in the object or its class; the default for any that would be computed."""
     found = _found(thing, name)
-    return default if found is _NOTHING or in_class(type(found), "__get__") is not None else found
+    if found is None or found is _NOTHING:
+        return default if found is _NOTHING else None
+    return default if _first(_mro(type(found)), "__get__") is not _NOTHING else found
 
 
 def own(thing: object) -> dict[str, Any]:

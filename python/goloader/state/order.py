@@ -364,13 +364,14 @@ def _is_generator(kind: type) -> bool:
 def own_generators(loader: Any) -> dict[str, torch.Generator]:
     """The generators that a loader and its samplers were given."""
     index_sampler = loader._index_sampler
-    holders = {"loader": loader, "sampler": index_sampler}
+    given = {"loader": loader.generator, "sampler": attribute(index_sampler, "generator")}
     if is_a(index_sampler, BatchSampler):
-        holders |= {"batch_sampler": index_sampler, "sampler": attribute(index_sampler, "sampler")}
+        given["batch_sampler"] = given["sampler"]
+        given["sampler"] = attribute(attribute(index_sampler, "sampler"), "generator")
     found: dict[str, torch.Generator] = {}
-    for name, holder in holders.items():
-        generator = attribute(holder, "generator")
-        if is_a(generator, torch.Generator) and all(generator is not other for other in found.values()):
+    for name, generator in given.items():
+        known = generator is None or any(generator is other for other in found.values())
+        if not known and is_a(generator, torch.Generator):
             found[name] = generator
     return found
 

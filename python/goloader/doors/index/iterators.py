@@ -150,9 +150,10 @@ class _NativeIterator(ResumableIterator):
 
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
-        if not isinstance(batch, Foreign) or batch.ints is None or self._run is None:
+        if not isinstance(batch, Foreign) or batch.same is None or self._run is None:
             return batch
-        return batch.ints if self._samples.any_integer else batch
+        ints = batch.ints if self._samples.any_integer else None
+        return batch if ints is None else ints
 
     def _task(self, batch: NDArray[np.int64] | Foreign) -> _Task:
         mark = self._sampler_iter.mark()
@@ -339,7 +340,8 @@ class InlineIterator(_NativeIterator):
     _epoch: later.Epoch | None = None
     _timing: later.Later | None = None
 
-    def __init__(self, loader: DataLoader[Any], core: Core | None) -> None:
+    def __init__(self, loader: DataLoader[Any], core: Core | None, waiting: later.Later | None = None) -> None:
+        """`waiting`: what is known of a loader that Go is not asked for yet."""
         super().__init__(loader, core)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -352,8 +354,8 @@ class InlineIterator(_NativeIterator):
         if core is not None:
             self._run = self._start(core)
             self._timing = later.timing(loader)
-        elif (known := later.of(loader)) is not None:
-            self._epoch = later.Epoch(known, loader)
+        elif waiting is not None and not waiting.slower:
+            self._epoch = later.Epoch(waiting, loader)
 
     def _start(self, core: Core) -> Run:
         self._core = core
