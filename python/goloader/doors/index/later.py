@@ -94,7 +94,7 @@ def of(loader: DataLoader[Any]) -> Later | None:
 def ran(loader: DataLoader[Any]) -> Later | None:
     """The same of a loader that has begun an epoch so."""
     known = _known.get(loader)
-    return known if known is not None and known.spent_s and (known.slower or not known.over) else None
+    return known if known is not None and (known.slower or (known.spent_s and not known.over)) else None
 
 
 def timing(loader: DataLoader[Any]) -> Later | None:
