@@ -25,6 +25,8 @@ from .arrays.table_column import Parts
 from .plan import Plan
 from .plan.rows import Array
 
+_BYTES = ctypes.c_char * 0
+
 # What reads that did not come back may still write into.
 _left: list[object] = []
 
@@ -231,6 +233,7 @@ class Run:
         self._lib = lib
         self._error = _native.Error()
         self._batch, self._ask = _native.Batch(sequence=-1), _native.Ask()
+        self._error_at, self._received = byref(self._error), (byref(self._batch), byref(self._ask), byref(self._error))
         handle, fd = c_int64(), c_int32()
         lib.check(lib.gl_start(loader, byref(options), byref(handle), byref(fd), byref(self._error)), self._error)
         self._handle, self._fd = handle.value, fd.value
@@ -252,13 +255,16 @@ class Run:
     ) -> None:
         """Asks for one more batch.
 
-        rows   [n] int64
+        rows   [n] int64, writable
         lent   memory for the batch
         seeds  [n] uint64: each sample draws from a generator of its own, seeded so, in place of the batch's stream
         """
-        memory = _place(lent)
+        memory = (0, 0) if lent is None else _place(lent)
         if seeds is None:
-            self._call(self._lib.gl_submit, rows.ctypes.data, len(rows), *memory)
+            at = byref(_BYTES.from_buffer(rows.data))  # rows.ctypes.data takes three times as long
+            status = self._lib.gl_submit(self._handle, at, len(rows), *memory, self._error_at)
+            if status < _native.OK:
+                self._check(status)
         else:
             self._call(self._lib.gl_submit_seeded, rows.ctypes.data, seeds.ctypes.data, len(rows), *memory)
         self._lent.append(lent)
@@ -304,10 +310,11 @@ class Run:
         """
         deadline = time.monotonic() + timeout if timeout else None
         while True:
-            status = self._lib.gl_next(self._handle, byref(self._batch), byref(self._ask), byref(self._error))
+            status = self._lib.gl_next(self._handle, *self._received)
             if status <= _native.OK and self._lent:
                 self._lent.popleft()
-            self._check(status)
+            if status < _native.OK:
+                self._check(status)
             if status == _native.OK:
                 return _lease.arrays(self._lib, self._batch)
             if status == _native.IDLE:
@@ -455,7 +462,7 @@ class Run:
             _left.append((self._kept[0], tuple(self._lent)))
 
     def _call(self, function: Any, *arguments: Any) -> int:
-        return self._check(function(self._handle, *arguments, byref(self._error)))
+        return self._check(function(self._handle, *arguments, self._error_at))
 
     def _check(self, status: int) -> int:
         return self._lib.check(status, self._error)

@@ -254,8 +254,9 @@ class DataLoader(data.DataLoader[T_co]):
             return super()._get_iterator()
         if self.num_workers and (self.num_workers < 0 or not self.prefetch_factor):
             return super()._get_iterator()  # they were set since it was made: torch has the error
-        if resumed is None and later.of(self) is not None:
-            return InlineIterator(self, None)
+        waiting = later.of(self) if resumed is None else None
+        if waiting is not None:
+            return InlineIterator(self, None, waiting)
         decision, seeded = choice.decide(self), None
         if isinstance(decision, Plan) and init_fn.wanted(self):
             seeded = init_fn.ahead(self, decision) if resumed is None else init_fn.again(self, decision, resumed)

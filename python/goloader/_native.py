@@ -361,9 +361,16 @@ class Library:
         return value
 
 
+# The process that has loaded the library; none has before that.
+_loaded_in: int | None = None
+
+
 @cache
 def _load() -> Library:
-    return Library(LIBRARY)
+    global _loaded_in
+    loaded = Library(LIBRARY)
+    _loaded_in = loaded.pid
+    return loaded
 
 
 @cache
@@ -384,7 +391,7 @@ def missing() -> str | None:
 
 def is_loaded() -> bool:
     """Whether the library is loaded."""
-    return bool(_load.cache_info().currsize)
+    return _loaded_in is not None
 
 
 def library() -> Library:
@@ -426,7 +433,7 @@ def slots_library() -> Library:
 
 def available() -> bool:
     """False in a forked child, where the core cannot run."""
-    return not is_loaded() or _load().pid == os.getpid()
+    return _loaded_in is None or _loaded_in == os.getpid()
 
 
 def fetches() -> bool:

@@ -79,6 +79,8 @@ class OnError:
     @classmethod
     def of(cls, given: OnError | Action) -> OnError | None:
         """What a loader's argument says; None to do as torch. Raises ValueError."""
+        if type(given) is str and given == "raise":
+            return None
         policy = given if isinstance(given, cls) else cls(given)  # type: ignore[arg-type]
         return None if policy.raises and policy.sample_timeout is None else policy
 

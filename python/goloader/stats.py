@@ -365,7 +365,9 @@ class Clock:
     def took(self, asked: float) -> None:
         """next() gives a batch that it was asked for at this time of perf_counter."""
         now = time.perf_counter()
-        self._keep((asked, now))
+        self._moments.append((asked, now))
+        if len(self._moments) >= _MOMENTS_MAX:
+            self._count()
         if self.watched is not None:
             self.watched.append(("next", asked, now))
 

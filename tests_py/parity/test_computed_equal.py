@@ -307,7 +307,7 @@ def test_a_wrong_step_is_found_and_ends_it(num_workers: int, monkeypatch: pytest
     loader = goloader.DataLoader(dataset, 4, num_workers=num_workers)
     with pytest.warns(goloader.GoloaderWarning, match="when Go makes it"):
         list(loader)
-        while trial._running:  # beside the training, and heard when a batch is asked for
+        while trial.running:  # beside the training, and heard when a batch is asked for
             time.sleep(0.02)
             list(loader)
     batches = list(loader)

@@ -29,4 +29,4 @@ def closed(door: int) -> str:
 
 def off() -> bool:
     """True if torch's own iterators are to make every batch."""
-    return all(closed(door) for door in (1, 2, 3))
+    return "GOLOADER" in os.environ and all(closed(door) for door in (1, 2, 3))

@@ -35,7 +35,8 @@ _FORKED = Refusal(
 
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _plans: Beside[DataLoader[Any], Plan] = Beside()
-_refusals: Beside[DataLoader[Any], tuple[tuple[int, ...], Refusal]] = Beside()
+# Beside the datasets, where that may be: some programs make a loader anew for each epoch.
+_refusals: Beside[Any, dict[tuple[Any, ...], Refusal]] = Beside()
 _cores: Beside[DataLoader[Any], Core] = Beside()
 _announced: Beside[DataLoader[Any], bool] = Beside()
 _logged: Beside[DataLoader[Any], str] = Beside()
@@ -44,23 +45,31 @@ _logged: Beside[DataLoader[Any], str] = Beside()
 # dataset is another object, or explain() is asked. What has become Go's meanwhile stays torch's, and as right as that.
 _STANDING = frozenset(("CODE_UNREAD", "COLLATE_KEEPS", "COLLATE_OWN", "IN_LISTS", "ITERABLE", "SMALL_BATCHES"))
 
+_weakly = vars(type)["__weakrefoffset__"].__get__
+# So many of one dataset's: of a loader for training and one for validation, say.
+_STANDING_MAX = 8
+_SAMPLERS = frozenset(("sampler", "batch_sampler"))
+# Attributes of a loader that no refusal goes by.
+_OF_ITERATORS = frozenset(("_iterator", "_book", "_IterableDataset_len_called"))
+
 # Whether each loader prints its explain() table when its first epoch begins: install(explain=True).
 announcing = False
 
 
 def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     """The plan of a loader, made anew if the loader or its dataset changed since the last epoch."""
-    standing, state = _refusals.get(loader), _state(loader)
-    if standing is not None and standing[0] != state:
-        _refusals.pop(loader)
-        standing = None
-    decision = _decided(loader, None if standing is None else standing[1])
+    owner, state = _owner(loader), _state(loader)
+    known = _refusals.get(owner)
+    standing = None if known is None else known.get(state)
+    decision = _decided(loader, standing)
     if isinstance(decision, Plan):
         _plans[loader] = decision
         return decision
     _plans.pop(loader)
     if standing is None and decision.code in _STANDING:
-        _refusals[loader] = state, decision
+        if known is None or len(known) >= _STANDING_MAX:
+            known = _refusals[owner] = {}
+        known[state] = decision
     if loader in _cores and _native.available() and _recipes_refused(loader) is not None:
         _told.stopped(decision)
     return decision
@@ -97,9 +106,22 @@ def _decided(loader: DataLoader[Any], standing: Refusal | None) -> Plan | Refusa
     return (trial.refused(loader, decision) if isinstance(decision, Plan) else None) or decision
 
 
-def _state(loader: DataLoader[Any]) -> tuple[int, ...]:
-    """Which objects the attributes of a loader and of its dataset are."""
-    return tuple(map(id, (*look.attributes(loader), *look.attributes(loader.dataset))))
+def _owner(loader: DataLoader[Any]) -> Any:
+    """What refusals are kept beside: a list cannot be referred to weakly."""
+    return loader.dataset if _weakly(type(loader.dataset)) else loader
+
+
+def _state(loader: DataLoader[Any]) -> tuple[Any, ...]:
+    """What a refusal goes by: which objects the attributes of a loader and of its dataset are.
+
+    Of a sampler only its class: each loader has its own.
+    """
+    given = (
+        type(each) if name in _SAMPLERS else id(each)
+        for name, each in look.own(loader).items()
+        if name not in _OF_ITERATORS
+    )
+    return type(loader), *given, *map(id, look.attributes(loader.dataset))
 
 
 def _no_library(why: str) -> Refusal:
@@ -211,7 +233,7 @@ def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderI
 def explain(loader: DataLoader[Any]) -> Explanation:
     """A line a stage, with what was counted so far."""
     ours = _ours(loader)
-    _refusals.pop(loader)
+    _refusals.pop(_owner(loader))
     decision = decide(loader) if ours or loader in _cores else _own_iterators(loader)
     ran = later.ran(loader)
     if ran is not None and isinstance(decision, Plan):

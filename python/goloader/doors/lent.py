@@ -30,19 +30,25 @@ def tensors(
     arrays: Sequence[NDArray[Any]], dtypes: Sequence[torch.dtype], lent: torch.Tensor | None
 ) -> list[torch.Tensor]:
     """The fields of a batch from the core; those in lent memory as torch's own allocator knows them."""
+    if lent is None:
+        return [_tensor(*each) for each in zip(arrays, dtypes, strict=True)]
     made: list[torch.Tensor] = []
     begin = 0
     for array, dtype in zip(arrays, dtypes, strict=True):
         begin = _aligned(begin)
-        if not array.size:  # numpy has strides of its own for nothing
-            made.append(torch.empty(array.shape, dtype=dtype))
-        elif lent is None or array.flags.owndata:
-            tensor = _from_numpy(array)
-            made.append(tensor if tensor.dtype == dtype else tensor.view(dtype))
+        if not array.size or array.flags.owndata:
+            made.append(_tensor(array, dtype))
         else:
             made.append(lent[begin : begin + array.nbytes].view(dtype).view(array.shape))
         begin += array.nbytes
     return made
+
+
+def _tensor(array: NDArray[Any], dtype: torch.dtype) -> torch.Tensor:
+    if not array.size:  # numpy has strides of its own for nothing
+        return torch.empty(array.shape, dtype=dtype)
+    tensor = _from_numpy(array)
+    return tensor if tensor.dtype is dtype else tensor.view(dtype)
 
 
 def _aligned(size: int) -> int:

@@ -103,19 +103,19 @@ class Plan:
         """Samples of the source: a folder's files, an array's samples."""
         return sum(count for count, _ in self.parts)
 
-    @property
+    @functools.cached_property
     def random(self) -> bool:
         """True if a transform draws random numbers, or a script, which is not looked at for that."""
         if self.stream is not None:
             return any(image.lowered.random for image in self.stream.images)
         return self.script is not None or any(lowered is not None and lowered.random for _, lowered in self.parts)
 
-    @property
+    @functools.cached_property
     def after(self) -> Finish | None:
         """What Python does with a batch that Go made."""
         return None if self.collation is None else self.collation.after
 
-    @property
+    @functools.cached_property
     def dtypes(self) -> tuple[str, ...]:
         """torch's dtype of each tensor of a batch, in the core's order."""
         if self.script is not None:

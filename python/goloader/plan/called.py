@@ -23,7 +23,7 @@ from torch.utils.data import default_collate
 from torch.utils.data._utils.collate import default_convert
 
 from .bytecode import UnreadableError
-from .collation import surroundings
+from .collation import stands, surroundings
 from .datasets.own import is_of_library, variable
 from .finish import codes_of, function_of, keeps
 from .look import in_class, name_of, own
@@ -80,7 +80,7 @@ class Called:
             return False
         return (
             same
-            and surroundings() == self._around
+            and stands(self._around)
             and all(function.__code__ is code for function, code in self._functions.items())
         )
 

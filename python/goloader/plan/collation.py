@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from .originals import is_original
 from .refusal import RefusalError
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout, TextRows
 from .rows import Array, Field, View
-from .structure import Structure, collated, count
+from .structure import Structure, collated, collator, count
 
 if TYPE_CHECKING:
     from .finish import Finish
@@ -52,7 +51,7 @@ class Collation:
 
     def unchanged(self) -> bool:
         """True if samples are put together as they were; who does it is ours, or torch's, or goes on with it."""
-        return surroundings() == self.around and (self.after is None or self.after.unchanged())
+        return stands(self.around) and (self.after is None or self.after.unchanged())
 
     def lay(
         self, fields: Sequence[Field], structure: Structure, sample: Any = None, size: int | None = None
@@ -61,7 +60,7 @@ class Collation:
 
         Raises RefusalError if torch would do something else with one.
         """
-        put = partial(collated, structure)
+        put = collator(structure)
         if self.kind is None:
             return tuple(map(stacked, fields)), put
         meant = self._meant(structure)
@@ -109,6 +108,11 @@ class Collation:
 def surroundings() -> tuple[Any, ...]:
     """What else default_collate goes by: its functions by type, and where it makes tensors of numbers."""
     return collate.default_collate_fn_map.copy(), default_device()
+
+
+def stands(around: tuple[Any, ...]) -> bool:
+    """Whether surroundings() would be these."""
+    return (collate.default_collate_fn_map, default_device()) == around
 
 
 class _Found(Sequences):

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils.data import default_collate
 
-from .collation import surroundings
+from .collation import stands, surroundings
 from .look import name_of
 from .originals import is_original
 from .own_collate import OwnCollate
@@ -49,7 +49,7 @@ class FastCollate(OwnCollate):
 
     def unchanged(self) -> bool:
         """True if it is what it was, and torch's default_collate too."""
-        return self._is_timms() and surroundings() == self._around
+        return self._is_timms() and stands(self._around)
 
     def lay(
         self, fields: Sequence[Field], structure: Structure, sample: Any, size: int | None = None

@@ -225,10 +225,10 @@ def _steps(code: CodeType) -> Iterator[tuple[str, Any, int]]:
 # What is looked at, at most.
 _THINGS_MAX = 2000
 
-_PLAIN = (
+_PLAIN = {
     type(None), bool, int, float, complex, str, bytes, type(...), slice, range, torch.dtype, torch.device, torch.Size,
     CodeType,
-)  # fmt: skip
+}  # fmt: skip
 _HOLDERS = (list, set, dict, OrderedDict, defaultdict, bytearray)
 # Libraries' classes whose objects keep nothing as they are called.
 _KEEP_NOTHING = (
@@ -284,8 +284,8 @@ class _Reach:
                 if id(thing) not in self._seen:
                     self._seen[id(thing)] = thing
                     work += self._next(thing, named)
-            if len(self._seen) > _THINGS_MAX:
-                raise _Keeps("it reaches too many objects to inspect")
+                if len(self._seen) > _THINGS_MAX:
+                    raise _Keeps("it reaches too many objects to inspect")
             found = [
                 unwrapped(value)
                 for owner in self._owners
@@ -321,7 +321,7 @@ class _Reach:
         if kind in (torch.Tensor, np.ndarray) or kind in _HOLDERS:
             self._held = self._held or (f"a {kind.__name__}" if named else "")
             inside = [*thing, *thing.values()] if isinstance(thing, dict) else thing if kind in (list, set) else ()
-            return [(each, named) for each in inside]
+            return [(each, named) for each in inside if type(each) not in _PLAIN]
         if is_of_library(module_of(kind)):
             if not module_of(kind).startswith(_KEEP_NOTHING):
                 raise _Keeps(f"it uses a {kind.__name__}")

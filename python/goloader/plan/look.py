@@ -43,7 +43,11 @@ def in_classes(kinds: tuple[type, ...], name: str) -> Any:
 
 def has(thing: object, name: str) -> bool:
     """True if an object or its class has something by that name, `__getattr__` left aside."""
-    return _found(thing, name) is not _NOTHING
+    kind = type(thing)
+    if issubclass(kind, type):
+        return _found(thing, name) is not _NOTHING
+    kinds = _mro(kind)
+    return _first(kinds, name) is not _NOTHING or dict.__contains__(_own(kinds, thing), name)
 
 
 def hiding(thing: object) -> list[str]:
@@ -55,7 +59,9 @@ def hiding(thing: object) -> list[str]:
 def attribute(thing: object, name: str, default: Any = None) -> Any:
     """An attribute that is kept as it is, in the object or its class; the default for any that would be computed."""
     found = _found(thing, name)
-    return default if found is _NOTHING or in_class(type(found), "__get__") is not None else found
+    if found is None or found is _NOTHING:
+        return default if found is _NOTHING else None
+    return default if _first(_mro(type(found)), "__get__") is not _NOTHING else found
 
 
 def own(thing: object) -> dict[str, Any]:

@@ -80,7 +80,8 @@ def trust(function: FunctionType) -> None:
 
 
 def _state(function: FunctionType) -> tuple[Any, ...]:
-    return code_of(function), function.__defaults__, function.__kwdefaults__, function.__closure__
+    code = function.__code__  # as code_of() has it
+    return exchanged.get(id(code), code), function.__defaults__, function.__kwdefaults__, function.__closure__
 
 
 def _is_shipped(function: FunctionType, code: CodeType) -> bool:

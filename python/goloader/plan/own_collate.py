@@ -36,7 +36,7 @@ from .bytecode import (
     UnreadableError,
     parts_of,
 )
-from .collation import is_channels_last, padding, stacked, surroundings
+from .collation import is_channels_last, padding, stacked, stands, surroundings
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
 from .originals import is_original
@@ -104,7 +104,7 @@ class OwnCollate:
 
     def unchanged(self) -> bool:
         """True if what the code meant is meant still, by torch's default_collate too."""
-        return self.code.unchanged(self.code.dataset) and surroundings() == self._around
+        return self.code.unchanged(self.code.dataset) and stands(self._around)
 
     def lay(
         self, fields: Sequence[Field], structure: Structure, sample: Any, size: int | None = None

@@ -9,7 +9,6 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -25,7 +24,7 @@ from .own_collate import OwnCollate
 from .paths import Files
 from .refusal import Refusal, RefusalError
 from .rows import FIELDS_MAX
-from .structure import collated
+from .structure import collator
 
 if TYPE_CHECKING:
     from .collation import Collation
@@ -237,7 +236,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
     what, why = ("", "") if batched else _why_not_alone(samples, whole + targets)
     if why:
         return Refusal("collate", what, why, "BATCH_SIZE_NONE")
-    put: Callable[[Sequence[Any]], Any] = partial(collated, samples.structure)
+    put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
     try:
         found = rules_of(whole, in_files=not samples.in_memory)
         if collation.own:
@@ -291,7 +290,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
     if len(part.images) + len(part.numbers) > FIELDS_MAX:
         return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
-    put: Callable[[Sequence[Any]], Any] = partial(collated, samples.structure)
+    put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
     try:
         require("source", *(DECODERS if part.pixels is None else ()))
         require("transform", *part.needs)

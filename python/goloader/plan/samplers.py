@@ -46,11 +46,19 @@ _INTEGERS: set[type] = {int, np.int64}
 class Foreign:
     """What a sampler yielded that is not a list of ints: only the dataset knows what it means by it.
 
-    ints  the same as ints, if it is of integers of numpy's or of torch's
+    same  the same as ints, if it is of integers of numpy's or of torch's: or a tensor or an array of them
     """
 
     value: Any
-    ints: Indices | None = None
+    same: Indices | torch.Tensor | None = None
+
+    @property
+    def ints(self) -> Indices | None:
+        """The same as ints, in an array of its own. Ask before the sampler yields more: it may fill the same tensor."""
+        same: Any = self.same
+        if same is not None and same is self.value:
+            same = (_array(same.detach()) if is_a(same, torch.Tensor) else same).copy()
+        return same  # type: ignore[no-any-return]
 
 
 def index_batches(loader: Any) -> Iterator[Indices | Foreign]:
@@ -177,6 +185,10 @@ class _Taker:
 
     def take(self, count: int) -> Indices | None:
         """The next `count` numbers, fewer at the end of the stream; an array of its own."""
+        rest = self._rest
+        if 0 < count <= len(rest):
+            self._rest = rest[count:]
+            return rest[:count].copy()
         taken: list[Indices] = []
         missing = count
         while missing > 0 and self._more():
@@ -338,10 +350,10 @@ def _many(batch: Any) -> Indices | Foreign:
     """A batch of indices as an array, if they are ints; with one, if they are other integers."""
     if is_a(batch, torch.Tensor):
         if batch.ndim == 1 and batch.dtype == torch.int64 and len(batch):
-            return Foreign(batch, _array(batch.detach()).copy())
+            return Foreign(batch, batch)
     elif type(batch) is np.ndarray:
         if batch.ndim == 1 and batch.dtype == np.int64 and len(batch):
-            return Foreign(batch, batch.copy())
+            return Foreign(batch, batch)
     elif type(batch) in (list, tuple, range) and len(batch):
         kinds = set(map(type, batch))
         if not kinds <= _INTEGERS and not all(map(_is_index, batch)):

@@ -7,6 +7,8 @@ A structure is a field's number, a tuple of structures, or a dict of them by nam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any, Union
 
 Structure = Union[int, "tuple[Structure, ...]", "dict[Any, Structure]"]
@@ -51,6 +53,18 @@ def _each(structure: Structure, number: Callable[[int], Any]) -> Any:
     if isinstance(structure, dict):
         return {name: _each(each, number) for name, each in structure.items()}
     return tuple(_each(each, number) for each in structure)
+
+
+def collator(structure: Structure) -> Callable[[Sequence[Any]], Any]:
+    """What makes batches as `collated` does: of most structures without being called for each field."""
+    if isinstance(structure, int):
+        return itemgetter(structure)
+    numbers = [each for each in (structure.values() if isinstance(structure, dict) else structure) if type(each) is int]
+    if len(numbers) < len(structure):
+        return partial(collated, structure)
+    if isinstance(structure, dict):
+        return lambda fields: {name: fields[number] for name, number in zip(structure, numbers, strict=True)}
+    return lambda fields: [fields[number] for number in numbers]
 
 
 def collated(structure: Structure, fields: Sequence[Any]) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
+from ..adapters.torch import default_device
 from . import calls
 from .look import parents
 from .originals import module_of
@@ -81,7 +82,7 @@ def _world() -> tuple[Any, ...]:
     vision = sys.modules.get("torchvision")
     return (
         torch.get_default_dtype(),
-        torch.get_default_device().type,
+        default_device().type,
         has_global_hooks(),
         getattr(vision, "_image_backend", None),
         *map(id, map(sys.modules.get, _MODULES)),

@@ -102,7 +102,7 @@ class Twins:
     """The same of several generators."""
 
     def __init__(self) -> None:
-        self._twins = {name: Twin(name) for name in PROCESS}
+        self._twins: dict[str, Twin] = {}
 
     def settle(self, states: Processes, places: NDArray[np.int64]) -> None:
         """The random module's second normal deviate becomes what it is at a place (core/rng/gauss.go) behind these."""
@@ -131,6 +131,8 @@ class Twins:
         for number, (name, count) in enumerate(zip(states.names, counts.tolist(), strict=True)):
             if count:
                 state = torch.from_numpy(states.data[number])
+                if name not in self._twins:
+                    self._twins[name] = Twin(name)
                 found = self._twins[name].take(state, count)
                 if found is not state:
                     follow = follow or states.copied()

@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -62,8 +62,7 @@ _OF_EPOCHS = (DistributedSampler, NumberedSampler)
 _SHUFFLES = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler, DistributedSampler, StatefulRandomSampler)
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in an order.
 
     batches  so many are before it
@@ -169,7 +168,8 @@ class Order(Iterator[Any]):
 
     def mark(self) -> Mark:
         """This place."""
-        if self._held or not self.stateful or (self._numbered and self._begun is None):
+        plain = self._known and not self._numbered
+        if plain or self._held or not self.stateful or (self._numbered and self._begun is None):
             return Mark(self._batches, self._taken)
         own = {
             "over": isinstance(self._source, Batches) and self._source.over,
@@ -364,13 +364,14 @@ def _is_generator(kind: type) -> bool:
 def own_generators(loader: Any) -> dict[str, torch.Generator]:
     """The generators that a loader and its samplers were given."""
     index_sampler = loader._index_sampler
-    holders = {"loader": loader, "sampler": index_sampler}
+    given = {"loader": loader.generator, "sampler": attribute(index_sampler, "generator")}
     if is_a(index_sampler, BatchSampler):
-        holders |= {"batch_sampler": index_sampler, "sampler": attribute(index_sampler, "sampler")}
+        given["batch_sampler"] = given["sampler"]
+        given["sampler"] = attribute(attribute(index_sampler, "sampler"), "generator")
     found: dict[str, torch.Generator] = {}
-    for name, holder in holders.items():
-        generator = attribute(holder, "generator")
-        if is_a(generator, torch.Generator) and all(generator is not other for other in found.values()):
+    for name, generator in given.items():
+        known = generator is None or any(generator is other for other in found.values())
+        if not known and is_a(generator, torch.Generator):
             found[name] = generator
     return found
 

@@ -9,8 +9,8 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 _ADAPTED_MAX = 3
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """A batch under way.
 
     rows      of the source that the core was given
@@ -129,8 +128,6 @@ class _NativeIterator(ResumableIterator):
     # Where relative paths begin while Python loads something; where the process is.
     _directory: AbstractContextManager[None] = contextlib.nullcontext()
     _run: Run | None = None
-    # What a collate_fn of the user's own finds.
-    _defaults: AbstractContextManager[None] = contextlib.nullcontext()
 
     def __init__(self, loader: DataLoader[Any], core: Core | None) -> None:
         if core is not None:
@@ -148,24 +145,22 @@ class _NativeIterator(ResumableIterator):
         self._samples = core.plan.samples
         self._dtypes: list[torch.dtype] = [getattr(torch, name) for name in core.plan.dtypes]
 
-    def __next__(self) -> Any:
-        trial.hear()
-        return super().__next__()
-
     def _doing(self) -> str:
         return "" if self._run is None else self._run.doing()
 
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
-        if self._run is None or not isinstance(batch, Foreign) or batch.ints is None:
+        if not isinstance(batch, Foreign) or batch.same is None or self._run is None:
             return batch
-        return batch.ints if self._samples.any_integer else batch
+        ints = batch.ints if self._samples.any_integer else None
+        return batch if ints is None else ints
 
     def _task(self, batch: NDArray[np.int64] | Foreign) -> _Task:
         mark = self._sampler_iter.mark()
         rows, indices, complete = self._rows(batch)
         ours = isinstance(batch, np.ndarray)
-        return _Task(rows, indices, ours, self._auto_collation, complete, self._pinned(len(rows)), mark)
+        lent = self._pinned(len(rows)) if self._pin_memory else None
+        return _Task(rows, indices, ours, self._auto_collation, complete, lent, mark)
 
     def _submit(self, run: Run, task: _Task) -> None:
         """Raises IndexError, as of a Subset that lists a sample which is not there."""
@@ -184,13 +179,13 @@ class _NativeIterator(ResumableIterator):
 
     def _rows(self, batch: NDArray[np.int64] | Foreign) -> tuple[NDArray[np.int64], Any, bool]:
         """The source's rows of a batch as far as it has indices of the dataset, the batch, and if that is all."""
-        if isinstance(batch, Foreign) and batch.value is LEFT_OUT:
-            return np.empty(0, np.int64), batch.value, True
         if not isinstance(batch, Foreign):
             try:
-                return self._plan.resolve(batch.reshape(-1)), batch, True
+                return self._samples.resolve(batch if batch.ndim else batch.reshape(-1)), batch, True
             except IndexError:
                 batch = Foreign(batch.tolist())
+        if batch.value is LEFT_OUT:
+            return np.empty(0, np.int64), batch.value, True
         indices = batch.value if self._auto_collation else [batch.value]
         if isinstance(indices, Iterator):
             indices = list(indices)
@@ -210,7 +205,7 @@ class _NativeIterator(ResumableIterator):
 
     def _pinned(self, count: int) -> torch.Tensor | None:
         """Page-locked memory for a batch."""
-        if not self._pin_memory or self._plan.shapes is None or count == 0 or self._plan.after is not None:
+        if self._plan.shapes is None or count == 0 or self._plan.after is not None:
             return None
         fields = zip(self._dtypes, self._plan.shapes, strict=True)
         return lent.room(count * math.prod(shape) * dtype.itemsize for dtype, shape in fields)
@@ -247,17 +242,15 @@ class _NativeIterator(ResumableIterator):
             assert isinstance(self._samples, Images)
             return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
-            columns = self._samples.put_together(self._plan.columns(tensors), task.rows, task.given)
-            with self._defaults:
-                batch = self._plan.put(columns)
-                batch = self._finished(run, batch, len(task.rows))
+            columns = self._samples.put_together(self._plan.columns(tensors), task.rows, lambda: task.given)
+            batch = self._collated(run, columns, len(task.rows))
         except Exception as error:  # of a collate_fn of the user's own
             raise _Lost(error) from None
-        return self._pinned_batch(batch)
+        return self._pinned_batch(batch) if self._pin_memory else batch
 
-    def _finished(self, run: Run, batch: Any, count: int) -> Any:
-        """A batch of so many samples, with what Python does to it."""
-        return batch
+    def _collated(self, run: Run, columns: list[Any], count: int) -> Any:
+        """A batch of so many samples, of their fields."""
+        return self._plan.put(columns)
 
     def _pinned_batch(self, batch: Any) -> Any:
         return self._pin(batch)
@@ -318,7 +311,7 @@ class _NativeIterator(ResumableIterator):
             given[position : position + 1] = [] if left is LEFT_OUT else [left]
             left = given
         batch = np.array(left, np.int64) if task.ours and left is not LEFT_OUT else Foreign(left)
-        return replace(self._task(batch), mark=task.mark)
+        return self._task(batch)._replace(mark=task.mark)
 
     def _found(self, task: _Task) -> _Lost | None:
         """The first error that the dataset raises for a sample of a batch, each asked for alone."""
@@ -347,7 +340,8 @@ class InlineIterator(_NativeIterator):
     _epoch: later.Epoch | None = None
     _timing: later.Later | None = None
 
-    def __init__(self, loader: DataLoader[Any], core: Core | None) -> None:
+    def __init__(self, loader: DataLoader[Any], core: Core | None, waiting: later.Later | None = None) -> None:
+        """`waiting`: what is known of a loader that Go is not asked for yet."""
         super().__init__(loader, core)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -360,8 +354,8 @@ class InlineIterator(_NativeIterator):
         if core is not None:
             self._run = self._start(core)
             self._timing = later.timing(loader)
-        elif (known := later.of(loader)) is not None:
-            self._epoch = later.Epoch(known, loader)
+        elif waiting is not None and not waiting.slower:
+            self._epoch = later.Epoch(waiting, loader)
 
     def _start(self, core: Core) -> Run:
         self._core = core
@@ -370,6 +364,8 @@ class InlineIterator(_NativeIterator):
         return core.start(workers=0, streams=1, sample_timeout=self._sample_timeout)
 
     def _next_data(self) -> Any:
+        if trial.running:
+            trial.hear()
         if self._epoch is not None and self._epoch.over():
             self._look(self._epoch)
         if self._epoch is not None:
@@ -451,7 +447,7 @@ class InlineIterator(_NativeIterator):
         As many words as it drew are then taken from the process's generators. If another thread has drawn since, they
         are not the same, and the batch is made again with those.
         """
-        taken = np.zeros_like(self._words)
+        taken: Any = 0
         self._skipped = False
         while True:
             made, lost = self._result(run, task)
@@ -553,8 +549,9 @@ class PrefetchingIterator(_NativeIterator):
             seeded = again
         self._samples.hold()
         self._directory = Directory()
-        if core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None):
-            self._defaults = _Defaults()
+        # What a collate_fn of the user's own finds.
+        own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
+        self._defaults = _Defaults() if own else None
         # The states that worker_init_fn left.
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         # What each worker's generator of numpy's keeps beside its words.
@@ -669,11 +666,11 @@ class PrefetchingIterator(_NativeIterator):
 
     def _put(self, run: Run, task: _Task) -> _Task:
         if self._plan.script is not None and not task.complete:  # its code draws until it comes to the error
-            task = replace(task, rows=_NO_ROW, complete=True, lent=None)
+            task = task._replace(rows=_NO_ROW, complete=True, lent=None)
         try:
             self._submit(run, task)
         except IndexError:
-            task = replace(task, complete=False, lent=None)
+            task = task._replace(complete=False, lent=None)
             run.submit(task.rows[:0])
         return task
 
@@ -688,7 +685,7 @@ class PrefetchingIterator(_NativeIterator):
         run.resume(self._received, np.zeros(self._positions, np.int64) if streams is None else streams)
         # A read that has not come back may still write into the memory that was lent.
         again = [
-            replace(task, lent=None if task.lent is None else self._pinned(len(task.rows))) for task in self._tasks
+            task._replace(lent=None if task.lent is None else self._pinned(len(task.rows))) for task in self._tasks
         ]
         self._tasks = deque([self._put(run, task) for task in again])
         self._behind = False
@@ -708,6 +705,8 @@ class PrefetchingIterator(_NativeIterator):
                 self._tasks[0], self._behind = spared, True
 
     def _next_data(self) -> Any:
+        if trial.running:
+            trial.hear()
         if not self._tasks or self._run is None:
             if not self._persistent_workers:
                 self._shutdown_workers()
@@ -747,13 +746,16 @@ class PrefetchingIterator(_NativeIterator):
         if self._ledger.streams is not None and self._run is not None and self._finisher is None:
             self._run.position(self._ledger.streams)
 
-    def _finished(self, run: Run, batch: Any, count: int) -> Any:
-        if self._finisher is None:
+    def _collated(self, run: Run, columns: list[Any], count: int) -> Any:
+        if self._defaults is None:
+            return self._plan.put(columns)
+        with self._defaults:
+            batch = self._plan.put(columns)
+            if self._finisher is not None:
+                begun = time.perf_counter()
+                batch = self._finisher.batch(run, self._received % self._num_workers, batch, count)
+                self._clock.did("collate", time.perf_counter() - begun)
             return batch
-        begun = time.perf_counter()
-        batch = self._finisher.batch(run, self._received % self._num_workers, batch, count)
-        self._clock.did("collate", time.perf_counter() - begun)
-        return batch
 
     def _handed_out(self) -> None:
         """The batch of the first task is handed out, or lost."""
@@ -799,6 +801,8 @@ def _check_streams(resumed: Record | None, loader: DataLoader[Any], plan: Plan) 
 
 class _Helper:
     """Answers the core's questions for one batch."""
+
+    __slots__ = "_deadline", "_iterator", "_task"
 
     def __init__(self, iterator: _NativeIterator, task: _Task, deadline: float | None) -> None:
         self._iterator, self._task, self._deadline = iterator, task, deadline

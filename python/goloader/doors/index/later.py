@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torch.utils.data import MapDataPipe
@@ -93,7 +94,7 @@ def of(loader: DataLoader[Any]) -> Later | None:
 def ran(loader: DataLoader[Any]) -> Later | None:
     """The same of a loader that has begun an epoch so."""
     known = _known.get(loader)
-    return known if known is not None and known.spent_s and (known.slower or not known.over) else None
+    return known if known is not None and (known.slower or (known.spent_s and not known.over)) else None
 
 
 def timing(loader: DataLoader[Any]) -> Later | None:
@@ -125,12 +126,9 @@ class Epoch:
     """
 
     def __init__(self, known: Later, loader: DataLoader[Any]) -> None:
-        self._known = known
+        self._known, self._loader = known, loader
         self.batches, self.spent_s, self.clock_s = 0, 0.0, 0.0
-        self._length: int | None = None
-        if not known.slower and samplers.known(loader) is not None:
-            with suppress(Exception):  # of the dataset's own __len__
-                self._length = len(loader._index_sampler)
+        self._took = float("inf")  # the batch before, by the clock
 
     def made(self, make: Callable[[], Any]) -> Any:
         """A batch, as torch's way makes it."""
@@ -143,9 +141,17 @@ class Epoch:
         known = self._known
         known.spent_s += spent
         known.epoch = max(known.epoch, self.batches)
-        if self.batches != self._length:  # the last one may be smaller
-            known.least_s = min(known.least_s, took)
+        known.least_s = min(known.least_s, self._took)  # the last one may be smaller, and is not counted
+        self._took = took
         return batch
+
+    @cached_property
+    def _length(self) -> int | None:
+        """Of the epoch, as far as that is known: most are over before somebody asks."""
+        if samplers.known(self._loader) is not None:
+            with suppress(Exception):  # of the dataset's own __len__
+                return len(self._loader._index_sampler)
+        return None
 
     def over(self) -> bool:
         """Whether Go is to be asked for the next batch."""

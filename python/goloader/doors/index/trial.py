@@ -46,19 +46,20 @@ _NICENESS = 10
 _EQUAL = "equal"
 _KIND, _KEPT_MAX = "trials", 1000
 
-# What is known of plans: why one is not to be used; None for one that is right, or is being tried.
-_known: dict[str, Refusal | None] = {}
+# Kinds of plans that were tried, or are being tried; why some of them are not to be used.
+_known: set[str] = set()
+_refused: dict[str, Refusal] = {}
 # What names the kind of each plan, which takes as long as writing it as JSON.
 _keys: weakref.WeakKeyDictionary[Plan, str] = weakref.WeakKeyDictionary()
-# Trials that have not been heard.
-_running: dict[str, sandbox.Page] = {}
+# Trials that have not been heard: to hear() is of use while there are some.
+running: dict[str, sandbox.Page] = {}
 
 _LIBRARIES = ("torch", "torchvision", "PIL", "numpy", "cv2", "albumentations")
 
 
 def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
     """Why a plan is not to be used, as trials have found that were heard."""
-    return _known.get(_key(loader, plan)) if any(_known.values()) else None
+    return _refused.get(_key(loader, plan)) if _refused else None
 
 
 # Makes an iterator that asks the core for each batch in the training thread.
@@ -74,7 +75,7 @@ def begin(loader: DataLoader[Any], plan: Plan, inline: Inline) -> None:
     key = _key(loader, plan)
     if key in _known:
         return
-    _known[key] = None
+    _known.add(key)
     if not sandbox.WAITS and memory.find(_KIND, key) is not None:
         return
     page = sandbox.Page()
@@ -82,25 +83,25 @@ def begin(loader: DataLoader[Any], plan: Plan, inline: Inline) -> None:
         sandbox.begin(page, lambda: _tried(loader, plan, inline))
     except OSError:  # no process can be forked
         return
-    _running[key] = page
+    running[key] = page
     weakref.finalize(page, page.close)
 
 
 def hear() -> None:
     """Takes the answers of trials that have ended."""
-    for key, page in list(_running.items()):
+    for key, page in list(running.items()):
         try:
             found = page.take()
         except LookupError:
             found = ""
         if found is None:
             continue
-        del _running[key]
+        del running[key]
         if found == _EQUAL:
             memory.keep(_KIND, key, {}, _KEPT_MAX)
         elif found:
             kind, text = found
-            _known[key] = refusal = Refusal("source", kind, f"{text} when Go makes it", "SAMPLES_DIFFER")
+            _refused[key] = refusal = Refusal("source", kind, f"{text} when Go makes it", "SAMPLES_DIFFER")
             advice = f"It runs as torch's from the next epoch on. Please report this, with {_versions()}."
             _told.stopped(refusal, advice)
 

@@ -6,12 +6,11 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch.utils.data import get_worker_info
 
 from ... import _native
 from ..._beside import Beside
-from ...adapters.torch import DatasetKind
+from ...adapters.torch import DatasetKind, default_device
 from ...on_error import OnError
 from ...plan.refusal import Refusal
 from ...seek_index import SeekIndex
@@ -72,7 +71,7 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
         return Refusal(
             "loader", type(loader).__qualname__, "it runs inside a worker process of another loader", "IN_WORKER"
         )
-    if torch.get_default_device().type != "cpu":
+    if default_device().type != "cpu":
         return Refusal("loader", "torch.set_default_device", "tensors are made on another device", "TORCH_DEFAULTS")
     if not any(module in sys.modules for module in _OPENERS):
         return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders", "NO_IMAGES")

@@ -21,6 +21,8 @@ from .cuts import Cut
 from .pictures import PixelPart
 from .tree import NOWHERE, Column, Indices, Node
 
+_greatest = np.maximum.reduce  # ndarray.max() calls it by way of Python
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -114,12 +116,16 @@ class Samples:
 
         Raises IndexError if one is out of range: then `dataset[i]` has the error that torch's users would see.
         """
-        if len(indices) and indices.view(np.uint64).max() >= self.length:  # as which a negative one is large
+        if not self._has(indices):
             if self._root.negatives:
                 indices = np.where(indices < 0, indices + self.length, indices)
-            if indices.view(np.uint64).max() >= self.length:
+            if not self._has(indices):
                 raise IndexError(f"index out of range for a dataset of {self.length}")
         return indices
+
+    def _has(self, indices: Indices) -> bool:
+        """Whether all are from 0 on and below the length."""
+        return not len(indices) or bool(_greatest(indices.view(np.uint64)) < self.length)  # a negative one is large
 
     def place(self, index: Any) -> int:
         """The same of one index of any type, which torch's datasets may reckon with. Raises IndexError."""
@@ -136,10 +142,10 @@ class Samples:
             return IndexError("list index out of range")
         return IndexError(f"index {next(outside, None)} is out of bounds for dimension 0 with size {self.length}")
 
-    def put_together(self, columns: list[Any], rows: Indices, indices: Sequence[Any]) -> list[Any]:
+    def put_together(self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
         """A batch's fields, of the core's columns and what Python puts together.
 
-        indices  as the loader's sampler gave them
+        indices  gives them as the loader's sampler gave them
         """
         return columns
 
@@ -151,7 +157,7 @@ class Samples:
 
         With `indices` only what these mean is looked at: cheap enough for every batch.
         """
-        if indices is not None and len(indices) and indices.view(np.uint64).max() >= self.length:
+        if indices is not None and not self._has(indices):
             indices = np.where(indices < 0, indices + self.length, indices)
             indices = indices[(indices >= 0) & (indices < self.length)]
         return self._root.unchanged(dataset, indices)
@@ -200,17 +206,15 @@ class Images(Samples):
         """True if all samples are (image, label or target image), and labels of type int."""
         return all(part.pairs for part in self.parts)
 
-    def put_together(self, columns: list[Any], rows: Indices, indices: Sequence[Any]) -> list[Any]:
+    def put_together(self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
         """Images and labels, and what torch puts together for each further field of a sample."""
-        return [*columns, *map(default_collate, self._beside(rows, indices))]
+        return [*columns, *map(default_collate, self._beside(rows, indices))] if self.parts[0].beside else columns
 
-    def _beside(self, rows: Indices, indices: Sequence[Any]) -> list[Any]:
+    def _beside(self, rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
         first = self.parts[0]
-        if not first.beside:
-            return []
         found = [self._find(row * first.views) for row in rows.tolist()]
         return [
-            each.batch(map(self.given, indices))
+            each.batch(map(self.given, indices()))
             if each.is_index
             else each.batch(part.beside[number][at // first.views] for part, at in found)
             for number, each in enumerate(first.beside)

@@ -80,7 +80,10 @@ def _of_list(was: list[Any]) -> Stand:
     def stands(now: Any, at: Indices | None) -> bool:
         if type(now) is not list or len(now) != len(was):
             return False
-        return all(map(is_, now, was)) if at is None else all(now[place] is was[place] for place in at.tolist())
+        if at is None:
+            return all(map(is_, now, was))
+        places = at.tolist()
+        return all(map(is_, map(now.__getitem__, places), map(was.__getitem__, places)))
 
     return stands
 

@@ -94,9 +94,7 @@ class Tensors(Node):
             return False
         if at is None and refuses(_check, dataset):
             return False
-        return len(self.given) == len(self.tensors) and all(
-            ours.unchanged(theirs) for ours, theirs in zip(self.tensors, self.given, strict=True)
-        )
+        return len(self.given) == len(self.tensors) and all(map(Tensor.unchanged, self.tensors, self.given))
 
 
 def _check(dataset: Any) -> None:

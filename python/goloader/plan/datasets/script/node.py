@@ -7,7 +7,7 @@ Whoever changes the dataset, its lists or its transforms is seen to do so, as by
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -341,7 +341,7 @@ class Scripts(Samples):
     def files(self) -> Files | None:
         return self.part.files  # type: ignore[no-any-return]
 
-    def put_together(self, columns: list[Any], rows: Indices, indices: Sequence[Any]) -> list[Any]:
+    def put_together(self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
         """A batch's fields, of what the core gave: images, then numbers."""
         from torch.utils.data import default_collate
 
@@ -356,7 +356,7 @@ class Scripts(Samples):
             if beside is None:
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
-                values = map(self.given, indices)
+                values = map(self.given, indices())
                 made.append(list(values) if self.apart else default_collate(beside.batch(values)))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
