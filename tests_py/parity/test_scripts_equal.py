@@ -470,6 +470,44 @@ def test_generators_go_on_from_epoch_to_epoch(kind: str, root: Path) -> None:
     check(Program(arguments, epochs=3, leave=(None, 2, None)))
 
 
+class Members(Base):
+    """Draws one of a list, which is empty for some samples: these are left to the code."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.members = [[], [1], [2, 3], [4], [5, 6]]
+
+    def __getitem__(self, index: int) -> Any:
+        image = CROP(Image.open(self.a[index]).convert("RGB"))
+        if np.random.choice(self.members[self.labels[index]]) > 3:
+            image = F.hflip(image)
+        return image, self.labels[index]
+
+
+def test_the_code_does_not_make_samples_of_a_dataset_that_workers_began_without(root: Path) -> None:
+    dataset = Members(root)
+    loader = goloader.DataLoader(dataset, 1, num_workers=1, persistent_workers=True)
+    assert loader.explain().native
+
+    def epoch() -> list[str]:
+        found, batches = [], iter(loader)
+        for _ in range(COUNT):
+            try:
+                found.append(str(next(batches)[1].item()))
+            except (ValueError, RuntimeError) as error:
+                found.append(str(error).splitlines()[-1])
+        return found
+
+    before = epoch()
+    assert [each[:40] for each in before] == [
+        str(k % 5) if k % 5 else "ValueError: 'a' cannot be empty unless n" for k in range(COUNT)
+    ]
+    dataset.labels[:] = [1] * COUNT
+    after = epoch()  # of torch's workers, which have the old labels, the same as before
+    told = "Original RuntimeError: goloader: Members: a sample of this batch is left to its code, and it was changed since"
+    assert [each[: len(told)] for each in after] == [str(k % 5) if k % 5 else told for k in range(COUNT)]
+
+
 def test_samples_that_only_the_code_knows_are_not_tried(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.nice", lambda more: 0)
     loader = goloader.DataLoader(Subset(Flipped(root), [3, 3, -1, 0]), 2)

@@ -353,7 +353,8 @@ def compare(source: str, root: Path, r: random.Random, workers: tuple[int, ...] 
                     native=goloader.DataLoader(**loader_of(dataset, **options)()).explain().native,
                 )
             except AssertionError as error:
-                raise AssertionError(f"{source}\n{error}\n{options}") from error
+                if "it was changed since the workers began" not in str(error):  # docs/differences.md
+                    raise AssertionError(f"{source}\n{error}\n{options}") from error
             finally:
                 before(0, None)
     return True

@@ -608,6 +608,9 @@ class PrefetchingIterator(_NativeIterator):
         return self._num_workers * len(self._generators)
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
+        if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
+            why = "a sample of this batch is left to its code, and it was changed since the workers began"
+            return None, RuntimeError(f"goloader: {type(self._dataset).__qualname__}: {why}")
         number = self._received % self._num_workers
         states.gauss = self._gausses.get(number, states.gauss)
         with untouched():
