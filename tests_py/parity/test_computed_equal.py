@@ -504,7 +504,19 @@ def unread() -> dict[str, Any]:
     def window(self: Any, i: int) -> Any:
         return self.labels[i : i + 3]
 
-    return {each.__name__: each for each in (aliased, endless, outside, made, by_index, window)}
+    def taken_twice(self: Any, i: int) -> Any:
+        items = (column[i] for column in self.columns)
+        return [item for item in items], [item for item in items]  # noqa: C416
+
+    def taken_later(self: Any, i: int) -> Any:
+        n = 1
+        items = (column[i] * n for column in self.columns)
+        n = 2
+        return list(items)
+
+    return {
+        each.__name__: each for each in (aliased, endless, outside, made, by_index, window, taken_twice, taken_later)
+    }
 
 
 @pytest.mark.parametrize("name", unread())
