@@ -504,6 +504,9 @@ def unread() -> dict[str, Any]:
     def window(self: Any, i: int) -> Any:
         return self.labels[i : i + 3]
 
+    def lists_of_a_list(self: Any, i: int) -> Any:
+        return torch.tensor([[self.labels[i]], [i]]), np.concatenate([np.zeros(2), [self.labels[i]]])
+
     def taken_twice(self: Any, i: int) -> Any:
         items = (column[i] for column in self.columns)
         return [item for item in items], [item for item in items]  # noqa: C416
@@ -515,13 +518,16 @@ def unread() -> dict[str, Any]:
         return list(items)
 
     return {
-        each.__name__: each for each in (aliased, endless, outside, made, by_index, window, taken_twice, taken_later)
+        each.__name__: each
+        for each in (aliased, endless, outside, made, by_index, window, lists_of_a_list, taken_twice, taken_later)
     }
 
 
 @pytest.mark.parametrize("name", unread())
 def test_what_may_be_more_than_a_loop_stays_with_torch(name: str) -> None:
     dataset = type(name, (Listed,), {"__getitem__": unread()[name], "seen": {}})()
-    assert not goloader.DataLoader(dataset, num_workers=1).explain().native
+    told = goloader.DataLoader(dataset, num_workers=1).explain()
+    assert not told.native
+    assert "LOOKED_AT" not in told.codes
     if name != "endless":
         check(Program(loader_of(Subset(dataset, [3, 3, 3])), epochs=1), native=False)
