@@ -16,9 +16,10 @@ import torchvision.transforms.functional as F
 from photos import lay, plain
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
+from torch.utils import data
 from torch.utils.data import Dataset, Subset, default_collate, get_worker_info
 from torch.utils.data.dataloader import default_collate as collated
-from twins import Program, check, loader_of
+from twins import Program, bits, check, compare, loader_of, run, seed
 
 import goloader
 
@@ -71,6 +72,25 @@ def changes(batch: Any) -> Any:
     return batch
 
 
+def adds(batch: Any) -> Any:
+    points = batch[0][1]["points"] if len(batch) > 1 else torch.zeros(2)
+    points += 1
+    for _, target, _ in batch:
+        target["weight"] += 1
+    return batch
+
+
+def changes_its_own(batch: Any) -> Any:
+    images = torch.stack([each[0] for each in batch]).float()
+    images -= 0.5
+    images[:, 0] = 1
+    points, count = np.zeros((len(batch), 2, 2)), 0
+    for n, each in enumerate(batch):
+        images[n, 1:] = each[0][1:]
+        each[1]["new"] = n
+    return images, points, [each[1] for each in batch], count
+
+
 def pads(batch: Any) -> Any:
     rows = pad_sequence([torch.ones(each[1]["label"] + 1) for each in batch], batch_first=True, padding_value=-1)
     return rows, [str(type(each)) for each in batch[0][2]]
@@ -103,7 +123,18 @@ def with_size(size: int, batch: Any) -> Any:
     return [each[0].numpy()[:, :size] for each in batch], [each[1] for each in batch]
 
 
-CALLED = [lists, stacks, without_none, by_dataloader, changes, pads, sorts, fails, Padder(12), partial(with_size, 5)]
+CALLED = [
+    lists,
+    stacks,
+    without_none,
+    by_dataloader,
+    changes_its_own,
+    pads,
+    sorts,
+    fails,
+    Padder(12),
+    partial(with_size, 5),
+]
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +149,48 @@ def test_equal(given: Any, num_workers: int, root: Path) -> None:
     with_collate = lambda: arguments() | {"collate_fn": given}  # noqa: E731
     check(Program(with_collate, epochs=2, seed=3))
     assert "COLLATE_CALLED" in goloader.DataLoader(**with_collate()).explain().codes
+
+
+# With workers, a tensor of torch's batch goes on being the worker's own: what it is then is a matter of time.
+@pytest.mark.parametrize(
+    ("given", "num_workers"),
+    [
+        (lists, 0),
+        (changes, 0),
+        (adds, 0),
+        *(pytest.param(each, 1, marks=pytest.mark.slow) for each in (changes, lists)),
+    ],
+)
+def test_what_it_changes_in_place_is_the_datasets(given: Any, num_workers: int, root: Path) -> None:
+    made: list[Boxes] = []
+
+    def arguments() -> dict[str, Any]:
+        made.append(Boxes(root))
+        return {"dataset": made[-1], "batch_size": 3, "num_workers": num_workers, "collate_fn": given}
+
+    native = num_workers == 0 or given is lists
+    events = [run(kind, Program(arguments, epochs=3)) for kind in (goloader.DataLoader, data.DataLoader)]
+    compare(*events)
+    ours, theirs = made
+    assert np.array_equal(ours.points, theirs.points)
+    assert torch.equal(ours.weights, theirs.weights)
+    assert goloader.DataLoader(**arguments()).explain().native == native
+
+
+def test_what_is_changed_in_a_batch_is_changed_in_the_dataset(root: Path) -> None:
+    made: list[list[Any]] = []
+    for kind in (goloader.DataLoader, data.DataLoader):
+        seed(1)
+        dataset = Boxes(root)
+        loader = kind(dataset, batch_size=3, collate_fn=lists)
+        made.append([])
+        for _ in range(2):
+            for _, targets, _ in loader:
+                made[-1].append(bits(targets))
+                targets[0]["points"] += 1
+                targets[0]["weight"] += 1
+        made[-1] += [dataset.points.tolist(), dataset.weights.tolist()]
+    assert made[0] == made[1]
 
 
 def test_one_of_a_subset(root: Path) -> None:

@@ -504,12 +504,30 @@ def unread() -> dict[str, Any]:
     def window(self: Any, i: int) -> Any:
         return self.labels[i : i + 3]
 
-    return {each.__name__: each for each in (aliased, endless, outside, made, by_index, window)}
+    def lists_of_a_list(self: Any, i: int) -> Any:
+        return torch.tensor([[self.labels[i]], [i]]), np.concatenate([np.zeros(2), [self.labels[i]]])
+
+    def taken_twice(self: Any, i: int) -> Any:
+        items = (column[i] for column in self.columns)
+        return [item for item in items], [item for item in items]  # noqa: C416
+
+    def taken_later(self: Any, i: int) -> Any:
+        n = 1
+        items = (column[i] * n for column in self.columns)
+        n = 2
+        return list(items)
+
+    return {
+        each.__name__: each
+        for each in (aliased, endless, outside, made, by_index, window, lists_of_a_list, taken_twice, taken_later)
+    }
 
 
 @pytest.mark.parametrize("name", unread())
 def test_what_may_be_more_than_a_loop_stays_with_torch(name: str) -> None:
     dataset = type(name, (Listed,), {"__getitem__": unread()[name], "seen": {}})()
-    assert not goloader.DataLoader(dataset, num_workers=1).explain().native
+    told = goloader.DataLoader(dataset, num_workers=1).explain()
+    assert not told.native
+    assert "LOOKED_AT" not in told.codes
     if name != "endless":
         check(Program(loader_of(Subset(dataset, [3, 3, 3])), epochs=1), native=False)

@@ -504,7 +504,7 @@ def test_the_code_does_not_make_samples_of_a_dataset_that_workers_began_without(
     ]
     dataset.labels[:] = [1] * COUNT
     after = epoch()  # of torch's workers, which have the old labels, the same as before
-    told = "Original RuntimeError: goloader: Members: a sample of this batch is left to its code, and it was changed since"
+    told = "Original RuntimeError: goloader: Members: a sample of this batch is left to its code, and it was changed"
     assert [each[: len(told)] for each in after] == [str(k % 5) if k % 5 else told for k in range(COUNT)]
 
 

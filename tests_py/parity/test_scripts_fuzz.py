@@ -157,6 +157,11 @@ STEPS = (
     "t = P; img = t", "n, m = m, n", "n = n if B else m", "lst.append(I)", "lst += [I, m]", "lst.extend([F])", "lst = lst + [I]",
     "d['k'] = I", "d['q'] = F", "d.update(z=I)", "d = {**d, 'v': B}", "n = len(lst)", "lst[0] = I", "lst.pop()", "lst.insert(0, I)",
     "other = lst; other.append(I)", "random.shuffle(lst)", "n = (m := I) + 1", "a, *z = I, I, I", "n, m = [I, I]", "n = lst[-1]",
+    # lists and dicts of several names
+    "e = d", "e = d if B else {'k': I}", "e['k'] = I", "if B: e = d", "o = lst", "o = lst if B else [4, I]", "o.append(I)", "if B: o = lst", "o += [I]",
+    "d, e = e, d", "o, lst = lst, o", "if B:\n    e['k'] = I\nelse:\n    d['k'] = I", "if B:\n    o.append(I)\nelse:\n    lst.append(I)", "d['o'] = o", "e = {'d': d}['d']",
+    "def g(z, y):\n    return z if B else y\ne = g(d, e)", "def g(z, y):\n    if B:\n        return z\n    return y\no = g(o, lst)", "def g(z):\n    z['k'] = I\ng(e)",
+    "def g(z):\n    y = z if B else d\n    y['k'] = I\ng(e)", "g = lambda: d['k']; d['k'] = I; n = g()", "for k in o:\n    e['k'] = k", "n = e['k']", "n = o[0]", "o = [o, lst][B]",
     # nobody uses these
     "I", "F", "B", "P", "random.random()", "np.random.rand(2)", "torch.rand(1)", "1 // I", "1 / F", "img.load()", "self.labels[I]",
     "self.labels[i + 3]", "path, label, x = self.pairs[i]", "u, v = self.pairs[i]", "F.to_tensor(img)", "[I, F]", "x = [B, I]",
@@ -186,6 +191,7 @@ STEPS = (
     "index = i; i = (i + 1) % 11; n = index", "self = self", "len = 3", "int = float", "image = img; img = P", "if img.mode != 'RGB':\n    img = img.convert('RGB')",
     "if img.mode != 'RGB':\n    img = img.convert('RGB')\n    n = 99", "if img.mode == 'L':\n    n = I\nelse:\n    f = F", "if B: return F.to_tensor(self.fixed(img)), n, f",
 )  # fmt: skip
+NAMED = STEPS.index("e = d")  # the first of those of several names
 OPENED = (
     "img = Image.open(self.a[i]).convert('RGB')", "img = Image.open(self.a[i]).convert('RGB')", "img = Image.open(self.a[i])",
     "img = Image.open(self.b[i]).convert('RGB')", "img = Image.fromarray(self.data[i])", "img = Image.open(self.pairs[i][0]).convert('RGB')",
@@ -217,6 +223,7 @@ GIVEN = (
     "np.random.choice(self.rows_of[self.labels[i]])", "random.choice(self.members[self.labels[i]])", "np.random.choice(2) == 1",
     "self.labels[self.order[m % 11]]", "random.choice(self.floats)", "self.members[self.labels[i]]", "self.weights[self.labels[i]]",
     "np.random.choice(5)", "torch.randint(0, 4, (1,))", "self.truths[random.randrange(11)]", "x.shape", "len(x)", "x.shape[1]", "self.a[random.randrange(11)]",
+    "d['k'], e['k']", "[d['k'], e['k']]", "(lst, o)", "(len(lst), len(o))", "[d, e]", "o[-1]", "e",
     "random.choice(self.truths)", "random.choice(self.a)", "random.choice([True, 2])", "[n] * 2", "self.floats[0]", "None", "min(b, n)", "max(b, b)", "int(b)",
 )  # fmt: skip
 
@@ -261,7 +268,8 @@ class Grammar:
                 if self.r.random() < 0.5:
                     lines += ["else:", *(f"    {line}" for line in self.steps(1, depth - 1))]
             else:
-                step = self.r.choice(STEPS[:12]) if self.r.random() < 0.75 else self.r.choice(STEPS)
+                most, named = STEPS[:12], STEPS[NAMED : NAMED + 24]
+                step = self.r.choice(self.r.choice((most, most, most, named)) if self.r.random() < 0.8 else STEPS)
                 lines += self.fill(step).split("\n")
         return lines
 
@@ -269,7 +277,7 @@ class Grammar:
         """`__getitem__`, in a class Made."""
         r = self.r
         lines = [
-            "n, m, f, b, lst, d = 1, 2, 0.25, True, [4, 5], {'k': 0}",
+            "n, m, f, b, lst, d, e, o = 1, 2, 0.25, True, [4, 5], {'k': 0}, {'k': 1}, [4, 5]",
             *self.fill(r.choice(OPENED)).split("\n"),
             "w, h = img.size",
         ]

@@ -286,6 +286,31 @@ ODD: dict[str, list[str]] = {
     "zip twice": [RGB, "z = zip([1, 2], [3, 4]); a = list(z); c = list(z)", f"{TENSOR}, len(a), len(c)"],
     "a list grown as it is gone through": [RGB, "out = [1]", "for x in out:", "    if len(out) < 4: out.append(x + 1)", f"{TENSOR}, out[-1]"],
     "a shared list": [RGB, "a = [1]; c = a; c.append(2)", f"{TENSOR}, a, len(c)"],
+    "one of two dicts": [
+        RGB, "a, c = {'x': 1}, {'x': 2}", "d = a if random.random() < 0.5 else c", "d['x'] = 5", f"{TENSOR}, a['x'], c['x'], d['x']",
+    ],
+    "one of two lists": [RGB, "a = [1]; c = a", "if random.random() < 0.5: c = [1]", "c.append(2)", f"{TENSOR}, len(a), len(c)"],
+    "two lists that are equal": [RGB, "a, c = [], []", "if random.random() < 0.5: c = a", "c.append(2)", f"{TENSOR}, len(a), len(c)"],
+    "two dicts that are equal": [RGB, "a, c = {'x': 1}, {'x': 1}", "if random.random() < 0.5: c = a", "a['x'] = 2", f"{TENSOR}, a['x'], c['x']"],
+    "a dict of two names": [
+        RGB, "a = c = {}", "if random.random() < 0.5: a['x'] = 1", "else: a['x'] = 2", "a['y'] = 3", f"{TENSOR}, c['x'], c['y'], len(c)",
+    ],
+    "a dict of two names that is gone into": [
+        RGB, "v = [1] if random.random() < 0.5 else [1, 2]", "a = c = {'v': v, 'k': 0}", "for x in v: a['k'] = x", f"{TENSOR}, a['k'], c['k']",
+    ],
+    "a dict that a method gives": [
+        RGB, "a, c = {'x': 1}, {'x': 2}", "def one(a, c):", "    if random.random() < 0.5: return a", "    return c",
+        "d = one(a, c)", "d['x'] = 5", f"{TENSOR}, a['x'], c['x'], d['x']",
+    ],
+    "a dict that a method changes": [
+        RGB, "a = {'x': 1}", "def change(d):", "    e = d if random.random() < 0.5 else {'x': 1}", "    e['x'] = 2", "change(a)", f"{TENSOR}, a['x']",
+    ],
+    "a list that a method gives": [
+        RGB, "a = [1]", "def same(x): return x", "def longer(x):", "    y = same(x)", "    y.append(2)", "longer(a)", f"{TENSOR}, len(a)",
+    ],
+    "a list that grows on both ways": [
+        RGB, "a = c = [1]", "if random.random() < 0.5: a.append(2)", "else: a += [3]", "a.append(4)", f"{TENSOR}, a, c",
+    ],
     "a default that is kept": [RGB, "def g(x=[]):", "    x.append(1)", "    return len(x)", f"{TENSOR}, g() + g()"],
     "late binding": [RGB, "fs = [lambda: k for k in range(3)]", f"{TENSOR}, fs[0](), fs[1]()"],
     "a variable set later": [RGB, "k = 1", "f = lambda: k", "k = random.randint(2, 9)", f"{TENSOR}, f()"],

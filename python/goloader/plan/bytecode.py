@@ -689,7 +689,10 @@ class _Reader:
         """What a loop over an expression goes over. Raises UnreadableError."""
         self.through.append(of)
         match of:
-            case _Iterator(items=items) | Display(items=items):
+            case Display(items=items):
+                return items
+            case _Iterator(items=items):
+                self._take(of)
                 return items
             case Mapping(names=names):
                 return tuple(map(_constant, names))
@@ -706,9 +709,7 @@ class _Reader:
                 called = self.value(function)
                 if called is range:
                     return self._range(arguments)
-                if any(of is each for each in self.gone):
-                    raise UnreadableError(f"goes over {of} twice", of)
-                self.gone.append(of)
+                self._take(of)
                 if called is zip:
                     return tuple(Display(tuple, pair) for pair in zip(*map(self.items, arguments), strict=False))
                 if called is enumerate and len(arguments) == 1:
@@ -723,6 +724,12 @@ class _Reader:
         if type(extent) is tuple:
             return tuple(map(_constant, names))
         return tuple(Item(of, _constant(n)) for n in range(min(extent, _ITEMS_MAX + 1)))
+
+    def _take(self, of: Expression) -> None:
+        """What gives its items but once gives them. Raises UnreadableError where it has."""
+        if any(of is each for each in self.gone):
+            raise UnreadableError(f"goes over {of} twice", of)
+        self.gone.append(of)
 
     def _range(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
         """The items of range(*arguments): numbers, or a begin that is known later plus numbers."""
@@ -1085,10 +1092,10 @@ class _Machine:
         if all(result is None or isinstance(result, Unknown) for _, result, _ in ways):
             return None
         if isinstance(then, Expression) and isinstance(otherwise, Expression):
-            return _joined(condition, then, otherwise, number)
+            return self._given(condition, number, then, otherwise)
         one, other = _returned(then), _returned(otherwise)
         partly = _Partly(
-            _joined(condition, one.flag, other.flag, number), _joined(condition, one.value, other.value, number)
+            self._given(condition, number, one.flag, other.flag), self._given(condition, number, one.value, other.value)
         )
         return partly if meet == until else self._go_on_unless(partly, until, place)
 
@@ -1105,10 +1112,21 @@ class _Machine:
         reader.evaluated = before
         reader.evaluated.append(Branch(partly.flag, (), went, number, place))
         if isinstance(rest, Expression):
-            return _joined(partly.flag, partly.value, rest, number)
+            return self._given(partly.flag, number, partly.value, rest)
         other = _returned(rest)
-        flag = _joined(partly.flag, _constant(True), other.flag, number)
-        return _Partly(flag, _joined(partly.flag, partly.value, other.value, number))
+        flag = self._given(partly.flag, number, _constant(True), other.flag)
+        return _Partly(flag, self._given(partly.flag, number, partly.value, other.value))
+
+    def _given(self, condition: Expression, number: int, then: Expression, otherwise: Expression) -> Expression:
+        """What is given on one of two ways."""
+        callers = self._reader.running[:-1]
+        places = [(then, otherwise)] if callers else []  # nobody else changes what comes of all
+        return _Joint(condition, number, places, self._around(callers)).of(then, otherwise)
+
+    def _around(self, machines: Iterable[_Machine]) -> list[Expression]:
+        """What functions around know."""
+        known = (each for m in machines for each in (*m.stack, *m.locals.values(), *m.around.values()))
+        return [*known, *self.around.values()]
 
     def _unknown(self, error: UnreadableError) -> Unknown:
         """What nobody can say of where it stands."""
@@ -1133,8 +1151,13 @@ class _Machine:
 
     def _settle(self, number: int, outcome: bool) -> None:
         """All values that a branch decides are what they are on one of its ways."""
-        self.stack = [_settled(each, number, outcome) for each in self.stack]
-        self.locals = {name: _settled(each, number, outcome) for name, each in self.locals.items()}
+        known = (*self.stack, *self.locals.values())
+        held = [one for each in known for one in _held(each)]
+        held += [one for each in self._around(self._reader.running[:-1]) for one in _changeable(each)]
+        settled = {id(one): one for one in held}  # which stay as they are: something has them that does too
+        self.stack = [_settled(each, number, outcome, settled) for each in self.stack]
+        self.locals = {name: _settled(each, number, outcome, settled) for name, each in self.locals.items()}
+        self.made = _Lists(settled.get(id(each), each) for each in self.made.all)
 
     def one_of(self, value: Expression) -> None:
         """Goes both ways if it depends on a branch what a value is, where that has to be known."""
@@ -1153,15 +1176,16 @@ class _Machine:
         if len(one.stack) != len(other.stack) or len(one.yielded) != len(other.yielded):
             raise UnreadableError("has two ways that meet with other values")
 
-        def joined(then: Expression, otherwise: Expression) -> Expression:
-            return then if then is otherwise else _joined(condition, then, otherwise, number)
-
+        names = [name for name in one.locals if name in other.locals]
+        places = [*zip(one.stack, other.stack, strict=True), *zip(one.yielded, other.yielded, strict=True)]
+        places += [(one.locals[name], other.locals[name]) for name in names]
+        joint = _Joint(condition, number, places, self._around(self._reader.running[:-1]))
         self._at = one._at
-        self.stack = list(map(joined, one.stack, other.stack))
-        self.yielded = list(map(joined, one.yielded, other.yielded))
-        names = one.locals.keys() & other.locals.keys()
-        self.locals = {name: joined(one.locals[name], other.locals[name]) for name in one.locals if name in names}
-        self.made = _Lists([*one.made.all, *other.made.all])
+        self.stack = list(map(joint.of, one.stack, other.stack))
+        self.yielded = list(map(joint.of, one.yielded, other.yielded))
+        self.locals = {name: joint.of(one.locals[name], other.locals[name]) for name in names}
+        made = (each for then, otherwise, each in joint.made if then in one.made and otherwise in other.made)
+        self.made = _Lists([*one.made.all, *other.made.all, *made])
 
     def pop(self, count: int) -> list[Expression]:
         if count == 0:
@@ -1385,8 +1409,9 @@ class _Machine:
     def grow(self, made: Display, items: tuple[Expression, ...]) -> Display:
         """A list becomes longer, by whatever name it goes."""
         loop, longer = self.loop, Display(list, (*made.items, *items))
-        known = (*self.stack, *self.locals.values())
-        if made not in self.made or any(each is not made and _holds(each, made) for each in known):
+        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
+        known += self._around(self._reader.running[:-1])
+        if made not in self.made or any(_holds(each, made) for each in known):
             raise UnreadableError("adds to a list that something else has, too")
         if loop is not None and made in loop.lists:
             if made in loop.used or made in loop.grown or len(items) > 1:
@@ -1505,10 +1530,13 @@ class _Machine:
     def _take_at_once(self) -> None:
         """What a generator expression gives is evaluated as it is taken: raises UnreadableError unless the next
         instruction takes all of it, and does nothing else."""
-        if self._reader.draws is None:
-            return
         left = (each for each in self._code[self._at :] if each.opname not in ("CACHE", "NOP", "PRECALL"))
         instruction, function = next(left), self.stack[-2] if len(self.stack) > 1 else None
+        if self._reader.draws is None:
+            # It has no effects: what counts is that no variable of it is another by then.
+            if instruction.opname.startswith("STORE"):
+                raise UnreadableError("makes a generator that is not taken at once")
+            return
         calls = instruction.opname in ("CALL", "CALL_FUNCTION") and instruction.argval == 1 and not self.options
         taken = calls and isinstance(function, Name) and function.name in ("tuple", "list", "dict")
         if not taken or self._reader.value(function) not in (tuple, list, dict):  # type: ignore[arg-type]
@@ -1681,6 +1709,8 @@ class _Machine:
 
     def store_item(self, instruction: dis.Instruction) -> None:
         item, made, name = self.pop(3)
+        if _is_made(made):
+            self.one_of(made)
         if self._reader.draws is not None and self.loop is None and not _is_made(made):
             stored = Stored(made, name, item)
             self._reader.evaluated.append(stored)
@@ -1884,23 +1914,113 @@ def _unread(instruction: dis.Instruction) -> UnreadableError:
     return UnreadableError(f"does more than can be read ({instruction.opname})")
 
 
-def _joined(condition: Expression, then: Expression, otherwise: Expression, number: int) -> Expression:
-    """What is known of a value that is one of two."""
-    plain = not any(
-        isinstance(part, Call | Drawn | Either) for part in parts_of(then)
-    )  # evaluated anywhere it is alike
-    if then is otherwise or isinstance(otherwise, Unknown) or (plain and then == otherwise):
-        return then
-    if isinstance(then, Unknown):
-        return otherwise
-    match then, otherwise:
-        case Display(kind=kind, items=items), Display(kind=other, items=others) if kind is other and len(items) == len(
-            others
+class _Joint:
+    """What is known of values where two ways meet.
+
+    Of lists, tuples or dicts on both ways one is made that has what is in them. A list or dict may be changed later, by
+    whatever name. So it becomes one with another only if these two are in the same places on both ways.
+    """
+
+    def __init__(
+        self,
+        condition: Expression,
+        number: int,
+        places: Iterable[tuple[Expression, Expression]],
+        others: Iterable[Expression],
+    ) -> None:
+        """places  what is in each place on the one way, and on the other
+        others  what is in other places, on both ways
+        """
+        self.made: list[tuple[Expression, Expression, Expression]] = []
+        self._condition, self._number = condition, number
+        self._known: dict[tuple[int, int], Expression] = {}
+        self._beside: tuple[dict[int, set[int]], dict[int, set[int]]] = ({}, {})
+        for pair in (*((each, each) for each in others), *places):
+            self._look(*pair)
+
+    def _look(self, then: Expression, otherwise: Expression) -> None:
+        """Notes what lists and dicts are in the same place."""
+        if then is not otherwise and _are_alike(then, otherwise):
+            if _can_change(then):
+                self._note([then], [otherwise])
+            for pair in zip(then.items, otherwise.items, strict=True):  # type: ignore[attr-defined]
+                self._look(*pair)
+        elif then is otherwise:
+            for each in _changeable(then):
+                self._note([each], [each])
+        else:
+            self._note(_changeable(then), ())
+            self._note((), _changeable(otherwise))
+
+    def _note(self, then: Iterable[Expression], otherwise: Iterable[Expression]) -> None:
+        ways = [{*map(id, then)}, {*map(id, otherwise)}]
+        for known, here, there in zip(self._beside, ways, ways[::-1], strict=True):
+            for each in here:
+                known.setdefault(each, set()).update(there or {0})
+
+    def of(self, then: Expression, otherwise: Expression) -> Expression:
+        if then is otherwise or isinstance(otherwise, Unknown):
+            return then
+        if isinstance(then, Unknown):
+            return otherwise
+        # A value is alike wherever it is evaluated, unless that is a call's, or can be changed.
+        plain = not _changeable(then) and not any(isinstance(part, Call | Drawn | Either) for part in parts_of(then))
+        if plain and then == otherwise:
+            return then
+        ids = id(then), id(otherwise)
+        if not _are_alike(then, otherwise) or not all(
+            known.get(one, {other}) == {other} for known, one, other in zip(self._beside, ids, ids[::-1], strict=True)
         ):
-            return Display(kind, tuple(_joined(condition, *pair, number) for pair in zip(items, others, strict=True)))
-        case Mapping(names=names, items=items), Mapping(names=others_names, items=others) if names == others_names:
-            return Mapping(names, tuple(_joined(condition, *pair, number) for pair in zip(items, others, strict=True)))
-    return Either(condition, then, otherwise, number)
+            return Either(self._condition, then, otherwise, self._number)
+        if ids not in self._known:
+            items = tuple(map(self.of, then.items, otherwise.items))  # type: ignore[attr-defined]
+            self._known[ids] = made = _made_again(then, items)
+            self.made.append((then, otherwise, made))
+        return self._known[ids]
+
+
+def _are_alike(one: Expression, other: Expression) -> bool:
+    """Whether both are lists, tuples or dicts of as many items."""
+    match one, other:
+        case Display(kind=kind, items=items), Display(kind=other_kind, items=others):
+            return kind is other_kind and len(items) == len(others)
+        case Mapping(names=names), Mapping(names=others):
+            return names == others
+    return False
+
+
+def _made_again(made: Expression, items: tuple[Expression, ...]) -> Expression:
+    """The same with other items."""
+    if isinstance(made, Display):
+        return Display(made.kind, items)
+    assert isinstance(made, Mapping)
+    return Mapping(made.names, items)
+
+
+def _can_change(value: Expression) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, Display) and value.kind is list)
+
+
+def _changeable(value: Expression) -> tuple[Expression, ...]:
+    """The lists and dicts that were made here and are part of a value."""
+    if _newest(value) < 0:
+        return ()
+    found: tuple[Expression, ...] = value._once("changeable", lambda: tuple(filter(_can_change, parts_of(value))))
+    return found
+
+
+def _held(value: Expression) -> Iterator[Expression]:
+    """Those that something else has than lists, tuples, dicts or one of two ways."""
+    if not _changeable(value):
+        return
+    match value:
+        case Display(items=items) | Mapping(items=items):
+            for each in items:
+                yield from _held(each)
+        case Either(condition=condition, then=then, otherwise=otherwise):
+            yield from (*_changeable(condition), *_held(then), *_held(otherwise))
+        case _:
+            yield from _changeable(value)
 
 
 def _is_made(value: Expression) -> bool:
@@ -1927,20 +2047,23 @@ def _is_list(value: Expression) -> bool:
     return isinstance(value, Display) and value.kind is list
 
 
-def _settled(value: Expression, number: int, outcome: bool) -> Expression:
-    """What a value is on one way of a branch; it stays itself where nothing depends on that."""
+def _settled(value: Expression, number: int, outcome: bool, settled: dict[int, Expression]) -> Expression:
+    """What a value is on one way of a branch; it stays itself where nothing depends on that.
+
+    settled  what that is of lists, tuples and dicts, by their ids
+    """
     match value:
         case Either(number=own) if own == number:
-            return _settled(value.then if outcome else value.otherwise, number, outcome)
+            return _settled(value.then if outcome else value.otherwise, number, outcome, settled)
         case Either(condition=condition, then=then, otherwise=otherwise):
-            sides = _settled(then, number, outcome), _settled(otherwise, number, outcome)
-            return value if sides[0] is then and sides[1] is otherwise else Either(condition, *sides, value.number)
-        case Display(items=items):
-            settled = tuple(_settled(each, number, outcome) for each in items)
-            return value if all(map(operator.is_, settled, items)) else Display(value.kind, settled)
-        case Mapping(items=items):
-            settled = tuple(_settled(each, number, outcome) for each in items)
-            return value if all(map(operator.is_, settled, items)) else Mapping(value.names, settled)
+            sides = (_settled(each, number, outcome, settled) for each in (then, otherwise))
+            one, other = sides
+            return value if one is then and other is otherwise else Either(condition, one, other, value.number)
+        case Display(items=items) | Mapping(items=items):
+            if id(value) not in settled:
+                made = tuple(_settled(each, number, outcome, settled) for each in items)
+                settled[id(value)] = value if all(map(operator.is_, made, items)) else _made_again(value, made)
+            return settled[id(value)]
     return value
 
 

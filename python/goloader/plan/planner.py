@@ -301,7 +301,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             except RefusalError as refused:
                 collation = collate.calling(loader, refused.refusal)
         if isinstance(collation, Called):
-            samples.check_apart(collation.why)
+            samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
             put = collation.put(samples.samples, sent=loader.num_workers > 0)
     except RefusalError as refused:
         return refused.refusal

@@ -349,6 +349,8 @@ class Arithmetic:
 
     def joined(self, function: Callable[..., Any], parts: Sequence[Value], stacked: bool) -> Value:
         """concatenate or stack along the first dimension; what makes an array of a list of numbers stacks them."""
+        if any(isinstance(part, list) for part in parts):
+            raise UnreadableError("joins lists of a list")
         sample = self.done(function, [list(parts)])
         if all(part.constant for part in parts):
             return Value(sample, constant=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...bytecode import Display, Expression, Mapping, UnreadableError
+from ...bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...calls import check_calls
 from ...paths import Files
 from ...refusal import Refusal, RefusalError, granted
@@ -34,6 +35,9 @@ from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
 from .code import ScriptCode
 from .compiler import IMAGES, STACKS, Compiler, Given, Opened, length_of
 from .stack import Stack
+
+# What makes an array or a tensor that is no part of another.
+_MAKERS = np.array, torch.tensor, torch.FloatTensor, torch.LongTensor
 
 # What the code raises where it is looked at rather than run.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
@@ -79,13 +83,13 @@ class Scripted(Node):
 
     def __init__(self, own: ScriptCode) -> None:
         self.dataset = own.dataset
-        self._own, compiler = own, _compiled(own)
+        self.own, compiler = own, _compiled(own)
         try:
             self._make(compiler)
         except UnreadableError as error:
-            raise self._own.unread(error) from None
+            raise self.own.unread(error) from None
         except _ERRORS as error:
-            raise self._own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
+            raise self.own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
         self._goes_by = compiler.goes_by()
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
@@ -99,7 +103,7 @@ class Scripted(Node):
         self.columns = (Column((self.part,), ScriptPart),)
 
     def _make(self, compiler: Compiler) -> None:
-        own = self._own
+        own = self.own
         taken: list[Any] = [*compiler.opened, *compiler.given]
         by_index = [each for each in taken if each.row is None or each.row.json == ["index"]]
         measured = [each.columns for each in by_index if each.columns is not None]
@@ -164,7 +168,7 @@ class Scripted(Node):
         )  # fmt: skip
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset or not self._own.unchanged(dataset):
+        if dataset is not self.dataset or not self.own.unchanged(dataset):
             return False
         compiler = self._kept
         try:
@@ -172,8 +176,8 @@ class Scripted(Node):
                 return False
             _check_calls(compiler)
             return (
-                all(alike(self._own.value(of), was) for of, was in compiler.copies)
-                and all(len(self._own.value(of)) == length for of, length in compiler.lengths)
+                all(alike(self.own.value(of), was) for of, was in compiler.copies)
+                and all(len(self.own.value(of)) == length for of, length in compiler.lengths)
                 and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
                 and all(each.stands() for each in compiler.number_tables)
                 and self._same(at)
@@ -183,7 +187,7 @@ class Scripted(Node):
 
     def _sizes(self) -> list[Any]:
         """Of what paths and values do not say: arrays, the dataset where nothing else does, and settings."""
-        arrays = [self._own.value(each.path) for each in self._kept.opened if each.columns is None]
+        arrays = [self.own.value(each.path) for each in self._kept.opened if each.columns is None]
         lengths = [] if self._measured else [length_of(self.dataset)]
         return [tuple(each.shape) for each in arrays] + lengths + [each() for each in self._kept.settings]
 
@@ -307,6 +311,13 @@ def _built(sample: Any, values: Sequence[Any]) -> Any:
 _NUMBERS: dict[str, Any] = {"int": 0, "bool": False, "float": 0.0, "numpy": np.int64(0)}
 
 
+def _is_part(values: Sequence[Any]) -> bool:
+    """Whether values of samples may be parts of the dataset's memory."""
+    return vectors.are_rows(values) or any(
+        isinstance(each, TensorItem | np.ndarray | torch.Tensor) for each in values[:1]
+    )
+
+
 def _alone(value: Any) -> Any:
     """A value that a collate_fn may change."""
     if isinstance(value, TensorItem):
@@ -331,7 +342,9 @@ class Scripts(Samples):
         (column,) = root.columns
         (self.part,) = column.pieces
         (own,) = (leaf for leaf in leaves if isinstance(leaf, Scripted))
-        self._number_columns = own.rows
+        self._number_columns, self._own = own.rows, own.own
+        # By the number of what is given, what gives it, by the row, where a collate_fn may change the dataset by it.
+        self._parts: dict[int, Callable[[int], Any]] = {}
         if own.reckons:
             self.takes = {int, np.int64}
         self.index = column.index
@@ -352,7 +365,7 @@ class Scripts(Samples):
             for tensor, (*_, flat) in zip(columns[:count], part.images, strict=True)
         ]
         numbers = columns[count:]
-        for (given, beside), column in zip(part.given, self._number_columns, strict=True):
+        for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
             if beside is None:
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
@@ -360,18 +373,60 @@ class Scripts(Samples):
                 made.append(list(values) if self.apart else default_collate(beside.batch(values)))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
+                if n in self._parts:
+                    made.append(list(map(self._parts[n], at)))
+                    continue
                 values = map(beside.__getitem__, at)
                 made.append(list(map(_alone, values)) if self.apart else default_collate(beside.batch(values)))
         return [*made, *(stack.of_batch(made) for stack in part.stacks)]
 
-    def check_apart(self, why: Refusal) -> None:
-        """Sees to it that a collate_fn gets samples one by one. Raises RefusalError, for that `why`."""
+    def check_apart(self, why: Refusal, *, sent: bool, changes: bool) -> None:
+        """Sees to it that a collate_fn gets samples one by one. Raises RefusalError, for that `why`.
+
+        sent     workers send what it makes of them
+        changes  it may change them in place, and so the dataset: each worker's own, or the one that there is
+        """
         for (_, _, size, _), example in zip(self.part.images, self.part.examples, strict=True):
             if size is None or type(example) is not torch.Tensor or not example.is_contiguous():
                 granted(why)
         if any(stack.moved for stack in self.part.stacks):
             granted(why)
+        for n, (given, beside) in enumerate(self.part.given):
+            if beside is None or given.made is not None or not _is_part(beside.values):
+                continue
+            (of,) = given.values
+            if self._is_new(of):
+                continue
+            if sent and changes:
+                granted(why)
+            if not sent:
+                self._parts[n] = self._part(of) or granted(why)
         self.apart = True
+
+    def _is_new(self, of: Expression) -> bool:
+        """Whether an array or a tensor of a sample is made for it, and no part of another."""
+        match of:
+            case Binary():
+                return True
+            case Call(function=Attribute(name="astype" | "clone" | "copy")):
+                return True
+            case Call(function=function):
+                with suppress(UnreadableError):
+                    called: Any = self._own.value(function)
+                    return any(called is each for each in _MAKERS)
+        return False
+
+    def _part(self, of: Expression) -> Callable[[int], Any] | None:
+        """What gives the part of the dataset's memory that a value is, by the row; None for others."""
+        match of:
+            case Item(owner=owner, key=Index()) if type(self._own.value(owner)) in (np.ndarray, torch.Tensor):
+                return lambda row: self._own.value(owner)[row]
+            case Call(function=function, arguments=(array,), options=()) if (part := self._part(array)) is not None:
+                with suppress(UnreadableError):
+                    called: Any = self._own.value(function)
+                    if called is torch.from_numpy or called is torch.as_tensor:
+                        return lambda row: called(part(row))
+        return None
 
     def samples(self, fields: Sequence[Any]) -> list[Any]:
         """The samples of a batch's fields, as code returns them."""
