@@ -301,7 +301,7 @@ def test_small_classes(num_workers: int) -> None:
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_a_wrong_step_is_found_and_ends_it(num_workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(arithmetic.OPERATORS, "-", "add")
-    monkeypatch.setattr(trial, "_known", {})
+    monkeypatch.setattr(trial, "_known", set())
     monkeypatch.setattr(_told, "_told", set())
     dataset = Normalised(x=torch.rand(30, 3) + 1, mean=torch.rand(3), scale=torch.rand(3) + 1, length=30)
     loader = goloader.DataLoader(dataset, 4, num_workers=num_workers)
