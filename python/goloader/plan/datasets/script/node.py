@@ -408,6 +408,8 @@ class Scripts(Samples):
         match of:
             case Binary():
                 return True
+            case Call(options=options) if any(name == "copy" for name, _ in options):  # it may be copy=False
+                return False
             case Call(function=Attribute(name="astype" | "clone" | "copy")):
                 return True
             case Call(function=function):
