@@ -18,13 +18,14 @@ _STEP = struct.Struct("<4B4B6i")
     _CROP, _RESIZE, _HORIZONTAL_FLIP, _VERTICAL_FLIP, _PAD, _GRAYSCALE, _OPENCV_GRAY, _LOOKUP, _BRIGHTNESS,
     _CONTRAST, _SATURATION, _SHARPNESS, _HUE, _AUTOCONTRAST, _EQUALIZE, _AFFINE, _PERSPECTIVE, _ROTATE_90,
     _SELECT, _PATCH, _BOX_BLUR, _CONVOLVE, _STENCIL, _OPENCV_TO_HSV, _OPENCV_FROM_HSV, _TORCH_COLOUR, _RANK,
-    _TO_YCBCR,
-) = range(28)  # fmt: skip
+    _TO_YCBCR, _CONVOLVE_UNIT,
+) = range(29)  # fmt: skip
 
 # Bytes that kinds have more.
 _MORE = {
     _LOOKUP: 768, _BRIGHTNESS: 4, _CONTRAST: 4, _SATURATION: 4, _SHARPNESS: 4, _AFFINE: 48, _PERSPECTIVE: 64,
     _PATCH: 4, _BOX_BLUR: 12, _CONVOLVE: 248, _STENCIL: 104, _TORCH_COLOUR: 12,
+    _CONVOLVE_UNIT: 248,
 }  # fmt: skip
 # Behaviours of other libraries (goloader.selfcheck) that a step stands for, by its kind; or by its kind and filter.
 _NEEDS: dict[Any, str] = {
@@ -34,7 +35,7 @@ _NEEDS: dict[Any, str] = {
     _HUE: "pillow.hue", _AUTOCONTRAST: "pillow.autocontrast", _EQUALIZE: "pillow.equalize",
     _ROTATE_90: "pillow.transpose", _BOX_BLUR: "pillow.blur", _CONVOLVE: "torch.convolve",
     _STENCIL: "pillow.kernel", _RANK: "pillow.rank", _TO_YCBCR: "pillow.ycbcr", _OPENCV_TO_HSV: "opencv.to_hsv",
-    _OPENCV_FROM_HSV: "opencv.from_hsv",
+    _OPENCV_FROM_HSV: "opencv.from_hsv", _CONVOLVE_UNIT: "torch.convolve.axes",
     (_RESIZE, 0): "pillow.resize.nearest", (_RESIZE, 1): "pillow.resize.lanczos",
     (_RESIZE, 2): "pillow.resize.bilinear", (_RESIZE, 3): "pillow.resize.bicubic",
     (_RESIZE, 4): "pillow.resize.box", (_RESIZE, 5): "pillow.resize.hamming",

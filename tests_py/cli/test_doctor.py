@@ -128,16 +128,13 @@ def test_json_is_the_same_report(tmp_path: Path) -> None:
     }
 
 
-def test_speed_and_storage_are_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.slow
+def test_speed_and_storage_are_measured(tmp_path: Path) -> None:
     (tmp_path / "photos" / "a").mkdir(parents=True)
     for number in range(40):
         Image.new("RGB", (16, 16), (number, 0, 0)).save(tmp_path / "photos" / "a" / f"{number}.jpg")
     (tmp_path / "with_photos.py").write_text(_PHOTOS)
-    monkeypatch.chdir(tmp_path)
-    assert main(["doctor", "with_photos.py:photos", "--seconds", "0.6"]) == 0
-    found = _found(capsys.readouterr().out)
+    found = _found(_doctor(tmp_path, "with_photos.py:photos", "--seconds", "0.6").stdout)
     speed = re.fullmatch(
         r"(\d+) a second, an epoch in (\d+\.\d) s; the first batch after .* s", found["speed"]["samples"]
     )
@@ -145,8 +142,7 @@ def test_speed_and_storage_are_measured(
     # The dataset sleeps for 5 ms a sample, in this process.
     assert 0 < int(speed[1]) <= 200
     assert float(speed[2]) == pytest.approx(40 / int(speed[1]), rel=0.2, abs=0.06)
-    assert main(["doctor", "with_photos.py:folder", "--seconds", "0.1"]) == 0
-    storage = _found(capsys.readouterr().out)["storage"]
+    storage = _found(_doctor(tmp_path, "with_photos.py:folder", "--seconds", "0.1").stdout)["storage"]
     assert re.fullmatch(r"\d+ MB/s: 40 files, .* ms each, one after the other", storage["reading"])
     kind, _, mounted = storage["file system"].partition(" on ")
     mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]

@@ -154,7 +154,7 @@ def _convolved_by_axes() -> Iterator[Any]:
     if platform.machine() not in ("x86_64", "AMD64"):
         return
     for height, width, count in ((34, 34, 3), (40, 57, 9), (64, 70, 23), (60, 61, 31)):
-        values = torch.from_numpy(picture(width, height, 3).transpose(2, 0, 1).copy()).div(255)
+        values = torch.from_numpy(picture(width, height, 3).transpose(2, 0, 1).copy()).float().div(255)
         weights = np.arange(1, count + 1, dtype=np.float32) * np.float32(0.618034) % np.float32(1.0)
         weights /= np.float32(count)
         for shape in ((3, 1, count, 1), (3, 1, 1, count)):
