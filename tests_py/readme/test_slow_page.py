@@ -91,15 +91,15 @@ def test_what_it_shows_in_python_runs(folder: Path, capsys: pytest.CaptureFixtur
     _picture(folder / "chart.png", "slow_chart.png")
 
 
-@pytest.mark.parametrize("which", ["bench", "run"])  # tune's is that of tests_py/cli/test_tune.py
+@pytest.mark.parametrize("which", ["bench", "profile"])  # tune's is that of tests_py/cli/test_tune.py
 def test_its_commands_run(which: str, folder: Path) -> None:
     commands = [line.partition("#")[0].split() for block in blocks("bash") for line in block.splitlines()]
-    assert sorted(command[3] for command in commands) == ["bench", "run", "tune"]
+    assert sorted(command[3] for command in commands) == ["bench", "profile", "tune"]
     (command,) = (command for command in commands if command[3] == which)
     quick = ["--rounds", "1", "--batches", "8"] if which == "bench" else []
     done = subprocess.run([sys.executable, *command[1:], *quick], capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout, done.stderr)
-    if which == "run":
+    if which == "profile":
         assert {path.suffix for path in (folder / "traces").iterdir()} == {".json", ".png"}
 
 
