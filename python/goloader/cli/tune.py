@@ -154,8 +154,7 @@ def _of_a_cache(loader: Any, setting: Setting, seconds: float) -> Any:
 
     count = max(1, int(measured(_made_anew(loader, setting), seconds).rate * seconds))
     dataset = Subset(_cached(loader.dataset), range(min(count, len(loader.dataset))))
-    size = setting.batch_size
-    made = goloader.DataLoader(dataset, size, shuffle=True, collate_fn=loader.collate_fn, rng=loader.rng)
+    made = goloader.DataLoader(dataset, setting.batch_size, shuffle=True, collate_fn=loader.collate_fn, rng=loader.rng)
     for _ in _made_anew(made, setting):
         pass
     return made
@@ -177,8 +176,7 @@ def _cached(dataset: Any) -> Any:
     files = dataset.samples
     if type(files) is not Files or not files.remote or files.cache is not None:
         return None
-    made = copy.copy(dataset)
-    cache = Cache.of("ram")
+    made, cache = copy.copy(dataset), Cache.of("ram")
     made.samples = made.imgs = Files(
         files.paths, files.offsets, files.labels, spans=files.spans, remote=True, cache=cache
     )

@@ -80,8 +80,7 @@ def trust(function: FunctionType) -> None:
 
 
 def _state(function: FunctionType) -> tuple[Any, ...]:
-    code = function.__code__  # as code_of() has it
-    return exchanged.get(id(code), code), function.__defaults__, function.__kwdefaults__, function.__closure__
+    return code_of(function), function.__defaults__, function.__kwdefaults__, function.__closure__
 
 
 def _is_shipped(function: FunctionType, code: CodeType) -> bool:

@@ -70,8 +70,7 @@ _losses: Beside[Any, Losses] = Beside()
 
 def of(loader: Any) -> Book:
     """The book of a loader, or of what torch's iterator sees in its place."""
-    if isinstance(loader, Seen):
-        loader = loader.loader
+    loader = _seen(loader)
     book: Book | None = vars(loader).get("_book") or _books.get(loader)
     if book is None:
         book = _books[loader] = Book()
@@ -83,12 +82,15 @@ def losses(loader: Any) -> Losses | None:
     policy = OnError.of(loader.on_error)
     if policy is None:
         return None
-    if isinstance(loader, Seen):
-        loader = loader.loader
+    loader = _seen(loader)
     known = _losses.get(loader)
     if known is None or known.policy != policy:
         known = _losses[loader] = Losses(policy, loader)
     return known
+
+
+def _seen(loader: Any) -> Any:
+    return loader.loader if isinstance(loader, Seen) else loader
 
 
 def state_dict(loader: DataLoader[Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .. import profile
@@ -58,18 +58,18 @@ class ResumableIterator(BaseIterator):
         self._losses = book.losses(loader)
         self._orders = Orders(loader, self._losses, arrays=self._arrays)
         self._orders.closed = resumed is not None
-        if resumed is None:
+        with self._undrawn(loader):
             begin(super().__init__, loader)
-        else:
-            with self._undrawn(loader):
-                begin(super().__init__, loader)
+        if resumed is not None:
             self._resume_seeds(resumed)
         if self._num_workers == 0:  # others call _reset
             self._open_order(loader)
             self._begin(loader)
 
     def _undrawn(self, loader: Any) -> AbstractContextManager[None]:
-        """In which torch draws nothing that stays drawn: a record is gone on from."""
+        """In which torch draws nothing that stays drawn, if a record is gone on from."""
+        if self._resumed is None:
+            return nullcontext()
         return generators.untouched(("torch",), list(own_generators(loader).values()))
 
     def _resume_seeds(self, resumed: Record) -> None:
@@ -87,11 +87,8 @@ class ResumableIterator(BaseIterator):
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._orders.closed = self._resumed is not None
-        if self._resumed is None:
+        with self._undrawn(loader):
             super()._reset(loader, first_iter)
-        else:
-            with self._undrawn(loader):
-                super()._reset(loader, first_iter)
         self._open_order(loader)
         self._begin(loader)
 
