@@ -1108,13 +1108,8 @@ class Compiler:
                 raise UnreadableError(f"calls {function} with an image", call)
             self.transforms.append(called)
             self.names.append(type(called).__name__)
-            if is_a(called, torch.nn.Module) and image.form in ("tensor", "summed"):
-                try:
-                    return convolutions.through(self, image, called)
-                except UnreadableError as error:
-                    others = error
-                if image.form == "summed":
-                    raise others
+            if image.form in ("tensor", "summed") and convolutions.takes(called):
+                return convolutions.through(self, image, called)
             return self._checked(image, arguments[0], known_transform(self, image, called))
         names, row, place = row_of
         if place is not None:

@@ -80,6 +80,13 @@ def _parameter(c: Compiler, of: Expression) -> Any:
     return None
 
 
+def takes(module: Any) -> bool:
+    """Whether it is a module that convolves, or one of such modules."""
+    if type(module) is nn.Sequential:
+        return all(map(takes, own(module)["_modules"].values()))
+    return type(module) in (nn.ReflectionPad2d, nn.Conv2d)
+
+
 def through(c: Compiler, p: Picture, module: Any) -> Picture:
     """What a module of torch's makes of a tensor. Raises UnreadableError for one that is not known."""
     _looked(module)
