@@ -26,7 +26,7 @@ TO_TENSOR = [T.CenterCrop(30), T.ToTensor()]
 class Turned(ImageFolder):
     def __getitem__(self, index: int) -> Any:
         image, label = super().__getitem__(index)
-        return image.flip(0), label
+        return torch.linalg.matrix_exp(image[:, :, :30]), label
 
 
 class Renamed(ImageFolder):
@@ -42,7 +42,7 @@ class Subclassed(T.CenterCrop):
 def own_loader(path: str) -> Any:
     from torchvision.datasets.folder import default_loader
 
-    return default_loader(path).rotate(90)
+    return default_loader(path).quantize(64).convert("RGB")
 
 
 def own_collate(samples: Any) -> Any:
@@ -65,7 +65,7 @@ REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
     "own loader": (with_attribute(loader=own_loader), {}, "ImageFolder", "own_loader"),
     "target_transform": (with_attribute(target_transform=repr), {}, "ImageFolder", "target_transform"),
     "a list": (lambda root: [str(i) for i in range(9)], {}, "list", "not of numbers"),
-    "lambda": (lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x.flip(0)])), {}, "lambda", "not known"),
+    "lambda": (lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x.matrix_exp()])), {}, "lambda", "not known"),
     "subclassed transform": (
         lambda root: ImageFolder(root, T.Compose([Subclassed(30), T.ToTensor()])), {}, "Subclassed", "not known",
     ),

@@ -36,7 +36,7 @@ class Own(data.Dataset):
     def __len__(self):
         return len(self.files)
     def __getitem__(self, index):
-        image, label = Image.open(self.files.samples[index][0]).convert("RGB"), len(str(index))
+        image, label = Image.open(self.files.samples[index][0]).convert("RGB"), len(repr([index]).swapcase())
         return STEPS(image.resize((40, 40)) if label else image), label
 
 def same(dataset, **arguments):

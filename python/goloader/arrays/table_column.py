@@ -186,4 +186,5 @@ class _Recent:
 
 
 _RECENT = _Recent()
-os.register_at_fork(after_in_child=_RECENT.__init__)  # type: ignore[misc]
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_RECENT.__init__)  # type: ignore[misc]
