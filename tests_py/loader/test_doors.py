@@ -65,7 +65,9 @@ REFUSALS: dict[str, tuple[Callable[[str], Any], dict[str, Any], str, str]] = {
     "own loader": (with_attribute(loader=own_loader), {}, "ImageFolder", "own_loader"),
     "target_transform": (with_attribute(target_transform=repr), {}, "ImageFolder", "target_transform"),
     "a list": (lambda root: [str(i) for i in range(9)], {}, "list", "not of numbers"),
-    "lambda": (lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x.matrix_exp()])), {}, "lambda", "not known"),
+    "lambda": (
+        lambda root: ImageFolder(root, T.Compose([*TO_TENSOR, lambda x: x.matrix_exp()])), {}, "lambda", "not known",
+    ),
     "subclassed transform": (
         lambda root: ImageFolder(root, T.Compose([Subclassed(30), T.ToTensor()])), {}, "Subclassed", "not known",
     ),
