@@ -9,10 +9,12 @@ turns.py    runs measurements in turn, each in a new process
 explain.py  shows what runs in Go, beside the source of the dataset
 top.py      shows what the loaders of a running process are doing
 doctor.py   describes the machine, versions, and what keeps a loader from Go
-inspect.py  shows what files of another library contain
+inspect.py  shows what archives, folders and files of other libraries contain
+index.py    lists tar archives or a folder of images ahead
 cache.py    lists, checks or empties a dataset's cache on disk
 pack.py     writes samples into tar archives, and verifies them
 objects.py  parses MODULE:OBJECT
+paths.py    tells archives and folders of images apart
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from . import bench, cache, doctor, explain, inspect, pack, run, top, tune
+from . import bench, cache, doctor, explain, index, inspect, pack, run, top, tune
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=_versions())
     commands = _Commands(made.add_subparsers(title="commands", metavar="COMMAND", required=True))
-    for module in (run, explain, doctor, bench, tune, top, inspect, pack, cache):
+    for module in (run, explain, doctor, bench, tune, top, inspect, index, pack, cache):
         module.add(commands)
     return made
 
