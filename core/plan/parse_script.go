@@ -330,8 +330,8 @@ var operationTypes = map[OperationName]struct {
 	Minimum: {args: 2}, Maximum: {args: 2}, Negative: {args: 1}, Abs: {args: 1},
 	Divide: {2, Float}, ToFloat: {1, Float}, ToFloat32: {1, Float},
 	SquareRoot: {1, Float}, Exponential: {1, Float}, Logarithm: {1, Float}, Sine: {1, Float}, Cosine: {1, Float},
-	CopySign: {2, Float},
-	Less:     {2, Int}, LessEqual: {2, Int}, Equal: {2, Int}, Not: {1, Int}, ToInt: {1, Int}, Round: {1, Int},
+	CopySign: {2, Float}, Settled: {2, Float}, Divisor: {1, Float},
+	Less: {2, Int}, LessEqual: {2, Int}, Equal: {2, Int}, Not: {1, Int}, ToInt: {1, Int}, Round: {1, Int},
 }
 
 func (p scriptParser) expr(n node) Expr {

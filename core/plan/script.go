@@ -220,6 +220,8 @@ const (
 	Sine        OperationName = "sin"
 	Cosine      OperationName = "cos"
 	CopySign    OperationName = "copysign"
+	Settled     OperationName = "settled" // a number, if all that lie within so many ulps of it are one float32
+	Divisor     OperationName = "divisor" // a number, if it is large enough to divide by what lies within some ulps of a number
 )
 
 // CropTo keeps a rectangle that lies inside the image; another is left to the user's code, as with those below.
