@@ -34,7 +34,7 @@ class Series:
     off: int = 0
 
     def float32s(self) -> Series:
-        """The same, for torch to make float32 of. Where numpy's may be another float32, a sample is left to the code."""
+        """The same, for torch to make float32 of. Where numpy's may be another float32, the code makes the sample."""
         if not self.off:
             return self
         return _each(self, lambda number: Number(["settled", number.json, float(self.off)], "float"))
