@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00110000u
+#define GL_ABI_VERSION 0x00110001u
 
 typedef int32_t gl_status;
 enum {
@@ -504,6 +504,9 @@ gl_status gl_weighted_open(const void *weights, int32_t wide, int64_t n, gl_hand
 /* gl_balanced_open makes a sampler that draws each class as often as any other, and in a class each index.
  *   labels   n, the class of each index; read, not kept */
 gl_status gl_balanced_open(const int64_t *labels, int64_t n, gl_handle *out, gl_error *err);
+
+/* gl_shuffled_open makes a sampler that draws each of n indices once, in random order, and then in another one; it keeps no order. */
+gl_status gl_shuffled_open(int64_t n, gl_handle *out, gl_error *err);
 
 /* gl_draw writes draws number first, first + step, ... of a sampler and a seed: they depend on nothing else. */
 gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step, int64_t *out, int64_t n,

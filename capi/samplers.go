@@ -60,6 +60,17 @@ func go_balanced_open(labels *C.int64_t, n C.int64_t, out *C.gl_handle, errOut *
 	return C.GL_OK
 }
 
+//export go_shuffled_open
+func go_shuffled_open(n C.int64_t, out *C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	shuffled, err := sampler.NewShuffled(int64(n))
+	if err != nil {
+		return report(err, errOut)
+	}
+	*out = C.gl_handle(handles.put(drawer{shuffled}))
+	return C.GL_OK
+}
+
 //export go_draw
 func go_draw(h C.gl_handle, seed C.uint64_t, first, step C.int64_t, out *C.int64_t, n C.int64_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)

@@ -288,6 +288,11 @@ gl_status gl_balanced_open(const int64_t *labels, int64_t n, gl_handle *out, gl_
     return go_balanced_open((int64_t *)labels, n, out, err);
 }
 
+gl_status gl_shuffled_open(int64_t n, gl_handle *out, gl_error *err) {
+    ENTER(err);
+    return go_shuffled_open(n, out, err);
+}
+
 gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step, int64_t *out, int64_t n,
                   gl_error *err) {
     ENTER(err);

@@ -251,6 +251,7 @@ _LONG = {
     "gl_settle": (c_int32, [c_int32, POINTER(Error)]),
     "gl_seeds": (c_int32, [c_uint64, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_weighted_open": (c_int32, [c_void_p, c_int32, c_int64, POINTER(c_int64), POINTER(Error)]),
+    "gl_shuffled_open": (c_int32, [c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_balanced_open": (c_int32, [c_void_p, c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_draw": (c_int32, [c_int64, c_uint64, c_int64, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_mix": (c_int32, [c_uint64, c_void_p, c_void_p, c_void_p, c_int32, c_void_p, c_int64, POINTER(Error)]),

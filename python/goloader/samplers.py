@@ -20,7 +20,14 @@ from torch.utils.data import Sampler
 from . import _native
 from ._errors import check_positive
 
-__all__ = ["BalancedSampler", "LengthBatchSampler", "MixtureSampler", "NumberedSampler", "WeightedSampler"]
+__all__ = [
+    "BalancedSampler",
+    "LengthBatchSampler",
+    "MixtureSampler",
+    "NumberedSampler",
+    "ShuffledSampler",
+    "WeightedSampler",
+]
 
 # Draws made at a time.
 _CHUNK = 1 << 14
@@ -213,6 +220,37 @@ class BalancedSampler(_FromTable):
     def _open(self) -> int:
         lib, handle = _native.library(), c_int64()
         lib.call(lib.gl_balanced_open, self.labels.ctypes.data, len(self.labels), byref(handle))
+        return handle.value
+
+
+class ShuffledSampler(_FromTable):
+    """Draws each index once, in random order: torch's RandomSampler and DistributedSampler, for billions of samples.
+
+    No order is kept: each index is computed from its number (a Feistel network; Luby and Rackoff 1988, Black and Rogaway
+    2002). So an epoch begins, and continues anywhere, at once and in no memory, on any number of ranks.
+
+    data_source  a dataset, or its length
+
+    The other arguments are NumberedSampler's; num_samples=None is the length. More samples, or those that fill up the last
+    ranks, are the first ones of another random order.
+    """
+
+    def __init__(
+        self,
+        data_source: Sized | int,
+        num_samples: int | None = None,
+        *,
+        seed: int | None = None,
+        generator: torch.Generator | None = None,
+        num_replicas: int = 1,
+        rank: int = 0,
+    ) -> None:
+        self.length = data_source if isinstance(data_source, int) else len(data_source)
+        super().__init__(self.length if num_samples is None else num_samples, seed, generator, num_replicas, rank)
+
+    def _open(self) -> int:
+        lib, handle = _native.library(), c_int64()
+        lib.call(lib.gl_shuffled_open, self.length, byref(handle))
         return handle.value
 
 

@@ -330,7 +330,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 		"gl_submit_recipes", "gl_lane_open", "gl_submit_next", "gl_asked_sample", "gl_leave_out", "gl_lane_state", "gl_next",
 		"gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_follow",
 		"gl_states_set", "gl_asked_states", "gl_skip", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_doing", "gl_events", "gl_close", "gl_close", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
-		"gl_weighted_open", "gl_balanced_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
+		"gl_weighted_open", "gl_balanced_open", "gl_shuffled_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
 	} {
 		line := take(&lines)
 		require.Regexp(t, "^"+name+`\(`, line)
@@ -417,7 +417,8 @@ func TestSamplersCrossTheBoundary(t *testing.T) {
 	lines := play(t, "samplers", arrayPlan)
 	for _, want := range []string{
 		": -3 weight 0 is -1: ", ": -3 -1 weights: ", ": -3 balanced sampler: 0 labels: ", ": -3 -1 labels: ",
-		"weighted: 0 0", "numbered: 1",
+		": -3 shuffled sampler: 0 samples: ",
+		"weighted: 0 0", "numbered: 1", "shuffled: 1 4950",
 		": -3 1 draws from -1 on, every 1: ", ": -3 1 draws from 0 on, every 0: ", ": -3 -1 draws from 0 on, every 1: ",
 		": -2 ", "mixed: 6 2", ": -3 -1 draws from 2 sources: ", ": -3 source 1 has 0 samples: ",
 	} {

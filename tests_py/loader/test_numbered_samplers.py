@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import resource
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +18,7 @@ from torch.utils import data
 from torch.utils.data import ConcatDataset, TensorDataset
 
 import goloader
-from goloader.samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
+from goloader.samplers import BalancedSampler, MixtureSampler, NumberedSampler, ShuffledSampler, WeightedSampler
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -25,6 +27,7 @@ SAMPLERS: dict[str, Callable[..., NumberedSampler]] = {
     "weighted": lambda **options: WeightedSampler(torch.arange(ROWS).float(), 100, **options),
     "weighted, float64": lambda **options: WeightedSampler(np.linspace(0, 1, ROWS), **options),
     "weighted, list": lambda **options: WeightedSampler([1, 0, 3] * 10, 17, **options),
+    "shuffled": lambda **options: ShuffledSampler(ROWS, 101, **options),
     "balanced": lambda **options: BalancedSampler([0] * 20 + [7] * 9 + [-1], 61, **options),
     "mixture": lambda **options: MixtureSampler([10, 5, 15], [0.2, 0.7, 0.1], 101, **options),
 }
@@ -118,6 +121,41 @@ def test_chances() -> None:
     assert all(abs(drawn[label] - count / 3) < 6 * (count * 2 / 9) ** 0.5 for label in (5, 6, 7))
 
 
+def test_a_shuffle_has_each_index_once_and_begins_again() -> None:
+    for length in (1, 2, 3, 16, 17, 1000):
+        drawn = list(ShuffledSampler(length, 3 * length, seed=length))
+        passes = [drawn[at : at + length] for at in range(0, 3 * length, length)]
+        assert all(sorted(each) == list(range(length)) for each in passes)
+        assert length < 16 or len(set(map(tuple, passes))) == 3
+    firsts = Counter(next(iter(ShuffledSampler(10, seed=seed))) for seed in range(5000))
+    assert all(abs(firsts[index] - 500) < 6 * (5000 * 0.1 * 0.9) ** 0.5 for index in range(10))
+
+
+@pytest.mark.slow
+def test_a_thousand_ranks_share_ten_billion_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ranks' draws are disjoint, those of one rank that has all, and go on anywhere; time and memory are printed."""
+    samples, ranks, at_once = 10**10, 1000, 500
+    whole = ShuffledSampler(samples, seed=5)
+    begun, peak = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    drawn = np.empty((at_once, ranks), np.int64)
+    for taken in (0, 7_654_321, 10**7 - at_once):
+        for rank in range(ranks):
+            one = ShuffledSampler(samples, seed=5, num_replicas=ranks, rank=rank)
+            assert len(one) == 10**7
+            seed = int(one.state_dict()["seed"])
+            one.load_state_dict({"seed": seed, "taken": taken, "epoch": 0})
+            drawn[:, rank] = next(one.arrays(at_once))
+        assert len(np.unique(drawn)) == drawn.size
+        assert 0 <= drawn.min() < samples / 1000
+        assert samples - samples / 1000 < drawn.max() < samples
+        whole.load_state_dict({"seed": seed, "taken": taken * ranks, "epoch": 0})
+        assert (next(whole.arrays(drawn.size)) == drawn.ravel()).all()
+    took, grown = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+    assert grown < 256 << 10  # KiB: of the arrays here
+    with capsys.disabled():
+        print(f"\n1,000 ranks, {3 * drawn.size:,} draws of 10 billion twice: {took:.1f} s, {grown / 1024:.0f} MiB more")
+
+
 def test_a_mixture_of_datasets() -> None:
     parts = [TensorDataset(torch.full((n,), k)) for k, n in enumerate((50, 3, 20))]
     sampler = MixtureSampler(parts, [1, 2, 1], 400, seed=0)
@@ -143,6 +181,8 @@ def test_more_weights_than_torch_takes() -> None:
     ("make", "why"),
     [
         (lambda: WeightedSampler([]), "num_samples should be a positive"),
+        (lambda: ShuffledSampler([]), "num_samples should be a positive"),
+        (lambda: list(ShuffledSampler(0, 5)), "shuffled sampler: 0 samples"),
         (lambda: WeightedSampler([[1.0]]), "1d sequence"),
         (lambda: list(WeightedSampler([0.0, 0.0])), "a sum of 0"),
         (lambda: list(WeightedSampler([1.0, -1.0])), "weight 1 is -1"),

@@ -386,6 +386,7 @@ static void child(gl_handle loader, gl_handle run) {
     double weight = 1;
     SAY(gl_weighted_open(&weight, 1, 1, &none, &error));
     SAY(gl_balanced_open(numbers, 1, &none, &error));
+    SAY(gl_shuffled_open(1, &none, &error));
     SAY(gl_draw(loader, 1, 0, 1, numbers, 1, &error));
     SAY(gl_mix(1, numbers, &weight, numbers, 1, numbers, 1, &error));
     SAY(gl_augmentation_open("{}", 2, &none, &error));
@@ -659,7 +660,7 @@ static void scripts(void) {
 
 /* samplers: weighted, balanced and mixed draws. */
 static void samplers(void) {
-    gl_handle wide, narrow, balanced, none;
+    gl_handle wide, narrow, balanced, shuffled, none;
     double weights[] = {1, 0, 3}, bad[] = {-1};
     float same[] = {1, 0, 3};
     int64_t labels[] = {5, 6, 5}, drawn[2][100], numbers[8];
@@ -667,6 +668,7 @@ static void samplers(void) {
     SAY(gl_weighted_open(weights, 1, -1, &none, &error));
     SAY(gl_balanced_open(labels, 0, &none, &error));
     SAY(gl_balanced_open(labels, -1, &none, &error));
+    SAY(gl_shuffled_open(0, &none, &error));
     MUST(gl_weighted_open(weights, 1, 3, &wide, &error));
     MUST(gl_weighted_open(same, 0, 3, &narrow, &error));
     MUST(gl_balanced_open(labels, 3, &balanced, &error));
@@ -679,6 +681,14 @@ static void samplers(void) {
     MUST(gl_draw(balanced, 7, 0, 1, drawn[0], 100, &error));
     MUST(gl_draw(balanced, 7, 10, 9, numbers, 8, &error));
     printf("numbered: %d\n", numbers[2] == drawn[0][28]);
+    MUST(gl_shuffled_open(100, &shuffled, &error));
+    MUST(gl_draw(shuffled, 7, 0, 1, drawn[0], 100, &error));
+    MUST(gl_draw(shuffled, 7, 10, 9, numbers, 8, &error));
+    int64_t sum = 0;
+    for (int i = 0; i < 100; i++)
+        sum += drawn[0][i];
+    printf("shuffled: %d %lld\n", numbers[2] == drawn[0][28], (long long)sum);
+    MUST(gl_close(shuffled, &error));
     SAY(gl_draw(balanced, 7, -1, 1, numbers, 1, &error));
     SAY(gl_draw(balanced, 7, 0, 0, numbers, 1, &error));
     SAY(gl_draw(balanced, 7, 0, 1, numbers, -1, &error));
