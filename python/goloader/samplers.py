@@ -226,13 +226,13 @@ class BalancedSampler(_FromTable):
 class ShuffledSampler(_FromTable):
     """Draws each index once, in random order: torch's RandomSampler and DistributedSampler, for billions of samples.
 
-    No order is kept: each index is computed from its number (a Feistel network; Luby and Rackoff 1988, Black and Rogaway
-    2002). So an epoch begins, and continues anywhere, at once and in no memory, on any number of ranks.
+    No order is kept: each index is computed from its number (a Feistel network; Luby and Rackoff 1988, Black and
+    Rogaway 2002). So an epoch begins, and continues anywhere, at once and in no memory, on any number of ranks.
 
     data_source  a dataset, or its length
 
-    The other arguments are NumberedSampler's; num_samples=None is the length. More samples, or those that fill up the last
-    ranks, are the first ones of another random order.
+    The other arguments are NumberedSampler's; num_samples=None is the length. More samples, or those that fill up the
+    last ranks, are the first ones of another random order.
     """
 
     def __init__(
