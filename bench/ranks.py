@@ -11,7 +11,8 @@ whose batches are checksummed (ours must be torch's in each rank), all ranks sta
 several times as many, so that neither is over in a moment. "img/s" are of all ranks, until the last is done; "CPU s/1k"
 are of the ranks' processes and their workers, for 1,000 images. Memory is the peak of the sum of PSS over all of them,
 torchrun's included. "least" is the slowest rank's images a second over the mean of the ranks; FAIR or more is wanted.
-Ratios are taken inside a round, their median is shown.
+"/ plan" is img/s over what the model of `python -m goloader plan` says of this machine's cores, from the CPU seconds
+with the least ranks. Ratios are taken inside a round, their median is shown.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import Any
 
 from bench import harness
 from bench.photos import Settings, ensure_photos
+from goloader.cli import sizing
 
 BATCH = 64
 EPOCHS = {"goloader": 15, "torch": 3}
@@ -113,12 +115,25 @@ def run(name: str, root: Path, ranks: int) -> dict[str, Any]:
     }
 
 
-def table(found: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
-    """Medians of the rounds, a line a contender of each number of ranks."""
+def planned(ranks: int, decode: float, cores: int) -> float:
+    """The images a second of all ranks that the model of `python -m goloader plan` expects."""
+    job = sizing.Job(
+        nodes=1, gpus=ranks, rate=1e6, images=10**6, image_bytes=1e5, batch=BATCH, ahead=2, cores=cores, decode=decode,
+        store=sizing.Store(1e-6, 2e-6, 1e12),
+    )  # fmt: skip
+    return job.images / sizing.needs(job).seconds
+
+
+def table(found: dict[str, dict[str, list[dict[str, Any]]]], cores: int) -> str:
+    """Medians of the rounds, a line a contender of each number of ranks, on so many cores."""
     lines = [
         f"{'':16}{'img/s':>8}{'CPU s/1k':>10}{'peak MiB':>10}{f'least ({FAIR})':>13}{'img/s, x torch':>16}"
-        f"{'memory / torch':>16}"
+        f"{'memory / torch':>16}{'/ plan':>8}"
     ]
+    alone = {
+        name: statistics.median(one["cpu_s_per_1k"] for one in rounds)
+        for name, rounds in next(iter(found.values())).items()
+    }
     for ranks, contenders in found.items():
         for name, rounds in contenders.items():
             wall, cpu, memory, least = (
@@ -130,7 +145,10 @@ def table(found: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
                 for key in ("images_per_s", "peak_mib")
             )
             title = f"{ranks} x {name}"
-            lines.append(f"{title:16}{wall:8.0f}{cpu:10.2f}{memory:10.0f}{least:13.2f}{faster:15.2f}x{smaller:16.2f}")
+            lines.append(
+                f"{title:16}{wall:8.0f}{cpu:10.2f}{memory:10.0f}{least:13.2f}{faster:15.2f}x{smaller:16.2f}"
+                f"{wall / planned(int(ranks), 1000 / alone[name], cores):8.2f}"
+            )
     return "\n".join(lines)
 
 
@@ -159,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 found[ranks][name].append(run(name, root, int(ranks)))
         if len({json.dumps(one["checksums"]) for rounds in found[ranks].values() for one in rounds}) > 1:
             raise SystemExit(f"batches differ with {ranks} ranks")
-    print(table(found))
+    print(table(found, about["machine"]["cores"]))
     arguments.output.write_text(json.dumps({"scenario": "ranks", **about, "ranks": found}, indent=2) + "\n")
 
 

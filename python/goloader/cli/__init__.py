@@ -3,6 +3,7 @@
 run.py      runs an unmodified script with goloader's DataLoader, and profiles it
 startup/    goes on PYTHONPATH for that; Python runs it at its start
 bench.py    times a loader with torch and with goloader
+plan.py     tells what an epoch on many machines needs; sizing.py has the model
 tune.py     measures num_workers, prefetch_factor, batch_size and a cache
 rate.py     measures how many samples a second a loader gives
 turns.py    runs measurements in turn, each in a new process
@@ -25,7 +26,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from . import bench, cache, doctor, explain, index, inspect, pack, run, top, tune
+from . import bench, cache, doctor, explain, index, inspect, pack, plan, run, top, tune
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=_versions())
     commands = _Commands(made.add_subparsers(title="commands", metavar="COMMAND", required=True))
-    for module in (run, explain, doctor, bench, tune, top, inspect, index, pack, cache):
+    for module in (run, explain, doctor, bench, tune, plan, top, inspect, index, pack, cache):
         module.add(commands)
     return made
 
