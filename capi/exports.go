@@ -268,6 +268,9 @@ func (c *containers) chunks(path string, from *C.gl_chunks, file source.Containe
 	for k := range int(from.ndim) {
 		made.Shape = append(made.Shape, int(unsafe.Slice(from.shape, from.ndim)[k]))
 		made.Chunk = append(made.Chunk, int(unsafe.Slice(from.chunk, from.ndim)[k]))
+		if from.shard != nil {
+			made.Shard = append(made.Shard, int(unsafe.Slice(from.shard, from.ndim)[k]))
+		}
 	}
 	opened, err := chunked.New(made, c.cache)
 	if err != nil && file != nil {

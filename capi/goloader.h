@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00110001u
+#define GL_ABI_VERSION 0x00120000u
 
 typedef int32_t gl_status;
 enum {
@@ -76,6 +76,8 @@ typedef struct gl_chunks {
     /* NULL: all chunks are in the array's file.  Else each is a file, whose name is the array's path, and the chunk's number
      * along each dimension with this in between. */
     const char *separator;
+    /* How many chunks along each dimension lie in one file, which has the number of their place among such files; NULL: one. */
+    const int64_t *shard;
 } gl_chunks;
 
 /* A column of tables in files, Parquet's or Arrow's: its values lie in parts.  Copied, but for parts, which are to be kept

@@ -522,6 +522,7 @@ def _chunks(of: Chunks) -> _native.Chunks:
     return _native.Chunks(
         sizes(*of.shape), sizes(*of.chunk), len(of.shape), len(of.fill), of.fill, of.places.ctypes.data,
         len(of.places), " ".join(of.filters).encode(), None if of.separator is None else of.separator.encode(),
+        None if of.shard is None else sizes(*of.shard),
     )  # fmt: skip
 
 

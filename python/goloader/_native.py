@@ -32,7 +32,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 17
+ABI_MAJOR = 18
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
@@ -54,6 +54,7 @@ class Chunks(Structure):
         ("count", c_int64),
         ("filters", c_char_p),
         ("separator", c_char_p),
+        ("shard", POINTER(c_int64)),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from torch.utils import data
 
 from goloader import ArrayDataset, DataLoader, NumpyLoader, RaggedArray, collate, open_arrays
+from goloader._crc import crc32c
 
 try:
     import numcodecs
@@ -90,6 +92,8 @@ def in_zarr(rng: random.Random, path: Path, count: int) -> dict[str, Any]:
         if version == 2 and rng.random() < 0.3:
             settings["filters"] = [numcodecs.Shuffle(np.dtype(dtype).itemsize)]
         keys = {"name": "v2" if version == 2 else rng.choice(("default", "v2")), "separator": rng.choice("./")}
+        if version == 3 and rng.random() < 0.6:
+            settings["shards"] = tuple(extent * rng.choice((1, 2, 3)) for extent in chunk)
         made = root.create_array(
             name, shape=shape, chunks=chunk, dtype=dtype, fill_value=rng.choice((0, 1)), chunk_key_encoding=keys,
             **settings,
@@ -190,6 +194,17 @@ def test_damaged_chunks_are_named(tmp_path: Path) -> None:
         list(loader)
 
 
+def sharded(chunk: Sequence[int] = (1,), index: Sequence[str] = ("bytes", "crc32c"), at: str = "end") -> dict[str, Any]:
+    """A codec that puts several chunks into a file."""
+    return {
+        "name": "sharding_indexed",
+        "configuration": {
+            "chunk_shape": list(chunk), "codecs": [{"name": "bytes"}], "index_location": at,
+            "index_codecs": [{"name": name} for name in index],
+        },
+    }  # fmt: skip
+
+
 def zarr3(folder: Path, **changed: Any) -> None:
     """An array of Zarr, written by hand."""
     import json
@@ -204,6 +219,35 @@ def zarr3(folder: Path, **changed: Any) -> None:
     (folder / "zarr.json").write_text(json.dumps(about | changed))
     (folder / "c/0").write_bytes(np.arange(2, dtype="<i4").tobytes())
     (folder / "c/2").write_bytes(np.arange(2, dtype="<i4").tobytes())
+
+
+@pytest.mark.parametrize("at", ["start", "end"])
+def test_damaged_shards_are_told_with_their_byte(at: str, tmp_path: Path) -> None:
+    zarr3(tmp_path / "a", codecs=[sharded(at=at)])
+
+    def shard(*places: tuple[int, int], damage: bytes = b"") -> None:
+        index = np.array(places, "<u8").tobytes()
+        index += crc32c(index).to_bytes(4, "little")
+        items = np.array([5, 6], "<i4").tobytes()
+        (tmp_path / "a/c/0").write_bytes((items + index if at == "end" else index + items) + damage)
+        (tmp_path / "a/c/2").unlink(missing_ok=True)
+
+    begin, nothing = 0 if at == "end" else 36, 2**64 - 1
+    shard((begin + 4, 4), (nothing, nothing))
+    assert [batch["x"].tolist() for batch in DataLoader(ArrayDataset(x=tmp_path / "a"), 6)] == [[6, 7, 7, 7, 7, 7]]
+    shard((begin, 4), (begin + 3, 2**63))
+    with pytest.raises(OSError, match="a/c/0: its index has chunks beyond its 44 bytes"):
+        open_arrays(tmp_path / "a")
+    shard((begin, 4), (nothing, nothing))
+    content = bytearray((tmp_path / "a/c/0").read_bytes())
+    content[8 if at == "end" else 0] ^= 1
+    (tmp_path / "a/c/0").write_bytes(content)
+    at_byte = 40 if at == "end" else 32
+    with pytest.raises(OSError, match=f"a/c/0: the checksum of its index, at byte {at_byte}, is wrong"):
+        open_arrays(tmp_path / "a")
+    (tmp_path / "a/c/0").write_bytes(bytes(35))
+    with pytest.raises(OSError, match="a/c/0: 35 bytes, fewer than the 36 of a shard's index"):
+        open_arrays(tmp_path / "a")
 
 
 def test_a_zarr_array_needs_no_zarr_package(tmp_path: Path) -> None:
@@ -223,7 +267,10 @@ def test_a_zarr_array_needs_no_zarr_package(tmp_path: Path) -> None:
     [
         ({"data_type": "string"}, "of string"),
         ({"shape": []}, "no rows"),
-        ({"codecs": [{"name": "sharding_indexed", "configuration": {}}]}, "codec sharding_indexed"),
+        ({"codecs": [{"name": "transpose", "configuration": {}}]}, "codec transpose"),
+        ({"codecs": [{"name": "sharding_indexed", "configuration": {}}]}, "KeyError: 'index_codecs'"),
+        ({"codecs": [sharded(index=("bytes", "gzip"))]}, "an index with zlib"),
+        ({"codecs": [sharded(chunk=[3])]}, r"chunks \[3\] in shards \[2\]"),
         ({"fill_value": "0x7fc00001", "data_type": "float32"}, "fill value '0x7fc00001'"),
         ({"surprise": {}}, "surprise"),
         ({"shape": [-1]}, r"zarr.json: not metadata of an array: .*\[-1\]"),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goloader.formats.crc import checksums, crc32c
+from goloader._crc import checksums, crc32c
 
 
 def plain(content: bytes) -> int:

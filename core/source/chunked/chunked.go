@@ -29,8 +29,9 @@ type Array struct {
 	Fill         []byte  // an item of chunks that were never written
 	Filters      string  // as they were applied when chunks were written: "shuffle:4 zlib"
 	Places       []Place // of each chunk, those along the last dimension one after the other. Kept, not copied
-	// The file that all chunks are in, closed with the array; or nil: each is a file of the store, whose name is Path and
-	// the numbers of the chunk along each dimension with Separator between them.
+	Shard        []int   // chunks along each dimension that lie in one file; nil: one
+	// The file that all chunks are in, closed with the array; or nil: they lie in files of the store, whose names are Path and
+	// the numbers of the chunk, or of the shard, along each dimension with Separator between them.
 	File            source.Container
 	Store           source.Store
 	Path, Separator string
@@ -66,6 +67,9 @@ func New(a Array, cache *decoded.Cache) (source.Container, error) {
 		}
 		c.grid = append(c.grid, (extent+a.Chunk[k]-1)/a.Chunk[k])
 		c.size, bytes, chunks = c.size*a.Chunk[k], bytes*extent, chunks*c.grid[k]
+	}
+	if a.Shard != nil && (len(a.Shard) != len(a.Shape) || slices.Min(a.Shard) < 1) {
+		return nil, fmt.Errorf("%s: shards of %v chunks of an array %v", c.Name(), a.Shard, a.Shape)
 	}
 	if chunks != len(a.Places) {
 		return nil, fmt.Errorf("%s: %d chunks of an array of %d", c.Name(), len(a.Places), chunks)
@@ -233,7 +237,10 @@ func (c *chunked) decode(ctx context.Context, number int, dst []byte) error {
 	file, name := c.File, c.Name()
 	if file == nil {
 		var words []string
-		for _, n := range c.at(number) {
+		for k, n := range c.at(number) {
+			if c.Shard != nil {
+				n /= c.Shard[k]
+			}
 			words = append(words, strconv.Itoa(n))
 		}
 		opened, err := c.Store.Open(ctx, c.Path+strings.Join(words, c.Separator))

@@ -25,6 +25,7 @@ class Chunks:
                a bit for each filter that was not applied to it
     filters    as they were applied
     fill       an item of chunks that were never written
+    shard      chunks along each dimension that lie in one file; None: one
     """
 
     prefix: str
@@ -34,6 +35,7 @@ class Chunks:
     places: NDArray[np.int64]
     filters: tuple[str, ...]
     fill: bytes
+    shard: tuple[int, ...] | None = None
 
 
 def grid_of(shape: Sequence[int], chunk: Sequence[int]) -> tuple[int, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._crc import crc32c
 from .chunked_array import ChunkedArray, Chunks, grid_of
 from .file_array import NUMPY_DTYPES, FileArray
 
@@ -132,8 +134,24 @@ def _version3(folder: str, about: Any) -> FileArray:
     for part, known in (("chunk_grid", ("regular",)), ("chunk_key_encoding", ("default", "v2"))):
         if about[part]["name"] not in known:
             raise _Unread(f"{part} {about[part]['name']}")
+    encoding = about["chunk_key_encoding"]
+    default = encoding["name"] == "default"
+    separator = encoding.get("configuration", {}).get("separator", "/" if default else ".")
+    prefix = os.path.join(folder, f"c{separator}" if default else "")
+    chunk, codecs, shards = about["chunk_grid"]["configuration"]["chunk_shape"], about["codecs"], None
+    if [each["name"] for each in codecs] == ["sharding_indexed"]:
+        settings = codecs[0]["configuration"]
+        shards = _Shards.of(chunk, settings)
+        chunk, codecs = settings["chunk_shape"], settings["codecs"]
+    order, filters = _codecs(codecs)
+    kind = np.dtype(dtype).newbyteorder(order)
+    return _array(folder, about["shape"], chunk, kind, about["fill_value"], filters, prefix, separator, shards)
+
+
+def _codecs(listed: Any) -> tuple[str, list[str]]:
+    """The order of bytes, and what was done to them."""
     order, filters = "<", []
-    for number, each in enumerate(about["codecs"]):
+    for number, each in enumerate(listed):
         name, settings = each["name"], each.get("configuration", {})
         if name == "bytes" and number == 0:
             order = ">" if settings.get("endian") == "big" else "<"
@@ -141,17 +159,65 @@ def _version3(folder: str, about: Any) -> FileArray:
             filters.append(_CODECS[name])
         else:
             raise _Unread(f"codec {name}")
-    encoding = about["chunk_key_encoding"]
-    default = encoding["name"] == "default"
-    separator = encoding.get("configuration", {}).get("separator", "/" if default else ".")
-    prefix = os.path.join(folder, f"c{separator}" if default else "")
-    chunk = about["chunk_grid"]["configuration"]["chunk_shape"]
-    kind = np.dtype(dtype).newbyteorder(order)
-    return _array(folder, about["shape"], chunk, kind, about["fill_value"], filters, prefix, separator)
+    return order, filters
+
+
+@dataclass(frozen=True)
+class _Shards:
+    """Files that hold several chunks each, and where these begin: Zarr's codec "sharding_indexed".
+
+    grid     how many chunks there are along each dimension
+    order    of the bytes of the index
+    at_end   where the index is
+    checked  a checksum follows it
+    """
+
+    grid: tuple[int, ...]
+    order: str
+    at_end: bool
+    checked: bool
+
+    @staticmethod
+    def of(shape: Any, settings: Any) -> _Shards:
+        """As the configuration of the codec has it. Raises _Unread."""
+        order, filters = _codecs(settings["index_codecs"])
+        inner = settings["chunk_shape"]
+        if filters not in ([], ["crc32c"]):
+            raise _Unread(f"an index with {' '.join(filters)}")
+        if len(shape) != len(inner) or min(inner) < 1 or any(a % b for a, b in zip(shape, inner, strict=True)):
+            raise ValueError(f"chunks {inner} in shards {shape}")
+        grid = tuple(a // b for a, b in zip(shape, inner, strict=True))
+        return _Shards(grid, order, settings.get("index_location", "end") == "end", bool(filters))
+
+    def places(self, path: str) -> NDArray[np.int64]:
+        """Of each chunk of a file where it begins and its bytes, [*grid, 2]; 0 bytes: never written. Raises OSError."""
+        count = math.prod(self.grid) * 16
+        size = count + 4 * self.checked
+        with open(path, "rb") as file:
+            whole = os.fstat(file.fileno()).st_size
+            index = os.pread(file.fileno(), size, max(whole - size, 0) if self.at_end else 0)
+        if len(index) != size:
+            raise OSError(f"{path}: {whole} bytes, fewer than the {size} of a shard's index")
+        if self.checked and crc32c(index[:count]).to_bytes(4, "little") != index[count:]:
+            raise OSError(f"{path}: the checksum of its index, at byte {whole - 4 if self.at_end else count}, is wrong")
+        found = np.frombuffer(index[:count], f"{self.order}u8").reshape(*self.grid, 2)
+        missing = (found == np.uint64(2**64 - 1)).all(-1, keepdims=True)
+        begins, sizes = found[..., 0], found[..., 1]
+        if bool(((begins > whole) | (sizes > whole - begins))[~missing[..., 0]].any()):
+            raise OSError(f"{path}: its index has chunks beyond its {whole} bytes")
+        return np.where(missing, 0, found).astype(np.int64)
 
 
 def _array(
-    folder: str, shape: Any, chunk: Any, kind: Any, fill: Any, filters: list[str], prefix: str, separator: str
+    folder: str,
+    shape: Any,
+    chunk: Any,
+    kind: Any,
+    fill: Any,
+    filters: list[str],
+    prefix: str,
+    separator: str,
+    shards: _Shards | None = None,
 ) -> FileArray:
     dtype = np.dtype(kind)
     if dtype.name not in NUMPY_DTYPES:
@@ -163,22 +229,30 @@ def _array(
     if len(shape) != len(chunk) or min(shape) < 0 or min(chunk) < 1:
         raise ValueError(f"chunks {chunk} of an array {shape}")
     grid = grid_of(shape, chunk)
-    places = _places(prefix, separator, grid)
-    chunks = Chunks(prefix, separator, tuple(shape), tuple(chunk), places, tuple(filters), _fill(fill, dtype))
+    places = _places(prefix, separator, grid, shards)
+    shard = None if shards is None else shards.grid
+    chunks = Chunks(prefix, separator, tuple(shape), tuple(chunk), places, tuple(filters), _fill(fill, dtype), shard)
     return ChunkedArray(folder, dtype=dtype, chunks=chunks, open=partial(_open, folder))
 
 
-def _places(prefix: str, separator: str, grid: tuple[int, ...]) -> NDArray[np.int64]:
-    """Which chunks have files."""
-    places = np.zeros((math.prod(grid), 3), np.int64)
+def _places(prefix: str, separator: str, grid: tuple[int, ...], shards: _Shards | None) -> NDArray[np.int64]:
+    """Which chunks have files, or where they are in files."""
+    places = np.zeros((*grid, 3), np.int64)
+    files_of = grid if shards is None else grid_of(grid, shards.grid)
     for folder, _, files in os.walk(os.path.dirname(prefix), onerror=_raise):
         for file in files:
             words = os.path.join(folder, file).removeprefix(prefix).split(separator)
             if len(words) == len(grid) and all(word.isascii() and word.isdigit() for word in words):
                 at = tuple(map(int, words))
-                if all(number < count for number, count in zip(at, grid, strict=True)):
-                    places[np.ravel_multi_index(at, grid), 1] = -1
-    return places
+                if not all(number < count for number, count in zip(at, files_of, strict=True)):
+                    continue
+                if shards is None:
+                    places[(*at, 1)] = -1
+                    continue
+                here = places[tuple(slice(n * size, (n + 1) * size) for n, size in zip(at, shards.grid, strict=True))]
+                held = shards.places(os.path.join(folder, file))
+                here[..., :2] = held[tuple(map(slice, here.shape[:-1]))]  # the last ones have chunks beyond the array
+    return places.reshape(-1, 3)
 
 
 def _raise(error: OSError) -> None:

@@ -5,7 +5,7 @@ mds.py      MosaicML Streaming
 litdata.py  Lightning's LitData; encodings.py has what both share
 ffcv.py     FFCV
 lmdb.py     LMDB
-tfrecord.py TensorFlow's records; crc.py has their checksum
+tfrecord.py TensorFlow's records
 megatron.py Megatron's tokens
 table_rows.py  Parquet and Arrow with a transform; arrays/ reads them
 """

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._crc import checksums, crc32c
 from ..plan.paths import read_at
-from .crc import checksums, crc32c
 from .records import Read, Records, Spans, slices
 
 _HEAD = struct.Struct("<QI")
