@@ -121,7 +121,7 @@ def warn(text: str) -> None:
     _told.add(text)
     if log.hasHandlers():  # without any, Python would print what the warning prints anyway
         log.warning(text)
-    frame = _users()
+    frame = users()
     names = frame.f_globals
     warnings.warn_explicit(
         text,
@@ -151,7 +151,7 @@ def _said(reason: Refusal) -> str:
     return f"{reason} [{reason.code}]"
 
 
-def _users() -> FrameType:
+def users() -> FrameType:
     """The nearest frame outside of goloader and torch; the outermost one if all are inside, as in torch's threads."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:

@@ -80,6 +80,33 @@ PROGRAMS |= {
     for workers in (0, 1)
 }
 
+PROGRAMS |= {
+    f"a stream that gives more than its length, {workers} workers": f"""
+class Longer(IterableDataset):
+    def __iter__(self):
+        return iter(range(7))
+    def __len__(self):
+        return 3
+    def __repr__(self):
+        return "Longer"
+def shown(message, category, filename, line, file=None, text=None):
+    say(category.__name__, filename, line, message)
+warnings.showwarning = shown
+loader = DataLoader(Longer(), 2, num_workers={workers})
+for _ in range(2):
+    say(len(loader), len(list(loader)))
+iterator = iter(loader)
+try:
+    while True:
+        next(iterator)
+except StopIteration:
+    pass
+warnings.simplefilter("error")
+go_on(iter(loader))
+"""
+    for workers in (0, 1)
+}
+
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import warnings
 from collections.abc import Iterator
@@ -104,6 +105,34 @@ def test_datasets_of_every_kind_give_torch_s_batches(dataset: Any, persistent: b
 def test_batch_samplers_may_yield_anything() -> None:
     for batches in [(1, 2), (3,)], [{4, 5}], [[6], [0, 7]], [{1: "a", 2: "b"}]:
         same(dataset=Mapped("tuple"), batch_sampler=batches, num_workers=1)
+
+
+class Handed(data.Dataset[Any]):
+    """Gives back what it is asked for, and its class, as text."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return index, f"{type(index)} {index}"
+
+    def __len__(self) -> int:
+        return 4
+
+
+def test_without_batches_a_dataset_is_given_the_sampler_s_own_objects() -> None:
+    sampler = [[0, 1], [[2], 3], (1,), slice(2), {3}]
+    assert "list" in str(same(dataset=Handed(), batch_size=None, sampler=sampler, num_workers=1))
+
+
+class AtOnce(Handed):
+    def __init__(self, container: Any) -> None:
+        self.container = container
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        return self.container(torch.ones(len(indices), 2))
+
+
+@pytest.mark.parametrize("container", [list, tuple, torch.clone, collections.deque])
+def test_a_batch_that_is_no_list_is_stacked_or_refused_as_torch_does(container: Any) -> None:
+    same(dataset=AtOnce(container), batch_size=2, num_workers=1)
 
 
 @pytest.mark.slow

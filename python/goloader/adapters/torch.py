@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -37,6 +37,7 @@ __all__ = [
     "StreamEnd",
     "WorkersIterator",
     "begin",
+    "called_by",
     "check_workers",
     "collate",
     "convolves_plainly",
@@ -107,8 +108,13 @@ def _as_torch(call: Any, caller: Any, called: str) -> Any:
     code = caller.__code__
     at = next((each.offset for each in dis.get_instructions(code) if each.argval == called), 0)
     line = [line for begin, line in dis.findlinestarts(code) if begin <= at][-1]
+    return _placed(call, code, line, caller.__globals__)
+
+
+def _placed(call: Any, code: CodeType, line: int, names: dict[str, Any]) -> Any:
+    """`call`, a lambda, as if it stood at that line of other code."""
     here = call.__code__.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=line)
-    return FunctionType(here, caller.__globals__)
+    return FunctionType(here, names)
 
 
 # Warns where a loader has more workers than there are cores, as torch does when it makes an iterator.
@@ -117,6 +123,12 @@ check_workers: Callable[[Any], None] = _as_torch(
     DataLoader._get_iterator,
     "check_worker_number_rationality",
 )
+
+
+def called_by(frame: FrameType, call: Callable[[], Any]) -> Any:
+    """call() as if from the line that a frame is at: a warning about the caller names that line."""
+    return _placed(lambda call: call(), frame.f_code, frame.f_lineno, frame.f_globals)(call)
+
 
 # Calls the constructor of torch's base of all iterators, which warns where nothing can be page-locked.
 _begin: Callable[[Callable[[Any], None], Any], None] = lambda begin, loader: begin(loader)  # noqa: E731

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .. import profile
-from ..adapters.torch import BaseIterator, begin, profiled
+from .._told import users
+from ..adapters.torch import BaseIterator, begin, called_by, profiled
 from ..on_error import Losses
 from . import book, generators
 from .ledger import Ledger, Record
@@ -140,7 +141,10 @@ class ResumableIterator(BaseIterator):
     def _given(self) -> Any:
         """What torch's next() gives, but for its entry in a profile that nobody makes, which takes as long as the rest
         of a small batch."""
-        if self._IterableDataset_len_called is not None or profiled():
+        told = self._IterableDataset_len_called
+        if told is not None and self._num_yielded >= told:
+            return called_by(users(), super().__next__)  # it may warn that there are more than the length told
+        if profiled():
             return super().__next__()
         batch: Any = self._next_data()
         self._num_yielded += 1

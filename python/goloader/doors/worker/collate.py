@@ -61,6 +61,8 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 def _alike(batch: Sequence[Any]) -> bool:
     """True for plain tensors of one shape and dtype: whatever else there is, and every error, is torch's."""
+    if not isinstance(batch, list | tuple):
+        return False  # torch.stack takes no other sequence
     first = batch[0]
     if type(first) is not torch.Tensor or not is_plain(first):
         return False

@@ -145,10 +145,11 @@ class Worker:
         worker = arguments["worker_id"]
         progress = _Note(self.board.record(worker))
         packer = Packer(self.slots, self.owner)
-        whole = hasattr(dataset_of(arguments), "__getitems__")
+        # Else the dataset itself is given the index: a list, say, of batch_size=None.
+        singly = arguments["auto_collation"] and not hasattr(dataset_of(arguments), "__getitems__")
         self.collates(lambda shape, dtype: packer.empty(shape, dtype) if progress.collating else None)
         data_queue = _DataQueue(arguments["data_queue"], self, packer, progress, worker)
-        arguments["index_queue"] = _IndexQueue(arguments["index_queue"], data_queue, self, progress, whole)
+        arguments["index_queue"] = _IndexQueue(arguments["index_queue"], data_queue, self, progress, singly)
         arguments["data_queue"] = data_queue
         self.began(arguments)
         loop(**arguments)
@@ -208,8 +209,8 @@ class _IndexQueue:
     sense, and that of a worker from a fork server is the server, which lives as long as its workers do.
     """
 
-    def __init__(self, tasks: Any, batches: _DataQueue, worker: Worker, note: _Note, whole: bool) -> None:
-        self._tasks, self._batches, self._worker, self._note, self._whole = tasks, batches, worker, note, whole
+    def __init__(self, tasks: Any, batches: _DataQueue, worker: Worker, note: _Note, singly: bool) -> None:
+        self._tasks, self._batches, self._worker, self._note, self._singly = tasks, batches, worker, note, singly
 
     def get(self, timeout: float) -> Any:
         self._note.idle()  # also after a task that torch's loop has left alone, as it is to end
@@ -236,7 +237,7 @@ class _IndexQueue:
         index = self._worker.task(batch, index)
         if type(index) is not list:
             note._index(index)
-        elif not self._whole:
+        elif self._singly:
             index = _Samples(index)
             index.note = note
         return batch, index
