@@ -126,6 +126,8 @@ class Stats:
     away_s       time between one next() and the following one in an epoch: mostly training steps
     num_workers  of the loader
     cores        that this process may use
+    workers      how many of Go's workers may be at work at once, at this moment: fewer where the program does not wait
+                 for them; 0 if Go makes no batches
     stages       times by stage: "iter", "next"; in Python "sampler", "python" (worker processes) and "collate"; in Go
                  "read", "decode", "op", "gather", "wait", "hand_out". "iter" and "next" include "sampler" and "collate"
     samples      number of samples that Go made
@@ -147,6 +149,7 @@ class Stats:
     away_s: float = 0.0
     num_workers: int = 0
     cores: int = 1
+    workers: int = 0
     stages: Mapping[str, Stage] = field(default_factory=dict)
     samples: int = 0
     bytes_read: int = 0
@@ -188,7 +191,10 @@ class Stats:
             return "no batch yet"
         whole = self.waited_s + self.away_s
         text = f"{_seconds(whole)}, waited {_seconds(self.waited_s)} ({self.waited:.0%}) for data"
-        return f"{text}: {self._bottleneck()}" if self.waited >= _WAITS_MIN else f"{text}: the loader keeps up"
+        if self.waited >= _WAITS_MIN:
+            return f"{text}: {self._bottleneck()}"
+        few = f" ({self.workers} of {self.num_workers} workers at work)" if 0 < self.workers < self.num_workers else ""
+        return f"{text}: the loader keeps up{few}"
 
     def _bottleneck(self) -> str:
         drawn = self.stages.get("sampler", Stage())
@@ -334,8 +340,8 @@ class Clock:
         self.num_workers = 0
         self._core: weakref.ref[Counting] | None = None
         self._past = Stats()  # what cores before this one did
-        # When next() was called and when it came back, by turns; of iter() its seconds, as there is no batch before, and
-        # of the sampler's batches theirs. They are counted when somebody looks, or when they are many: an epoch may
+        # When next() was called and when it came back, by turns; of iter() its seconds, as there is no batch before,
+        # and of the sampler's batches theirs. They are counted when somebody looks, or when they are many: an epoch may
         # be short. Several threads may take batches. Tuples would be more work for the garbage collector.
         self._moments: list[float] = []
         self._begun: list[float] = []
@@ -461,6 +467,7 @@ class Clock:
             stages[name] = stages.get(name, Stage()).plus(stage)
         return Stats(
             stages=stages,
+            workers=counted.get("workers", past.workers),
             samples=past.samples + counted.get("samples", 0),
             bytes_read=past.bytes_read + counted.get("bytes_read", 0),
             pillow=past.pillow + counted.get("pillow_samples", 0),

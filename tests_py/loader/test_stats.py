@@ -245,6 +245,7 @@ def test_the_verdict_names_a_slow_storage(folder: Path, tmp_path: Path, monkeypa
         ({"python": 8}, {"samples": 0}, "in 2 worker processes (8.0 s a batch, busy 40%)"),
         ({"collate": 4, "decode": 15}, {}, "collate_fn is the bottleneck (4.0 s a batch, in this process)"),
         ({"decode": 9}, {"waited_s": 0.4, "away_s": 9.6}, "10.0 s, waited 400 ms (4%) for data: the loader keeps up"),
+        ({"decode": 9}, {"waited_s": 0.0, "workers": 1}, "the loader keeps up (1 of 2 workers at work)"),
     ],
 )
 def test_the_verdict_is_of_the_stage_that_batches_wait_for(
@@ -253,6 +254,36 @@ def test_the_verdict_is_of_the_stage_that_batches_wait_for(
     stages = {name: Stage(1, seconds, seconds, ((seconds, 1),)) for name, seconds in spent.items()}
     known: dict[str, Any] = {"batches": 1, "waited_s": 6.0, "away_s": 4.0, "num_workers": 2, "samples": 9} | numbers
     assert said in Stats(cores=2, stages={"iter": Stage(), **stages}, **known).verdict
+
+
+def test_as_many_work_as_the_program_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goloader._cores.allowed", lambda: 2)
+    images = datasets.ImageFolder(str(folder), T.Compose([T.Resize((8, 8)), T.RandomHorizontalFlip(), T.ToTensor()]))
+    many = data.ConcatDataset([images] * 40)
+    torch.manual_seed(5)
+    theirs = [batch[1].tolist() for batch in data.DataLoader(many, 4, shuffle=True)]
+    loader = goloader.DataLoader(many, 4, shuffle=True, num_workers=2)
+    assert loader.stats().workers == 0  # none are started
+    torch.manual_seed(5)
+    iterator = iter(loader)
+    assert loader.stats().workers == 2
+    ours: list[Any] = []
+
+    def take() -> bool:
+        ours.append(next(iterator)[1].tolist())
+        return len(ours) < len(theirs)
+
+    while loader.stats().workers == 2 and take():
+        time.sleep(0.02)  # a training step that takes longer than the loader
+    assert loader.stats().workers == 1
+    verdict = loader.stats().verdict
+    assert "(1 of 2 workers at work)" in verdict or "waited" in verdict
+    while loader.stats().workers == 1 and take():
+        pass
+    assert loader.stats().workers == 2
+    assert len(ours) < len(theirs)
+    ours += [batch[1].tolist() for batch in iterator]
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("kind", [Slow, Rows])
