@@ -1,14 +1,16 @@
-"""Is a training loop's own Python slowed by its loader? Steps a second of Python code while batches are made.
+"""Is a training loop's own work slowed by its loader? Steps a second while batches are made.
 
     python -m bench.training_loop [--rounds N]
 
-What: a loop that takes a batch of 64 photos with the train transform and then runs pure Python, STEPS times about 0.7
-ms, as a framework's bookkeeping would. The loop is slower than any of the loaders, so all of them load as many samples
-a second, and go on loading while Python runs. What is timed are the steps alone, not the waits for batches.
+What: a loop that takes a batch of 64 photos with the train transform and then takes STEPS steps of about 0.7 ms, of one
+of two kinds. "python" is pure Python, as a framework's bookkeeping. "ops" launches many small operations of torch's, as
+an optimizer over many small parameters. The loop is slower than any of the loaders, so all of them load as many samples
+a second, and go on loading meanwhile. What is timed are the steps alone, not the waits for batches.
 
-How: one process; in each round torch's DataLoader and goloader's, over ImageFolder (lowered) and over a class of one's
-own (recorded), run in turn for an epoch each, after one that is not timed; rounds go forwards and backwards. 'x torch'
-is the median over rounds of ours over torch's. 'alone' is the loop without a loader.
+How: one process; in each round, and for each kind of step, torch's DataLoader and goloader's, over ImageFolder
+(lowered) and over a class of one's own (recorded), run in turn for an epoch each, after one that is not timed; rounds
+go forwards and backwards. 'x torch' is the median over rounds of ours over torch's. 'alone' is the loop without a
+loader.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +35,25 @@ from bench.own_classes import TRAIN, Mirrored, folder, table
 STEPS = 500
 
 
-def step() -> int:
+def python() -> None:
     total = 0
     for i in range(15_000):
         total ^= i
-    return total
 
 
-def steps_per_s(batches: Iterable[Any]) -> float:
-    """Over an epoch, and how the last batch stays referred to while Python runs, as in a training loop."""
+PARAMETERS = [torch.rand(16) for _ in range(100)]
+
+
+def ops() -> None:
+    for parameter in PARAMETERS:
+        parameter.mul_(0.999).add_(parameter, alpha=0.001).clamp_(-1, 1)
+
+
+KINDS: dict[str, Callable[[], None]] = {"python": python, "ops": ops}
+
+
+def steps_per_s(batches: Iterable[Any], step: Callable[[], None]) -> float:
+    """Over an epoch. The last batch stays referred to during the steps, as in a training loop."""
     spent, count = 0.0, 0
     for _batch in batches:
         start = time.perf_counter()
@@ -71,18 +83,21 @@ def main() -> None:
         for loader in loaders.values():
             for _ in loader:
                 pass
-        speeds: dict[str, list[float]] = {name: [] for name in loaders}
+        speeds: dict[str, dict[str, list[float]]] = {kind: {name: [] for name in loaders} for kind in KINDS}
         for turn in range(arguments.rounds):
             for name in list(loaders)[:: 1 if turn % 2 == 0 else -1]:
-                speeds[name].append(steps_per_s(loaders[name]))
-                print(f"{name}: {speeds[name][-1]:,.0f} steps/s", flush=True)
-    ratios = {
-        name: statistics.median(mine / other for mine, other in zip(values, speeds["torch"], strict=True))
-        for name, values in speeds.items()
-    }
-    for name, values in speeds.items():
-        print(f"{name:<20} {statistics.median(values):>7,.0f} steps/s {ratios[name]:>6.2f} x torch")
-    result = {"machine": harness.machine(), "steps_per_s": speeds, "x_torch": ratios}
+                for kind, step in KINDS.items():
+                    speeds[kind][name].append(steps_per_s(loaders[name], step))
+                    print(f"{kind}, {name}: {speeds[kind][name][-1]:,.0f} steps/s", flush=True)
+    result: dict[str, Any] = {"machine": harness.machine()}
+    for kind, of_kind in speeds.items():
+        ratios = {
+            name: statistics.median(mine / other for mine, other in zip(values, of_kind["torch"], strict=True))
+            for name, values in of_kind.items()
+        }
+        for name, values in of_kind.items():
+            print(f"{kind:<7} {name:<20} {statistics.median(values):>7,.0f} steps/s {ratios[name]:>6.2f} x torch")
+        result[kind] = {"steps_per_s": of_kind, "x_torch": ratios}
     arguments.output.write_text(json.dumps(result, indent=2) + "\n")
 
 

@@ -309,6 +309,7 @@ func (r *Run) leave(b *batch) int {
 			r.readers.serving--
 		case !t.lane:
 			r.workers--
+			r.crew.busy--
 		}
 	}
 	clear(r.hands[len(kept):])

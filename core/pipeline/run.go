@@ -95,6 +95,7 @@ type Run struct {
 	lanes    []*lane       // of a loader of streams; each is nil until it is opened
 	told     source.Buffer // of a loader of streams: the sample that was asked about last
 	workers  int           // goroutines that make samples
+	crew     crew          // how many of them may at once
 	readers  readers       // goroutines that only read
 	expects  int           // goroutines that tell the storage of reads to come
 	alive    int           // all goroutines, but for those that were left in a read
@@ -140,6 +141,8 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	}
 	r.begin()
 	r.work.L, r.quiet.L = &r.mu, &r.mu
+	r.crew.patience = patienceMin
+	r.full()
 	r.streams = make([]stream, o.Streams)
 	for w := range r.streams {
 		r.streams[w].mt.Seed(o.seed(w))
@@ -349,8 +352,9 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		return Empty, lost, Ask{}, err
 	}
 	lease := r.lease(b)
-	r.tookBatch(b)
+	waited := r.tookBatch(b)
 	r.pop()
+	r.adapt(waited)
 	return Delivered, lease, Ask{}, nil
 }
 
@@ -367,8 +371,9 @@ func (r *Run) lease(b *batch) Lease {
 	return lease
 }
 
-// tookBatch counts how long the taker of a batch has waited for it, and how long it has waited for its taker.
-func (r *Run) tookBatch(b *batch) {
+// tookBatch counts how long the taker of a batch has waited for it, and how long it has waited for its taker. It reports whether
+// the taker came first.
+func (r *Run) tookBatch(b *batch) bool {
 	waited := r.event(stats.Wait, b, r.waiting)
 	waited.TookNs = stats.Now() - r.waiting
 	r.loader.Stats.Did(&waited)
@@ -379,6 +384,7 @@ func (r *Run) tookBatch(b *batch) {
 	lay := r.event(stats.HandOut, b, ready)
 	lay.TookNs = max(0, r.waiting-ready)
 	r.loader.Stats.Did(&lay)
+	return ready > r.waiting
 }
 
 // event is something that the run's caller does for a batch.
@@ -418,6 +424,7 @@ func (r *Run) Reset() (left int, err error) {
 		r.streams[i].needsExp = false
 	}
 	r.sequence, r.followed, r.waiting, r.lanes = 0, 0, 0, nil
+	r.full()
 	r.work.Broadcast()
 	return left, nil
 }
@@ -526,18 +533,21 @@ func (r *Run) serve() error {
 			continue
 		}
 		b, sp, read := r.pick()
-		left := false
-		switch {
-		case sp == nil:
+		if sp == nil || r.crew.busy >= r.crew.most {
 			r.work.Wait()
-		case read:
+			continue
+		}
+		r.crew.busy++
+		left := false
+		if read {
 			left = r.read(w, r.takeReading(b, sp, sp.hi-sp.lo))
-		default:
+		} else {
 			left = r.loader.kind.work(r, w, b, sp)
 		}
 		if left {
 			return errLeft
 		}
+		r.crew.busy--
 	}
 	r.workers--
 	return nil

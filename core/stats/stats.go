@@ -22,6 +22,8 @@ type Loader struct {
 
 	SeekHits atomic.Int64 // files of which a seek index was there
 
+	Workers atomic.Int64 // that may work at once now, of the run that said so last
+
 	Stages  Stages  // how long each took
 	Detours Detours // images that Python was asked for
 	Slowest Slowest
@@ -53,6 +55,7 @@ func (l *Loader) Did(e *Event) {
 // Snapshot is a Loader's counters at one moment, by the names that reach Python.
 type Snapshot struct {
 	Number    int32 `json:"number"`
+	Workers   int64 `json:"workers"`
 	Batches   int64 `json:"batches"`
 	Samples   int64 `json:"samples"`
 	Pillow    int64 `json:"pillow_samples"`
@@ -78,7 +81,7 @@ type Snapshot struct {
 // Snapshot reads the counters, each for itself.
 func (l *Loader) Snapshot() Snapshot {
 	return Snapshot{
-		Number: l.Number(), Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
+		Number: l.Number(), Workers: l.Workers.Load(), Batches: l.Batches.Load(), Samples: l.Samples.Load(), Pillow: l.Pillow.Load(), Failed: l.Failed.Load(),
 		Rewinds: l.Rewinds.Load(), BytesRead: l.BytesRead.Load(),
 		Retries: l.Remote.Retries.Load(), Requests: l.Remote.Requests.Load(), Hedged: l.Remote.Hedged.Load(),
 		Received: l.Remote.Received.Load(), ReadAhead: l.ReadAhead.Load(), SeekHits: l.SeekHits.Load(),

@@ -4,6 +4,9 @@ The number of workers is part of what torch's users reproduce: it says how many 
 makes which batch, and how an IterableDataset is split. So timing may decide only where batches do not depend on the
 number; everywhere else the choice follows from the cores alone, and is the same on every machine with as many.
 
+What Go makes depends on the number alone, not on how many of the workers work: those are as many as the program needs,
+from one to all of them, and change while it runs (core/pipeline/crew.go).
+
     what runs                                                            num_workers
     in Go                                                                a rank's cores (_cores.share)
     in Python, samples draw random numbers, or take long                 a rank's cores
@@ -86,7 +89,7 @@ def _choice(loader: DataLoader[Any], decision: object, *, zero: bool) -> tuple[i
     cores = loader.num_workers
     one_a_core = "one for each core that this process may use"
     if not isinstance(decision, Refusal):
-        return cores, one_a_core
+        return cores, f"{one_a_core}; as many work as the program needs"
     if zero and (get_worker_info() is not None or multiprocessing.current_process().daemon):
         return 0, "this process is itself a worker, and may have no workers"
     iterable = loader._dataset_kind == DatasetKind.Iterable

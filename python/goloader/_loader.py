@@ -45,8 +45,9 @@ class DataLoader(data.DataLoader[T_co]):
     num_workers   "auto" chooses the number when the loader is made: one for each core that this process may use
                   (affinity, cgroup quota, divided among the ranks of a node), or 0 for a dataset that runs in Python,
                   draws no random numbers and is cheaper to load than to send from a worker. `loader.num_workers` is
-                  then an int. As with torch, the number decides the random numbers of a sample: note it to get the same
-                  batches elsewhere
+                  then an int. Of Go's workers as many are at work as the program needs: fewer while it finds its
+                  batches ready, which changes no batch. As with torch, the number decides the random numbers of a
+                  sample: note it to get the same batches elsewhere
     seek_index    True: remembers in at most 512 MiB where parts of JPEG files begin, so that later epochs decode crops
                   faster; False: remembers nothing; SeekIndex(bytes_max=..., path=...): sets the limit and keeps it on
                   disk

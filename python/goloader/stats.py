@@ -7,7 +7,7 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any, Protocol
@@ -33,6 +33,7 @@ _BUSY_MIN = 0.6
 _WHAT = {
     "iter": "an epoch begins: workers are started",
     "next": "the program waits for a batch",
+    "sampler": "the sampler gives the indices of a batch, in this process",
     "read": "a file or its part is read",
     "decode": "an image is decoded",
     "op": "an image's transforms, and its way into the batch",
@@ -125,8 +126,10 @@ class Stats:
     away_s       time between one next() and the following one in an epoch: mostly training steps
     num_workers  of the loader
     cores        that this process may use
-    stages       times by stage: "iter", "next"; in Go "read", "decode", "op", "gather", "wait", "hand_out"; in Python
-                 "python" (worker processes) and "collate"
+    workers      how many of Go's workers may be at work at once, at this moment: fewer where the program does not wait
+                 for them; 0 if Go makes no batches
+    stages       times by stage: "iter", "next"; in Python "sampler", "python" (worker processes) and "collate"; in Go
+                 "read", "decode", "op", "gather", "wait", "hand_out". "iter" and "next" include "sampler" and "collate"
     samples      number of samples that Go made
     bytes_read   bytes of files that Go read
     pillow       number of samples whose pixels came from Pillow
@@ -146,6 +149,7 @@ class Stats:
     away_s: float = 0.0
     num_workers: int = 0
     cores: int = 1
+    workers: int = 0
     stages: Mapping[str, Stage] = field(default_factory=dict)
     samples: int = 0
     bytes_read: int = 0
@@ -187,9 +191,15 @@ class Stats:
             return "no batch yet"
         whole = self.waited_s + self.away_s
         text = f"{_seconds(whole)}, waited {_seconds(self.waited_s)} ({self.waited:.0%}) for data"
-        return f"{text}: {self._bottleneck()}" if self.waited >= _WAITS_MIN else f"{text}: the loader keeps up"
+        if self.waited >= _WAITS_MIN:
+            return f"{text}: {self._bottleneck()}"
+        few = f" ({self.workers} of {self.num_workers} workers at work)" if 0 < self.workers < self.num_workers else ""
+        return f"{text}: the loader keeps up{few}"
 
     def _bottleneck(self) -> str:
+        drawn = self.stages.get("sampler", Stage())
+        if drawn.total_s > self.waited_s / 2:
+            return f"the sampler is the bottleneck ({_seconds(drawn.mean_s)} a batch, in this process)"
         begun = self.stages["iter"]
         if begun.total_s > self.waited_s / 2:
             kept = "; persistent_workers=True keeps worker processes" if self.num_workers and not self.samples else ""
@@ -210,8 +220,10 @@ class Stats:
         # Without workers, nothing is made while the program is away.
         during = self.waited_s + (self.away_s if self.num_workers else 0.0)
         cores = busy / during if during else 0.0
-        if cores >= _BUSY_MIN * self.cores:
+        few = 0 < self.num_workers < self.cores
+        if cores >= _BUSY_MIN * (self.num_workers if few else self.cores):
             heaviest = max(_BUSY, key=lambda name: spent.get(name, 0.0))
+            ahead = f"; num_workers={self.cores} would use them all" if few else ahead
             return f"{heaviest} is the bottleneck ({cores:.1f} of {self.cores} cores busy){ahead}"
         if spent.get("read", 0.0) > busy:
             read = self.stages["read"]
@@ -310,7 +322,7 @@ class Counting(Protocol):
 
 
 # Moments that are kept until they are counted.
-_MOMENTS_MAX = 1 << 12
+_MOMENTS_MAX = 1 << 13
 _NEVER = math.nan
 _lock = ForkLock()
 
@@ -328,12 +340,14 @@ class Clock:
         self.num_workers = 0
         self._core: weakref.ref[Counting] | None = None
         self._past = Stats()  # what cores before this one did
-        # When next() was called and when it came back; of iter() its seconds, as there is no batch before. They are
-        # counted when somebody looks, or when they are many: an epoch may be short. Several threads may take batches.
-        self._moments: list[tuple[float, float]] = []
+        # When next() was called and when it came back, by turns; of iter() its seconds, as there is no batch before,
+        # and of the sampler's batches theirs. They are counted when somebody looks, or when they are many: an epoch may
+        # be short. Several threads may take batches. Tuples would be more work for the garbage collector.
+        self._moments: list[float] = []
         self._begun: list[float] = []
+        self._drawn: list[float] = []
         self._left = _NEVER
-        self._iter, self._next, self._away = Stage(), Stage(), 0.0
+        self._iter, self._next, self._sampler, self._away = Stage(), Stage(), Stage(), 0.0
         self._parts: list[tuple[str, float]] = []
         self._python: dict[str, Stage] = {}
         self._before: Stats | None = None
@@ -352,7 +366,7 @@ class Clock:
     def begin(self, num_workers: int) -> None:
         """An epoch begins."""
         self.num_workers = num_workers
-        self._keep((_NEVER, _NEVER))
+        self._keep(_NEVER, _NEVER)
         self._before = self.stats() if _told.log.isEnabledFor(logging.INFO) else None
 
     def began(self, asked: float) -> None:
@@ -365,7 +379,7 @@ class Clock:
     def took(self, asked: float) -> None:
         """next() gives a batch that it was asked for at this time of perf_counter."""
         now = time.perf_counter()
-        self._moments.append((asked, now))
+        self._moments += asked, now
         if len(self._moments) >= _MOMENTS_MAX:
             self._count()
         if self.watched is not None:
@@ -373,9 +387,14 @@ class Clock:
 
     def over(self, asked: float) -> None:
         """next() was called at this time, and there are no more batches."""
-        self._keep((asked, _NEVER))
+        self._keep(asked, _NEVER)
         if self.watched is not None:
             self.watched.append(("over", asked, asked))
+
+    @property
+    def drew(self) -> Callable[[float], None]:
+        """To be called with the seconds that a sampler took for the indices of a batch."""
+        return self._drawn.append
 
     def did(self, stage: str, seconds: float) -> None:
         """What Python does for a batch, "python" or "collate", took so long."""
@@ -387,19 +406,20 @@ class Clock:
             _told.log.info("epoch %d: %s", epoch, self.stats().since(self._before).verdict)
             self._before = None
 
-    def _keep(self, moments: tuple[float, float]) -> None:
-        self._moments.append(moments)
+    def _keep(self, asked: float, given: float) -> None:
+        self._moments += asked, given
         if len(self._moments) >= _MOMENTS_MAX:
             self._count()
 
     def _count(self) -> None:
         with _lock:
-            moments, begun, parts = self._moments[:], self._begun[:], self._parts[:]
-            del self._moments[: len(moments)], self._begun[: len(begun)], self._parts[: len(parts)]
+            moments, begun, drawn, parts = self._moments[:], self._begun[:], self._drawn[:], self._parts[:]
+            del self._moments[: len(moments)], self._begun[: len(begun)], self._drawn[: len(drawn)]
+            del self._parts[: len(parts)]
             for name in {name for name, _ in parts}:
                 stage = Stage.of([seconds for each, seconds in parts if each == name])
                 self._python[name] = self._python.get(name, Stage()).plus(stage)
-            self._iter = self._iter.plus(Stage.of(begun))
+            self._iter, self._sampler = self._iter.plus(Stage.of(begun)), self._sampler.plus(Stage.of(drawn))
             asked, given = np.array(moments).reshape(-1, 2).T
             # Nothing is between two epochs.
             away = asked - [self._left, *given[:-1]][: len(asked)]
@@ -419,7 +439,13 @@ class Clock:
             away_s=self._away,
             num_workers=self.num_workers,
             cores=_cores.share(),
-            stages={"iter": self._iter, "next": self._next, **self._python, **of_cores.stages},
+            stages={
+                "iter": self._iter,
+                "next": self._next,
+                "sampler": self._sampler,
+                **self._python,
+                **of_cores.stages,
+            },
         )
 
     def _of_cores(self) -> Stats:
@@ -441,6 +467,7 @@ class Clock:
             stages[name] = stages.get(name, Stage()).plus(stage)
         return Stats(
             stages=stages,
+            workers=counted.get("workers", past.workers),
             samples=past.samples + counted.get("samples", 0),
             bytes_read=past.bytes_read + counted.get("bytes_read", 0),
             pillow=past.pillow + counted.get("pillow_samples", 0),

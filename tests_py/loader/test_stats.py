@@ -9,6 +9,7 @@ import re
 import shutil
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,8 @@ def test_the_verdict_names_what_is_slow(folder: Path, monkeypatch: pytest.Monkey
     big = goloader.DataLoader(data.ConcatDataset([images] * 8), 16, num_workers=1)
     assert big.stats().verdict == "no batch yet"
     assert "decode is the bottleneck (" in second(big).verdict
-    large = T.Compose([T.Resize((700, 900)), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize([0.5] * 3, [0.5] * 3)])
+    half = T.Normalize([0.5] * 3, [0.5] * 3)
+    large = T.Compose([T.Resize((1200, 1600)), T.RandomHorizontalFlip(), T.ToTensor(), half])
     dear = goloader.DataLoader(datasets.ImageFolder(str(folder), large), 16, num_workers=1)
     assert "op is the bottleneck (" in second(dear).verdict
     apart = goloader.DataLoader(Slow(), 3, num_workers=2, persistent_workers=True)
@@ -153,6 +155,62 @@ def test_the_verdict_names_a_collate_fn(folder: Path, workers: int) -> None:
     assert float(found[1]) >= 50
 
 
+class Dawdling(data.Sampler[int]):
+    """Each index takes 5 ms, and asking for an iterator 20."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[int]:
+        time.sleep(0.02)
+        return map(self.slowly, range(self.length))
+
+    def slowly(self, index: int) -> int:
+        time.sleep(0.005)
+        return index
+
+
+class Quick(data.Dataset[Any]):
+    """Of the user's own, with nothing for Go."""
+
+    def __len__(self) -> int:
+        return 64
+
+    def __getitem__(self, index: int) -> Any:
+        return {"names": str(index)}
+
+
+@pytest.mark.alone  # it is about how long things take
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("kind", [Rows, Quick])
+def test_the_verdict_names_a_slow_sampler(kind: Any, workers: int) -> None:
+    loader = goloader.DataLoader(kind(), 4, sampler=Dawdling(40), num_workers=workers, persistent_workers=workers > 0)
+    stats = second(loader)
+    drawn = stats.stages["sampler"]
+    assert drawn.count == stats.batches == 10
+    assert drawn.total_s >= 10 * 4 * 0.005 + 0.02
+    assert drawn.max_s >= 4 * 0.005 + 0.02
+    assert stats.samples == (40 if kind is Rows else 0)
+    found = re.search(r"the sampler is the bottleneck \((\d+\.?\d*) ms a batch, in this process\)", stats.verdict)
+    assert found is not None
+    assert float(found[1]) >= 20
+
+
+class Endless(data.IterableDataset[Any]):
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(20))
+
+
+def test_each_batch_of_indices_is_counted_once() -> None:
+    drawn = lambda loader: (list(loader), loader.stats().stages["sampler"].count)[1]  # noqa: E731
+    assert drawn(goloader.DataLoader(Rows(), 8, shuffle=True)) == 8
+    assert drawn(goloader.DataLoader(Rows(), None, num_workers=1)) == 64
+    assert drawn(goloader.DataLoader(Endless(), 8)) == 0  # there is no sampler
+
+
 @pytest.mark.slow
 def test_the_verdict_names_a_slow_storage(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -172,18 +230,22 @@ def test_the_verdict_names_a_slow_storage(folder: Path, tmp_path: Path, monkeypa
     [
         ({"decode": 15, "op": 3}, {}, "decode is the bottleneck (1.8 of 2 cores busy)"),
         ({"decode": 5, "op": 14}, {}, "op is the bottleneck (1.9 of 2 cores busy)"),
+        ({"decode": 9}, {"num_workers": 1}, "decode is the bottleneck (0.9 of 2 cores busy); num_workers=2 would use"),
+        ({"decode": 5}, {"num_workers": 1}, "no stage of Go's keeps the cores busy (0.5 of 2)"),
         ({"gather": 13}, {}, "gather is the bottleneck"),
         ({"decode": 5, "read": 14}, {}, "reading is the bottleneck"),
         ({"read": 14}, {"received": 3_200_000_000}, "a cache of 3.2 GB would hold what came from the store"),
         ({"decode": 2, "read": 1}, {}, "no stage of Go's keeps the cores busy (0.2 of 2)"),
         ({"decode": 5}, {"num_workers": 0, "waited_s": 3.0, "away_s": 7.0}, "decode is the bottleneck (1.7 of 2"),
         ({"decode": 5}, {"num_workers": 0, "waited_s": 3.0, "away_s": 7.0}, "num_workers=0 makes no batch before"),
+        ({"sampler": 4, "iter": 4}, {"samples": 0}, "the sampler is the bottleneck (4.0 s a batch, in this process)"),
         ({"iter": 3}, {"waited_s": 5.0, "away_s": 5.0}, "an epoch takes 3.0 s to begin"),
         ({"iter": 3}, {"waited_s": 5.0, "samples": 0}, "persistent_workers=True keeps worker processes"),
         ({}, {"samples": 0}, "Python makes the samples, in 2 worker processes"),
         ({"python": 8}, {"samples": 0}, "in 2 worker processes (8.0 s a batch, busy 40%)"),
         ({"collate": 4, "decode": 15}, {}, "collate_fn is the bottleneck (4.0 s a batch, in this process)"),
         ({"decode": 9}, {"waited_s": 0.4, "away_s": 9.6}, "10.0 s, waited 400 ms (4%) for data: the loader keeps up"),
+        ({"decode": 9}, {"waited_s": 0.0, "workers": 1}, "the loader keeps up (1 of 2 workers at work)"),
     ],
 )
 def test_the_verdict_is_of_the_stage_that_batches_wait_for(
@@ -192,6 +254,36 @@ def test_the_verdict_is_of_the_stage_that_batches_wait_for(
     stages = {name: Stage(1, seconds, seconds, ((seconds, 1),)) for name, seconds in spent.items()}
     known: dict[str, Any] = {"batches": 1, "waited_s": 6.0, "away_s": 4.0, "num_workers": 2, "samples": 9} | numbers
     assert said in Stats(cores=2, stages={"iter": Stage(), **stages}, **known).verdict
+
+
+def test_as_many_work_as_the_program_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goloader._cores.allowed", lambda: 2)
+    images = datasets.ImageFolder(str(folder), T.Compose([T.Resize((8, 8)), T.RandomHorizontalFlip(), T.ToTensor()]))
+    many = data.ConcatDataset([images] * 40)
+    torch.manual_seed(5)
+    theirs = [batch[1].tolist() for batch in data.DataLoader(many, 4, shuffle=True)]
+    loader = goloader.DataLoader(many, 4, shuffle=True, num_workers=2)
+    assert loader.stats().workers == 0  # none are started
+    torch.manual_seed(5)
+    iterator = iter(loader)
+    assert loader.stats().workers == 2
+    ours: list[Any] = []
+
+    def take() -> bool:
+        ours.append(next(iterator)[1].tolist())
+        return len(ours) < len(theirs)
+
+    while loader.stats().workers == 2 and take():
+        time.sleep(0.02)  # a training step that takes longer than the loader
+    assert loader.stats().workers == 1
+    verdict = loader.stats().verdict
+    assert "(1 of 2 workers at work)" in verdict or "waited" in verdict
+    while loader.stats().workers == 1 and take():
+        pass
+    assert loader.stats().workers == 2
+    assert len(ours) < len(theirs)
+    ours += [batch[1].tolist() for batch in iterator]
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("kind", [Slow, Rows])

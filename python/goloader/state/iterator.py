@@ -22,6 +22,7 @@ class Orders:
     def __init__(self, loader: Any, losses: Losses | None, *, arrays: bool) -> None:
         self._sampling, self._arrays = Sampling.of(loader), arrays
         self._losses, self._dataset = losses, loader.dataset
+        self._drew = book.of(loader).clock.drew
         # Nobody's sampler is asked for an iterator while torch's constructor runs on behalf of a resume.
         self.closed = False
         self.resumed: Record | None = None
@@ -33,7 +34,7 @@ class Orders:
         known = None
         if self._losses is not None:
             known = self._losses.known(self._dataset, batched=self._sampling._auto_collation)
-        return Order(self._sampling, arrays=self._arrays, state=state, bad=known)
+        return Order(self._sampling, arrays=self._arrays, state=state, bad=known, drew=self._drew)
 
     def __len__(self) -> int:
         return len(self._sampling._index_sampler)

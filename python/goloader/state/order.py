@@ -12,6 +12,7 @@ import collections
 import inspect
 import itertools
 import operator
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
@@ -94,11 +95,19 @@ class Order(Iterator[Any]):
     arrays  they come as int64 arrays or Foreign (plan/samplers.py), else as the sampler gives them
     state   what state() gave, to go on from there
     bad     the samples that are known to be bad
+    drew    is told how long each batch took the sampler, in seconds; iter() counts to the first
     """
 
     def __init__(
-        self, loader: Sampling, *, arrays: bool, state: Mapping[str, Any] | None = None, bad: Known | None = None
+        self,
+        loader: Sampling,
+        *,
+        arrays: bool,
+        state: Mapping[str, Any] | None = None,
+        bad: Known | None = None,
+        drew: Callable[[float], object] | None = None,
     ) -> None:
+        begun = time.perf_counter()
         self._arrays, self._batched, self._bad = arrays, loader._auto_collation, bad
         self._index_sampler = loader._index_sampler
         inner: Any = sampler_of(loader)
@@ -125,11 +134,20 @@ class Order(Iterator[Any]):
             self._made = self._moved(before)
         else:
             self._return(loader, state)
+        # An iterable dataset has no sampler.
+        self._drew = None if is_a(inner, _InfiniteConstantSampler) else drew
+        self._to_begin = time.perf_counter() - begun
 
     def __next__(self) -> Any:
+        begun = time.perf_counter()
         if self._begun is None:
-            return self._first()
-        return self._counted(self._held.pop() if self._held else next(self._iterator))
+            batch = self._first()
+            begun -= self._to_begin
+        else:
+            batch = self._counted(self._held.pop() if self._held else next(self._iterator))
+        if self._drew is not None:
+            self._drew(time.perf_counter() - begun)
+        return batch
 
     def _first(self) -> Any:
         own, before = self._own_states(), generators.capture(self._names)
