@@ -32,6 +32,14 @@ func (r *Run) setCrew(most int) {
 	}
 }
 
+// tooFew lets all work, as the caller waits: what would otherwise be made one after the other is made side by side.
+func (r *Run) tooFew() {
+	if c := &r.crew; c.most < r.options.Workers {
+		c.patience = min(2*c.patience, patienceMax)
+	}
+	r.full()
+}
+
 // adapt learns from a batch that was taken and is no longer outstanding.
 func (r *Run) adapt(waited bool) {
 	c, behind, ready := &r.crew, len(r.batches), 0
@@ -42,10 +50,7 @@ func (r *Run) adapt(waited bool) {
 	}
 	switch {
 	case waited || 2*ready < behind:
-		if c.most < r.options.Workers {
-			c.patience = min(2*c.patience, patienceMax)
-		}
-		r.full()
+		r.tooFew()
 	case behind == 0 || 4*ready < 3*behind:
 		c.calm = 0
 	case c.most > 1:

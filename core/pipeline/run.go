@@ -340,6 +340,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 		ask.Position /= max(1, r.loader.views)
 		return Asked, Lease{}, ask, nil
 	case !b.complete():
+		r.tooFew()
 		return Empty, Lease{}, Ask{}, nil
 	case b.ended:
 		last := Lease{Sequence: b.sequence}
