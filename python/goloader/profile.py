@@ -107,12 +107,13 @@ class Profile:
 
 def note(error: BaseException, doing: str) -> None:
     """Adds to an error that ends a wait what Go is doing, if it is; with GOLOADER_RECORD=FOLDER in the environment it
-    also writes what Go did last to FOLDER/PID.json."""
+    also writes what Go did last to FOLDER/PID.json, and makes the folder."""
     _told.note(error, doing)
     folder = os.environ.get("GOLOADER_RECORD")
     if folder and isinstance(error, Exception | KeyboardInterrupt):
         path = Path(folder, f"{os.getpid()}.json")
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             if write_last(path, _core.events(0)[0], os.getpid()):
                 _told.note(error, f"what Go did last is in {path}")
         except (OSError, ForkedError) as failed:

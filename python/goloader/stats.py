@@ -322,7 +322,7 @@ class Counting(Protocol):
 
 
 # Moments that are kept until they are counted.
-_MOMENTS_MAX = 1 << 13
+MOMENTS_MAX = 1 << 13
 _NEVER = math.nan
 _lock = ForkLock()
 
@@ -332,6 +332,9 @@ class Clock:
 
     watched  for a profile, of one or of all: "iter", "next" or "over", and when each was called and came back, by
              perf_counter
+    moments  when next() was called and when it came back, by turns, of the batches that are not counted yet. Whoever
+             takes a batch adds both at once, since several threads may, and calls took() if there are MOMENTS_MAX or
+             somebody watches
     """
 
     watched: list[tuple[str, float, float]] | None = None
@@ -340,10 +343,9 @@ class Clock:
         self.num_workers = 0
         self._core: weakref.ref[Counting] | None = None
         self._past = Stats()  # what cores before this one did
-        # When next() was called and when it came back, by turns; of iter() its seconds, as there is no batch before,
-        # and of the sampler's batches theirs. They are counted when somebody looks, or when they are many: an epoch may
-        # be short. Several threads may take batches. Tuples would be more work for the garbage collector.
-        self._moments: list[float] = []
+        # Of iter() its seconds, as there is no batch before, and of the sampler's batches theirs. All these are counted
+        # when somebody looks, or when they are many: an epoch may be short.
+        self.moments: list[float] = []
         self._begun: list[float] = []
         self._drawn: list[float] = []
         self._left = _NEVER
@@ -376,14 +378,12 @@ class Clock:
         if self.watched is not None:
             self.watched.append(("iter", asked, now))
 
-    def took(self, asked: float) -> None:
-        """next() gives a batch that it was asked for at this time of perf_counter."""
-        now = time.perf_counter()
-        self._moments += asked, now
-        if len(self._moments) >= _MOMENTS_MAX:
-            self._count()
+    def took(self, asked: float, given: float) -> None:
+        """next() has given a batch, whose moments are in `moments`: these are many, or somebody watches."""
         if self.watched is not None:
-            self.watched.append(("next", asked, now))
+            self.watched.append(("next", asked, given))
+        if len(self.moments) >= MOMENTS_MAX:
+            self._count()
 
     def over(self, asked: float) -> None:
         """next() was called at this time, and there are no more batches."""
@@ -407,24 +407,24 @@ class Clock:
             self._before = None
 
     def _keep(self, asked: float, given: float) -> None:
-        self._moments += asked, given
-        if len(self._moments) >= _MOMENTS_MAX:
+        self.moments += asked, given
+        if len(self.moments) >= MOMENTS_MAX:
             self._count()
 
     def _count(self) -> None:
         with _lock:
-            moments, begun, drawn, parts = self._moments[:], self._begun[:], self._drawn[:], self._parts[:]
-            del self._moments[: len(moments)], self._begun[: len(begun)], self._drawn[: len(drawn)]
+            moments, begun, drawn, parts = self.moments[:], self._begun[:], self._drawn[:], self._parts[:]
+            del self.moments[: len(moments)], self._begun[: len(begun)], self._drawn[: len(drawn)]
             del self._parts[: len(parts)]
             for name in {name for name, _ in parts}:
                 stage = Stage.of([seconds for each, seconds in parts if each == name])
                 self._python[name] = self._python.get(name, Stage()).plus(stage)
             self._iter, self._sampler = self._iter.plus(Stage.of(begun)), self._sampler.plus(Stage.of(drawn))
-            asked, given = np.array(moments).reshape(-1, 2).T
+            asked, given = np.fromiter(moments, np.float64, len(moments)).reshape(-1, 2).T
             # Nothing is between two epochs.
-            away = asked - [self._left, *given[:-1]][: len(asked)]
-            self._away += float(np.nansum(away.clip(0)))
-            self._left = float(given[-1]) if len(given) else self._left
+            left = np.concatenate(([self._left], given))
+            self._away += float(np.nansum((asked - left[:-1]).clip(0)))
+            self._left = float(left[-1])
             waits = given - asked
             self._next = self._next.plus(Stage.of(waits[~np.isnan(waits)]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import threading
 import time
 from pathlib import Path
@@ -62,6 +63,25 @@ def test_only_files_whose_place_is_known_are_decoded_ahead(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_file_that_only_python_opens_and_never_ends_is_a_timeout(
+    relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = photos.fill(tmp_path / "root", photos.plain(4))
+    (first,) = (path for path in root.rglob("*") if path.name.startswith("002"))
+    first.unlink()
+    os.mkfifo(first)  # nobody writes to it
+    monkeypatch.chdir(tmp_path)
+    dataset = ImageFolder("root" if relative else str(root), T.ToTensor())
+    loader = goloader.DataLoader(dataset, batch_size=1, num_workers=1, timeout=1)
+    assert loader.explain().native
+    with pytest.raises(RuntimeError, match="timed out after 1"):
+        list(loader)
+    with open(first, "wb"):  # lets the thread end
+        pass
+
+
 def test_threads_end_with_the_iterator(root: Path, decoded: list[int]) -> None:
     before = threading.active_count()
     loader = goloader.DataLoader(ImageFolder(str(root), TRAIN), 8, num_workers=2, prefetch_factor=8)

@@ -77,17 +77,19 @@ def test_the_last_seconds_before_an_error_are_in_a_file(
     stuck = Stuck(tmp_path / "photos")
     stuck.path.unlink()
     stuck.path.write_bytes(b"no image")
-    for folder in tmp_path, tmp_path / "none":
+    (tmp_path / "file").touch()
+    for folder in tmp_path / "made" / "anew", tmp_path / "file":
         monkeypatch.setenv("GOLOADER_RECORD", str(folder))
         with pytest.raises(PIL.UnidentifiedImageError) as raised:
             list(stuck.loader(num_workers=workers))
         told = raised.value.__notes__[-1]
-        if folder == tmp_path:
-            assert told == f"goloader: what Go did last is in {tmp_path / str(os.getpid())}.json"
+        if folder.name == "anew":
+            written = folder / f"{os.getpid()}.json"
+            assert told == f"goloader: what Go did last is in {written}"
         else:
-            assert told.startswith("goloader: what Go did last could not be written: [Errno 2]")
+            assert told.startswith("goloader: what Go did last could not be written: [Errno 17]")
         del raised
-    events = json.loads((tmp_path / f"{os.getpid()}.json").read_text())["traceEvents"]
+    events = json.loads(written.read_text())["traceEvents"]
     spans = [each for each in events if each["ph"] == "X"]
     assert {"read", "decode"} <= {each["name"] for each in spans}
     assert max(each["ts"] + each["dur"] for each in spans) == pytest.approx(0, abs=1)

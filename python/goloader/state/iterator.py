@@ -11,6 +11,7 @@ from .. import profile
 from .._told import users
 from ..adapters.torch import BaseIterator, begin, called_by, profiled
 from ..on_error import Losses
+from ..stats import MOMENTS_MAX
 from . import book, generators
 from .ledger import Ledger, Record
 from .order import Order, Sampling, own_generators
@@ -119,7 +120,7 @@ class ResumableIterator(BaseIterator):
         if resumed is not None:
             self._ledger.yielded, self._ledger.finished = resumed.yielded, resumed.finished
         known.ledger = self._ledger
-        self._clock = known.clock
+        self._clock, self._moments = known.clock, known.clock.moments
         self._clock.begin(self._num_workers)
 
     def __next__(self) -> Any:
@@ -136,7 +137,11 @@ class ResumableIterator(BaseIterator):
             profile.note(error, self._doing())
             raise
         self._ledger.yielded += 1
-        self._clock.took(begun)
+        # A call would take as long as the rest of it, and all of it shows in a small batch.
+        moments, now = self._moments, time.perf_counter()
+        moments += begun, now
+        if len(moments) >= MOMENTS_MAX or self._clock.watched is not None:
+            self._clock.took(begun, now)
         return batch
 
     def _given(self) -> Any:

@@ -45,14 +45,15 @@ class Ahead:
         self.close = weakref.finalize(self, _end, self._queue, threads)
         self.close.atexit = False
 
-    def take(self, run: Run, row: int, deadline: float | None) -> Pixels | None:
+    def take(self, run: Run, row: int, deadline: float | None, here: bool) -> Pixels | None:
         """The pixels of a file that the core asks for, if a thread was given it and could; begins with others.
 
         deadline  when to raise LateError, on time.monotonic(). With one every file is given to a thread, since a read
                   that hangs cannot be left by who makes it
+        here      relative paths begin where the process is
         """
         if deadline is not None:
-            self._begin(row)
+            self._begin(row, here=here)
         room = _WAITING_MAX * self._threads - len(self._begun)
         for other in run.doubts(room) if room > 0 else ():
             if other != row:
@@ -69,9 +70,9 @@ class Ahead:
         del self._begun[row]
         return made
 
-    def _begin(self, row: int) -> None:
-        # Where a relative path begins is only known where the core asks.
-        if row in self._begun or not os.path.isabs(self.samples.name(row)):
+    def _begin(self, row: int, *, here: bool = False) -> None:
+        # The process may be elsewhere before a thread comes to a relative path that nobody waits for.
+        if row in self._begun or not (here or os.path.isabs(self.samples.name(row))):
             return
         made: Future[Pixels | None] = Future()
         self._begun[row] = made

@@ -26,7 +26,7 @@ class Directory:
     def __enter__(self) -> None:
         left = None
         _elsewhere.acquire()
-        if self._fd is not None and not self._is_here():
+        if self._fd is not None and not self.is_here():
             left = _here()
             # One that must not be entered any more leaves the loading to fail where it is.
             with contextlib.suppress(OSError):
@@ -40,8 +40,10 @@ class Directory:
             os.close(left)
         _elsewhere.release()
 
-    def _is_here(self) -> bool:
-        assert self._fd is not None
+    def is_here(self) -> bool:
+        """Whether the process is in it."""
+        if self._fd is None:
+            return False
         try:
             return os.path.samestat(os.stat("."), os.fstat(self._fd))
         except OSError:

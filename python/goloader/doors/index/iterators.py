@@ -548,7 +548,7 @@ class PrefetchingIterator(_NativeIterator):
                 raise RuntimeError(f"{again}, but with the base seed {seeded.base_seed} it did not")
             seeded = again
         self._samples.hold()
-        self._directory = Directory()
+        self._directory: Directory = Directory()
         # What a collate_fn of the user's own finds.
         own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
         self._defaults = _Defaults() if own else None
@@ -737,7 +737,7 @@ class PrefetchingIterator(_NativeIterator):
         if self._ahead is None:
             return None
         try:
-            return self._ahead.take(self._run, row, deadline)
+            return self._ahead.take(self._run, row, deadline, self._directory.is_here())
         except TimeoutError:  # its threads may all wait for what does not come
             self._ahead.close()
             self._ahead = Ahead(self._ahead.samples, self._num_workers)
