@@ -125,11 +125,12 @@ def check_seconds(makers: Sequence[Callable[[int], Any]], count: int) -> None:
     for row in range(min(count, _TIMED)):
         begun = time.thread_time()
         try:
-            for make in makers:
-                make(row)
+            made = [make(row) for make in makers]
         except Exception as error:  # whatever the user's code raises
             raise UnreadableError(f"raises {type(error).__name__} in a function that is called as it is") from None
         took.append(time.thread_time() - begun)
+        if any(isinstance(each, torch.Tensor) and each.device.type != "cpu" for each in made):
+            raise UnreadableError("gives what is not on the CPU by a function that is called as it is")
     if min(took, default=0.0) > _SECONDS_MAX:
         raise UnreadableError(f"calls a function that takes {min(took) * 1e6:.0f} us, which workers call side by side")
 

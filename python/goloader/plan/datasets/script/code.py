@@ -74,8 +74,9 @@ class ScriptCode(OwnCode):
         return all(each.unchanged() for each in self._pure)
 
     @property
-    def functions(self) -> tuple[FunctionType, ...]:
-        return tuple(dict.fromkeys((*super().functions, *(each for pure in self._pure for each in pure.functions))))
+    def called(self) -> tuple[FunctionType, ...]:
+        """Functions that are called as they are, with those that these call."""
+        return tuple(dict.fromkeys(each for pure in self._pure for each in pure.functions))
 
     def _apart(self, expression: Expression, callee: Callee) -> bool:
         """Whether a function of the user's may be called as it is."""

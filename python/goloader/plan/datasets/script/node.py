@@ -386,6 +386,11 @@ class Scripts(Samples):
         return {n: each.made for n, each in given if isinstance(each.made, MadeApart)}
 
     @property
+    def codes(self) -> list[bytes]:
+        """Of the user's functions that Python calls as they are."""
+        return [function.__code__.co_code for function in self._own.called] if self.made_apart else []
+
+    @property
     def listed_fields(self) -> set[int]:
         """The numbers of these among a sample's fields."""
         return {len(self.part.images) + n for n in self.made_apart}

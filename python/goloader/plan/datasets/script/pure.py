@@ -279,8 +279,8 @@ def _only_looked_into(code: CodeType) -> bool:
         steps = [step for step in dis.get_instructions(each) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
         for step, follow in pairwise(steps):
             names = step.argval if type(step.argval) is tuple else (step.argval,)
-            loads = step.opname.startswith("LOAD") and step.opname not in ("LOAD_CLOSURE", "LOAD_CONST")
-            if not loads or name not in names or step.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL"):
+            loads = "LOAD_FAST" in step.opname or step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF")
+            if not loads or name not in names:
                 continue
             if names[-1] != name or name in names[:-1] or follow.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
                 return False
