@@ -352,6 +352,25 @@ def test_python_makes_samples_where_a_function_may_be_seen(name: str, root: Path
     check(Program(arguments), native=False)
 
 
+def changing(batch: Any) -> Any:
+    for each in batch:
+        each[1][0] = 7
+    return called(batch)
+
+
+def _one_twice(self: Any, i: int) -> Any:
+    numbers = self.vocab.padded(self.texts[i])
+    return self.image(i), numbers, {"again": numbers}
+
+
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_collate_fn_that_changes_samples_gets_torchs(workers: int, root: Path) -> None:
+    arguments = loader_of(dataset_of(_one_twice, root), batch_size=4, num_workers=workers, collate_fn=lambda: changing)
+    check(Program(arguments), native=False)
+    arguments = loader_of(dataset_of(_one_twice, root), batch_size=4, num_workers=workers)
+    check(Program(arguments))
+
+
 def _strict(self: Any, i: int) -> Any:
     image = self.image(i)
     return image, torch.tensor(self.vocab.strict(self.texts[i])[:1]), random.random()

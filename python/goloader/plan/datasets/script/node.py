@@ -335,7 +335,7 @@ def _alone(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
-# What a function may give that is part of something else.
+# What a function may give that is part of something else; of what is sent it is no part.
 _CHANGEABLE = (list, dict, set)
 
 
@@ -428,7 +428,8 @@ class Scripts(Samples):
         for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
             if n in ahead:
                 if self.apart or self.listed:
-                    made.append([copy.deepcopy(each) if type(each) in _CHANGEABLE else each for each in ahead[n]])
+                    part_of = _CHANGEABLE if self.sent else ()
+                    made.append([copy.deepcopy(each) if type(each) in part_of else each for each in ahead[n]])
                 else:
                     whole = default_collate(given.batch(ahead[n]))
                     made.append(_contiguous(whole) if self.sent else whole)
@@ -456,6 +457,8 @@ class Scripts(Samples):
             if size is None or type(example) is not torch.Tensor or not example.is_contiguous():
                 granted(why)
         if any(stack.moved for stack in self.part.stacks):
+            granted(why)
+        if changes and self.made_apart:  # which may be something that stays, or be in a sample twice
             granted(why)
         for n, (given, beside) in enumerate(self.part.given):
             if beside is None or given.made is not None or not _is_part(beside.values):
