@@ -60,6 +60,7 @@ class Base(Dataset[Any]):
         self.groups = [[7], [1, 2, 3], [4, 5, 10, 6, 9]]
         self.weights = {0: 0.5, 1: -1.5, 2: 0.0, 3: 8.0}
         self.signs = [[0.0], [-0.0]] * COUNT  # lists that are equal
+        self.codes, self.memo = {letter: k for k, letter in enumerate("0123456789.jpe")}, {}
 
     def __len__(self) -> int:
         return COUNT
@@ -85,6 +86,34 @@ class Base(Dataset[Any]):
         for k in range(count):
             made.append(self.turned(image, k / count))
         return made
+
+    # Not read through: called as they are, or left.
+
+    def coded(self, text: str) -> list[int]:
+        return [self.codes.get(letter, self.n) for letter in text if letter != "."]
+
+    def strict(self, text: str) -> list[int]:
+        return [self.codes[letter] for letter in text[:2] if letter != "8"]
+
+    def filled(self, text: str, length: int = 6) -> Any:
+        made = torch.zeros(length)
+        for k, code in enumerate(self.coded(text)[:length]):
+            made[k] = code / 2
+        return made
+
+    def fails(self, text: str) -> int:
+        for letter in text:
+            if letter in "68":
+                raise KeyError(letter)
+        return len(text)
+
+    def remembers(self, text: str) -> int:
+        for letter in text:
+            self.memo[letter] = len(self.memo)
+        return len(self.memo)
+
+    def throws(self, text: str) -> float:
+        return sum(random.random() for _ in text)
 
     @staticmethod
     def fixed(image: Any) -> Any:
@@ -183,6 +212,8 @@ STEPS = (
     "while True:\n    n = random.randrange(9)\n    if n == m:\n        continue\n    break", "m = 1\nwhile n != m:\n    n = random.randrange(3)", "while n == m:\n    n = random.randint(0, 2); img = P",
     "while self.labels[n] == self.labels[i]:\n    n = random.randrange(len(self))", "for k in range(3):\n    if I == I:\n        break\n    n += 1",
     "while n == m:\n    if B:\n        n = 7\n    m = random.randrange(5)", "n = int(np.random.choice(self.rows_of[self.labels[i]]))", "while f == 0.5:\n    f = random.random()", "for k in range(2):\n    img = P\nelse:\n    n = 4", "n = sum(I for _ in range(2))", "f = max(F for _ in range(2))",
+    "lst += self.coded(self.names[i])", "lst.extend(self.coded(self.names[i]))", "lst = [n, *self.coded(self.names[i]), m]", "o += lst", "lst = self.coded(self.names[i])",
+    "o = lst + self.strict(self.names[i])", "z = self.fails(self.names[i])", "lst.append(self.fails(self.names[i]))", "o = [*lst, *o]", "n = self.coded(self.names[i])[0]",
     "n = any(B for _ in range(2))", "lst = sorted(lst)", "lst = lst[1:] + lst[:1]", "lst = lst * 2", "z = [lst]; lst.append(I)", "n = n or I", "n = B and I",
     "assert B", "assert n > -99", "if B:\n    raise ValueError('no')", "if n > 90:\n    raise ValueError('large')", "try:\n    n = I\nexcept ZeroDivisionError:\n    n = 1",
     "random.seed(I)", "np.random.seed(1)", "torch.manual_seed(2)", "f = np.random.default_rng(0).random()", "f = random.Random(1).random()",
@@ -224,6 +255,9 @@ GIVEN = (
     "self.labels[self.order[m % 11]]", "random.choice(self.floats)", "self.members[self.labels[i]]", "self.weights[self.labels[i]]",
     "np.random.choice(5)", "torch.randint(0, 4, (1,))", "self.truths[random.randrange(11)]", "x.shape", "len(x)", "x.shape[1]", "self.a[random.randrange(11)]",
     "d['k'], e['k']", "[d['k'], e['k']]", "(lst, o)", "(len(lst), len(o))", "[d, e]", "o[-1]", "e",
+    "self.coded(self.names[i])", "torch.tensor(self.coded(self.names[i]))", "self.filled(self.names[i])", "self.filled(self.a[i], I)", "self.strict(self.names[i])[0]",
+    "self.fails(self.names[i])", "self.remembers(self.names[i])", "self.throws(self.names[i])", "torch.tensor([1, *self.coded(self.names[i])])[:4]", "torch.tensor(lst)", "torch.tensor(o)",
+    "self.filled(random.choice(self.names))", "(self.coded(self.names[i]) if b else lst)", "len(self.coded(self.names[i]))", "self.filled(text=self.names[i].upper())[1:3] * 2", "lst[:2]", "lst[-1:]",
     "random.choice(self.truths)", "random.choice(self.a)", "random.choice([True, 2])", "[n] * 2", "self.floats[0]", "None", "min(b, n)", "max(b, b)", "int(b)",
 )  # fmt: skip
 

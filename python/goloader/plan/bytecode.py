@@ -456,10 +456,37 @@ class Display(_Made):
 
 
 @dataclass(frozen=True, eq=False)
+class Extended(_Made):
+    """A list that was made here of the items of all these: of some nobody knows how many they have."""
+
+    parts: tuple[Expression, ...]
+
+    def _spelt(self) -> str:
+        return f"[{', '.join(f'*{part!s}' for part in self.parts)}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Apart(Expression):
+    """What a call gives of a function that is not read through, but called as it is.
+
+    call                           as code has it
+    function, arguments, options   that function, and what it is called with
+    why                            it is not read through: a message, and a place
+    """
+
+    spelling = "{0.call!s}"
+    call: Expression
+    function: FunctionType
+    arguments: tuple[Expression, ...]
+    options: tuple[tuple[str, Expression], ...]
+    why: tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
 class _Adding(_Alone):
     """owner.append or owner.extend, of a list that is being made."""
 
-    owner: Display
+    owner: Display | Extended
     name: str
 
 
@@ -596,8 +623,11 @@ def read(
     given: Callable[[Call, str], Expression | None] = lambda made, name: None,
     chosen: Callable[[Call], Choice | None] = lambda call: None,
     keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False,
+    apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False,
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
+
+    `apart` says whether a function that cannot be read through may be called as it is: its call is Apart then.
 
     Raises UnreadableError, as `decide` may for what it cannot tell.
 
@@ -606,7 +636,7 @@ def read(
     check_python()
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen, keeps)
+    reader = _Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen, keeps, apart)
     result = reader.run(Callee(function, Itself(), arguments))
     if draws is not None:
         return _reading(reader, result, reader.through)
@@ -650,9 +680,10 @@ class _Reader:
         given: Callable[[Call, str], Expression | None],
         chosen: Callable[[Call], Choice | None],
         keeps: Callable[[Attribute, Expression], bool],
+        apart: Callable[[Expression, Callee], bool],
     ) -> None:
         """`samples`: loops go through those of a batch."""
-        self.keeps = keeps
+        self.keeps, self.apart = keeps, apart
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
         self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
         self.chosen = chosen
@@ -770,6 +801,29 @@ class _Reader:
         finally:
             self._depth -= 1
             self.running.pop()
+
+    def result(self, value: Expression, called: Callee, place: str) -> Expression:
+        """What the function gives that a value calls, read through or called as it is."""
+        self.through.append(called.called)
+        logs: tuple[list[Any], ...] = (
+            self.evaluated, self.through, self.gone, self.again, self._used, self.conditions, self.extents,
+            self.imports,
+        )  # fmt: skip
+        before = [len(each) for each in logs], [each.state for each in self.running]
+        try:
+            return self.run(called)
+        except UnreadableError as error:
+            if not self.apart(value, called):
+                raise
+            for each, length in zip(logs, before[0], strict=True):
+                del each[length:]
+            for machine, state in zip(self.running, before[1], strict=True):
+                machine.stack, machine.locals, machine.made = state
+            why = error.args[0], error.place
+        made = Apart(value, called.function, called.arguments, called.options, why)
+        self.evaluated.append(made)
+        self.places.setdefault(made, place)
+        return made
 
     def one_of(self, drawn: Expression) -> Expression:
         """What is known of what a call gives that draws of a list."""
@@ -998,6 +1052,11 @@ class _Machine:
         """Where it stands."""
         return f"{os.path.basename(self.function.__code__.co_filename)}:{self._line}"
 
+    @property
+    def state(self) -> tuple[list[Expression], dict[str, Expression], _Lists]:
+        """What it knows, which functions that it calls may change."""
+        return [*self.stack], {**self.locals}, _Lists(self.made.all)
+
     def run(self) -> Expression:
         """What is returned."""
         _check(self.function.__code__, self._reader.draws is not None)
@@ -1215,8 +1274,7 @@ class _Machine:
             self._reader.use(each)
         called = self._reader.callee(value)
         if called is not None:
-            self._reader.through.append(called.called)
-            result = self._reader.run(called)  # which may change what is on the stack
+            result = self._reader.result(value, called, self.place)  # which may change what is on the stack
             self.stack.append(result)
             return
         if isinstance(value, Call):
@@ -1424,6 +1482,19 @@ class _Machine:
         self.locals = {name: longer if each is made else each for name, each in self.locals.items()}
         return longer
 
+    def lengthen(self, made: Display | Extended, more: Expression) -> None:
+        """A list becomes longer by items of which nobody knows how many they are, by whatever name it goes."""
+        parts = _parts_of_list(more)
+        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
+        known += self._around(self._reader.running[:-1])
+        within = any(each._within for each in self._reader.running)  # where two ways meet, it would be one of two
+        if parts is None or within or made not in self.made or any(_holds(each, made) for each in known):
+            raise UnreadableError("adds to a list what cannot be counted")
+        longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
+        self.made.replace(made, longer)
+        self.stack = [longer if each is made else each for each in self.stack]
+        self.locals = {name: longer if each is made else each for name, each in self.locals.items()}
+
     def _look(self, value: Expression) -> None:
         """A value is made of others, or a branch goes by it."""
         if self.loop is None:
@@ -1485,6 +1556,11 @@ class _Machine:
         if isinstance(function, _Adding) and len(arguments) == 1 and not names:
             (more,) = arguments
             items: tuple[Expression, ...] = (more,)
+            whole = more if function.name == "extend" else Display(list, items)
+            if isinstance(function.owner, Extended) or isinstance(whole, Apart | Extended):
+                self.lengthen(function.owner, whole)
+                self.stack.append(_None)
+                return
             if function.name == "extend":
                 if not isinstance(more, Display):
                     raise UnreadableError("unpacks values whose number is not known")
@@ -1571,7 +1647,8 @@ class _Machine:
         self.one_chosen(owner)
         if _is_list(owner) and name in ("append", "extend"):
             self.one_of(owner)
-        if isinstance(owner, Display) and owner.kind is list and name in ("append", "extend"):
+        grows = isinstance(owner, Extended) or (isinstance(owner, Display) and owner.kind is list)
+        if isinstance(owner, Display | Extended) and grows and name in ("append", "extend"):
             self.stack.append(_Adding(owner, name))
         elif (kept := self._reader.kept.get(Attribute(owner, name))) is not None:
             self.stack.append(kept)
@@ -1838,6 +1915,11 @@ class _Machine:
         ):
             self.push(Display(left.kind, (*left.items, *right.items)))
             return
+        grows = isinstance(left, Extended) or (_is_list(left) and isinstance(right, Apart | Extended))
+        if sign == "+=" and grows and isinstance(left, Display | Extended):
+            self.stack.append(left)
+            self.lengthen(left, right)
+            return
         lists = [each for each in (left, right) if isinstance(each, Display) and each.kind is list]
         if sign == "+=" and len(lists) == 2:
             left, right = lists
@@ -1849,11 +1931,22 @@ class _Machine:
     def list_extend(self, instruction: dis.Instruction) -> None:
         more = self.stack.pop()
         self.one_of(more)
+        made, at = self.stack[-(instruction.arg or 1)], -(instruction.arg or 1)
+        if self._reader.draws is not None and isinstance(made, Display | Extended):
+            parts = _parts_of_list(more)
+            if parts is not None and (isinstance(made, Extended) or not isinstance(more, Display)):
+                self.stack[at] = longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
+                self.made.replace(made, longer)
+                return
         self.extend(instruction, more.items if isinstance(more, Display) else None)
 
     def extend(self, instruction: dis.Instruction, items: tuple[Expression, ...] | None) -> None:
         """A list that is being made becomes longer."""
         made = self.stack[-(instruction.arg or 1)]
+        if isinstance(made, Extended) and items is not None:
+            self.stack[-(instruction.arg or 1)] = longer_yet = Extended((*made.parts, Display(list, items)))
+            self.made.replace(made, longer_yet)
+            return
         if items is None or not isinstance(made, Display):
             raise UnreadableError("unpacks values whose number is not known")
         if self.loop is not None and made in self.loop.lists:
@@ -1997,8 +2090,20 @@ def _made_again(made: Expression, items: tuple[Expression, ...]) -> Expression:
     return Mapping(made.names, items)
 
 
+def _parts_of_list(more: Expression) -> tuple[Expression, ...] | None:
+    """What becomes part of a list that is extended by something; None where that is not known."""
+    match more:
+        case Display(kind=kind, items=items) if kind in (list, tuple):
+            return (Display(list, items),)
+        case Extended(parts=parts):
+            return parts
+        case Apart():
+            return (more,)
+    return None
+
+
 def _can_change(value: Expression) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, Display) and value.kind is list)
+    return isinstance(value, Extended | Mapping) or (isinstance(value, Display) and value.kind is list)
 
 
 def _changeable(value: Expression) -> tuple[Expression, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -52,13 +52,18 @@ class FastCollate(OwnCollate):
         return self._is_timms() and stands(self._around)
 
     def lay(
-        self, fields: Sequence[Field], structure: Structure, sample: Any, size: int | None = None
+        self,
+        fields: Sequence[Field],
+        structure: Structure,
+        sample: Any,
+        size: int | None = None,
+        listed: Collection[int] = (),
     ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
         """As OwnCollate's: what makes the batch of default_collate's columns. Raises RefusalError."""
         images, label = sample if type(sample) is tuple and len(sample) == 2 else (None, None)
         views = images if type(images) is tuple else (images,)
         plain = all(type(each) is torch.Tensor and each.dtype is torch.uint8 and each.ndim == 3 for each in views)
-        if fields or not plain or type(label) is not int:
+        if fields or listed or not plain or type(label) is not int:
             raise RefusalError("collate", self.name, "samples are more than uint8 images and an int", "COLLATE_OWN")
 
         def put(columns: Sequence[Any]) -> Any:

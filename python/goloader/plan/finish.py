@@ -32,6 +32,7 @@ import torch
 from ..adapters.torch import collate, gives, instead
 from .bytecode import UnreadableError, check_python
 from .datasets.own import is_of_library, is_plain, variable
+from .harmless import CHANGERS, codes_of
 from .look import attributes, in_class, is_a, name_of, own, parents
 from .originals import module_of, unwrapped
 from .refusal import Refusal, RefusalError
@@ -240,10 +241,6 @@ _PROCESS = (random._inst, np.random.mtrand._rand)
 _STORES = {"DELETE_ATTR", "DELETE_GLOBAL", "STORE_ATTR", "STORE_GLOBAL"}
 _STORES_AROUND = {"DELETE_DEREF", "STORE_DEREF"}
 _CHANGES = {"DELETE_SUBSCR", "STORE_SLICE", "STORE_SUBSCR"}
-_CHANGERS = {
-    "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert", "popitem", "pop",
-    "remove", "resize", "reverse", "setdefault", "shuffle", "sort", "update",
-}  # fmt: skip
 # With these code may reach what it does not name.
 _REACHERS = _LOOKERS | {"__dict__", "__setattr__", "getattr", "globals", "setattr"}
 # Methods that are called without being named.
@@ -360,17 +357,9 @@ class _Reach:
                 if each.opname in _CHANGES or in_place:
                     self._changes = name
             options = {each for constant in code.co_consts if type(constant) is tuple for each in constant}
-            changers = [each for each in names if each in _CHANGERS or (each.endswith("_") and each[0] != "_")]
+            changers = [each for each in names if each in CHANGERS or (each.endswith("_") and each[0] != "_")]
             if changers or "out" in options:
                 self._changes = name
             self._names |= names
             found += [function.__globals__[each] for each in names if each in function.__globals__]
         return [(each, True) for each in found]
-
-
-def codes_of(code: CodeType) -> Iterator[CodeType]:
-    """Of a function, and of those within it."""
-    yield code
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            yield from codes_of(constant)

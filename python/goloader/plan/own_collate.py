@@ -8,7 +8,7 @@ the very functions that are called there, once a batch. Whatever is in no table 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import Any
@@ -107,18 +107,24 @@ class OwnCollate:
         return self.code.unchanged(self.code.dataset) and stands(self._around)
 
     def lay(
-        self, fields: Sequence[Field], structure: Structure, sample: Any, size: int | None = None
+        self,
+        fields: Sequence[Field],
+        structure: Structure,
+        sample: Any,
+        size: int | None = None,
+        listed: Collection[int] = (),
     ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
         """The fields of samples like this one with their layouts in the batch, and what makes the batch of the columns.
 
-        size  samples of a batch, if Python is to be faster for few of them: where no worker processes are spared
+        size    samples of a batch, if Python is to be faster for few of them: where no worker processes are spared
+        listed  fields of which the column is a list of each sample's value
 
         Without fields, which images have not, the columns are those of default_collate.
         Raises RefusalError for what is not understood.
         """
         reading = self.code.reading
         try:
-            compiler = _Compiler(self.code, structure, sample)
+            compiler = _Compiler(self.code, _sample(structure, sample, listed))
             make = compiler.made(reading.result)
             for loose in reading.loose:
                 compiler.value(loose)
@@ -149,10 +155,12 @@ class _Leaf:
     front   items that are put in front of it, and
     back    behind it
     row     it has an extent of 1 in front
+    listed  its column is a list of each sample's
     """
 
     number: int
     sample: Any = field(compare=False)
+    listed: bool = field(default=False, compare=False)
     front: tuple[Any, ...] = ()
     back: tuple[Any, ...] = ()
     row: bool = False
@@ -240,14 +248,14 @@ _TYPES = (bool, float, int, np.float32, np.float64, np.int32, np.int64)
 class _Compiler:
     """Follows the code of a collate_fn for samples of one structure."""
 
-    def __init__(self, code: _Code, structure: Structure, sample: Any) -> None:
+    def __init__(self, code: _Code, sample: Any) -> None:
         self._code = code
         # By the expression itself: one that is spelt alike makes another tensor.
         self._values: dict[int, Any] = {}
         self._layouts: dict[tuple[_Leaf, RowLayout], int] = {}
         self._given: set[int] = set()
         self._measured: dict[_Leaf, tuple[RowLayout, int] | None] = {}
-        self._batch = _Rows(_sample(structure, sample))
+        self._batch = _Rows(sample)
 
     def value(self, expression: Expression) -> Any:
         """What is known of an expression. Raises UnreadableError."""
@@ -463,6 +471,8 @@ class _Compiler:
                 return lambda columns: kind(columns.once(*make) for make in makes.values())
             case _Rows(item=_Number(each=each), kind=kind) if kind is not object:
                 return lambda columns: kind(each(columns))
+            case _Rows(item=_Leaf(listed=True) as leaf, kind=kind) if kind is not object:
+                return self.of_list(leaf, kind).make
             case _Rows(item=_Leaf() as leaf, kind=kind) if kind is not object and not leaf.dimensions:
                 if not leaf.is_tensor:
                     numbers = self.each(leaf, expression)
@@ -508,11 +518,23 @@ class _Compiler:
 
         return _Made(make)
 
+    def of_list(self, leaf: _Leaf, function: Callable[[list[Any]], Any]) -> _Made:
+        """What a function makes of a list with each sample's value."""
+        if leaf.front or leaf.back:
+            raise UnreadableError("puts items beside values that Python makes")
+        column = self._column(replace(leaf, row=False), STACKED)
+        if leaf.row:
+            return _Made(lambda columns: function([each.unsqueeze(0) for each in column(columns)]))
+        return _Made(lambda columns: function([*column(columns)]))
+
     def each(self, leaf: _Leaf, expression: Expression) -> _Number:
         """A field of numbers."""
         number = leaf.is_tensor and not leaf.dimensions and not leaf.sample.is_complex()
         if type(leaf.sample) not in (int, float, bool) and not number:
             raise self._unknown(expression)
+        if leaf.listed:
+            of_list = self.of_list(leaf, list if not number else lambda values: [each.item() for each in values])
+            return _Number(of_list.make)
         column = self._column(leaf, STACKED)
         return _Number(lambda columns: column(columns).tolist())
 
@@ -520,6 +542,8 @@ class _Compiler:
         """The lengths of a field: with what is made of its rows, if anything is."""
         if leaf.row:
             raise UnreadableError("uses the length of a row of one")
+        if leaf.listed:
+            return _Number(self.of_list(leaf, lambda values: list(map(len, values))).make)
         self._measured.setdefault(leaf, None)
 
         def each(columns: _Columns) -> list[Any]:
@@ -598,16 +622,17 @@ class _Joined(JaggedRows):
 _JOINED = _Joined()
 
 
-def _sample(structure: Structure, sample: Any) -> Any:
+def _sample(structure: Structure, sample: Any, listed: Collection[int]) -> Any:
     """What is known of a sample."""
     if isinstance(structure, dict):
         if type(sample) is dict and list(sample) == list(structure):
-            return _Parts(dict, {name: _sample(each, sample[name]) for name, each in structure.items()})
+            return _Parts(dict, {name: _sample(each, sample[name], listed) for name, each in structure.items()})
     elif isinstance(structure, tuple):
         if type(sample) in (tuple, list) and len(sample) == len(structure):
-            return _Parts(type(sample), dict(enumerate(map(_sample, structure, sample))))
+            parts = (_sample(*each, listed) for each in zip(structure, sample, strict=True))
+            return _Parts(type(sample), dict(enumerate(parts)))
     else:
-        return _Leaf(structure, sample)
+        return _Leaf(structure, sample, structure in listed)
     raise UnreadableError(f"gets samples of type {type(sample).__qualname__}")
 
 
@@ -649,6 +674,8 @@ def _stack(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any
 def _stacked_rows(compiler: _Compiler, item: Any, call: Expression) -> Any:
     if isinstance(item, _Scalar):
         return _Made(lambda columns: torch.tensor(item.number.each(columns), **dict(item.options)))
+    if isinstance(item, _Leaf) and item.is_tensor and item.listed:
+        return compiler.of_list(item, torch.stack)
     if isinstance(item, _Leaf) and item.is_tensor and not item.row:
         _check_order(item.sample, call)
         return compiler.tensor(item, STACKED)
@@ -663,6 +690,8 @@ def _check_order(tensor: torch.Tensor, call: Expression) -> None:
 
 def _cat(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
     item, given = _bound(compiler, ("tensors", "dim"), arguments, options)
+    if isinstance(item, _Leaf) and item.is_tensor and item.listed:
+        return compiler.of_list(item, torch.cat) if given.pop("dim", 0) == 0 and not given else None
     if isinstance(item, _Leaf) and item.is_tensor and item.dimensions and given.pop("dim", 0) == 0 and not given:
         _check_order(item.sample[None] if item.row else item.sample, call)
         if item.row:
@@ -683,6 +712,8 @@ def _beside(compiler: _Compiler, arguments: Any, options: Any) -> Any:
     if len(places) != 1 or not items[places[0]].is_tensor or items[places[0]].sample.ndim != 1 or items[places[0]].row:
         return None
     leaf = items.pop(places[0])
+    if leaf.listed:
+        return None
     for each in items:
         value = each.value if isinstance(each, _Known) else None
         if type(value) is not torch.Tensor or value.ndim != 1 or value.dtype != leaf.sample.dtype:
@@ -710,6 +741,8 @@ def _pad(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
         or given.get("padding_side", "right") != "right"
     ):
         return None
+    if item.listed:
+        return compiler.of_list(item, lambda rows: pad_sequence(rows, first, value))
     dtype = str(item.sample.dtype).removeprefix("torch.")
     return compiler.tensor(item, PadRows(first, padding(str(call.function), value, dtype), 1, False))
 
@@ -726,7 +759,7 @@ def _tensor(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> An
         value = compiler.each(value, call)
     if isinstance(value, _Number):
         return _Scalar(value, tuple(known.items()))
-    if isinstance(value, _Leaf) and type(value.sample) is np.ndarray and not known:
+    if isinstance(value, _Leaf) and type(value.sample) is np.ndarray and not known and not value.listed:
         if compiler.means(call.function) is not torch.tensor:  # others warn of arrays that cannot be written
             return None
         return replace(value, sample=torch.tensor(value.sample))
@@ -803,6 +836,10 @@ def _collated(compiler: _Compiler, item: Any, call: Call) -> Any:
     if isinstance(item, _Parts):
         made = {name: _collated(compiler, each, call) for name, each in item.items.items()}
         return None if None in made.values() else _Parts(dict if item.kind is dict else list, made)
+    if isinstance(item, _Leaf) and item.listed and item.dimensions > 1:  # their order in memory may not be kept
+        raise UnreadableError(f"puts what Python makes together: {call}", call)
+    if isinstance(item, _Leaf) and item.listed and not item.row:
+        return compiler.of_list(item, default_collate)
     if isinstance(item, _Leaf) and not item.is_tensor and not item.dimensions:
         numbers = compiler.each(item, call)
         dtype = torch.float64 if type(item.sample) is float else None
@@ -819,6 +856,8 @@ def _of_arrays(compiler: _Compiler, call: Call, arguments: Any, options: Any) ->
     """np.stack and np.array of arrays."""
     value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
     if not isinstance(value, _Rows) or not isinstance(value.item, _Leaf) or type(value.item.sample) is not np.ndarray:
+        return None
+    if value.item.listed:
         return None
     if compiler.means(call.function) is np.stack and not value.item.sample.flags.c_contiguous:
         raise UnreadableError(f"stacks arrays whose order in memory np.stack keeps: {call}", call)

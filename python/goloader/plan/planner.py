@@ -291,13 +291,15 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     if len(part.images) + len(part.numbers) > FIELDS_MAX:
         return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
+    samples.sent = loader.num_workers > 0
     try:
         require("source", *(DECODERS if part.pixels is None else ()))
         require("transform", *part.needs)
         found = rules(part.needs)
         if isinstance(collation, OwnCollate):
             try:
-                put = collation.lay((), samples.structure, samples.first())[1]
+                put = collation.lay((), samples.structure, samples.first(), listed=samples.listed_fields)[1]
+                samples.listed = True
             except RefusalError as refused:
                 collation = collate.calling(loader, refused.refusal)
         if isinstance(collation, Called):

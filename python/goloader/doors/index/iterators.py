@@ -57,6 +57,7 @@ class _Task(NamedTuple):
               draw for, the samples before it and fail; so do we
     lent      page-locked memory for it
     mark      the place in the order behind it
+    ahead     what Python has made of its samples
     """
 
     rows: NDArray[np.int64]
@@ -66,6 +67,7 @@ class _Task(NamedTuple):
     complete: bool
     lent: torch.Tensor | None
     mark: Mark
+    ahead: dict[int, list[Any]]
 
     @property
     def asked(self) -> Any:
@@ -159,8 +161,18 @@ class _NativeIterator(ResumableIterator):
         mark = self._sampler_iter.mark()
         rows, indices, complete = self._rows(batch)
         ours = isinstance(batch, np.ndarray)
+        ahead: dict[int, list[Any]] = {}
+        if complete:
+            try:
+                ahead = self._made_ahead(rows)
+            except Exception:  # the dataset's own code makes the batch, or raises this again
+                complete = False
         lent = self._pinned(len(rows)) if self._pin_memory else None
-        return _Task(rows, indices, ours, self._auto_collation, complete, lent, mark)
+        return _Task(rows, indices, ours, self._auto_collation, complete, lent, mark, ahead)
+
+    def _made_ahead(self, rows: NDArray[np.int64]) -> dict[int, list[Any]]:
+        """What Python makes of samples before the core makes them; raises what the user's code raises."""
+        return self._samples.ahead(rows, alone=False)
 
     def _submit(self, run: Run, task: _Task) -> None:
         """Raises IndexError, as of a Subset that lists a sample which is not there."""
@@ -242,7 +254,7 @@ class _NativeIterator(ResumableIterator):
             assert isinstance(self._samples, Images)
             return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
-            columns = self._samples.put_together(self._plan.columns(tensors), task.rows, lambda: task.given)
+            columns = self._samples.put_together(self._plan.columns(tensors), task.rows, lambda: task.given, task.ahead)
             batch = self._collated(run, columns, len(task.rows))
         except Exception as error:  # of a collate_fn of the user's own
             raise _Lost(error) from None
@@ -551,6 +563,7 @@ class PrefetchingIterator(_NativeIterator):
         self._directory: Directory = Directory()
         # What a collate_fn of the user's own finds.
         own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
+        own = own or (isinstance(self._samples, Scripts) and bool(self._samples.made_apart))
         self._defaults = _Defaults() if own else None
         # The states that worker_init_fn left.
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
@@ -666,6 +679,10 @@ class PrefetchingIterator(_NativeIterator):
             return
         assert self._run is not None
         self._tasks.append(self._put(self._run, self._task(batch)))
+
+    def _made_ahead(self, rows: NDArray[np.int64]) -> dict[int, list[Any]]:
+        with self._defaults or contextlib.nullcontext():
+            return self._samples.ahead(rows, alone=True)
 
     def _put(self, run: Run, task: _Task) -> _Task:
         if self._plan.script is not None and not task.complete:  # its code draws until it comes to the error

@@ -26,6 +26,7 @@ from ... import _told
 from ..._core import Core
 from ..._native import own_library
 from ...plan import Plan, Refusal
+from ...plan.datasets import Scripts
 from ...plan.look import name_of
 from ...selfcheck import libraries, memory
 from ...state.generators import Processes
@@ -122,6 +123,8 @@ def _named(loader: DataLoader[Any], plan: Plan) -> str:
     named = [kind.__module__, kind.__qualname__, "" if code is None else code.co_code.hex(), _versions()]
     if plan.collation is not None and plan.collation.own:
         named += [str(plan.collation), plan.dtypes]
+    if isinstance(plan.samples, Scripts):
+        named += [code.hex() for code in plan.samples.codes]
     if plan.after is not None:
         named += [name_of(plan.after.given), *(each.co_code.hex() for each in plan.after.codes)]
     programs = [field.get("program") for field in whole["source"].get("fields", ())]

@@ -142,10 +142,20 @@ class Samples:
             return IndexError("list index out of range")
         return IndexError(f"index {next(outside, None)} is out of bounds for dimension 0 with size {self.length}")
 
-    def put_together(self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
+    def ahead(self, rows: Indices, *, alone: bool) -> dict[int, list[Any]]:
+        """What is made of samples before the core makes them. Raises what the user's code raises.
+
+        alone  the user's own objects may have been changed since the epoch began, which is to be seen to
+        """
+        return {}
+
+    def put_together(
+        self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
+    ) -> list[Any]:
         """A batch's fields, of the core's columns and what Python puts together.
 
         indices  gives them as the loader's sampler gave them
+        ahead    what was made before
         """
         return columns
 
@@ -206,7 +216,9 @@ class Images(Samples):
         """True if all samples are (image, label or target image), and labels of type int."""
         return all(part.pairs for part in self.parts)
 
-    def put_together(self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
+    def put_together(
+        self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
+    ) -> list[Any]:
         """Images and labels, and what torch puts together for each further field of a sample."""
         return [*columns, *map(default_collate, self._beside(rows, indices))] if self.parts[0].beside else columns
 

@@ -7,6 +7,8 @@ images.py    what it does to images of Pillow's, one table
 arrays.py    what it does to those that are arrays and tensors
 picture.py   an image on its way, and functions of its numbers
 memory.py    which arrays share memory, where one is changed in place
+pure.py      functions of the user's that Python calls as they are, and
+apart.py     the values that it makes by them, beside the images
 compiler.py  all of it, in order
 node.py      the dataset, and its batches
 """

@@ -23,11 +23,15 @@ from ...bytecode import (
     Constant,
     Display,
     Expression,
+    Extended,
+    Inner,
     Item,
+    Mapping,
     Name,
     Reading,
     Several,
     UnreadableError,
+    parts_of,
     read,
 )
 from ...look import hiding, in_class, is_a
@@ -35,6 +39,7 @@ from ...originals import is_original, module_of
 from ...watch import HOOKED, has_global_hooks
 from ..images import function_of, makes_image, opens, reads_by_opencv
 from ..own import OwnCode, is_left, is_plain
+from .pure import Pure
 
 
 class ScriptCode(OwnCode):
@@ -50,6 +55,8 @@ class ScriptCode(OwnCode):
         # Lists that are drawn of, and how long they are; partials that are called, and what they are.
         self.lengths: list[tuple[Expression, int]] = []
         self._partials: list[tuple[Expression, Any, str]] = []
+        # Functions that are called as they are.
+        self._pure: list[Pure] = []
         # What expressions stand for, while that is not to change.
         self._values: dict[Expression, Any] | None = {}
         super().__init__(dataset)
@@ -59,7 +66,36 @@ class ScriptCode(OwnCode):
             super().unchanged(dataset)
             and all(len(self.value(of)) == length for of, length in self.lengths)
             and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._partials)
+            and self.calls_the_same()
         )
+
+    def calls_the_same(self) -> bool:
+        """Whether functions that are called as they are do what they did."""
+        return all(each.unchanged() for each in self._pure)
+
+    @property
+    def called(self) -> tuple[FunctionType, ...]:
+        """Functions that are called as they are, with those that these call."""
+        return tuple(dict.fromkeys(each for pure in self._pure for each in pure.functions))
+
+    def _apart(self, expression: Expression, callee: Callee) -> bool:
+        """Whether a function of the user's may be called as it is."""
+        given = len(expression.arguments) if isinstance(expression, Call) else int(isinstance(expression, Item))
+        first = callee.arguments[: len(callee.arguments) - given]
+        receivers = [self.if_seen(each) for each in first if not isinstance(each, Constant)]
+        others = [*callee.arguments[len(first) :], *(each for _, each in callee.options)]
+        known = [self.if_seen(each) for each in others if not isinstance(each, Display | Extended | Mapping)]
+        if len(receivers) > 1 or callee.defaults or callee.function.__code__.co_name.startswith("<"):
+            return False
+        if any(isinstance(part, Inner) for each in others for part in parts_of(each)):
+            return False
+        try:
+            receiver = receivers[0] if receivers else None
+            pure = Pure(callee.function, receiver, [each for each in known if each is not None])
+        except UnreadableError:
+            return False
+        self._pure.append(pure)
+        return True
 
     def _reading(self) -> Reading:
         return read(
@@ -71,6 +107,7 @@ class ScriptCode(OwnCode):
             draws=self._draws,
             given=self._given,
             chosen=self.chosen,
+            apart=self._apart,
         )
 
     @property

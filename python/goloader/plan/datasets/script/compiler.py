@@ -28,6 +28,7 @@ import torch
 
 from .... import transforms as T
 from ...bytecode import (
+    Apart,
     Attribute,
     Binary,
     Branch,
@@ -41,6 +42,7 @@ from ...bytecode import (
     Entered,
     Exited,
     Expression,
+    Extended,
     Index,
     Inner,
     Item,
@@ -67,6 +69,7 @@ from ..images import array_of, content_path, encoded_path, makes_image, opens, r
 from ..made import Made, made_of
 from ..masks import mode_of
 from . import arrays, convolutions, numbers, tables
+from .apart import MadeApart, made_apart
 from .code import CHOSEN_MAX, ScriptCode, drawn_by
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
 from .memory import UNWRITABLE, Held, Memory, together
@@ -114,7 +117,7 @@ class Given:
     batch: type
     values: tuple[Expression, ...] = ()
     columns: Columns | None = None
-    made: Made | None = None
+    made: Made | MadeApart | None = None
     row: Number | None = None
     number: int | None = None
     kind: str = ""
@@ -203,7 +206,7 @@ class Compiler:
         if {picture.file for picture in self.pictures} != set(range(len(self.opened))):
             raise UnreadableError("opens an image that it does not give")
         for path in self.looked_for:
-            found, row = self._row_of(path)
+            found, row = self.row_of(path)
             if not any(each.path == found and each.row == row for each in self.opened):
                 raise UnreadableError(f"looks for {path}", path)
         self._check_all(reading.evaluated)
@@ -327,8 +330,8 @@ class Compiler:
     def _is_ahead(self, of: Expression) -> bool:
         """Whether it is worked out ahead, for all rows, or is of a row that is made sure of."""
         try:
-            moved, row = self._row_of(of)
-            found = self._values(moved)
+            moved, row = self.row_of(of)
+            found = self.values(moved)
         except UnreadableError:
             return False
         if row is not INDEX:
@@ -336,7 +339,7 @@ class Compiler:
         self._found.append((of, found, row is INDEX))
         return True
 
-    def _values(self, *of: Expression) -> Columns:
+    def values(self, *of: Expression) -> Columns:
         """Values that are worked out ahead. Raises UnreadableError for those that are not."""
         if of not in self._ahead:
             self._ahead[of] = self._columns_of(of)
@@ -344,7 +347,7 @@ class Compiler:
 
     def _columns_of(self, of: tuple[Expression, ...]) -> Columns:
         for part in (part for each in of for part in parts_of(each)):
-            if isinstance(part, Drawn | Either | Closed | Entered | Inner):
+            if isinstance(part, Apart | Drawn | Either | Closed | Entered | Extended | Inner):
                 raise UnreadableError(f"uses {part}", part)
         columns = Columns(self.own, of, length=self._dataset_length)
         if columns.reckons:  # with the index it may be a number, and none of these
@@ -473,6 +476,8 @@ class Compiler:
                 self._check_all((*each.then, *each.otherwise))
             elif not isinstance(each, Unknown) and id(each) not in self._accounted:
                 if id(each) not in asides:
+                    if isinstance(each, Apart):
+                        raise UnreadableError(each.why[0], None, each.why[1])
                     raise UnreadableError(f"evaluates {each}", each)
                 self.asides.append(asides[id(each)])
                 self.account(each)
@@ -634,15 +639,15 @@ class Compiler:
                 values = lambda: list(map(self.own.value(owner).get, self._keys_of(owner) or ()))  # noqa: E731
                 row = Number(["find", at, number.json], "int")
                 return _Rows(owner, values, whole, self.own.value(owner)[keys[0]], row)
-        moved, row = self._row_of(of)
-        columns = self._values(moved)
+        moved, row = self.row_of(of)
+        columns = self.values(moved)
         all_now = lambda: columns.work_out(range(columns.length))[0]  # noqa: E731
         return _Rows(moved, all_now, columns.sources, self._first_of(moved), row, columns)
 
     def _first_of(self, moved: Expression) -> Any:
         """The first of the values that are worked out ahead. Raises UnreadableError, or what its code may."""
         if moved not in self._firsts:
-            ((self._firsts[moved],),) = self._values(moved).work_out(range(1))
+            ((self._firsts[moved],),) = self.values(moved).work_out(range(1))
         return self._firsts[moved]
 
     def _keys_of(self, owner: Expression) -> list[Any] | None:
@@ -1372,9 +1377,9 @@ class Compiler:
 
     def _files(self, opened: Expression, path: Expression) -> tuple[Columns, Expression, Number]:
         """Which files there are, by the path of one, and which of them it is."""
-        found, row = self._row_of(path)
+        found, row = self.row_of(path)
         try:
-            column = self._values(found)
+            column = self.values(found)
         except UnreadableError as error:
             raise UnreadableError(error.args[0], error.of or path) from None
         for each in parts_of(opened):
@@ -1558,7 +1563,7 @@ class Compiler:
             self.copies.append((of, value))
         return value
 
-    def _row_of(self, of: Expression) -> tuple[Expression, Number]:
+    def row_of(self, of: Expression) -> tuple[Expression, Number]:
         """An expression of values that are worked out ahead, with its row as the index, and which row that is."""
         for part in _visible(of):
             if self._known.get(id(part), (part, None))[1] is not None:
@@ -1596,7 +1601,7 @@ class Compiler:
         except UnreadableError:
             return False
         with suppress(UnreadableError, *_ERRORS):  # one that is worked out ahead is none by itself
-            moved, row = self._row_of(key)
+            moved, row = self.row_of(key)
             self._first_of(moved)
             if row is INDEX:
                 self._no_rows.add(key)
@@ -1653,18 +1658,37 @@ class Compiler:
         if self._is_number_of_index(of):
             return self._give_number(of, self.number(of), batch)
         try:
-            moved, row = self._row_of(of)
+            moved, row = self.row_of(of)
             made = None if self._is_vector(moved) else made_of(self.own, moved)
             values = (moved,) if made is None else made.numbers
-            columns = self._values(*values)
+            columns = self.values(*values)
         except UnreadableError as error:
             try:
                 number = self.number(of)
             except UnreadableError:
-                raise error from None
+                return self._give_apart(of, batch, error)
             return self._give_number(of, number, batch)
         self.account(of)
         return Given(batch, values, columns, made, None if row is INDEX else row)
+
+    def _give_apart(self, of: Expression, batch: type, why: UnreadableError) -> Given:
+        """A value that Python makes. Raises UnreadableError: for that `why`, where no function is called for it."""
+        try:
+            made = made_apart(self, of)
+        except UnreadableError as error:
+            called = [part for part in parts_of(of) if isinstance(part, Apart)]
+            if called:
+                raise UnreadableError(called[0].why[0], None, called[0].why[1]) from None
+            raise why if error.of is None or error.of is of else error from None
+        self.account(of)
+        return Given(batch, made.numbers, self.values(*made.numbers), made)
+
+    def way_of(self, of: Either) -> Expression:
+        """What a value is that depends on a branch which all samples go the same way. Raises UnreadableError."""
+        holds = self._branches.get(of.number)
+        if not isinstance(holds, bool):
+            raise UnreadableError(f"gives one of two values: {of}", of)
+        return of.then if holds else of.otherwise
 
     def _give_number(self, of: Expression, number: Number, batch: type) -> Given:
         if not number.is_python and number.kind != "numpy":
@@ -1675,13 +1699,13 @@ class Compiler:
     def _is_number_of_index(self, of: Expression) -> bool:
         """Whether it is a number that the index is part of, more than as a place: its type may be that of the index."""
         with suppress(UnreadableError):
-            return self._values(of).reckons and self.number(of).kind in (*numbers.PYTHON, "numpy")
+            return self.values(of).reckons and self.number(of).kind in (*numbers.PYTHON, "numpy")
         return False
 
     def _is_vector(self, moved: Expression) -> bool:
         """Whether it is an array or a tensor that is worked out ahead."""
         with suppress(UnreadableError, *_ERRORS):
-            return vectors.are_rows(self._values(moved).work_out(range(1))[0])
+            return vectors.are_rows(self.values(moved).work_out(range(1))[0])
         return False
 
     def _column_of(self, register: int) -> int:

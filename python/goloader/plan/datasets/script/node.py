@@ -6,6 +6,7 @@ Whoever changes the dataset, its lists or its transforms is seen to do so, as by
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ from ..pictures import Block
 from ..samples import Samples
 from ..sources import PATHS, Sources
 from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
+from .apart import MadeApart, check_seconds, like
 from .code import ScriptCode
 from .compiler import IMAGES, STACKS, Compiler, Given, Opened, length_of
 from .stack import Stack
@@ -100,6 +102,9 @@ class Scripted(Node):
         self.any_integer = not (self.reckons or self.gives_index)
         own.settle()
         self.note = "its code is read from its bytecode, and runs in Go with what it draws"
+        apart = sum(isinstance(each.made, MadeApart) for each in compiler.given)
+        if apart:
+            self.note += f"; Python makes {apart} of its values"
         self.columns = (Column((self.part,), ScriptPart),)
 
     def _make(self, compiler: Compiler) -> None:
@@ -166,6 +171,9 @@ class Scripted(Node):
             tuple(compiler.column_kinds), sample, tuple(picture.made() for picture in compiler.pictures),
             tuple(compiler.stacks),
         )  # fmt: skip
+        apart = [beside for each, beside in given if beside is not None and isinstance(each.made, MadeApart)]
+        if apart:
+            check_seconds([each.__getitem__ for each in apart], min(len(each.values) for each in apart))
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset or not self.own.unchanged(dataset):
@@ -327,6 +335,19 @@ def _alone(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
+# What a function may give that is part of something else; of what is sent it is no part.
+_CHANGEABLE = (list, dict, set)
+
+
+def _contiguous(batch: Any) -> Any:
+    """What default_collate makes in worker processes, where it gives torch.stack memory to write to."""
+    if isinstance(batch, dict):
+        return {name: _contiguous(each) for name, each in batch.items()}
+    if isinstance(batch, list):
+        return [_contiguous(each) for each in batch]
+    return batch.contiguous() if isinstance(batch, torch.Tensor) else batch
+
+
 class Scripts(Samples):
     """Samples that the core makes by a script.
 
@@ -336,6 +357,10 @@ class Scripts(Samples):
     """
 
     apart = False
+    # Of what Python makes of each sample apart there are the values of each, for a collate_fn that was compiled.
+    listed = False
+    # Workers of torch's would send batches, which default_collate puts together in memory of its own for these.
+    sent = False
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
@@ -354,7 +379,42 @@ class Scripts(Samples):
     def files(self) -> Files | None:
         return self.part.files  # type: ignore[no-any-return]
 
-    def put_together(self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
+    @property
+    def made_apart(self) -> dict[int, MadeApart]:
+        """What Python makes of each sample apart, by the number of what is given."""
+        given = enumerate(given for given, _ in self.part.given)
+        return {n: each.made for n, each in given if isinstance(each.made, MadeApart)}
+
+    @property
+    def codes(self) -> list[bytes]:
+        """Of the user's functions that Python calls as they are."""
+        return [function.__code__.co_code for function in self._own.called] if self.made_apart else []
+
+    @property
+    def listed_fields(self) -> set[int]:
+        """The numbers of these among a sample's fields."""
+        return {len(self.part.images) + n for n in self.made_apart}
+
+    def ahead(self, rows: Indices, *, alone: bool) -> dict[int, list[Any]]:
+        """What Python makes of samples, by the number of what is given. Raises what the user's functions raise.
+
+        alone  the user may have changed since what these functions use: raises RuntimeError then
+        """
+        makers = self.made_apart
+        if makers and alone and not self._own.calls_the_same():
+            raise RuntimeError("what functions use was changed")
+        made = {}
+        for n, maker in makers.items():
+            _, beside = self.part.given[n]
+            assert beside is not None
+            if maker.like is None:
+                maker.like = like(beside[0])
+            made[n] = [maker.check_like(beside[row]) for row in rows.tolist()]
+        return made
+
+    def put_together(
+        self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
+    ) -> list[Any]:
         """A batch's fields, of what the core gave: images, then numbers."""
         from torch.utils.data import default_collate
 
@@ -366,7 +426,14 @@ class Scripts(Samples):
         ]
         numbers = columns[count:]
         for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
-            if beside is None:
+            if n in ahead:
+                if self.apart or self.listed:
+                    part_of = _CHANGEABLE if self.sent else ()
+                    made.append([copy.deepcopy(each) if type(each) in part_of else each for each in ahead[n]])
+                else:
+                    whole = default_collate(given.batch(ahead[n]))
+                    made.append(_contiguous(whole) if self.sent else whole)
+            elif beside is None:
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
                 values = map(self.given, indices())
@@ -390,6 +457,8 @@ class Scripts(Samples):
             if size is None or type(example) is not torch.Tensor or not example.is_contiguous():
                 granted(why)
         if any(stack.moved for stack in self.part.stacks):
+            granted(why)
+        if changes and self.made_apart:  # which may be something that stays, or be in a sample twice
             granted(why)
         for n, (given, beside) in enumerate(self.part.given):
             if beside is None or given.made is not None or not _is_part(beside.values):

@@ -1,0 +1,169 @@
+"""What code may use that is called elsewhere than torch would call it, and at another time: none of it draws random
+numbers, asks in which process it is, or sums up numbers in an order that depends on threads."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import default_collate
+from torch.utils.data._utils.collate import default_convert
+
+# Attributes and methods by their names, whatever they are of: samples, and what is listed below, have no others.
+NAMES = {
+    "FloatTensor", "LongTensor", "Tensor", "append", "array", "as_tensor", "asarray", "astype", "bool", "cat", "clone",
+    "concatenate", "contiguous", "contiguous_format", "copy", "cpu", "data", "dataloader", "default_collate", "detach",
+    "device", "dim", "double", "dtype", "empty", "expand_dims", "extend", "flatten", "float", "float16", "float32",
+    "float64", "from_numpy", "full", "full_like", "functional", "get", "half", "index", "insert", "int", "int16",
+    "int32", "int64", "int8", "item", "items", "keys", "long", "max", "memory_format", "min", "ndim", "new_full",
+    "new_ones", "new_tensor", "new_zeros", "nn", "numel", "numpy", "ones", "ones_like", "pad", "pad_sequence",
+    "permute", "repeat", "reshape", "rnn", "shape", "size", "sort", "split", "squeeze", "stack", "t", "tensor", "to",
+    "tolist", "transpose", "type", "uint8", "unsqueeze", "update", "utils", "values", "view", "zeros", "zeros_like",
+}  # fmt: skip
+LIBRARIES = ("torch", "numpy", "math", "collections", "typing")
+FUNCTIONS = (
+    all, any, bool, dict, enumerate, filter, float, int, isinstance, len, list, map, max, min, range, reversed, set,
+    sorted, str, sum, tuple, type, zip, default_collate, default_convert, pad_sequence, torch.Tensor, np.ndarray,
+    torch.stack, torch.cat, torch.tensor, torch.as_tensor, torch.from_numpy, torch.zeros, torch.ones, torch.full,
+    torch.FloatTensor, torch.LongTensor, np.array, np.stack, np.asarray, np.concatenate,
+)  # fmt: skip
+PLAIN = (type(None), bool, int, float, str, torch.dtype, torch.memory_format)
+# Instructions that keep something, or that run code which is not looked at.
+REFUSED = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "RAISE", "STORE_ATTR", "STORE_GLOBAL", "YIELD")
+
+
+# What gives something of its own, whatever it is given; builtins that do; and methods that may give what they are of.
+MAKERS = {
+    "array", "astype", "cat", "clone", "concatenate", "copy", "default_collate", "empty", "full", "full_like", "item",
+    "new_full", "new_ones", "new_tensor", "new_zeros", "numel", "ones", "ones_like", "pad_sequence", "size", "stack",
+    "tensor", "zeros", "zeros_like",
+}  # fmt: skip
+BUILTINS = {"dict", "float", "int", "len", "list"}
+SAME = {
+    "contiguous", "double", "flatten", "float", "half", "int", "long", "numpy", "permute", "reshape", "squeeze", "t",
+    "to", "transpose", "unsqueeze", "view",
+}  # fmt: skip
+_CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
+_CALLS_BY_NAME = {"CALL_FUNCTION_KW", "CALL_KW"}
+_BETWEEN = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "RESUME"}
+# Methods that change what they are of.
+CHANGERS = {
+    "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert", "pop", "popitem",
+    "remove", "resize", "reverse", "setdefault", "shuffle", "sort", "update",
+}  # fmt: skip
+# How many values an instruction that changes something takes above it.
+_CHANGES = {"DELETE_SUBSCR": 1, "STORE_SUBSCR": 1, "STORE_SLICE": 2}
+
+
+class Changes:
+    """Whether code may change in place what it has not made itself: variables that are always set to what it makes are
+    its own.
+
+    keeping  there are lists and dicts that stay from call to call: of these methods count, and names as keys
+    """
+
+    def __init__(self, code: CodeType, *, keeping: bool = False) -> None:
+        self._keeping = keeping
+        self._steps: list[tuple[str, Any, int]] = []
+        self._targets: set[int] = set()  # of jumps
+        for each in dis.get_instructions(code):
+            self._targets |= {len(self._steps)} if each.is_jump_target else set()
+            if type(each.argval) is tuple and "_FAST_" in each.opname:  # two at once
+                kinds = [kind for kind in each.opname.split("_") if kind in ("LOAD", "STORE")]
+                for kind, name in zip(kinds, each.argval, strict=True):
+                    self._steps.append((f"{kind}_FAST", name, 1 if kind == "LOAD" else -1))
+                continue
+            kind = "BINARY_SUBSCR" if each.argrepr == "[]" else each.opname
+            if kind.startswith("INPLACE_") or (kind == "BINARY_OP" and each.argrepr.endswith("=")):
+                kind = "INPLACE"
+            self._steps.append((kind, each.argval, dis.stack_effect(each.opcode, each.arg, jump=False)))
+        stores = [(at, name) for at, (kind, name, _) in enumerate(self._steps) if kind == "STORE_FAST"]
+        several = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several]
+        self._own = {name for _, name in stores} - {*given}
+        before: set[str] = set()
+        while before != self._own:
+            before = {*self._own}
+            self._own -= {name for at, name in stores if not self._is_own(at - 1)}
+        # Of these options one says what is written to, and the other may say that nothing is made.
+        named = {each for constant in code.co_consts if type(constant) is tuple for each in constant}
+        self.found = (
+            bool(named & {"copy", "out"})
+            or ("sort" in code.co_names and "key" not in named)
+            or not all(map(self._keeps, range(len(self._steps))))
+        )
+
+    def _keeps(self, at: int) -> bool:
+        kind, name, _ = self._steps[at]
+        end = at - 1
+        if kind == "INPLACE":
+            return self._is_own(self._begin(end) - 1)
+        if self._keeping and kind in ("LOAD_ATTR", "LOAD_METHOD") and name in CHANGERS:
+            return self._is_own(end)
+        if kind not in _CHANGES:
+            return True
+        key, name, _ = self._steps[self._last(end)]
+        for _ in range(_CHANGES[kind]):
+            end = self._begin(end) - 1
+        if key == "LOAD_CONST" and type(name) is str and not self._keeping:  # nothing but a dict has such keys
+            return True
+        return self._is_own(end)
+
+    def _last(self, at: int) -> int:
+        while at > 0 and self._steps[at][0] in _BETWEEN:
+            at -= 1
+        return at
+
+    def _begin(self, at: int) -> int:
+        """Where what ends there begins; -1 where that is not known."""
+        height = 0
+        while at >= 0:
+            kind, _, effect = self._steps[at]
+            height += effect
+            if "JUMP" in kind or kind == "FOR_ITER" or (at in self._targets and height != 1):
+                return -1
+            if height == 1:
+                return at
+            at -= 1
+        return -1
+
+    def _is_own(self, at: int) -> bool:
+        """Whether it is the code's own what ends there."""
+        last = self._last(at)
+        if last < 0 or self._targets.intersection(range(last + 1, at + 2)):  # one of two ways comes there
+            return False
+        at = last
+        kind, name, _ = self._steps[at]
+        if kind.startswith("LOAD_FAST"):
+            return name in self._own
+        if kind == "INPLACE":
+            return self._is_own(self._begin(at - 1) - 1)
+        if kind in _CALLS or kind in _CALLS_BY_NAME:
+            end = self._last(at - 1)
+            if kind in _CALLS_BY_NAME:
+                end = self._last(self._begin(end) - 1)
+            for _ in range(name):
+                end = self._last(self._begin(end) - 1)
+            if end < 0:
+                return False
+            kind, name, _ = self._steps[end]
+            if kind in ("LOAD_GLOBAL", "LOAD_NAME") and name in BUILTINS:
+                return True
+            found = kind in ("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "LOAD_NAME") and name in MAKERS
+            return found or (kind in ("LOAD_ATTR", "LOAD_METHOD") and name in SAME and self._is_own(end - 1))
+        made = "LOAD_CONST", "LOAD_SMALL_INT", "BUILD_LIST", "BUILD_MAP", "COMPARE_OP"
+        return kind in made or (kind.startswith("BINARY_") and kind not in ("BINARY_SLICE", "BINARY_SUBSCR"))
+
+
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    """Of a function, and of those within it."""
+    yield code
+    for constant in code.co_consts:
+        if type(constant) is CodeType:
+            yield from codes_of(constant)
