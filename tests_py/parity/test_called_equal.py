@@ -101,6 +101,11 @@ def sorts(batch: Any) -> Any:
     return [each[1]["label"] for each in batch], torch.stack([each[0] for each in batch])
 
 
+def none_of_few(batch: Any) -> Any:
+    batch = [each for each in batch if each is not None]
+    return lists(batch) if len(batch) > 2 else None
+
+
 def fails(batch: Any) -> Any:
     return torch.stack([each[0][:, : 3 + len(batch) % 2 * (n % 2)] for n, each in enumerate(batch)])
 
@@ -131,6 +136,7 @@ CALLED = [
     changes_its_own,
     pads,
     sorts,
+    none_of_few,
     fails,
     Padder(12),
     partial(with_size, 5),

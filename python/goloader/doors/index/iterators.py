@@ -123,6 +123,11 @@ class _Defaults(AbstractContextManager[None]):
 _NO_ROW = np.array([-1], np.int64)
 
 
+def late(timeout: float) -> RuntimeError:
+    """torch's error for a batch that does not come in time, which the next next() waits for again."""
+    return RuntimeError(f"DataLoader timed out after {timeout} seconds")
+
+
 class _NativeIterator(ResumableIterator):
     """An iterator over batches from the core. torch's base class makes its draws, so they are torch's own."""
 
@@ -223,7 +228,7 @@ class _NativeIterator(ResumableIterator):
         return lent.room(count * math.prod(shape) * dtype.itemsize for dtype, shape in fields)
 
     def _receive(self, run: Run, task: _Task) -> Any:
-        """The batch of a task, collated as torch does; None if time is up. Raises _Lost."""
+        """The batch of a task, collated as torch does. Raises _Lost, and RuntimeError if time is up."""
         try:
             deadline = time.monotonic() + self._timeout if self._timeout else None
             fields = run.receive(_Helper(self, task, deadline), self._timeout)
@@ -243,7 +248,7 @@ class _NativeIterator(ResumableIterator):
         except OSError as error:  # a file of arrays
             raise _Lost(error) from None
         if fields is None:
-            return None
+            raise late(self._timeout)
         if self._losses is not None and task.complete and not len(task.rows):
             return LEFT_OUT
         if not fields or not task.complete:
@@ -744,8 +749,6 @@ class PrefetchingIterator(_NativeIterator):
                 raise error
             where = f"in DataLoader worker process {worker}"
             ExceptionWrapper((type(error), error, error.__traceback__), where).reraise()
-        if batch is None:
-            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         self._advance()
         return batch
 

@@ -26,6 +26,7 @@ from ...state.iterator import ResumableIterator
 from ...webdataset import EMPTY, combined, reraise_exception, warn_and_continue
 from .. import lent
 from .directory import Directory
+from .iterators import late
 
 if TYPE_CHECKING:
     from ..._loader import DataLoader
@@ -116,7 +117,7 @@ class _StreamIterator(ResumableIterator):
             ledger.lanes = partial(dict, ledger.lanes())
 
     def _receive(self, run: Run) -> Any:
-        """The next batch; None if time is up. Raises StreamEnd and _Lost."""
+        """The next batch. Raises StreamEnd and _Lost, and RuntimeError if time is up."""
         try:
             fields = run.receive(_Judge(self._pipeline), self._timeout)
         except Rejected as rejected:
@@ -127,7 +128,7 @@ class _StreamIterator(ResumableIterator):
         except OSError as error:
             raise _Lost(error, ends=False) from None
         if fields is None:
-            return None
+            raise late(self._timeout)
         try:
             batch = self._put(lent.tensors(fields, self._dtypes, None))
         except Exception as error:  # of a function of the pipeline's
@@ -327,7 +328,7 @@ class PrefetchingStream(_StreamIterator):
                 if lost.ends:
                     self._lanes.ended.add(lane)
                 return None, lost.error
-            if lane in self._lanes.ended and batch is not None:
+            if lane in self._lanes.ended:
                 self._taken()
                 continue
             return batch, None
@@ -343,8 +344,6 @@ class PrefetchingStream(_StreamIterator):
             if not self._persistent_workers:
                 self._shutdown_workers()
             raise
-        if batch is None and error is None:
-            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         lane = self._lanes.tasks[0]
         self._taken()
         if error is not None:
