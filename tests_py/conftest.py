@@ -81,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ordered = sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))
         for item in ordered[quick:]:
             item.add_marker(pytest.mark.slow)
-        left_out |= {item for place, item in enumerate(ordered) if place >= quick and (place - quick) % share != share - 1}
+        left_out |= {*ordered[quick:]}.difference(ordered[quick + share - 1 :: share])
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
 
