@@ -320,6 +320,20 @@ def test_hugging_face_s_streams_give_torch_s_batches(name: str, workers: int, ro
     assert name != "map" or in_go(loader) > 0, loader.explain()
 
 
+class Listed(data.IterableDataset[Any]):
+    def __init__(self, files: list[str]) -> None:
+        self.files = files
+
+    def __iter__(self) -> Iterator[Any]:
+        for file in self.files:
+            yield train(Image.open(file).convert("RGB"))
+
+
+def test_samples_that_are_dropped_at_a_stream_s_end_make_no_difference(files: list[str]) -> None:
+    loader = compare(lambda: Listed(files[:16]), batch_size=7, num_workers=0, drop_last=True)
+    assert "SAMPLES_DIFFER" not in loader.explain().codes
+
+
 class Rows:
     """A map-style dataset of Hugging Face whose transform is set, and set anew between epochs."""
 

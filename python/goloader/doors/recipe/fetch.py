@@ -154,9 +154,20 @@ class Fetcher:
         return Session(native, streams=self.streams, before=self._record.left)
 
     def eager(self, indices: Any, batches: int) -> list[Any]:
-        """Batches of torch's fetcher."""
+        """Batches of torch's fetcher: so many are asked for, and a stream may end before.
+
+        Raises StopIteration if it has none.
+        """
         settle(self._record)
-        return [self._inner.fetch(indices) for _ in range(batches)]
+        made: list[Any] = []
+        for _ in range(batches):
+            try:
+                made.append(self._inner.fetch(indices))
+            except StopIteration:
+                if not made:
+                    raise
+                break
+        return made
 
     def recorded(self, session: Session, indices: Any, run: Run | None) -> tuple[list[Any], Counter[str]]:
         """A batch, in a list that alone holds it, that was recorded and then made by `run`; and what finish() says.

@@ -63,7 +63,7 @@ class _Half(NamedTuple):
 
 class _Recorded(NamedTuple):
     """What the other way noted, as a Session's; `kept` if stand-ins outlived their batch, `refused` if nothing can be
-    recorded here, and how many batches it took for some images to be recorded in them."""
+    recorded here, and how many batches were asked for until some images were recorded in them."""
 
     half: _Half
     batches: int
@@ -159,8 +159,7 @@ def _recorded(fetcher: Fetcher, indices: Any) -> _Recorded:
                 except StopIteration:
                     if not made:
                         raise
-                    tried -= 1
-                    break
+                    break  # what it was asked for may have drawn: with drop_last a rest of samples is made and dropped
                 images.update(leaves)
                 made.append(batch)
                 del batch
