@@ -154,8 +154,10 @@ class Fetcher:
         return Session(native, streams=self.streams, before=self._record.left)
 
     def eager(self, indices: Any, batches: int) -> list[Any]:
-        """Batches of torch's fetcher, of so many that are asked for: a stream may end before. Raises StopIteration if it
-        has none."""
+        """Batches of torch's fetcher: so many are asked for, and a stream may end before.
+
+        Raises StopIteration if it has none.
+        """
         settle(self._record)
         made: list[Any] = []
         for _ in range(batches):
