@@ -213,10 +213,15 @@ def dataset_of(getitem: Any, root: Path) -> Any:
     return type("Sample", (Captions,), {"__getitem__": getitem})(root)
 
 
+def _name(part: Any) -> str:
+    """The same in each process."""
+    return part if type(part) is str else getattr(part, "__name__", type(part).__name__)
+
+
 CASES = [(name, code, collate) for name, code, collates in FITTING for collate in collates]
 
 
-@pytest.mark.parametrize(("name", "code", "collate"), CASES, ids=lambda each: getattr(each, "__name__", str(each)))
+@pytest.mark.parametrize(("name", "code", "collate"), CASES, ids=_name)
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_go_makes_images_beside_what_python_makes(name: str, code: Any, collate: Any, workers: int, root: Path) -> None:
     dataset = dataset_of(code, root)
