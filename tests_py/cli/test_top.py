@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,8 @@ def hanging(folder: Path, more: str = "", **environment: str) -> Iterator[subpro
     try:
         assert program.stdout is not None
         assert program.stdout.readline() == "hang\n"
+        while Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            time.sleep(0.01)  # it has yet to call pause()
         yield program
     finally:
         os.killpg(program.pid, signal.SIGKILL)

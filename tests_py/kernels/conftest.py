@@ -26,9 +26,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", params=KERNELS)
 def worker(request: pytest.FixtureRequest, built: Path) -> Iterator[Worker]:
-    # A library chooses its kernels once: each set gets a copy of it.
+    # A library chooses its kernels once: each set gets a copy of it, which stays loaded and must not be written again.
     copy = built.with_name(f"{request.param}.so")
-    shutil.copy(built, copy)
+    if not copy.exists():
+        shutil.copy(built, copy)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GOLOADER_KERNELS", request.param)
         library = ctypes.CDLL(str(copy))
