@@ -221,3 +221,12 @@ def registered(sample: Any) -> Any:
     if type(sample) in table:
         return table[type(sample)]
     return next((function for kind, function in table.items() if isinstance(sample, kind)), None)
+
+
+def as_in_worker(batch: Any) -> Any:
+    """What default_collate makes in worker processes, where it gives torch.stack memory to write to."""
+    if isinstance(batch, dict):
+        return {name: as_in_worker(each) for name, each in batch.items()}
+    if isinstance(batch, list):
+        return [as_in_worker(each) for each in batch]
+    return batch.contiguous() if isinstance(batch, torch.Tensor) else batch

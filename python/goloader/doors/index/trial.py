@@ -26,6 +26,7 @@ from ... import _told
 from ..._core import Core
 from ..._native import own_library
 from ...plan import Plan, Refusal
+from ...plan.collation import as_in_worker
 from ...plan.datasets import Scripts
 from ...plan.look import name_of
 from ...selfcheck import libraries, memory
@@ -157,7 +158,7 @@ def _tried(loader: DataLoader[Any], plan: Plan, inline: Inline) -> tuple[str, st
         found = None if np.array_equal(theirs[1], ours[1]) else "a random generator stands elsewhere"
         batch = theirs[0]
         if plan.collation is not None and plan.collation.plain and loader.num_workers > 0:
-            batch = _contiguous(batch)
+            batch = as_in_worker(batch)
         found = found or difference(batch, ours[0])
     except Exception:  # a file that cannot be read, a class that cannot be pickled
         return ""
@@ -170,15 +171,6 @@ def _is_made(plan: Plan, index: int) -> bool:
         return bool(len(plan.resolve(np.array([index], np.int64))))
     except IndexError:
         return False
-
-
-def _contiguous(batch: Any) -> Any:
-    """What default_collate makes in worker processes, where it gives torch.stack memory to write to."""
-    if isinstance(batch, dict):
-        return {name: _contiguous(each) for name, each in batch.items()}
-    if isinstance(batch, list):
-        return [_contiguous(each) for each in batch]
-    return batch.contiguous() if isinstance(batch, torch.Tensor) else batch
 
 
 def _seed() -> None:

@@ -298,7 +298,7 @@ class OwnCode:
             found, first = self._found(called, of_item)
         except UnreadableError:
             return None
-        function = _function_of(found)
+        function = function_in(found)
         if isinstance(expression, Attribute) != (type(found) is property) or type(function) is not FunctionType:
             return None
         self._keep(called, function, of_item)
@@ -310,7 +310,7 @@ class OwnCode:
 
     def _called(self, called: Expression, of_item: bool) -> Any:
         """The function that is to be read for an expression now."""
-        return _function_of(self._found(called, of_item)[0])
+        return function_in(self._found(called, of_item)[0])
 
     def _found(self, called: Expression, of_item: bool) -> tuple[Any, tuple[Expression, ...]]:
         """The function that is called, or the property, and what it is called with first: an object, for its method.
@@ -466,15 +466,17 @@ def _to_int(part: Any) -> Any:
     return type(part), *(_to_int(getattr(part, field.name)) for field in fields(part))  # type: ignore[arg-type]
 
 
+def state_of(function: FunctionType) -> tuple[Any, ...]:
+    """What a function does, as objects that are others once it is changed."""
+    return function.__code__, function.__defaults__, function.__kwdefaults__
+
+
 class _Read:
     """A function as it was when it was read."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
-        self._is = self._state()
-
-    def _state(self) -> tuple[Any, ...]:
-        return self.function.__code__, self.function.__defaults__, self.function.__kwdefaults__
+        self._is = state_of(function)
 
     def unchanged(self, function: Any) -> bool:
         """True if it is this one, and does what it did."""
@@ -482,10 +484,10 @@ class _Read:
 
     def same_code(self) -> bool:
         """True if it does what it did."""
-        return all(map(is_, self._state(), self._is))
+        return all(map(is_, state_of(self.function), self._is))
 
 
-def _function_of(found: Any) -> Any:
+def function_in(found: Any) -> Any:
     """What is in a property, or in a method that takes no object."""
     if type(found) is property:
         return found.fget

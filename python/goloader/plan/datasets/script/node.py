@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...calls import check_calls
+from ...collation import as_in_worker
 from ...paths import Files
 from ...refusal import Refusal, RefusalError, granted
 from ...rows import Pixels
@@ -339,15 +340,6 @@ def _alone(value: Any) -> Any:
 _CHANGEABLE = (list, dict, set)
 
 
-def _contiguous(batch: Any) -> Any:
-    """What default_collate makes in worker processes, where it gives torch.stack memory to write to."""
-    if isinstance(batch, dict):
-        return {name: _contiguous(each) for name, each in batch.items()}
-    if isinstance(batch, list):
-        return [_contiguous(each) for each in batch]
-    return batch.contiguous() if isinstance(batch, torch.Tensor) else batch
-
-
 class Scripts(Samples):
     """Samples that the core makes by a script.
 
@@ -432,7 +424,7 @@ class Scripts(Samples):
                     made.append([copy.deepcopy(each) if type(each) in part_of else each for each in ahead[n]])
                 else:
                     whole = default_collate(given.batch(ahead[n]))
-                    made.append(_contiguous(whole) if self.sent else whole)
+                    made.append(as_in_worker(whole) if self.sent else whole)
             elif beside is None:
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:

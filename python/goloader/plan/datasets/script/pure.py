@@ -34,7 +34,7 @@ from ...bytecode import UnreadableError
 from ...harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REFUSED, SAME, Changes, codes_of
 from ...look import in_class, own, parents
 from ...originals import module_of
-from ..own import is_of_library, is_plain, variable
+from ..own import function_in, is_of_library, is_plain, state_of, variable
 from ..sources import FLOATS, INTS, TEXTS, Sources
 
 # Methods of texts and of regular expressions, which change nothing.
@@ -101,7 +101,7 @@ class Pure:
         try:
             return (
                 all(variable(function, name) is value for function, name, value in self._meant)
-                and all(map(is_, chain(*map(_state_of, self.functions)), chain(*self._functions.values())))
+                and all(map(is_, chain(*map(state_of, self.functions)), chain(*self._functions.values())))
                 and all(_of(owner, name) is found for (_, name), (owner, found) in self._found.items())
                 and self._state.stands()
             )
@@ -118,7 +118,7 @@ class Pure:
             return
         if is_of_library(function.__globals__.get("__name__")) or len(self._functions) > _THINGS_MAX:
             raise UnreadableError(f"calls {function.__qualname__}")
-        self._functions[function, is_method] = _state_of(function)
+        self._functions[function, is_method] = state_of(function)
         for each in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._look(each, function.__qualname__)
         for code in codes_of(function.__code__):
@@ -150,7 +150,7 @@ class Pure:
         """An object that has a function as its method, and hands itself on."""
         for owner in self._owners.values():
             for kind in parents(type(owner)):
-                if any(_function_of(each) is function for each in vars(kind).values()):
+                if any(function_in(each) is function for each in vars(kind).values()):
                     return owner
         raise UnreadableError(f"calls {function.__qualname__}")
 
@@ -221,8 +221,8 @@ class Pure:
             if in_class(type(in_class(type(owner), name)), "__set__") is not None:
                 raise UnreadableError(f"uses .{name}, which is computed")
             self._look(found, name)
-        elif type(_function_of(found)) is FunctionType:
-            self._follow(_function_of(found), is_method=type(found) is not staticmethod)
+        elif type(function_in(found)) is FunctionType:
+            self._follow(function_in(found), is_method=type(found) is not staticmethod)
         elif in_class(type(found), "__get__") is not None:
             raise UnreadableError(f"uses .{name}, which is computed")
         else:
@@ -239,17 +239,6 @@ def _of(owner: Any, name: str) -> Any:
         return own(owner)[name]
     found = in_class(type(owner), name)
     return _NOTHING if found is None else found
-
-
-def _function_of(found: Any) -> Any:
-    """What is in a property, or in a method that takes no object."""
-    if type(found) is property:
-        return found.fget
-    return found.__func__ if type(found) is staticmethod else found
-
-
-def _state_of(function: FunctionType) -> tuple[Any, ...]:
-    return function.__code__, function.__defaults__, function.__kwdefaults__
 
 
 def _is_users(kind: type) -> bool:
