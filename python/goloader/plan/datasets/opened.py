@@ -5,7 +5,7 @@
 
 or takes the image out of an array, by Image.fromarray(self.images[index]).
 
-That it does nothing else is read from its bytecode (plan/bytecode.py). Its paths and labels are worked out ahead
+That it does nothing else is read from its bytecode (plan/bytecode). Its paths and labels are worked out ahead
 (columns.py), its transform is lowered as that of torchvision's datasets; from there on it is an image folder, or images
 in memory (pictures.py). Whoever changes the dataset, its lists or its transforms is seen to do so, as by torch.
 """

@@ -1,0 +1,786 @@
+"""The stack and the variables of a function that is read: calls, loops, and branches gone both ways."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import itertools
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from dis import Instruction
+from typing import TYPE_CHECKING, Any
+
+from .expressions import (
+    NONE,
+    UNSET,
+    Adding,
+    Apart,
+    Attribute,
+    Binary,
+    Branch,
+    Call,
+    Constant,
+    Display,
+    Drawn,
+    Either,
+    Enter,
+    Entered,
+    Exit,
+    Exited,
+    Expression,
+    Extended,
+    Index,
+    Inner,
+    Item,
+    Iterated,
+    Mapping,
+    Member,
+    Name,
+    Spread,
+    Through,
+    Unknown,
+    UnreadableError,
+    as_constant,
+    own_parts,
+    parts_of,
+    value_of,
+)
+from .flow import check, ending, instructions_of, meets, stored_by
+from .instructions import STEPS, unread
+from .made import (
+    Joint,
+    Lists,
+    behind,
+    changeable,
+    held_in,
+    holds,
+    is_made,
+    item_of,
+    parts_of_list,
+    settled_by,
+    with_item,
+)
+from .reading import Callee, Several
+
+if TYPE_CHECKING:
+    from .reader import Reader
+
+
+# Items that a loop goes over, and instructions that are followed in all.
+ITEMS_MAX = 256
+_STEPS_MAX = 60_000
+
+# Turns that are followed of a loop which goes on while two values are equal, as comparisons come out then.
+_TURNS_MAX = 16
+_PARTS_MAX = 1_000  # in all variables then
+_SELDOM = {"==": True, "!=": False}
+
+
+class _TurnsError(UnreadableError):
+    """A loop that goes on drawing anew."""
+
+
+class _Fork(Exception):
+    """An instruction that goes one of two ways.
+
+    either  the value that it goes by, if it is no branch
+    """
+
+    def __init__(self, condition: Expression, either: Either | None = None) -> None:
+        super().__init__(condition)
+        self.condition, self.either = condition, either
+
+
+@dataclass
+class _Loop:
+    """A loop that is being read.
+
+    start, end  its FOR_ITER, and where it goes on behind its last turn: offsets
+    depth       of the stack while it stands at FOR_ITER
+    owner       what it goes through
+    stored      variables that it sets: what they were is not read within it, nor what they are behind it
+    lists       those made before it; so are
+    used        those that it looks at, and
+    grown       those that it adds to
+    """
+
+    start: int
+    end: int
+    depth: int
+    owner: Expression
+    stored: set[str]
+    lists: Lists
+    used: Lists
+    grown: Lists
+
+
+@dataclass(frozen=True)
+class _Partly:
+    """What comes of ways of which some return, while others come to where they meet.
+
+    flag   whether it has returned
+    value  what it has returned then
+    """
+
+    flag: Expression
+    value: Expression
+
+
+class Machine:
+    """The stack and the local variables of a function, holding what is known of each value."""
+
+    def __init__(self, called: Callee, reader: Reader, around: tuple[Expression, ...] = ()) -> None:
+        self.function = function = called.function
+        self.first = next(iter(called.arguments), None)  # what super() is about
+        self.locals: dict[str, Expression] = {}
+        self._called = called
+        self.loop: _Loop | None = None
+        self.made = Lists()
+        self.stack: list[Expression] = []
+        self.options: tuple[str, ...] = ()  # names of the next call's last arguments
+        self.constants = function.__code__.co_consts
+        self.around = dict(zip(function.__code__.co_freevars, around, strict=False))
+        self.yielded: list[Expression] = []
+        self.captured: set[str] = set()  # variables that functions made within use later
+        self.reader = reader
+        self._code = instructions_of(function.__code__)
+        self.samples, self.use = reader.samples, reader.use
+        self._at = 0
+        self._outcome: bool | None = None  # of the next branch, if that is known
+        # Instructions of which one way is being gone, and which: in a loop once for each turn.
+        self._within: tuple[tuple[tuple[int, int | None, tuple[int, ...]], bool], ...] = ()
+        self._line: int | None = function.__code__.co_firstlineno
+
+    @property
+    def place(self) -> str:
+        """Where it stands."""
+        return f"{os.path.basename(self.function.__code__.co_filename)}:{self._line}"
+
+    @property
+    def state(self) -> tuple[list[Expression], dict[str, Expression], Lists]:
+        """What it knows, which functions that it calls may change."""
+        return [*self.stack], {**self.locals}, Lists(self.made.all)
+
+    def run(self) -> Expression:
+        """What is returned."""
+        check(self.function.__code__, self.reader.draws is not None)
+        self.locals = _bound(self._called)
+        result = self._go_on()
+        assert isinstance(result, Expression)  # it stops nowhere
+        return result
+
+    def _go_on(self, until: int | None = None) -> Expression | _Partly | None:
+        """What is returned; None where it comes to an offset before."""
+        while self._at < len(self._code):
+            instruction = self._code[self._at]
+            if instruction.offset == until:
+                return None
+            before = (list(self.stack), self.options) if self.reader.draws is not None else ([], ())
+            self._at += 1
+            self.reader.steps += 1
+            if self.reader.steps > _STEPS_MAX:
+                raise UnreadableError("has a loop that is too long")
+            self._line = getattr(instruction, "line_number", instruction.starts_line) or self._line
+            step = STEPS.get(instruction.opname)
+            if step is None:
+                raise unread(instruction)
+            try:
+                step(self, instruction)
+            except _Fork as fork:
+                self.stack, self.options = before
+                self._at -= 1
+                returned = self._both_ways(fork, until)
+                if returned is not None:
+                    return returned
+                continue
+            if instruction.opname in ("RETURN_VALUE", "RETURN_CONST"):
+                if self.loop is not None:
+                    raise UnreadableError("leaves a loop before its end")
+                is_generator = self.function.__code__.co_flags & inspect.CO_GENERATOR
+                return Iterated(tuple(self.yielded)) if is_generator else self.stack.pop()
+        raise UnreadableError("does not return")  # not code of a compiler
+
+    def _both_ways(self, fork: _Fork, until: int | None) -> Expression | _Partly | None:
+        """What is returned by way of an instruction that goes one of two ways; None if it goes on where they meet."""
+        if self.loop is not None:
+            raise UnreadableError("has a loop that branches")
+        instruction, condition = self._code[self._at], fork.condition
+        turn = tuple(len(each.items) for each in self.stack if isinstance(each, Iterated))
+        within = instruction.offset, None if fork.either is None else fork.either.number, turn
+        outcomes = [outcome for each, outcome in self._within if each == within]
+        if outcomes:
+            why = f"has a loop that goes on by {condition}"
+            seldom = isinstance(condition, Binary) and _SELDOM.get(condition.operator) is outcomes[-1]
+            places = [each[:2] for each, _ in self._within if each != within]
+            # A loop in a loop would have too many turns, and values may grow by each.
+            if not seldom or len(set(places)) < len(places) or self._is_large(condition):
+                raise UnreadableError(why)
+            if len(outcomes) == _TURNS_MAX:
+                raise _TurnsError(why)
+        reader, place, number = self.reader, self.place, next(self.reader.numbers)
+        before, meet = reader.evaluated, meets(self.function.__code__).get(instruction.offset)
+        if meet is None and fork.either is None:
+            meet = self._turn_of(instruction.offset)
+        gone, gone_since = reader.gone, []
+        if fork.either is not None and fork.either.number in reader.choices and instruction.opname == "UNPACK_SEQUENCE":
+            meet = self._turn_of(instruction.offset)  # what is unpacked of one thing belongs together
+        elif fork.either is not None and instruction.opname != "GET_ITER":
+            meet = self._code[self._at + 1].offset
+        ways: list[tuple[Machine, Expression | _Partly | None, tuple[Any, ...]]] = []
+        for outcome in (True, False):
+            machine = copy.copy(self)
+            machine.stack, machine.locals, machine.yielded = list(self.stack), dict(self.locals), list(self.yielded)
+            machine.made, machine._within = Lists(self.made.all), (*self._within, (within, outcome))
+            if fork.either is None:
+                machine._outcome = outcome
+            else:
+                machine._settle(fork.either.number, outcome)
+            reader.evaluated, reader.gone, reader.running[-1] = [], list(gone), machine
+            try:
+                result = machine._go_on(meet)
+                went = tuple(reader.evaluated)
+            except UnreadableError as error:
+                result = machine._unknown(error)
+                went = (result,)  # what it has done before is unknown as well
+            ways.append((machine, result, went))
+            gone_since += reader.gone[len(gone) :]
+        reader.evaluated, reader.gone, reader.running[-1] = before, [*gone, *gone_since], self
+        (_, then, first), (_, otherwise, second) = ways
+        if isinstance(then, Unknown) and isinstance(otherwise, Unknown):
+            raise UnreadableError(then.why if otherwise.left else otherwise.why)
+        reader.evaluated.append(Branch(condition, first, second, number, place))
+        coming = [machine for machine, result, _ in ways if result is None or isinstance(result, _Partly)]
+        if coming:
+            self._join(condition, number, *coming)
+        if all(result is None or isinstance(result, Unknown) for _, result, _ in ways):
+            return None
+        if isinstance(then, Expression) and isinstance(otherwise, Expression):
+            return self._given(condition, number, then, otherwise)
+        one, other = _returned(then), _returned(otherwise)
+        partly = _Partly(
+            self._given(condition, number, one.flag, other.flag), self._given(condition, number, one.value, other.value)
+        )
+        return partly if meet == until else self._go_on_unless(partly, until, place)
+
+    def _go_on_unless(self, partly: _Partly, until: int | None, place: str) -> Expression | _Partly:
+        """The same where some ways have returned, and the others go on from here."""
+        reader, before, number = self.reader, self.reader.evaluated, next(self.reader.numbers)
+        reader.evaluated = []
+        try:
+            rest = self._go_on(until)
+            went = tuple(reader.evaluated)
+        except UnreadableError as error:
+            rest = self._unknown(error)
+            went = (rest,)
+        reader.evaluated = before
+        reader.evaluated.append(Branch(partly.flag, (), went, number, place))
+        if isinstance(rest, Expression):
+            return self._given(partly.flag, number, partly.value, rest)
+        other = _returned(rest)
+        flag = self._given(partly.flag, number, as_constant(True), other.flag)
+        return _Partly(flag, self._given(partly.flag, number, partly.value, other.value))
+
+    def _given(self, condition: Expression, number: int, then: Expression, otherwise: Expression) -> Expression:
+        """What is given on one of two ways."""
+        callers = self.reader.running[:-1]
+        places = [(then, otherwise)] if callers else []  # nobody else changes what comes of all
+        return Joint(condition, number, places, self._around(callers)).of(then, otherwise)
+
+    def _around(self, machines: Iterable[Machine]) -> list[Expression]:
+        """What functions around know."""
+        known = (each for m in machines for each in (*m.stack, *m.locals.values(), *m.around.values()))
+        return [*known, *self.around.values()]
+
+    def _unknown(self, error: UnreadableError) -> Unknown:
+        """What nobody can say of where it stands."""
+        error.place = error.place or self.place
+        stands = self._code[self._at - 1].offset
+        return Unknown(str(error), isinstance(error, _TurnsError) or stands not in ending(self.function.__code__))
+
+    def _turn_of(self, offset: int) -> int | None:
+        """Where the next turn begins of the innermost loop around an instruction; None where there is none."""
+        begin = None
+        for n, each in enumerate(self._code):
+            if each.opname == "FOR_ITER" and each.offset < offset < each.argval:
+                while n and self._code[n - 1].opname == "EXTENDED_ARG":
+                    n -= 1
+                begin = self._code[n].offset
+        return begin
+
+    def _is_large(self, condition: Expression) -> bool:
+        """Whether a condition and the variables are made of many parts, each counted wherever it is."""
+        parts = (part for each in (condition, *self.locals.values()) for part in parts_of(each))
+        return next(itertools.islice(parts, _PARTS_MAX, None), None) is not None
+
+    def _settle(self, number: int, outcome: bool) -> None:
+        """All values that a branch decides are what they are on one of its ways."""
+        known = (*self.stack, *self.locals.values())
+        held = [one for each in known for one in held_in(each)]
+        held += [one for each in self._around(self.reader.running[:-1]) for one in changeable(each)]
+        settled = {id(one): one for one in held}  # which stay as they are: something has them that does too
+        self.stack = [settled_by(each, number, outcome, settled) for each in self.stack]
+        self.locals = {name: settled_by(each, number, outcome, settled) for name, each in self.locals.items()}
+        self.made = Lists(settled.get(id(each), each) for each in self.made.all)
+
+    def one_of(self, value: Expression) -> None:
+        """Goes both ways if it depends on a branch what a value is, where that has to be known."""
+        if isinstance(value, Either) and self.reader.draws is not None:
+            raise _Fork(value.condition, value)
+
+    def one_chosen(self, *values: Expression) -> None:
+        """The same of what was drawn of a list."""
+        for value in values:
+            if isinstance(value, Either) and value.number in self.reader.choices:
+                raise _Fork(value.condition, value)
+
+    def _join(self, condition: Expression, number: int, one: Machine, other: Machine | None = None) -> None:
+        """Goes on where one or two ways have come to."""
+        other = other or one
+        if len(one.stack) != len(other.stack) or len(one.yielded) != len(other.yielded):
+            raise UnreadableError("has two ways that meet with other values")
+
+        names = [name for name in one.locals if name in other.locals]
+        places = [*zip(one.stack, other.stack, strict=True), *zip(one.yielded, other.yielded, strict=True)]
+        places += [(one.locals[name], other.locals[name]) for name in names]
+        joint = Joint(condition, number, places, self._around(self.reader.running[:-1]))
+        self._at = one._at
+        self.stack = list(map(joint.of, one.stack, other.stack))
+        self.yielded = list(map(joint.of, one.yielded, other.yielded))
+        self.locals = {name: joint.of(one.locals[name], other.locals[name]) for name in names}
+        made = (each for then, otherwise, each in joint.made if then in one.made and otherwise in other.made)
+        self.made = Lists([*one.made.all, *other.made.all, *made])
+
+    def pop(self, count: int) -> list[Expression]:
+        if count == 0:
+            return []
+        taken = self.stack[-count:]
+        del self.stack[-count:]
+        return taken
+
+    def push(self, value: Expression) -> None:
+        """A value that was evaluated, or what the function that it calls gives."""
+        if isinstance(value, Attribute) and isinstance(value.owner, Call):
+            given = self.reader.given(value.owner, value.name)
+            if given is not None:
+                self.stack.append(given)
+                return
+        if isinstance(value, Item):
+            self.one_chosen(value.owner)
+        if isinstance(value, Item) and isinstance(value.key, Constant):
+            if is_made(value.owner):
+                self.one_of(value.owner)
+            item = item_of(value.owner, value.key.value)
+            if item is not None:
+                self.stack.append(item)
+                return
+        self._look(value)
+        for each in own_parts(value):
+            self.reader.use(each)
+        called = self.reader.callee(value)
+        if called is not None:
+            result = self.reader.result(value, called, self.place)  # which may change what is on the stack
+            self.stack.append(result)
+            return
+        if isinstance(value, Call):
+            self.one_chosen(*value.arguments, *(each for _, each in value.options))
+        draws = self.reader.draws is not None and self.reader.draws(value)
+        if draws:
+            value = Drawn(value, next(self.reader.numbers))
+        self.reader.evaluated.append(value)
+        self.reader.places.setdefault(value, self.place)
+        self.stack.append(self.reader.one_of(value) if draws else value)
+
+    def jump(self, instruction: Instruction) -> None:
+        """Goes on at another instruction. Raises UnreadableError where that is none of the loop over samples."""
+        at = next(at for at, each in enumerate(self._code) if each.offset == instruction.argval)
+        if self.reader.samples and at < self._at:
+            raise UnreadableError("has a loop")
+        if self.loop is not None and instruction.argval >= self.loop.end:
+            raise UnreadableError("leaves a loop before its end")
+        self._at = at
+
+    def iterate(self, instruction: Instruction) -> None:
+        """The next item of the loop that the stack ends with, or what comes behind the loop."""
+        iterator = self.stack.pop()
+        if not isinstance(iterator, Iterated):
+            raise UnreadableError("has a loop")
+        if iterator.items:
+            self.stack += [Iterated(iterator.items[1:], iterator.of), iterator.items[0]]
+            return
+        self.jump(instruction)
+        # What would take the iterator from the stack, which some versions skip.
+        while self._code[self._at].opname in ("END_FOR", "POP_ITER"):
+            ends = self._code[self._at].opname == "END_FOR" and sys.version_info[:2] == (3, 13)
+            self._at += 2 if ends else 1
+
+    def loop_over(self, of: Expression) -> None:
+        """Begins a loop."""
+        self.one_of(of)
+        if self.samples or _is_window(of):
+            self.use(of)
+            self.stack.append(Through(of))
+            return
+        items = self.reader.items(of)
+        if len(items) > ITEMS_MAX:
+            raise UnreadableError(f"goes over more than {ITEMS_MAX} items", of)
+        self.stack.append(Iterated(items, (of,)))
+
+    def change(self, made: Expression, changed: Expression) -> None:
+        """A list or a dict that was made here becomes another, wherever it is.
+
+        Raises UnreadableError where it is part of something else, or comes from the caller.
+        """
+        if self.reader.samples:
+            raise UnreadableError(f"changes {made}")
+        own = True  # nobody has gone one of two ways since the caller called
+        for machine in reversed(self.reader.running):
+            known = (*machine.stack, *machine.locals.values(), *machine.around.values())
+            if any(holds(whole, made) for each in known if each is not made for whole in own_parts(each)):
+                raise UnreadableError(f"changes {made}, which is used elsewhere")
+            if any(each is made for each in known):
+                if not own or any(each is made for each in machine.around.values()):
+                    raise UnreadableError(f"changes {made}, which is used elsewhere")
+                machine.stack = [changed if each is made else each for each in machine.stack]
+                machine.locals = {name: changed if each is made else each for name, each in machine.locals.items()}
+            own = own and not machine._within
+
+    def _looks_up(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is made.get(...) or made.pop(...), of what was made here: then it is done."""
+        match function:
+            case Attribute(owner=Mapping() as made, name="get" | "pop" as name) if (
+                1 <= len(arguments) <= 2 and not names and isinstance(arguments[0], Constant)
+            ):
+                key = arguments[0].value
+                if key in made.names:
+                    self.stack.append(made.items[made.names.index(key)])
+                    if name == "pop":
+                        left = [pair for pair in zip(made.names, made.items, strict=True) if pair[0] != key]
+                        found = self.stack.pop()
+                        self.change(made, Mapping(tuple(each for each, _ in left), tuple(each for _, each in left)))
+                        self.stack.append(found)
+                elif len(arguments) == 2 or name == "get":
+                    self.stack.append(arguments[1] if len(arguments) == 2 else NONE)
+                else:
+                    return False
+            case _:
+                return False
+        self.reader.through.append(function)
+        return True
+
+    def _extends(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is made.update(...), of what was made here: then it is done."""
+        match function:
+            case Attribute(owner=Mapping() as made, name="update") if all(
+                isinstance(each, Mapping) for each in arguments[: -len(names) or None]
+            ):
+                changed: Expression = made
+                for each in arguments[: -len(names) or None]:
+                    for name, item in zip(each.names, each.items, strict=True):  # type: ignore[attr-defined]
+                        changed = with_item(changed, name, item)
+                for name, item in zip(names, arguments[len(arguments) - len(names) :], strict=True):
+                    changed = with_item(changed, name, item)
+            case _:
+                return False
+        self.reader.through.append(function)
+        self.change(made, changed)
+        self.stack.append(NONE)
+        return True
+
+    def _gathers(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is tuple(...), list(...) or dict(...) of what is known item by item: then it is made."""
+        if (
+            self.reader.samples
+            or not isinstance(function, Name)
+            or function.name not in ("tuple", "list", "dict")
+            or len(arguments) > 1
+            or names
+        ):
+            return False
+        (of,) = arguments or (Mapping((), ()) if function.name == "dict" else Display(tuple, ()),)
+        if not isinstance(of, Iterated | Display | Mapping | Call):
+            return False
+        kind = self.reader.value(function)
+        if kind not in (tuple, list, dict) or (kind is dict and not isinstance(of, Iterated | Mapping)):
+            return False
+        try:
+            items = self.reader.items(of)
+        except UnreadableError:
+            return False
+        made: Expression = Display(kind, items)
+        if isinstance(of, Mapping) and kind is dict:
+            made = Mapping(of.names, of.items)
+        elif kind is dict:
+            made = Mapping((), ())
+            for pair in items:
+                if not isinstance(pair, Display) or len(pair.items) != 2:
+                    return False
+                made = with_item(made, value_of(pair.items[0]), pair.items[1])
+        self.reader.through.append(function)
+        self.made.all.append(made)
+        self.stack.append(made)
+        return True
+
+    def begin(self, instruction: Instruction) -> None:
+        """Begins with the one turn of a loop that is read."""
+        iterator = self.stack[-1]
+        self.reader.begin()
+        if not isinstance(iterator, Through):
+            raise UnreadableError("has a loop")
+        inside = (each for each in self._code if instruction.offset < each.offset < instruction.argval)
+        stored = {name for each in inside for name in stored_by(each)}
+        lists = Lists(each for each in (*self.stack, *self.locals.values()) if each in self.made)
+        stored = {name for name in stored if self.locals.get(name, NONE) not in lists}
+        self.loop = _Loop(
+            instruction.offset, instruction.argval, len(self.stack), iterator.owner, stored, lists, Lists(), Lists()
+        )
+        self._forget(stored)
+        self.stack.append(Member(iterator.owner))
+
+    def again(self, instruction: Instruction) -> None:
+        """Goes on behind the end of a loop."""
+        loop = self.loop
+        if loop is None or instruction.argval != loop.start or len(self.stack) != loop.depth:
+            raise UnreadableError("has a loop")
+        self.stack.pop()
+        self._forget(loop.stored)
+        self.loop, self.reader.looping = None, False
+        while self._code[self._at].offset < loop.end:
+            self._at += 1
+        for name in ("END_FOR", "POP_ITER", *(("POP_TOP",) if sys.version_info[:2] == (3, 13) else ())):
+            self._at += self._code[self._at].opname == name
+
+    def _forget(self, names: set[str]) -> None:
+        for name in names:
+            self.locals.pop(name, None)
+
+    def load(self, name: str) -> None:
+        """Pushes a variable."""
+        if name not in self.locals:
+            raise UnreadableError(f"uses {name} before it is assigned")
+        self.stack.append(self.locals[name])
+
+    def store(self, name: str, value: Expression) -> None:
+        """Sets a variable."""
+        if value is UNSET:
+            self.locals.pop(name, None)
+            return
+        if self.loop is not None and name not in self.loop.stored and value is not self.locals.get(name):
+            raise UnreadableError(f"sets {name} anew in a loop")
+        self.locals[name] = value
+
+    def grow(self, made: Display, items: tuple[Expression, ...]) -> Display:
+        """A list becomes longer, by whatever name it goes."""
+        loop, longer = self.loop, Display(list, (*made.items, *items))
+        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
+        known += self._around(self.reader.running[:-1])
+        if made not in self.made or any(holds(each, made) for each in known):
+            raise UnreadableError("adds to a list that something else has, too")
+        if loop is not None and made in loop.lists:
+            if made in loop.used or made in loop.grown or len(items) > 1:
+                raise UnreadableError("has a loop that uses a list as it grows")
+            longer = Display(list, (*made.items, *(Spread(item, loop.owner) for item in items)))
+            loop.grown.all.append(longer)
+            loop.lists.replace(made, longer)
+        self.made.replace(made, longer)
+        self.stack = [longer if each is made else each for each in self.stack]
+        self.locals = {name: longer if each is made else each for name, each in self.locals.items()}
+        return longer
+
+    def lengthen(self, made: Display | Extended, more: Expression) -> None:
+        """A list becomes longer by items of which nobody knows how many they are, by whatever name it goes."""
+        parts = parts_of_list(more)
+        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
+        known += self._around(self.reader.running[:-1])
+        within = any(each._within for each in self.reader.running)  # where two ways meet, it would be one of two
+        if parts is None or within or made not in self.made or any(holds(each, made) for each in known):
+            raise UnreadableError("adds to a list what cannot be counted")
+        longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
+        self.made.replace(made, longer)
+        self.stack = [longer if each is made else each for each in self.stack]
+        self.locals = {name: longer if each is made else each for name, each in self.locals.items()}
+
+    def _look(self, value: Expression) -> None:
+        """A value is made of others, or a branch goes by it."""
+        if self.loop is None:
+            return
+        for each in parts_of(value):
+            if each in self.loop.grown:
+                raise UnreadableError("has a loop that uses a list as it grows")
+            if each in self.loop.lists:
+                self.loop.used.all.append(each)
+
+    def holds(self, condition: Expression) -> bool:
+        """How a condition comes out."""
+        if self._outcome is not None:
+            outcome, self._outcome = self._outcome, None
+            return outcome
+        made = self._made_outcome(condition)
+        if made is not None:
+            return made
+        self._look(condition)
+        try:
+            outcome = self.reader.decide(condition)
+        except UnreadableError:
+            if self.reader.draws is None:
+                raise
+            raise _Fork(condition) from None
+        self.reader.conditions.append((condition, outcome))
+        return outcome
+
+    def _made_outcome(self, condition: Expression) -> bool | None:
+        """How a condition comes out that goes by what is in a list, tuple or dict that was made here."""
+        match condition:
+            case Binary(operator="in" | "not in" as sign, left=Constant(value=key), right=Mapping(names=names)):
+                return (key in names) is (sign == "in")
+            case Display() | Mapping():
+                count = self._count(condition)
+                return None if count is None else count > 0
+            case Binary(
+                operator=sign, left=Constant(value=left, kind=kind), right=Constant(value=right, kind=other)
+            ) if kind is other is int and sign in _COMPARISONS:
+                return _COMPARISONS[sign](left, right)
+        return None
+
+    def _count(self, made: Expression) -> int | None:
+        """How many items there are in what was made here; None where that is not known."""
+        if self.reader.looping or not isinstance(made, Display | Mapping):
+            return None
+        if isinstance(made, Display) and made.kind in (slice, Several):
+            return None
+        return None if any(isinstance(each, Spread) for each in made.items) else len(made.items)
+
+    def call(self, count: int) -> None:
+        self.one_of(self.stack[-count - 1])
+        names, self.options = self.options, ()
+        function, *arguments = self.pop(count + 1)
+        if function == NONE and self.stack and isinstance(self.stack[-1], Exit):
+            function = self.stack.pop()  # some versions count one of its three arguments as part of it
+        if isinstance(function, Iterated | Through) and self.stack and isinstance(self.stack[-1], Inner):
+            function, arguments = self.stack.pop(), [function]  # of a comprehension, in some versions
+        if isinstance(function, Adding) and len(arguments) == 1 and not names:
+            (more,) = arguments
+            items: tuple[Expression, ...] = (more,)
+            whole = more if function.name == "extend" else Display(list, items)
+            if isinstance(function.owner, Extended) or isinstance(whole, Apart | Extended):
+                self.lengthen(function.owner, whole)
+                self.stack.append(NONE)
+                return
+            if function.name == "extend":
+                if not isinstance(more, Display):
+                    raise UnreadableError("unpacks values whose number is not known")
+                items = more.items
+            self.grow(function.owner, items)
+            self.stack.append(NONE)
+            return
+        if isinstance(function, Enter):
+            self.push(Entered(function.manager))
+            return
+        if isinstance(function, Exit):
+            self._leave(function.manager)
+            self.stack.append(NONE)
+            if self.reader.draws is not None:
+                self.reader.evaluated.append(Exited(function.manager))
+            return
+        if function == Name("len", self.function) and len(arguments) == 1 and not names:
+            items_made = self._count(arguments[0])
+            if items_made is not None and self.reader.value(function) is len:
+                self.push(as_constant(items_made))
+                return
+        if not arguments and function == Name("super", self.function) and self.first is not None:
+            arguments = [Name("__class__", self.function), self.first]
+        if isinstance(function, Inner):
+            plain = len(arguments) - len(names)
+            options = tuple(zip(names, arguments[plain:], strict=True))
+            called = Callee(function.function, function, tuple(arguments[:plain]), options, function.defaults)
+            result = self.reader.run(called, function.around)
+            self.stack.append(result)
+            self.made.all.append(result)
+            if isinstance(self.stack[-1], Iterated):
+                self._take_at_once()
+            return
+        if (
+            self._extends(function, arguments, names)
+            or self._looks_up(function, arguments, names)
+            or self._gathers(function, arguments, names)
+        ):
+            return
+        plain = len(arguments) - len(names)
+        self.push(Call(function, tuple(arguments[:plain]), tuple(zip(names, arguments[plain:], strict=True))))
+
+    def _take_at_once(self) -> None:
+        """What a generator expression gives is evaluated as it is taken: raises UnreadableError unless the next
+        instruction takes all of it, and does nothing else."""
+        left = (each for each in self._code[self._at :] if each.opname not in ("CACHE", "NOP", "PRECALL"))
+        instruction, function = next(left), self.stack[-2] if len(self.stack) > 1 else None
+        if self.reader.draws is None:
+            # It has no effects: what counts is that no variable of it is another by then.
+            if instruction.opname.startswith("STORE"):
+                raise UnreadableError("makes a generator that is not taken at once")
+            return
+        calls = instruction.opname in ("CALL", "CALL_FUNCTION") and instruction.argval == 1 and not self.options
+        taken = calls and isinstance(function, Name) and function.name in ("tuple", "list", "dict")
+        if not taken or self.reader.value(function) not in (tuple, list, dict):  # type: ignore[arg-type]
+            raise UnreadableError("makes a generator that is not taken at once")
+
+    def _leave(self, manager: Expression) -> None:
+        """Behind the end of a `with`, what it entered is closed, and what needs that."""
+        self.stack = [behind(value, manager) for value in self.stack]
+        self.locals = {name: behind(value, manager) for name, value in self.locals.items()}
+
+
+def _returned(result: Expression | _Partly | None) -> _Partly:
+    """What has come of one way."""
+    if isinstance(result, _Partly):
+        return result
+    returned = result is not None and not isinstance(result, Unknown)
+    value = result if returned else Unknown("has not returned", left=True)
+    assert value is not None
+    return _Partly(as_constant(returned), value)
+
+
+def _bound(called: Callee) -> dict[str, Expression]:
+    """The arguments of a function by their names."""
+    function, code = called.function, called.function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = dict(zip(names[: code.co_argcount], called.arguments, strict=False))
+    options = dict(called.options)
+    wrong = UnreadableError(f"calls {code.co_name} with arguments that it does not take")
+    more: dict[str, Expression] = {}
+    others = code.co_varnames[len(names) :]
+    if code.co_flags & inspect.CO_VARARGS:
+        more[others[0]] = Display(tuple, called.arguments[code.co_argcount :])
+    elif len(called.arguments) > code.co_argcount:
+        raise wrong
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        unnamed = {name: options.pop(name) for name in [*options] if name not in names[code.co_posonlyargcount :]}
+        more[others[len(more)]] = Mapping(tuple(unnamed), tuple(unnamed.values()))
+    if {*options} & {*given} or not {*options} <= {*names[code.co_posonlyargcount :]}:
+        raise wrong
+    given |= options
+    defaults: tuple[Any, ...] = called.defaults or function.__defaults__ or ()
+    left = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
+    left |= function.__kwdefaults__ or {}
+    for name in names:
+        if name not in given:
+            if name not in left:
+                raise wrong
+            if not isinstance(left[name], Expression | str | bytes | int | float | None):
+                raise UnreadableError(f"calls {code.co_name} with a default of type {type(left[name]).__qualname__}")
+            given[name] = left[name] if isinstance(left[name], Expression) else as_constant(left[name])
+    return given | more
+
+
+def _is_window(of: Expression) -> bool:
+    """Whether it is items that are taken by a slice which depends on the index."""
+    match of:
+        case Item(key=Display(kind=kind) as key) if kind is slice:
+            return any(isinstance(part, Index) for part in parts_of(key))
+    return False
+
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "!=": operator.ne, "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip

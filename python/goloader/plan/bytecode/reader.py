@@ -1,0 +1,280 @@
+"""Reads a function, and those that it calls."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from .expressions import (
+    Apart,
+    Attribute,
+    Batch,
+    Binary,
+    Call,
+    Chosen,
+    Constant,
+    Display,
+    Drawn,
+    Either,
+    Expression,
+    Index,
+    Item,
+    Iterated,
+    Itself,
+    Mapping,
+    Name,
+    UnreadableError,
+    as_constant,
+    parts_of,
+)
+from .machine import ITEMS_MAX, Machine
+from .reading import Callee, Choice, Reading, extent_of
+
+_VERSIONS = range(10, 15)  # of Python 3
+
+# Functions that are read through within functions.
+_DEPTH_MAX = 12
+
+_WHOLE_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "*": operator.mul, "+": operator.add, "-": operator.sub, "//": operator.floordiv,
+}  # fmt: skip
+
+
+def check_python() -> None:
+    """Raises UnreadableError where instructions are not known."""
+    if sys.implementation.name != "cpython" or sys.version_info[0] != 3 or sys.version_info[1] not in _VERSIONS:
+        raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
+
+
+def read(
+    function: Any,
+    decide: Callable[[Expression], bool],
+    callee: Callable[[Expression], Callee | None] = lambda expression: None,
+    value: Callable[[Expression], Any] | None = None,
+    arguments: tuple[Expression, ...] = (Itself(), Index()),
+    draws: Callable[[Expression], bool] | None = None,
+    given: Callable[[Call, str], Expression | None] = lambda made, name: None,
+    chosen: Callable[[Call], Choice | None] = lambda call: None,
+    keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False,
+    apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False,
+) -> Reading:
+    """What `function(*arguments)` does; loops are read where a Batch is among these.
+
+    `apart` says whether a function that cannot be read through may be called as it is: its call is Apart then.
+
+    Raises UnreadableError, as `decide` may for what it cannot tell.
+
+    Whatever is evaluated is part of what is given, of what is loose, or of a condition.
+    """
+    check_python()
+    if type(function) is not FunctionType:
+        raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
+    reader = Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen, keeps, apart)
+    result = reader.run(Callee(function, Itself(), arguments))
+    if draws is not None:
+        return _reading(reader, result, reader.through)
+    wholes = [result, *(condition for condition, _ in reader.conditions)]
+    known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
+    loose = []
+    for each in reversed(reader.evaluated):  # what something is made of comes before it
+        if id(each) not in known and not isinstance(each, Display | Mapping):
+            loose.append(each)
+            known |= set(map(id, parts_of(each)))
+    return _reading(reader, result, loose)
+
+
+def _reading(reader: Reader, result: Expression, loose: list[Expression]) -> Reading:
+    return Reading(
+        result,
+        tuple(reader.evaluated),
+        tuple(loose),
+        tuple(reader.again),
+        tuple(reader.conditions),
+        tuple(reader.extents),
+        reader.places,
+        tuple(reader.imports),
+    )
+
+
+def _unknown(expression: Expression) -> Any:
+    raise UnreadableError(f"goes over {expression}")
+
+
+class Reader:
+    """What is found out while functions are read."""
+
+    def __init__(
+        self,
+        decide: Callable[[Expression], bool],
+        callee: Callable[[Expression], Callee | None],
+        value: Callable[[Expression], Any],
+        samples: bool,
+        draws: Callable[[Expression], bool] | None,
+        given: Callable[[Call, str], Expression | None],
+        chosen: Callable[[Call], Choice | None],
+        keeps: Callable[[Attribute, Expression], bool],
+        apart: Callable[[Expression, Callee], bool],
+    ) -> None:
+        """`samples`: loops go through those of a batch."""
+        self.keeps, self.apart = keeps, apart
+        self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
+        self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
+        self.chosen = chosen
+        self.numbers = itertools.count()
+        self.choices: set[int] = set()  # numbers of what is one of the things that were drawn of a list
+        self.running: list[Machine] = []  # each called by the one before it
+        self.samples, self.looping = samples, False
+        self._used: list[Expression] = []
+        self.again: list[Expression] = []
+        self._before = 0  # what was evaluated before the loop
+        self.evaluated: list[Any] = []
+        self.through: list[Expression] = []  # the functions that were read, as they were called
+        self.gone: list[Expression] = []  # what gives its items but once, and has
+        self.conditions: list[tuple[Expression, bool]] = []
+        self.extents: list[tuple[Expression, Any]] = []
+        self.places: dict[Expression, str] = {}
+        self.imports: list[str] = []
+        self.steps = 0
+        self._depth = 0
+
+    def begin(self) -> None:
+        """Begins with a loop. Raises UnreadableError if it is within another."""
+        if self.looping:
+            raise UnreadableError("has a loop in a loop")
+        self.looping, self._before = True, len(self.evaluated)
+
+    def use(self, value: Expression) -> None:
+        """Notes what a call has given as it is gone through, unpacked or given on: an iterator gives it but once."""
+        if self.samples and isinstance(value, Call):
+            several = self.looping and any(value is each for each in self.evaluated[: self._before])
+            (self.again if several or any(value is each for each in self._used) else self._used).append(value)
+
+    def items(self, of: Expression) -> tuple[Expression, ...]:
+        """What a loop over an expression goes over. Raises UnreadableError."""
+        self.through.append(of)
+        match of:
+            case Display(items=items):
+                return items
+            case Iterated(items=items):
+                self._take(of)
+                return items
+            case Mapping(names=names):
+                return tuple(map(as_constant, names))
+            case Call(function=Attribute(owner=owner, name="items" | "keys" | "values" as name), arguments=()):
+                values: tuple[Expression, ...] = owner.items if isinstance(owner, Mapping) else ()
+                names = self.items(owner)
+                if not isinstance(owner, Mapping):
+                    if type(self.value(owner)) is not dict:
+                        raise UnreadableError(f"goes over {of}", of)
+                    values = tuple(Item(owner, each) for each in names)
+                pairs = (Display(tuple, pair) for pair in zip(names, values, strict=True))
+                return names if name == "keys" else values if name == "values" else tuple(pairs)
+            case Call(function=Name() as function, arguments=arguments, options=()) if arguments:
+                called = self.value(function)
+                if called is range:
+                    return self._range(arguments)
+                self._take(of)
+                if called is zip:
+                    return tuple(Display(tuple, pair) for pair in zip(*map(self.items, arguments), strict=False))
+                if called is enumerate and len(arguments) == 1:
+                    numbered = enumerate(self.items(arguments[0]))
+                    return tuple(Display(tuple, (as_constant(n), each)) for n, each in numbered)
+                raise UnreadableError(f"goes over {of}", of)
+        extent = extent_of(self.value(of))
+        names = extent if type(extent) is tuple else ()
+        if extent is None or not set(map(type, names)) <= {str, int}:
+            raise UnreadableError(f"goes over {of}", of)
+        self.extents.append((of, extent))
+        if type(extent) is tuple:
+            return tuple(map(as_constant, names))
+        return tuple(Item(of, as_constant(n)) for n in range(min(extent, ITEMS_MAX + 1)))
+
+    def _take(self, of: Expression) -> None:
+        """What gives its items but once gives them. Raises UnreadableError where it has."""
+        if any(of is each for each in self.gone):
+            raise UnreadableError(f"goes over {of} twice", of)
+        self.gone.append(of)
+
+    def _range(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        """The items of range(*arguments): numbers, or a begin that is known later plus numbers."""
+        match arguments:
+            case (begin, Binary(operator="+", left=left, right=right), *step) if (
+                self.draws is not None and len(step) < 2 and begin in (left, right) and not isinstance(begin, Constant)
+            ):
+                places = range(0, self._number(right if left == begin else left), *map(self._number, step))
+                return tuple(Binary("+", begin, as_constant(place)) for place in places[: ITEMS_MAX + 1])
+        return tuple(map(as_constant, range(*map(self._number, arguments))[: ITEMS_MAX + 1]))
+
+    def _number(self, of: Expression) -> int:
+        """A number that is the same for every index."""
+        match of:
+            case Binary(operator=sign, left=left, right=right) if sign in _WHOLE_NUMBERS:
+                return _WHOLE_NUMBERS[sign](self._number(left), self._number(right))
+            case Call(function=Name() as function, arguments=(whole,), options=()):
+                known: Any = len
+                if self.value(function) is known:
+                    return len(self.items(whole))
+        found = self.value(of)
+        if type(found) is not int:
+            raise UnreadableError(f"counts by {of}", of)
+        return int(found)
+
+    def run(self, called: Callee, around: tuple[Expression, ...] = ()) -> Expression:
+        """What a function returns; `around` is what its variables of functions around are."""
+        if self._depth == _DEPTH_MAX:
+            raise UnreadableError(f"calls functions {_DEPTH_MAX} deep")
+        machine = Machine(called, self, around)
+        self._depth += 1
+        self.running.append(machine)
+        try:
+            return machine.run()
+        except UnreadableError as error:
+            error.place = error.place or machine.place
+            raise
+        finally:
+            self._depth -= 1
+            self.running.pop()
+
+    def result(self, value: Expression, called: Callee, place: str) -> Expression:
+        """What the function gives that a value calls, read through or called as it is."""
+        self.through.append(called.called)
+        logs: tuple[list[Any], ...] = (
+            self.evaluated, self.through, self.gone, self.again, self._used, self.conditions, self.extents,
+            self.imports,
+        )  # fmt: skip
+        before = [len(each) for each in logs], [each.state for each in self.running]
+        try:
+            return self.run(called)
+        except UnreadableError as error:
+            if not self.apart(value, called):
+                raise
+            for each, length in zip(logs, before[0], strict=True):
+                del each[length:]
+            for machine, state in zip(self.running, before[1], strict=True):
+                machine.stack, machine.locals, machine.made = state
+            why = error.args[0], error.place
+        made = Apart(value, called.function, called.arguments, called.options, why)
+        self.evaluated.append(made)
+        self.places.setdefault(made, place)
+        return made
+
+    def one_of(self, drawn: Expression) -> Expression:
+        """What is known of what a call gives that draws of a list."""
+        assert isinstance(drawn, Drawn) and isinstance(drawn.call, Call)
+        choice = self.chosen(drawn.call)
+        if choice is None:
+            return drawn
+        made = [self._chosen(Chosen(drawn, n), choice.items) for n in range(choice.count or 1)]
+        return made[0] if choice.count is None else Display(choice.kind, tuple(made))
+
+    def _chosen(self, place: Chosen, items: tuple[Expression, ...]) -> Expression:
+        made = items[-1]
+        for n in range(len(items) - 2, -1, -1):
+            number = next(self.numbers)
+            self.choices.add(number)
+            made = Either(Binary("==", place, as_constant(n)), items[n], made, number)
+        return made
