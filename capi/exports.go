@@ -34,6 +34,7 @@ import (
 	"github.com/goloader/goloader/core/source/decoded"
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/core/source/local"
+	"github.com/goloader/goloader/core/source/npy"
 	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/source/places"
 	"github.com/goloader/goloader/core/source/remote"
@@ -225,7 +226,7 @@ const decodedKept = 256 << 20
 
 func (c *containers) of(a C.gl_array) (source.Container, error) {
 	path := C.GoString(a.path)
-	key := fmt.Sprintf("%t %p %p %s", a.direct != 0, a.chunks, a.column, path)
+	key := fmt.Sprintf("%t %p %p %p %s", a.direct != 0, a.chunks, a.column, a.npy, path)
 	if file := c.opened[key]; file != nil {
 		return file, nil
 	}
@@ -235,8 +236,13 @@ func (c *containers) of(a C.gl_array) (source.Container, error) {
 	}
 	var file source.Container
 	var err error
-	if a.column != nil {
-		if file, err = c.column(a.column); err == nil {
+	if a.column != nil || a.npy != nil {
+		if a.column != nil {
+			file, err = c.column(a.column)
+		} else {
+			file, err = npyFiles(a.npy)
+		}
+		if err == nil {
 			c.opened[key] = file
 		}
 		return file, err
@@ -289,6 +295,28 @@ func (c *containers) column(from *C.gl_column) (source.Container, error) {
 		Encodings: joinedTexts(from.encodings, int(from.nencodings)),
 		Parts:     unsafe.Slice((*tables.Part)(unsafe.Pointer(from.parts)), int(from.count)),
 	}, c.tables, c.cache)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errArgument, err)
+	}
+	return opened, err
+}
+
+// npyFiles are arrays in files of their own.
+func npyFiles(from *C.gl_npy) (source.Container, error) {
+	n := int(from.count)
+	if n < 1 {
+		return nil, fmt.Errorf("%d .npy files: %w", n, errArgument)
+	}
+	offsets := unsafe.Slice((*int64)(from.offsets), n+1)
+	made := npy.Arrays{
+		Paths: unsafe.Slice((*byte)(unsafe.Pointer(from.paths)), int(offsets[n])), Offsets: offsets,
+		Begins: unsafe.Slice((*int64)(from.begins), n+1), Head: C.GoString(from.head), Tail: C.GoString(from.tail),
+		Store: localFiles,
+	}
+	if from.extents != nil {
+		made.Extents = unsafe.Slice((*int64)(from.extents), n)
+	}
+	opened, err := npy.New(made)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errArgument, err)
 	}

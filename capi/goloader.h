@@ -46,7 +46,7 @@ enum {
     GL_SHAPE = -7,        /* samples of one batch differ in shape; text as torch.stack's */
     GL_RANGE = -8,        /* a sample that is not there was asked for */
     GL_UNREADABLE = -9,   /* a file of arrays or an archive cannot be opened or read, is damaged or too short */
-    GL_UNMADE = -10,      /* a program of the plan has no result for a sample: the caller's own code makes the batch */
+    GL_UNMADE = -10,      /* the core has no result for a sample: the caller's own code makes the batch */
     GL_MISSING = -11,     /* there is no such file, bucket or object */
     GL_DENIED = -12       /* a file, bucket or object that the caller must not read */
 };
@@ -94,6 +94,19 @@ typedef struct gl_column {
     int64_t count;
 } gl_column;
 
+/* Arrays that are in a .npy file each, and that come in the order of their files: rows of an array of all.  All is to be kept
+ * until the loader is closed.  The text of each file's header, without the white space behind it, is to be head, the first
+ * extent and tail; or head alone if there are no extents.  Files with others are not read (GL_UNMADE). */
+typedef struct gl_npy {
+    const char *paths;      /* each followed by a NUL */
+    const int64_t *offsets; /* [count + 1]: where in paths each begins, and the end */
+    const int64_t *begins;  /* [count + 1]: of each array's bytes behind those of all before it, and the end */
+    const int64_t *extents; /* [count]: the first of each array's shape, if they differ; NULL if they do not */
+    const char *head;
+    const char *tail;
+    int64_t count;
+} gl_npy;
+
 /* One array: count rows, stride[0] bytes from one to the next; items of a row are stride[1], ... bytes apart, a stride
  * for each dimension.  A stride may be 0 or negative. */
 typedef struct gl_array {
@@ -112,6 +125,7 @@ typedef struct gl_array {
     /* NULL, or how the file's bytes are found: rows, offset and strides are then of the array as if it lay in one piece. */
     const gl_chunks *chunks;
     const gl_column *column; /* NULL, or the same of a column, whose first file is the array's path */
+    const gl_npy *npy;       /* NULL, or the same of files, of which the first is the array's path */
 } gl_array;
 
 /* Where a field's rows are: in arrays, counted one after the other. */

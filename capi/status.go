@@ -14,7 +14,6 @@ import (
 	"unsafe"
 
 	"github.com/goloader/goloader/core/decode/webp"
-	"github.com/goloader/goloader/core/expr"
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
@@ -51,7 +50,7 @@ var kinds = []struct {
 	{recipe.ErrWire, C.GL_BAD_ARGUMENT},
 	{pipeline.ErrShape, C.GL_SHAPE},
 	{source.ErrRange, C.GL_RANGE},
-	{expr.ErrLeft, C.GL_UNMADE},
+	{source.ErrLeft, C.GL_UNMADE},
 	{pipeline.ErrBug, C.GL_BUG},
 	{mem.ErrNoMemory, C.GL_MEMORY},
 	{op.ErrNoMemory, C.GL_MEMORY},

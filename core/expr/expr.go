@@ -1,5 +1,5 @@
 // Package expr makes rows of fields by arithmetic over other rows, as a user's own class does for each sample. What it makes
-// is what numpy or torch makes, to the bit; where these would warn or fail, a batch is theirs to make (ErrLeft).
+// is what numpy or torch makes, to the bit; where these would warn or fail, a batch is theirs to make (source.ErrLeft).
 package expr
 
 /*
@@ -12,7 +12,6 @@ import "C"
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -21,9 +20,6 @@ import (
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/tensor"
 )
-
-// ErrLeft is of samples that only the user's own code makes: with numbers for which numpy or torch warn or fail.
-var ErrLeft = errors.New("made of numbers that the user's own code has to look at")
 
 // Source is a source.Rows some of whose fields are made by programs. The rows that these are made of are fields of another.
 type Source struct {
@@ -60,7 +56,7 @@ func (s *Source) Lengths(number int, samples []int64, lengths []int64) {
 	s.Rows.Lengths(s.fields[number].first, samples, lengths)
 }
 
-// CopyRows implements source.Rows. It fails with ErrLeft, too.
+// CopyRows implements source.Rows. It fails with source.ErrLeft, too.
 func (s *Source) CopyRows(ctx context.Context, number int, samples []int64, dst []byte) error {
 	f := &s.fields[number]
 	if f.program == nil {
@@ -212,7 +208,7 @@ func (p *program) run(scratch, dst []byte, n int) error {
 	failed := C.gl_expr_run(unsafe.SliceData(p.steps), C.int32_t(len(p.steps)), bytes(scratch), bytes(p.constants), bytes(dst),
 		C.int64_t(n))
 	if failed != 0 {
-		return fmt.Errorf("%s: %w", p.ops[failed-1], ErrLeft)
+		return fmt.Errorf("%s: %w", p.ops[failed-1], source.ErrLeft)
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ var (
 	// ErrTransient says that what failed may succeed when it is tried again, where the error itself does not tell: a
 	// connection that broke off.
 	ErrTransient = errors.New("broken off")
+	// ErrLeft says that only the user's own code makes a sample: it knows what to make of such data, or which error to raise.
+	ErrLeft = errors.New("left to the user's own code")
 	// ErrRange says that an index lies outside the set.
 	ErrRange = errors.New("index out of range")
 )

@@ -23,7 +23,7 @@ from . import _cores, _lease, _native, _remote
 from .arrays.chunked_array import Chunks
 from .arrays.table_column import Parts
 from .plan import Plan
-from .plan.rows import Array
+from .plan.rows import Array, NpyFiles
 
 _BYTES = ctypes.c_char * 0
 
@@ -512,6 +512,8 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
             slot.chunks = ctypes.pointer(_chunks(array.chunks))
         if array.parts is not None:
             slot.column = ctypes.pointer(_column(array.parts))
+        if array.npy is not None:
+            slot.npy = ctypes.pointer(_npy(array.npy))
         slot.counts = array.counts
         slot.stride[: len(array.strides)] = array.strides
     return made
@@ -532,6 +534,11 @@ def _column(of: Parts) -> _native.Column:
         of.name.encode(), paths, len(of.paths), of.item, encodings, len(of.encodings), of.places.ctypes.data,
         len(of.places),
     )  # fmt: skip
+
+
+def _npy(of: NpyFiles) -> _native.Npy:
+    places = (of.files.paths, of.files.offsets, of.begins, of.extents)
+    return _native.Npy(*map(_address, places), of.head.encode(), of.tail.encode(), len(of.files))
 
 
 def events(begin: int) -> tuple[NDArray[Any], int, int]:

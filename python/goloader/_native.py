@@ -71,6 +71,18 @@ class Column(Structure):
     ]
 
 
+class Npy(Structure):
+    _fields_ = [
+        ("paths", c_void_p),
+        ("offsets", c_void_p),
+        ("begins", c_void_p),
+        ("extents", c_void_p),
+        ("head", c_char_p),
+        ("tail", c_char_p),
+        ("count", c_int64),
+    ]
+
+
 class Array(Structure):
     _fields_ = [
         ("data", c_void_p),
@@ -85,6 +97,7 @@ class Array(Structure):
         ("bytes", c_int64),
         ("chunks", POINTER(Chunks)),
         ("column", POINTER(Column)),
+        ("npy", POINTER(Npy)),
     ]
 
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goloader/goloader/core/expr"
 	"github.com/goloader/goloader/core/plan"
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -195,7 +196,7 @@ func TestNumbersThatLibrariesWarnOfAreLeftToThem(t *testing.T) {
 		got := make([]byte, c.to.Size())
 		err = rows.CopyRows(t.Context(), 0, []int64{0}, got)
 		if c.left {
-			require.ErrorIs(t, err, expr.ErrLeft, c.op)
+			require.ErrorIs(t, err, source.ErrLeft, c.op)
 			continue
 		}
 		require.NoError(t, err, c.op)

@@ -132,7 +132,8 @@ class OwnCollate:
                 if getattr(compiler.value(each), "kind", None) is object:
                     raise UnreadableError("goes through an iterator again", each)
             compiler.measure()
-            if size is not None and size < compiler.pays_from():
+            in_memory = not any(each.opens_files for each in fields)
+            if size is not None and in_memory and size < compiler.pays_from():
                 why = f"Python puts {size} samples together sooner than Go is asked for them"
                 raise RefusalError("collate", self.name, why, "SMALL_BATCHES")
             self.code.values(())
@@ -286,8 +287,8 @@ class _Compiler:
     def laid(self, fields: Sequence[Field]) -> tuple[Field, ...]:
         """The fields that are used, with their layouts. Raises UnreadableError if one is not that may fail."""
         laid = [(each, self._laid(each)) for each in fields]
-        if any(made is None and each.program is not None for each, made in laid):
-            raise UnreadableError("leaves out what was worked out, and may have failed")
+        if any(made is None and each.may_fail for each, made in laid):
+            raise UnreadableError("leaves out what was worked out, or read of files, and may have failed")
         return tuple(made for _, made in laid if made is not None)
 
     def _laid(self, of: Field) -> Field | None:

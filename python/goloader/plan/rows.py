@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..arrays import FileArray
 from ..arrays.chunked_array import ChunkedArray, Chunks
 from ..arrays.table_column import Parts, TableColumn
+from .paths import Files
 from .row_layouts import STACKED, RowLayout
 
 DIMENSIONS_MAX = 8  # GL_NDIM_MAX in capi/goloader.h, of a batch
@@ -27,6 +28,24 @@ class Owner:
 
     def hold(self) -> None:
         """Keeps resize_() from moving the memory; numpy resizes no array that somebody else refers to."""
+
+
+@dataclass(frozen=True, eq=False)
+class NpyFiles:
+    """Arrays that are in a .npy file each.
+
+    files    their paths
+    begins   [files + 1] int64: of each array's bytes behind those of all before it, and the end
+    extents  [files] int64: the first of each array's shape, if they differ
+    head     the text of their headers, up to that extent, and
+    tail     behind it; head is all of it if there are no extents
+    """
+
+    files: Files
+    begins: NDArray[np.int64]
+    extents: NDArray[np.int64] | None
+    head: str
+    tail: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +66,7 @@ class Array:
     counts   there is no memory: row i is the number i, int64
     chunks   where the array's bytes are in the file, or in files; `offset` is then as if they lay there in one piece
     parts    the same of a column of tables, whose first file `path` is
+    npy      the same of files of an array each, of which `path` is the first
     """
 
     address: int
@@ -63,6 +83,7 @@ class Array:
     counts: bool = False
     chunks: Chunks | None = None
     parts: Parts | None = None
+    npy: NpyFiles | None = None
 
     @classmethod
     def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:
@@ -161,6 +182,16 @@ class Field:
     def sources(self) -> tuple[tuple[Array, ...], ...]:
         """Where rows are read: those that it is of, or those that it is made of."""
         return (self.arrays,) if self.program is None else self.inputs
+
+    @property
+    def opens_files(self) -> bool:
+        """Whether each sample has a file of its own, which is opened for it."""
+        return any(array.npy is not None for arrays in self.sources for array in arrays)
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether there may be samples that only the user's own code makes, or fails to make."""
+        return self.program is not None or self.opens_files
 
     @property
     def dtypes(self) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ given:
 Which way a branch goes is asked for: `decide` says it of conditions that are the same for every index. So is whose
 code a call, a property or a subscript runs, if that is to be read as well: `callee` says it; and what a loop goes over:
 `value` says it of what is the same for every index. A loop is followed item by item, and so is a comprehension; of what
-is taken by the index (`self.text[index : index + 8]`) one turn is read, as of the samples below. What an expression
-means (whether a name is what it seems to be, whether a call has effects) is for the caller to find out.
+is taken by the index (`self.text[index : index + 8]`, `self.texts[index]`) one turn is read, as of the samples below.
+What an expression means (whether a name is what it seems to be, whether a call has effects) is for the caller to find
+out.
 
 Where a `draws` is given, calls of random numbers are told apart (Drawn), and a branch that `decide` cannot tell is
 followed both ways to where they meet (Branch): behind it a value is Either the one or the other. What sets an item of

@@ -423,7 +423,13 @@ class Machine:
             self.use(of)
             self.stack.append(Through(of))
             return
-        items = self.reader.items(of)
+        try:
+            items = self.reader.items(of)
+        except UnreadableError:
+            if self.reader.draws is not None or not any(isinstance(part, Index) for part in parts_of(of)):
+                raise
+            self.stack.append(Through(of))  # a text of the sample's, or its words
+            return
         if len(items) > ITEMS_MAX:
             raise UnreadableError(f"goes over more than {ITEMS_MAX} items", of)
         self.stack.append(Iterated(items, (of,)))

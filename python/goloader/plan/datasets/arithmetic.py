@@ -65,14 +65,14 @@ def kind_of(sample: Any) -> str:
     return "number" if type(sample) in _PYTHON else ""
 
 
-def _dtype(sample: Any) -> str:
+def dtype_of(sample: Any) -> str:
     """The name of its items' type."""
     if isinstance(sample, torch.Tensor):
         return str(sample.dtype).removeprefix("torch.")
     if isinstance(sample, np.ndarray | np.generic):
         return str(sample.dtype.name)
     if type(sample) in (list, tuple):
-        return _dtype(sample[0])
+        return dtype_of(sample[0])
     return {bool: "bool", int: "int64", float: "float64"}[type(sample)]
 
 
@@ -139,8 +139,8 @@ class Arithmetic:
         if isinstance(sample, torch.Tensor) and (sample.layout != torch.strided or sample.device.type != "cpu"):
             raise UnreadableError("makes a tensor that is not a plain one of the CPU")
         items = make()
-        if items.dtype != _dtype(sample) or items.shape != _shape(sample):
-            raise UnreadableError(f"makes {_dtype(sample)}{list(_shape(sample))}")
+        if items.dtype != dtype_of(sample) or items.shape != _shape(sample):
+            raise UnreadableError(f"makes {dtype_of(sample)}{list(_shape(sample))}")
         return Value(sample, _items=items, small=small)
 
     def binary(self, name: str, left: Value, right: Value, function: Callable[..., Any] | None = None) -> Value:
@@ -163,7 +163,7 @@ class Arithmetic:
         return self._of_numpy(name, left, right, sample)
 
     def _of_torch(self, name: str, left: Value, right: Value, sample: Any) -> Value:
-        result, common = _dtype(sample), str(torch.result_type(left.sample, right.sample)).removeprefix("torch.")
+        result, common = dtype_of(sample), str(torch.result_type(left.sample, right.sample)).removeprefix("torch.")
         if name == "/":
             common = result
         _check_operator(name, common, result)
@@ -179,13 +179,13 @@ class Arithmetic:
         return self.value(sample, lambda: self.writer.step(OPERATORS[name], operands, result))
 
     def _of_numpy(self, name: str, left: Value, right: Value, sample: Any) -> Value:
-        result = _dtype(sample)
+        result = dtype_of(sample)
         common = result
         if name in _COMPARISONS:
-            common = _dtype(self.done(np.add, [left, right]))
+            common = dtype_of(self.done(np.add, [left, right]))
         _check_operator(name, common, result)
         samples = (left.sample, right.sample)
-        dtypes = {_dtype(each) for each in samples}
+        dtypes = {dtype_of(each) for each in samples}
         scalars = all(kind_of(each) != "array" for each in samples)
         plain = any(each.constant and kind_of(each.sample) == "number" for each in (left, right))
         if _LEGACY and len(dtypes) > 1 and not scalars and not plain:
@@ -216,23 +216,23 @@ class Arithmetic:
         if (name == "/" or (len(types) > 1 and name in _COMPARISONS)) and not exact:
             raise UnreadableError("works with integers that a double may not be equal to")
         common = "int64" if types == {int} and name != "/" else "float64"
-        _check_operator(name, common, _dtype(sample))
+        _check_operator(name, common, dtype_of(sample))
         operands = self.items(left, common), self.items(right, common)
         op = OPERATORS[name]
         if common == "int64" and op in ("add", "sub", "mul"):
             op += "_checked"
         watch = common == "float64" and name not in _COMPARISONS
-        return self.value(sample, lambda: self.writer.step(op, operands, _dtype(sample), watch=watch))
+        return self.value(sample, lambda: self.writer.step(op, operands, dtype_of(sample), watch=watch))
 
     def unary(self, op: str, function: Callable[..., Any], value: Value) -> Value:
         """An operation on each item."""
         sample = self.done(function, [value])
         if value.constant:
             return Value(sample, constant=True)
-        kind, dtype = kind_of(value.sample), _dtype(sample)
+        kind, dtype = kind_of(value.sample), dtype_of(sample)
         if op == "sqrt" and (not _is_float(dtype) or kind in ("number", "tensor")):
             raise UnreadableError("takes a square root of what is no float of numpy's")
-        if op in ("neg", "abs") and "bool" in (dtype, _dtype(value.sample)):
+        if op in ("neg", "abs") and "bool" in (dtype, dtype_of(value.sample)):
             raise UnreadableError("works with a bool")
         if op == "not" and kind == "number":
             raise UnreadableError("works with the bits of a number of Python's")
@@ -265,7 +265,7 @@ class Arithmetic:
             return Value(sample, constant=True)
         if not kind_of(sample):
             raise UnreadableError(f"makes a {type(sample).__qualname__}")
-        dtype, own = _dtype(sample), _dtype(value.sample)
+        dtype, own = dtype_of(sample), dtype_of(value.sample)
         if own != dtype:
             if kind == "number" and ((_is_integer(dtype) and dtype != "int64") or own == "bool"):
                 raise UnreadableError(f"makes {dtype} of a number that may not fit it")
@@ -310,10 +310,14 @@ class Arithmetic:
         sample = self.done(function, [condition, left, right])
         if condition.constant and left.constant and right.constant:
             return Value(sample, constant=True)
-        if _dtype(condition.sample) != "bool" or "" in map(kind_of, (left.sample, right.sample)):
+        if dtype_of(condition.sample) != "bool" or "" in map(kind_of, (left.sample, right.sample)):
             raise UnreadableError("chooses by numbers")
-        dtype = _dtype(sample)
-        if _LEGACY and not isinstance(sample, torch.Tensor) and {_dtype(left.sample), _dtype(right.sample)} != {dtype}:
+        dtype = dtype_of(sample)
+        if (
+            _LEGACY
+            and not isinstance(sample, torch.Tensor)
+            and {dtype_of(left.sample), dtype_of(right.sample)} != {dtype}
+        ):
             raise UnreadableError("chooses between types, which numpy 1 converts by their values")
         watch = not isinstance(sample, torch.Tensor)
         operands = (
@@ -331,8 +335,8 @@ class Arithmetic:
         if value.constant:
             return Value(sample, constant=True)
         tensor = isinstance(value.sample, torch.Tensor)
-        dtype = _dtype(sample)
-        if kind_of(value.sample) not in ("tensor", "array") or dtype == "bool" or dtype != _dtype(value.sample):
+        dtype = dtype_of(sample)
+        if kind_of(value.sample) not in ("tensor", "array") or dtype == "bool" or dtype != dtype_of(value.sample):
             raise UnreadableError("limits what is no array of that type")
         items = value.items
         for op, limit in zip(("least", "most"), limits, strict=True):
@@ -356,12 +360,12 @@ class Arithmetic:
             return Value(sample, constant=True)
         if not kind_of(sample) or not all(kind_of(part.sample) for part in parts):
             raise UnreadableError("joins what are no arrays")
-        dtype, shape = _dtype(sample), _shape(sample)
+        dtype, shape = dtype_of(sample), _shape(sample)
         numbers = all(kind_of(part.sample) in ("number", "scalar") for part in parts)
         places: list[tuple[Items, tuple[slice, ...]]] = []
         at = 0
         for part in parts:
-            own = _dtype(part.sample)
+            own = dtype_of(part.sample)
             if own != dtype and (numbers and (not _is_float(dtype) or own == "bool")):
                 raise UnreadableError(f"makes {dtype} of {own} in a list")
             items = self.items(part, dtype, watch=numbers or not isinstance(sample, torch.Tensor), through=numbers)
@@ -579,6 +583,11 @@ _RULES: list[tuple[Any, Rule]] = [
     ],
     (torch.nn.functional.one_hot, _one_hot),
 ]  # fmt: skip
+
+
+def converts(rule: Rule) -> bool:
+    """Whether a rule is of what gives the same numbers as another type, or in another kind of container."""
+    return rule is _convert
 
 
 def rule_of(function: Any) -> Rule | None:

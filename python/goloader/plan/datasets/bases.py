@@ -35,13 +35,14 @@ class Base:
     """What items are taken of, as long as `unchanged` says so.
 
     array  a tensor or an array that says how items lie in memory; of a list of arrays that differ in length, None
+    in_lists  items are objects in a list that is there already
     """
 
     def __init__(
         self, place: Expression, value: Any, path: tuple[Any, ...] = (), numbers: dict[str, int] | None = None
     ) -> None:
         """`path` are keys that lead from items of a list to what is taken; `numbers` those of a text's characters."""
-        self.is_list = type(value) in (list, tuple)
+        self.is_list = self.in_lists = type(value) in (list, tuple)
         self._place = place
         self._kept: Indices | None = None
         # Of a list the items that are read, of an array those that others are taken by: what has to stay as it is.
@@ -132,9 +133,9 @@ def _piece_of(listed: Listed) -> Numbers | Sequences:
     if arrays:
         why = why_not_sequences(elements) or _why_not_mapped(elements) or why_not_collated(elements[0])
     elif elements and type(elements[0]) in (list, tuple):
-        why = _why_not_rows(elements) or _why_not_numbers(list(chain.from_iterable(elements)))
+        why = _why_not_rows(elements) or why_not_numbers(list(chain.from_iterable(elements)))
     else:
-        why = _why_not_numbers(elements)
+        why = why_not_numbers(elements)
     if why:
         raise SourceRefusal("", why, "CODE_UNREAD")
     return Sequences(listed) if arrays else Numbers(listed)
@@ -331,7 +332,8 @@ def _why_not_rows(rows: Any) -> str:
     return f"a list of {len(rows) * len(rows[0])} numbers in lists" if len(rows) * len(rows[0]) > _NESTED_MAX else ""
 
 
-def _why_not_numbers(numbers: Any) -> str:
+def why_not_numbers(numbers: Any) -> str:
+    """Why they are no numbers of one type that batches have; empty if they are."""
     kinds = set(map(type, numbers))
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind is None or not (kind in _NUMBERS or (issubclass(kind, np.generic) and np.dtype(kind).name in NUMPY_DTYPES)):

@@ -22,6 +22,7 @@ from ..bytecode import (
     Closed,
     Constant,
     Display,
+    Entered,
     Expression,
     Index,
     Item,
@@ -35,16 +36,17 @@ from ..bytecode import (
     parts_of,
 )
 from ..collation import is_channels_last
+from ..originals import is_original
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
-from .arithmetic import OPERATORS, Arithmetic, Value, kind_of, method_of, rule_of
+from .ahead import Ahead, NpyAhead, NumbersAhead, TextsAhead
+from .arithmetic import OPERATORS, Arithmetic, Value, converts, dtype_of, kind_of, method_of, rule_of
 from .arrays import is_scattered
 from .bases import Base, like, why_not_collated
 from .cuts import Cut
 from .integers import INDEX, Domain, Integers
 from .own import ListItems, OwnCode
 from .program import Items, Writer
-from .sequences import Sequences
 from .stores import Group, StoredArray
 from .tensors import NAMES
 from .tree import NOWHERE, Column, Indices, Node, alike
@@ -67,6 +69,7 @@ class Computed(Node):
         self.dataset = own.dataset
         self._own = own
         self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
+        self._ahead: dict[tuple[Any, ...], Ahead] = {}
         self._kept: list[tuple[Expression, Any]] = []
         self._domain = Domain()
         self._gives_index = False
@@ -76,6 +79,7 @@ class Computed(Node):
             self.structure = self._structure(own.reading.result)
             for loose in own.reading.loose:
                 self._evaluate(loose)
+            self._check_read()
             self.length, missing = self._domain.settle()
             index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
             usable = None if missing is None else ~missing
@@ -90,6 +94,9 @@ class Computed(Node):
         plain = self.negatives and all(piece.is_row for piece in pieces)
         if isinstance(own, OwnCode):
             self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
+        files = sum(isinstance(each, NpyAhead) for each in self._ahead.values())
+        if files:
+            self.note += f"; {files} of its arrays are in .npy files, which Go reads"
         _cut(pieces, self._leaves, usable)
         self.columns = tuple(Column((piece,), piece.spec, index) for piece in pieces)
 
@@ -122,8 +129,10 @@ class Computed(Node):
         except UnreadableError:
             return False
         count = len(self._bases)
-        return all(map(Base.unchanged, self._bases.values(), values, repeat(at))) and all(
-            _same(value, kept) for value, (_, kept) in zip(values[count:], self._kept, strict=True)
+        return (
+            all(map(Base.unchanged, self._bases.values(), values, repeat(at)))
+            and all(_same(value, kept) for value, (_, kept) in zip(values[count:], self._kept, strict=True))
+            and all(each.unchanged(at) for each in self._ahead.values())
         )
 
     def constant(self, expression: Expression) -> Any:
@@ -149,6 +158,13 @@ class Computed(Node):
     def means(self, expression: Expression) -> Any:
         return self._own.means(expression)
 
+    def if_seen(self, expression: Expression) -> Any:
+        """The same; None where that cannot be seen."""
+        try:
+            return self._own.means(expression)
+        except UnreadableError:
+            return None
+
     def _evaluate(self, loose: Expression) -> None:
         """Raises UnreadableError for what is evaluated and not given, where it may do more than to be evaluated."""
         if self.is_stored(loose):
@@ -159,6 +175,13 @@ class Computed(Node):
             leaf.give(loose, value)
             if leaf.writer.reckons:
                 raise UnreadableError(f"works {loose} out for nothing, where it may fail or warn", loose)
+
+    def _check_read(self) -> None:
+        """Raises UnreadableError for a file of which no field is made: to read it may fail."""
+        read = {id(each.base) for leaf in self._leaves for each in leaf.inputs}
+        for each in self._ahead.values():
+            if isinstance(each, NpyAhead) and id(each) not in read:
+                raise UnreadableError(f"opens {each.place} for nothing, where it may fail", each.place)
 
     def is_stored(self, place: Expression) -> bool:
         """Whether it is a file that is opened, or an array in one."""
@@ -189,6 +212,35 @@ class Computed(Node):
             self._kept.append((table, dict(numbers)))
         return self._bases[place, path]
 
+    def texts(self, place: Expression, table: Expression, other: int | None) -> TextsAhead:
+        """The same of a text, or a list of words, for each index."""
+        if (place, table, other) not in self._ahead:
+            numbers = self._own.value(table)
+            if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
+                raise UnreadableError(f"looks up in {table}, which is no dict of texts", table)
+            self._add_ahead((place, table, other), TextsAhead(self._own, place, numbers, other))
+            self._kept.append((table, dict(numbers)))
+        return self._ahead[place, table, other]  # type: ignore[return-value]
+
+    def loaded(self, path: Expression) -> NpyAhead:
+        """The arrays of files."""
+        if (np.load, path) not in self._ahead:
+            self._add_ahead((np.load, path), NpyAhead(self._own, path))
+        return self._ahead[np.load, path]  # type: ignore[return-value]
+
+    def worked_out(self, place: Expression) -> NumbersAhead:
+        """Numbers that are worked out for each index."""
+        if (place,) not in self._ahead:
+            self._add_ahead((place,), NumbersAhead(self._own, place))
+        return self._ahead[place,]  # type: ignore[return-value]
+
+    def _add_ahead(self, key: tuple[Any, ...], made: Ahead) -> None:
+        self._ahead[key] = made
+        if made.columns.reckons:
+            self._gives_index = True
+        if not made.columns.negatives:
+            self._domain.plain = False
+
     def record(self, place: Expression) -> Any:
         """The first item of a list of lists, tuples or dicts; None of anything else."""
         value = self._own.value(place)
@@ -205,9 +257,9 @@ class Computed(Node):
     def gives_index_itself(self) -> None:
         self._gives_index = True
 
-    def look_up(self, base: Base, integers: Integers) -> Integers:
+    def look_up(self, base: Base | Ahead, integers: Integers) -> Integers:
         """What the items of a base are, for these: numbers that are worked out ahead."""
-        items = base.numbers(integers)
+        items = base.numbers(integers)  # type: ignore[union-attr] # of numbers
         last = len(items) - 1
 
         def table(indices: Indices) -> Indices:
@@ -261,7 +313,7 @@ class _Input:
     window  so many items of the base make a row; 0 if rows are anything else
     """
 
-    base: Base | None
+    base: Base | Ahead | None
     view: Any
     rows: Integers
     window: int = 0
@@ -271,7 +323,7 @@ class _Input:
         """True for arrays of a list as they are."""
         if self.base is None or self.view is not self.base.array:
             return False
-        return isinstance(self.base.piece, Sequences) and self.base.piece.in_one_piece
+        return bool(getattr(self.base.piece, "in_one_piece", False))
 
     def elements(self, length: int, usable: Any) -> Array:
         """These arrays, whatever their length."""
@@ -371,8 +423,21 @@ class _Leaf:
                 if error.of is None:
                     error.of = expression
                     error.args = (f"{error.args[0]}, in {expression}",)
-                raise
+                found = self._worked_out(expression)
+                if found is None:
+                    raise
+                self._known[expression] = found
         return self._known[expression]
+
+    def _worked_out(self, expression: Expression) -> Value | None:
+        """What is the same number for an index each time, if it is known ahead."""
+        if not isinstance(expression, Attribute | Binary | Call | Item | Part) or not self._depends(expression):
+            return None
+        try:
+            base = self._node.worked_out(expression)
+        except UnreadableError:
+            return None
+        return self._viewed(base, base.array, INDEX, ())
 
     def _compiled(self, expression: Expression) -> Any:
         if not any(isinstance(part, Index | Call | Binary | Unary | Display | Part) for part in parts_of(expression)):
@@ -384,8 +449,12 @@ class _Leaf:
         match expression:
             case Index():
                 return self._number(INDEX)
-            case Display(kind=kind, items=(Spread(item=item, owner=Item(owner=text, key=key)),)) if kind is list:
+            case Display(kind=kind, items=(Spread(item=item, owner=Item(owner=text, key=key)),)) if (
+                kind is list and type(self._node.if_seen(text)) is str
+            ):
                 return self._tokens(item, text, key)
+            case Display(kind=kind, items=(Spread(item=item, owner=owner),)) if kind is list and self._depends(owner):
+                return self._words(item, owner)
             case Display(kind=kind, items=items):
                 if kind is slice:
                     raise UnreadableError("takes items by a slice that is kept")
@@ -409,6 +478,8 @@ class _Leaf:
                 return self._arithmetic.unary(op, function, value)
             case Binary(operator=operator, left=left, right=right):
                 return self._binary(operator, self._single(left), self._single(right))
+            case Call(function=function, arguments=(path,), options=options) if self._loads(function, path):
+                return self._loaded(path, dict(options))
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
         raise UnreadableError(f"uses {expression}")
@@ -532,15 +603,70 @@ class _Leaf:
         rule = rule_of(called)
         if rule is None or not values:
             raise UnreadableError(f"calls {function}")
+        if isinstance(values[0], Value) and type(values[0].sample) is _AnyLength:
+            return self._converted(called, rule, values, options)
         return rule(self._arithmetic, called, values, options)
 
     def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Value:
         value = self._single(owner)
-        found = method_of(value.sample, name)
+        differs = type(value.sample) is _AnyLength
+        found = method_of(value.sample.first if differs else value.sample, name)
         if found is None:
             raise UnreadableError(f"calls .{name} of a {type(value.sample).__qualname__}")
         function, rule = found
+        if differs:
+            return self._converted(function, rule, [value, *values], options)
         return rule(self._arithmetic, function, [value, *values], options)
+
+    # Values that are worked out ahead
+
+    def _loads(self, function: Expression, path: Expression) -> bool:
+        """Whether it is np.load of a path that depends on the index."""
+        return self._depends(path) and not isinstance(path, Entered) and self._node.if_seen(function) is np.load
+
+    def _loaded(self, path: Expression, options: dict[str, Expression]) -> Value:
+        if not is_original(np.load, "numpy"):
+            raise UnreadableError("calls np.load, which was replaced")
+        given = list(map(self._single, options.values()))
+        if not {*options} <= {"allow_pickle"} or not all(each.constant and type(each.sample) is bool for each in given):
+            raise UnreadableError("calls np.load with other arguments")
+        base = self._node.loaded(path)
+        self._node.limit(INDEX, len(base))
+        if base.array is None:
+            return self._of_any_length(base, INDEX)
+
+        def make() -> Items:
+            self.inputs.append(_Input(base, base.array, INDEX))
+            return self.writer.input(_dtype_name(base.first), base.first.shape)
+
+        return Value(base.first, make=make)
+
+    def _words(self, item: Expression, text: Expression) -> Value:
+        """[item for each in text]: the number of each character, or word."""
+        table, other = _looked_up(item, Member(text))
+        return self._of_any_length(self._node.texts(text, table, other), INDEX)
+
+    def _converted(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
+        """The same of arrays, or lists, that differ in length, each as another type."""
+        value, *rest = values
+        first, base = value.sample.first, value.sample.base
+        if not converts(rule):
+            raise UnreadableError("does more with arrays that differ in length than to convert them")
+        if type(first) is not list:
+            made = rule(self._arithmetic, function, [Value(first, make=lambda: value.items), *rest], options)
+        else:
+            if not all(isinstance(each, Value) and each.constant for each in (*rest, *options.values())):
+                raise UnreadableError("makes an array of a list in a way that depends on the index")
+            sample = self._arithmetic.done(function, [Value(first or [0]), *rest], options)
+            dtype = dtype_of(sample) if kind_of(sample) in ("array", "tensor") else ""
+            if not first:
+                raise UnreadableError("makes an array of an empty list")
+            if not base.fit(dtype):
+                raise UnreadableError(f"makes {dtype or type(sample).__qualname__} of a list")
+            made = Value(sample, make=lambda: self._arithmetic.items(value, dtype))
+        if kind_of(made.sample) not in ("array", "tensor") or np.shape(made.sample) != np.shape(first):
+            raise UnreadableError("makes something else of arrays that differ in length")
+        return Value(_AnyLength(made.sample, base), make=lambda: made.items)
 
     # Items
 
@@ -658,7 +784,7 @@ class _Leaf:
             around = (*before, *rest)
         return self._viewed(base, view, rows, around, window)
 
-    def _viewed(self, base: Base, view: Any, rows: Integers, around: tuple[Any, ...], window: int = 0) -> Value:
+    def _viewed(self, base: Base | Ahead, view: Any, rows: Integers, around: tuple[Any, ...], window: int = 0) -> Value:
         """Rows of a view of a base, and items of these."""
         self._node.limit(rows, len(view))
         base.reads(rows)
@@ -682,7 +808,7 @@ class _Leaf:
         small = type(sample) is float
         return Value(sample, make=make, integers=integers, small=small)
 
-    def _looked_up(self, base: Base, rows: Integers, sample: Any, around: tuple[Any, ...]) -> Integers | None:
+    def _looked_up(self, base: Base | Ahead, rows: Integers, sample: Any, around: tuple[Any, ...]) -> Integers | None:
         """What an integer is for each index, in case that items are taken by it."""
         integer = type(sample) is int or (
             isinstance(sample, torch.Tensor | np.generic)
@@ -700,30 +826,21 @@ class _Leaf:
 
         return Integers(0, 0, table)
 
-    def _of_any_length(self, base: Base, rows: Integers) -> Value:
-        """Items of a list of arrays that differ in length: to be given as they are."""
+    def _of_any_length(self, base: Base | Ahead, rows: Integers) -> Value:
+        """Arrays that differ in length: to be given as they are, or cast."""
         self._node.limit(rows, len(base.piece))
         base.reads(rows)
 
         def make() -> Items:
             self.inputs.append(_Input(base, None, rows))
-            return self.writer.input(_dtype_name(base.first), ())
+            return self.writer.input(dtype_of(base.first), np.asarray(base.first).shape)
 
-        return Value(_AnyLength(base.first), make=make)
+        return Value(_AnyLength(base.first, base), make=make)
 
     def _tokens(self, item: Expression, text: Expression, key: Expression) -> Value:
         """[item for each in text[key]]: the number of each character."""
-        member = Member(Item(text, key))
-        match item:
-            case Item(owner=table, key=each) if each == member:
-                base = self._node.text(text, table, None)
-            case Call(
-                function=Attribute(owner=table, name="get"), arguments=(each, Constant(value=other, kind=kind))
-            ) if each == member and kind is int:
-                base = self._node.text(text, table, other)
-            case _:
-                raise UnreadableError(f"goes over {Item(text, key)}")
-        return self._listing(self._row(base, [key]))
+        table, other = _looked_up(item, Member(Item(text, key)))
+        return self._listing(self._row(self._node.text(text, table, other), [key]))
 
     def _listing(self, array: Value) -> Value:
         """The list of Python's numbers that an array has."""
@@ -768,9 +885,25 @@ class _Numbers(Value):
 
 @dataclasses.dataclass(frozen=True)
 class _AnyLength:
-    """One of the arrays of a list that differ in length, like the first."""
+    """One of the arrays of a list that differ in length, like the first.
+
+    base  what they are taken of
+    """
 
     first: Any
+    base: Any = None
+
+
+def _looked_up(item: Expression, member: Expression) -> tuple[Expression, int | None]:
+    """The dict that an expression looks a member up in, and the number of what is not in it; None if there is none."""
+    match item:
+        case Item(owner=table, key=each) if each == member:
+            return table, None
+        case Call(
+            function=Attribute(owner=table, name="get"), arguments=(each, Constant(value=other, kind=kind)), options=()
+        ) if each == member and kind is int:
+            return table, other
+    raise UnreadableError(f"goes over {member}")
 
 
 def _dtype_name(array: Any) -> str:
@@ -814,13 +947,14 @@ class _Piece:
         base = leaf.inputs[0].base if how == "row" else None
         strides = leaf.sample.stride() if leaf.kind == "tensor" else getattr(leaf.sample, "strides", ())
         self.channels_last = is_channels_last(getattr(leaf.sample, "shape", ()), strides)
-        self.listed = base is not None and base.is_list and type(base.first) is leaf.given_type
+        self.listed = base is not None and base.in_lists and type(base.first) is leaf.given_type
         shape, kind, more = items.shape, "" if leaf.kind == "tensor" else leaf.kind, ("", "")
-        if how == "row" and leaf.inputs[0].is_element:
-            self.array = leaf.inputs[0].elements(length, usable)
-            shape, kind, more = self.array.shape[1:], f"list of {leaf.kind}s", (str(self.array.lengths is None), "")
+        stored = leaf.writer.inputs[0][0] if how == "cast" else ""
+        if (how == "row" or (how and leaf.inputs[0].view is None)) and leaf.inputs[0].is_element:
+            self.array = dataclasses.replace(leaf.inputs[0].elements(length, usable), stored=stored)
+            shape, kind = self.array.shape[1:], f"list of {leaf.kind}s"
+            more = (f"{self.array.lengths is None}{stored}", "")
         elif how:
-            stored = leaf.writer.inputs[0][0] if how == "cast" else ""
             self.array = dataclasses.replace(leaf.inputs[0].array(length, usable), stored=stored)
             more = (stored, "")
         else:

@@ -1,0 +1,291 @@
+"""What a `__getitem__` of the user's own has for each index, and is worked out ahead: numbers, texts as the numbers of
+their characters or words, and paths of .npy files, which the core reads.
+
+    label = self.numbers[self.table.iloc[index]["name"]]
+    tokens = torch.tensor([self.numbers[word] for word in self.texts[index].split()])
+    spectrogram = torch.from_numpy(np.load(os.path.join(self.root, self.names[index])))
+
+Each is as bases.Base: what items are taken of, by the index.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ...arrays.file_array import NUMPY_DTYPES, contiguous
+from ..bytecode import Expression, UnreadableError
+from ..paths import Files
+from ..refusal import RefusalError
+from ..rows import DIMENSIONS_MAX, Array, NpyFiles
+from .bases import Numbers, why_not_collated, why_not_numbers
+from .columns import Columns
+from .integers import Integers
+from .own import ListItems, OwnCode
+from .sequences import Listed
+from .sources import PATHS, Sources
+from .tree import Indices, alike
+
+_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
+
+
+class Ahead:
+    """Values of an expression, one for each index.
+
+    place     the expression
+    columns   that work it out
+    values    these
+    """
+
+    is_list, in_lists, stored = True, False, None
+    first: Any
+    # As an array that has the items' layout; None where they differ in length.
+    array: Any = None
+    piece: Any
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression, kinds: tuple[type, ...]) -> None:
+        """Raises UnreadableError unless they are of these types."""
+        if not isinstance(own, OwnCode):
+            raise UnreadableError(f"uses {place}")
+        self.place = place
+        self.columns = Columns(own, [place], length=lambda: _length_of(own.dataset))
+        if not self.columns.length:
+            raise UnreadableError(f"uses {place} of no samples")
+        # What is not understood shows in the first one, mostly.
+        for count in (1, self.columns.length):
+            self.values = self._work_out(range(count))
+            for kind in set(map(type, self.values)) - {*kinds}:
+                raise UnreadableError(f"uses {place}, a {kind.__qualname__}", place)
+        self._sources = Sources(self.columns.sources)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def _work_out(self, at: Sequence[int]) -> Sequence[Any]:
+        try:
+            return self.columns.work_out(at)[0]
+        except _ERRORS as error:
+            raise UnreadableError(f"raises {type(error).__name__} in {self.place}: {error}", self.place) from None
+
+    def reads(self, integers: Integers) -> None:
+        """Items are taken by these: all are looked at in any case."""
+
+    def unchanged(self, at: Indices | None) -> bool:
+        """True if the values of these indices, or of all, are the same."""
+        if at is None:
+            if self._sources.stands():
+                return True
+            at = np.arange(len(self), dtype=np.int64)
+        rows = at[at < len(self)].tolist()
+        try:
+            return alike([*self._work_out(rows)], [self.values[row] for row in rows])
+        except UnreadableError:
+            return False
+
+
+class NumbersAhead(Ahead):
+    """Numbers: all of Python's int, of its float, or of its bool, or of one of numpy's types."""
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
+        super().__init__(own, place, _NUMBERS)
+        if why := why_not_numbers(self.values):
+            raise UnreadableError(f"uses {place}, of {why}", place)
+        self.first = self.values[0]
+        self.piece = Numbers(Listed(self.values))
+        self.array = self.piece.items
+
+    def numbers(self, integers: Integers) -> Indices:
+        """These, to take items by them."""
+        return np.array(self.array, np.int64)
+
+
+_NUMBERS = (int, float, bool, np.int64, np.int32, np.int16, np.int8, np.uint8, np.float32, np.float64)
+
+
+class Rows:
+    """Where rows are that differ in length; `array` says it."""
+
+    in_one_piece = True
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+
+class TextsAhead(Ahead):
+    """Texts, of whose characters each has a number, or lists of words.
+
+    first  the list of the first one's numbers
+    """
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression, numbers: dict[str, int], other: int | None) -> None:
+        """
+        numbers  of each
+        other    of what is not in it; None: there may be nothing
+        """
+        super().__init__(own, place, (str, list))
+        if any(type(each) is list and not set(map(type, each)) <= {str} for each in self.values):
+            raise UnreadableError(f"goes over {place}, a list of more than texts", place)
+        lengths = np.fromiter(map(len, self.values), np.int64, len(self))
+        every = chain.from_iterable(self.values)
+        try:
+            of = numbers.__getitem__ if other is None else lambda each: numbers.get(each, other)
+            looked_up = map(of, every)
+            self._numbers = np.fromiter(looked_up, np.int64, int(lengths.sum()))
+        except (LookupError, OverflowError) as error:
+            raise UnreadableError(f"looks up what has no number in {place}: {error}", place) from None
+        self.first = self._numbers[: lengths[0]].tolist()
+        ends = np.cumsum(lengths)
+        whole = Array.of(self._numbers)
+        self.piece = Rows(
+            Array(
+                whole.address, (len(self),), (0,), self._numbers, begins=8 * (ends - lengths), lengths=lengths,
+                bytes=self._numbers.nbytes,
+            )
+        )  # fmt: skip
+
+    def fit(self, dtype: str) -> bool:
+        """Whether each is the same as a number of a type."""
+        if not len(self._numbers):
+            return True
+        low, high = int(self._numbers.min()), int(self._numbers.max())
+        if dtype.startswith("float"):
+            return max(-low, high) <= _EXACT[dtype] if dtype in _EXACT else False
+        return "int" in dtype and np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max
+
+
+# Integers up to which a float is equal to them.
+_EXACT = {"float32": 1 << 24, "float64": 1 << 53}
+
+
+class NpyAhead(Ahead):
+    """Arrays that are in a .npy file each, as np.load gives them, of the same shape, but for their length perhaps.
+
+    Only headers are read here: some, to see whether lengths differ, and all where they do. The core looks at the header
+    of each file that it reads: of one that has another array, the dataset's own code makes the batch.
+
+    first  an array like the first one
+    """
+
+    is_list = False
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
+        super().__init__(own, place, PATHS)
+        try:
+            self._files = Files.of((path, 0) for path in self.values)
+        except RefusalError as error:
+            raise UnreadableError(f"opens {place}, of which {error.refusal.why}", place) from None
+        found = {number: self._header(number) for number in _spread(len(self))}
+        head, extent, tail = self._first(found[0])
+        shape = _shape(extent, tail)
+        self.first = np.zeros(shape, self._dtype)
+        if why := why_not_collated(self.first):
+            raise UnreadableError(f"reads {place}, of which an array is {why}", place)
+        size = self.first.nbytes
+        if set(found.values()) == {found[0]}:
+            begins = np.arange(len(self) + 1, dtype=np.int64) * size
+            npy = NpyFiles(self._files, begins, None, found[0], "")
+            strides = contiguous((len(self), *shape), self.first.itemsize)
+            self.piece = Rows(Array(0, (len(self), *shape), strides, npy, path=self._path(0), npy=npy))
+            self.piece.in_one_piece = False
+            # Nobody looks at its items.
+            self.array = np.lib.stride_tricks.as_strided(self.first, (len(self), *shape), strides, writeable=False)
+        else:
+            self.piece = Rows(self._of_any_length(head, tail, shape))
+
+    def _path(self, number: int) -> str:
+        return os.fsdecode(self._files.name(number))
+
+    def _header(self, number: int) -> str:
+        """A header's text; "" of what has none."""
+        try:
+            with open(self._path(number), "rb") as file:
+                return _text_of(file.read(_HEADER_USUAL), file)
+        except OSError:
+            return ""
+
+    def _first(self, text: str) -> tuple[str, str, str]:
+        """The first header's text, cut around the first number of its shape. Raises UnreadableError."""
+        found = _HEADER.fullmatch(text)
+        if found is None:
+            raise UnreadableError(f"opens {self._path(0)}, which is no array that numpy wrote in C's order", self.place)
+        try:
+            self._dtype = np.dtype(found["dtype"])
+        except TypeError:
+            raise UnreadableError(f"opens {self._path(0)}, an array of {found['dtype']}", self.place) from None
+        if self._dtype.name not in NUMPY_DTYPES or not self._dtype.isnative:
+            raise UnreadableError(f"opens {self._path(0)}, an array of {self._dtype}", self.place)
+        shape = _shape(found["extent"], found["tail"])
+        if len(shape) >= DIMENSIONS_MAX or not 0 < int(np.prod(shape, dtype=object)) * self._dtype.itemsize < 1 << 40:
+            raise UnreadableError(f"opens {self._path(0)}, an array of the shape {shape}", self.place)
+        return found["head"], found["extent"], found["tail"]
+
+    def _of_any_length(self, head: str, tail: str, shape: tuple[int, ...]) -> Array:
+        """Raises UnreadableError where more than their length differs."""
+        if not shape:
+            raise UnreadableError(f"opens {self.place}, numbers and arrays", self.place)
+        lengths, extents = np.ones(len(self), np.int64), np.full(len(self), _OTHER, np.int64)
+        for number in range(len(self)):
+            text = self._header(number)
+            middle = text[len(head) : len(text) - len(tail)]
+            if text.startswith(head) and text.endswith(tail) and middle.isdecimal() and 0 < int(middle) < 1 << 40:
+                lengths[number] = extents[number] = int(middle)
+        if (extents == _OTHER).sum() > _OTHERS_MAX * len(self):
+            raise UnreadableError(f"opens {self.place}, arrays that differ in more than their length", self.place)
+        item = tuple(shape[1:])
+        size = int(np.prod(item, dtype=np.int64)) * self.first.itemsize
+        begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths * size)])
+        npy = NpyFiles(self._files, begins, extents, head, tail)
+        strides = (0, *contiguous(item, self.first.itemsize))
+        return Array(
+            0, (len(self), *item), strides, npy, path=self._path(0), begins=begins[:-1], lengths=lengths, npy=npy
+        )
+
+
+# As numpy writes it.
+_HEADER = re.compile(
+    r"(?P<head>\{'descr': '(?P<dtype>[^']+)', 'fortran_order': False, 'shape': \()(?P<extent>\d*)"
+    r"(?P<tail>(?:,(?: \d+(?:, \d+)*)?)?\), \})"
+)
+_HEADER_USUAL, _HEADER_MAX = 128, 4096
+# Files that are looked at to see whether lengths differ.
+_SPREAD = 8
+# The length of an array that is another than all others, or is not there: no header says so.
+_OTHER = -1
+# The share of such files, of each of which the dataset's own code makes a whole batch.
+_OTHERS_MAX = 0.01
+
+
+def _spread(count: int) -> list[int]:
+    return sorted({number * (count - 1) // max(1, _SPREAD - 1) for number in range(_SPREAD)})
+
+
+def _text_of(content: bytes, file: Any) -> str:
+    """The text of the header that a file's first bytes begin; "" of what is none."""
+    if content[:6] != b"\x93NUMPY" or content[6:8] not in (b"\1\0", b"\2\0", b"\3\0") or len(content) < 12:
+        return ""
+    begin, size = (10, content[8:10]) if content[6] == 1 else (12, content[8:12])
+    end = begin + int.from_bytes(size, "little")
+    if end > _HEADER_MAX:
+        return ""
+    content += file.read(max(0, end - len(content)))
+    return content[begin:end].rstrip(b" \n").decode("latin-1") if len(content) >= end else ""
+
+
+def _shape(extent: str, tail: str) -> tuple[int, ...]:
+    """The shape whose first extent is given by itself."""
+    return tuple(map(int, re.findall(r"\d+", f"{extent},{tail}")))
+
+
+def _length_of(dataset: Any) -> int:
+    try:
+        return len(dataset)
+    except Exception as error:  # code of the user's
+        raise UnreadableError(f"has no length: {error}") from None
