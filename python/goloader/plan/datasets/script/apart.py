@@ -43,6 +43,7 @@ from ...look import is_a
 from ..sources import FLOATS, INTS, TEXTS
 from .numbers import INDEX
 from .pure import TEXT_NAMES
+from .rows import row_of
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -163,7 +164,7 @@ class _Maker:
 
     def _leaf(self, of: Expression) -> _Make:
         """What is worked out ahead."""
-        moved, row = self._compiler.row_of(of)
+        moved, row = row_of(self._compiler, of)
         if row is not INDEX:
             raise UnreadableError(f"calls a function with what is drawn: {of}", of)
         (first,) = self._compiler.values(moved).work_out(range(1))[0]
