@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    SIGNS,
     Apart,
     Attribute,
     Binary,
@@ -59,10 +60,10 @@ _ASKED = ("dtype", "ndim", "shape")
 _ITERATORS = (enumerate, filter, map, reversed, type, zip)
 _FUNCTIONS = (*(each for each in FUNCTIONS if each not in _ITERATORS), torch.nn.functional.pad)
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge, "in": lambda one, whole: one in whole, "not in": lambda one, whole: one not in whole,
-}  # fmt: skip
+    **{sign: function for sign, function in SIGNS.items() if sign not in ("&", "|", "^")},
+    "in": lambda one, whole: one in whole,
+    "not in": lambda one, whole: one not in whole,
+}
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "not": operator.not_}
 # What a function gives that is used as it is.
 _GIVEN = {*_LEAVES, list, tuple, dict, set, torch.Tensor, np.ndarray}

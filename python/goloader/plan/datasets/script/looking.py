@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ...bytecode import Attribute, Binary, Call, Expression, Unary, UnreadableError
+from ...bytecode import COMPARISONS, Attribute, Binary, Call, Expression, Unary, UnreadableError
 from . import arrays
 from .picture import Applied, Picture
 
@@ -57,7 +57,7 @@ def _asked(c: Compiler, condition: Expression) -> tuple[Picture, bool] | None:
                 return None
             # A largest number above a value is any above it, one up to it none above it.
             any_of = (sign[0] == ">") is (name == "max")
-            holds = arrays.COMPARISONS[sign if any_of else {">": "<=", ">=": "<", "<": ">=", "<=": ">"}[sign]]
+            holds = COMPARISONS[sign if any_of else {">": "<=", ">=": "<", "<": ">=", "<=": ">"}[sign]]
             picture = c.sure_picture(owner).then(Applied(holds, (value,)))
             return picture, not any_of
     return None

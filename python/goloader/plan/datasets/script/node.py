@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ...bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...calls import check_calls
@@ -33,7 +32,7 @@ from ..opened import check_alike
 from ..pictures import Block
 from ..samples import Samples
 from ..sources import PATHS, Sources
-from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
+from ..tree import Column, Indices, Node, alike, name_of
 from .apart import MadeApart, check_seconds, like
 from .code import ScriptCode
 from .compiler import Compiler
@@ -344,7 +343,6 @@ class Scripts(Samples):
     """Samples that the core makes by a script.
 
     part   what it makes them of
-    index  as Images has it
     apart  a collate_fn gets samples: of what Python puts together there are the values of each
     """
 
@@ -524,11 +522,3 @@ class Scripts(Samples):
     def load(self, row: int) -> Any:
         """The image of a file by Pillow, RGB."""
         return open_rgb(self.name(row))
-
-    def resolve(self, indices: Indices) -> NDArray[np.int64]:
-        indices = super().resolve(indices)
-        if self.index is not None:
-            indices = self.index[indices]
-            if (indices == NOWHERE).any():
-                raise IndexError("a Subset lists an index that its dataset does not have")
-        return indices
