@@ -44,7 +44,7 @@ func (r *Run) question(b *batch) {
 	}
 	end := len(b.samples)
 	if b.stall.Kind != 0 {
-		end = b.stall.Position
+		end = b.drawn // of a script's sample no image is drawn for while one of them stalls it
 		r.makeBefore(b, end)
 	}
 	for i := range end {

@@ -17,15 +17,13 @@ _PARTS = 120
 _SPIKE, _SPIKES_MAX = 3.0, 8
 
 
-def figure() -> Any:
-    """An empty figure. Raises ModuleNotFoundError that says what to install."""
+def figure(width: int = 11, height: int = 9) -> Any:
+    """An empty figure, in inches. Raises ModuleNotFoundError that says what to install."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "a chart of a profile needs matplotlib: pip install matplotlib", name=error.name
-        ) from error
-    return Figure(figsize=(11, 9), layout="constrained")
+        raise ModuleNotFoundError("a chart needs matplotlib: pip install matplotlib", name=error.name) from error
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def batches(events: Sequence[dict[str, Any]]) -> tuple[Numbers, Numbers, Numbers]:

@@ -20,7 +20,7 @@ from photos import picture, save
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision.datasets import ImageFolder
-from twins import Program, check, loader_of, seed
+from twins import Program, check, errors, loader_of, seed
 
 import goloader
 from goloader.doors import choice
@@ -621,6 +621,28 @@ def test_files_that_the_core_leaves_are_the_codes(root: Path, num_workers: int, 
     dataset.paths[11] = str(tmp_path / "missing.jpg")
     check(Program(loader_of(dataset, batch_size=1, num_workers=num_workers), epochs=2))
     check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2))
+
+
+class Three(Base):
+    def __getitem__(self, index: int) -> Any:
+        return tuple(CROP(Image.open(paths[index]).convert("RGB")) for paths in (self.a, self.b, self.masks))
+
+
+@WORKERS
+@pytest.mark.parametrize("name", ["a", "b", "masks"])
+@pytest.mark.parametrize("how", ["missing", "cut", "text"])
+def test_any_of_a_samples_files_may_be_broken(
+    name: str, how: str, root: Path, num_workers: int, tmp_path: Path
+) -> None:
+    dataset = Three(root)
+    paths = getattr(dataset, name)
+    for at in (3, 4, 9):
+        content = Path(paths[at]).read_bytes()
+        paths[at] = str(tmp_path / f"{at}{Path(paths[at]).suffix}")
+        if how != "missing":
+            Path(paths[at]).write_bytes(content[: len(content) // 2] if how == "cut" else b"no image")
+    made = check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2))
+    assert len(errors(made)) == 6
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

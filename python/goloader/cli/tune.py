@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import _cores, _table
+from .. import _chart, _cores, _table
 from . import objects, turns
 from .rate import Measured, measured
 
@@ -67,7 +67,10 @@ def _tune(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     if parsed.workers < 0 or parsed.seconds <= 0 or parsed.rounds < 1:
         parser.error("--workers is at least 0, --seconds more than 0, --rounds at least 1")
     if parsed.chart is not None:
-        _figure()  # raises now what would else be raised at the end
+        try:
+            figure = _chart.figure(8, 4)
+        except ModuleNotFoundError as error:
+            raise SystemExit(f"python -m goloader tune: {error}") from None
     first = _apart(parsed, None)  # and files are in memory from now on
     own, results = Setting(*first["setting"]), Results()
     counts = [_with(own, count) for count in _counts(parsed.workers)]
@@ -91,7 +94,8 @@ def _tune(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
         gained = results[cached].rate / results[chosen].rate
         print(f"\nWith a cache of the dataset's, later epochs: {gained:.2f} times these samples/s (docs/remote.md).")
     if parsed.chart is not None:
-        _draw(parsed.chart, parsed.target, results, chosen)
+        _draw(figure, parsed.target, results, chosen)
+        figure.savefig(parsed.chart)
     return 0
 
 
@@ -200,17 +204,7 @@ def _made_anew(loader: Any, setting: Setting) -> Any:
     return goloader.DataLoader(loader.dataset, num_workers=setting.num_workers, **arguments)
 
 
-def _figure() -> Any:
-    """Raises SystemExit where there is no matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise SystemExit("python -m goloader tune: --chart needs matplotlib: pip install matplotlib") from None
-    return Figure(figsize=(8, 4), layout="constrained")
-
-
-def _draw(path: str, target: str, results: Results, chosen: Setting) -> None:
-    figure = _figure()
+def _draw(figure: Any, target: str, results: Results, chosen: Setting) -> None:
     axes = figure.add_subplot(title=target, xlabel="samples/s")
     names = [", ".join("-" if value is None else str(value) for value in setting) for setting in results]
     colours = ["tab:orange" if setting == chosen else "tab:blue" for setting in results]
@@ -218,4 +212,3 @@ def _draw(path: str, target: str, results: Results, chosen: Setting) -> None:
     axes.bar_label(bars, fmt="%.0f", padding=3)
     axes.invert_yaxis()
     axes.set_ylabel(", ".join(Setting._fields))
-    figure.savefig(path)

@@ -34,8 +34,9 @@ FUNCTIONS = (
     torch.FloatTensor, torch.LongTensor, np.array, np.stack, np.asarray, np.concatenate,
 )  # fmt: skip
 PLAIN = (type(None), bool, int, float, str, torch.dtype, torch.memory_format)
-# Instructions that keep something, or that run code which is not looked at.
-REFUSED = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "RAISE", "STORE_ATTR", "STORE_GLOBAL", "YIELD")
+# Instructions that keep something, or that run code which is not looked at; and with those that end it.
+REACHING = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "STORE_ATTR", "STORE_GLOBAL", "YIELD")
+REFUSED = (*REACHING, "RAISE")
 
 
 # What gives something of its own, whatever it is given; builtins that do; and methods that may give what they are of.

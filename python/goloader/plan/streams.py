@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import webdataset as own
 from ..adapters.torch import worker_info
+from .harmless import REACHING, codes_of
 from .look import name_of
 from .lowered import Lowered
 from .originals import is_original
@@ -598,16 +599,7 @@ _IDENTITY, _PLAIN = _identity.__code__.co_code, _identity.__code__.co_flags
 # What a function may call by name, of texts and what json.loads gives.
 _BUILTINS = (int, float, str, len, bool, abs, min, max, round)
 # Operations that reach beyond a function's own values.
-_REACHING = (
-    "STORE_GLOBAL",
-    "DELETE_GLOBAL",
-    "IMPORT",
-    "STORE_ATTR",
-    "DELETE_ATTR",
-    "LOAD_BUILD_CLASS",
-    "YIELD",
-    "SEND",
-)
+_REACHING = (*REACHING, "LOAD_BUILD_CLASS", "SEND")
 
 
 def reckons(function: Any) -> bool:
@@ -616,7 +608,8 @@ def reckons(function: Any) -> bool:
         return True
     if type(function) is not FunctionType or function.__closure__ or function.__defaults__ or function.__kwdefaults__:
         return False
-    return function.__code__.co_argcount == 1 and _reckons(function.__code__, function.__globals__)
+    codes = codes_of(function.__code__)
+    return function.__code__.co_argcount == 1 and all(_reckons(code, function.__globals__) for code in codes)
 
 
 def _reckons(code: CodeType, scope: Mapping[str, Any]) -> bool:
@@ -629,6 +622,4 @@ def _reckons(code: CodeType, scope: Mapping[str, Any]) -> bool:
             value = scope.get(operation.argval, known.get(operation.argval))
             if not any(value is each for each in _BUILTINS):
                 return False
-        if isinstance(operation.argval, CodeType) and not _reckons(operation.argval, scope):
-            return False
     return True

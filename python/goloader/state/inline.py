@@ -14,7 +14,8 @@ from .._errors import StateError
 from ..adapters.torch import PROFILED_INLINE, DatasetKind, InlineIterator
 from .iterator import ResumableIterator
 from .ledger import Ledger, Record
-from .protocol import REPLAYED, has_state, restore, saved
+from .protocol import REPLAYED, has_state, restore
+from .reports import describe
 from .reshape import same_batches
 from .seeded import SeededFetcher
 
@@ -36,10 +37,10 @@ class InlineLedger(Ledger):
     def state(self) -> dict[str, Any]:
         record = self.record()
         order = record["order"] or {}
-        fetcher: dict[str, Any] = {"dataset_iter_state": None, "fetcher_ended": False}
-        if self.iterable and self.fetcher is not None:
-            fetcher = {"dataset_iter_state": saved(self.fetcher.dataset_iter), "fetcher_ended": self.fetcher.ended}
-        dataset, iterator = getattr(self.fetcher, "dataset", None), getattr(self.fetcher, "dataset_iter", None)
+        none = {"dataset_iter_state": None, "fetcher_ended": False} if self.iterable else None
+        told: dict[str, Any] = {"dataset_state": None, "fetcher_state": none}
+        if self.fetcher is not None:
+            told = describe(self.fetcher, self.iterable)
         return {
             "_index_sampler_state": order.get("index_sampler"),
             "_sampler_iter_state": order.get("iterator"),
@@ -47,9 +48,7 @@ class InlineLedger(Ledger):
             "_num_yielded": self.yielded,
             "_IterableDataset_len_called": self.length_called,
             "_shared_seed": self.shared_seed,
-            "fetcher_state": fetcher if self.iterable else None,
-            # A dataset that is its own iterator has one state, not two.
-            "dataset_state": None if dataset is iterator else saved(dataset),
+            **told,
             "_iterator_finished": self.finished,
             "goloader": record,
         }

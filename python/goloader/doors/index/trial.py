@@ -143,8 +143,6 @@ def _versions() -> str:
 
 def _tried(loader: DataLoader[Any], plan: Plan, inline: Inline) -> tuple[str, str] | str:
     """What differs, and in what; _EQUAL for nothing, "" where the dataset itself fails."""
-    from ..same import difference  # it needs Pillow
-
     with contextlib.suppress(OSError):  # a system may forbid it
         os.nice(_NICENESS)
     length = plan.length
@@ -152,17 +150,30 @@ def _tried(loader: DataLoader[Any], plan: Plan, inline: Inline) -> tuple[str, st
     indices = sorted({round(place * (length - 1) / (count - 1)) for place in range(count)})
     indices = [index for index in indices if _is_made(plan, index)]
     try:
-        theirs, ours = sandbox.run_apart(
-            lambda: _eager(loader, indices), lambda: _native(loader, plan, indices, inline)
-        )
-        found = None if np.array_equal(theirs[1], ours[1]) else "a random generator stands elsewhere"
-        batch = theirs[0]
-        if plan.collation is not None and plan.collation.plain and loader.num_workers > 0:
-            batch = as_in_worker(batch)
-        found = found or difference(batch, ours[0])
+        found = _differ(loader, plan, indices, inline)
+        if found and not (_stands(loader, plan) and _differ(loader, plan, indices, inline)):
+            return ""  # somebody changed files meanwhile
     except Exception:  # a file that cannot be read, a class that cannot be pickled
         return ""
     return (type(loader.dataset).__qualname__, found) if found else _EQUAL
+
+
+def _stands(loader: DataLoader[Any], plan: Plan) -> bool:
+    """Whether the dataset is still what the plan was made of."""
+    return plan.samples is None or plan.samples.unchanged(loader.dataset)
+
+
+def _differ(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inline) -> str | None:
+    """What differs in a batch of these indices; None for nothing."""
+    from ..same import difference  # it needs Pillow
+
+    theirs, ours = sandbox.run_apart(lambda: _eager(loader, indices), lambda: _native(loader, plan, indices, inline))
+    if not np.array_equal(theirs[1], ours[1]):
+        return "a random generator stands elsewhere"
+    batch = theirs[0]
+    if plan.collation is not None and plan.collation.plain and loader.num_workers > 0:
+        batch = as_in_worker(batch)
+    return difference(batch, ours[0])
 
 
 def _is_made(plan: Plan, index: int) -> bool:

@@ -44,6 +44,8 @@ made.py          lists, tuples and dicts that code makes
 from __future__ import annotations
 
 from .expressions import (
+    COMPARISONS,
+    SIGNS,
     Apart,
     Attribute,
     Batch,
@@ -83,8 +85,8 @@ from .reader import check_python, read
 from .reading import Callee, Choice, Reading, Several, extent_of
 
 __all__ = [
-    "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice", "Chosen", "Closed", "Constant",
-    "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended", "Index", "Inner", "Item", "Itself",
-    "Mapping", "Member", "Module", "Name", "Part", "Reading", "Several", "Spread", "Stored", "Text", "Unary",
-    "Unknown", "UnreadableError", "check_python", "extent_of", "fields_of", "own_parts", "parts_of", "read",
+    "COMPARISONS", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice", "Chosen",
+    "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended", "Index", "Inner",
+    "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reading", "Several", "Spread", "Stored", "Text",
+    "Unary", "Unknown", "UnreadableError", "check_python", "extent_of", "fields_of", "own_parts", "parts_of", "read",
 ]  # fmt: skip

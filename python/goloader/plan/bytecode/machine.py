@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
-import operator
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from dis import Instruction
 from typing import TYPE_CHECKING, Any
 
 from .expressions import (
+    COMPARISONS,
     NONE,
     UNSET,
     Adding,
@@ -646,8 +646,8 @@ class Machine:
                 return None if count is None else count > 0
             case Binary(
                 operator=sign, left=Constant(value=left, kind=kind), right=Constant(value=right, kind=other)
-            ) if kind is other is int and sign in _COMPARISONS:
-                return _COMPARISONS[sign](left, right)
+            ) if kind is other is int and sign in COMPARISONS:
+                return bool(COMPARISONS[sign](left, right))
         return None
 
     def _count(self, made: Expression) -> int | None:
@@ -785,8 +785,3 @@ def _is_window(of: Expression) -> bool:
         case Item(key=Display(kind=kind) as key) if kind is slice:
             return any(isinstance(part, Index) for part in parts_of(key))
     return False
-
-
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "!=": operator.ne, "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from .expressions import (
+    SIGNS,
     Apart,
     Attribute,
     Batch,
@@ -39,9 +39,7 @@ _VERSIONS = range(10, 15)  # of Python 3
 # Functions that are read through within functions.
 _DEPTH_MAX = 12
 
-_WHOLE_NUMBERS: dict[str, Callable[[int, int], int]] = {
-    "*": operator.mul, "+": operator.add, "-": operator.sub, "//": operator.floordiv,
-}  # fmt: skip
+_OF_WHOLE_NUMBERS = ("*", "+", "-", "//")
 
 
 def check_python() -> None:
@@ -212,8 +210,8 @@ class Reader:
     def _number(self, of: Expression) -> int:
         """A number that is the same for every index."""
         match of:
-            case Binary(operator=sign, left=left, right=right) if sign in _WHOLE_NUMBERS:
-                return _WHOLE_NUMBERS[sign](self._number(left), self._number(right))
+            case Binary(operator=sign, left=left, right=right) if sign in _OF_WHOLE_NUMBERS:
+                return int(SIGNS[sign](self._number(left), self._number(right)))
             case Call(function=Name() as function, arguments=(whole,), options=()):
                 known: Any = len
                 if self.value(function) is known:

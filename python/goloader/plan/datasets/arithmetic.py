@@ -7,7 +7,6 @@ some numbers, a step fails for them (`watch`, operations "..._checked"), and the
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...adapters.python import caught_warnings
-from ..bytecode import UnreadableError
+from ..bytecode import COMPARISONS, SIGNS, UnreadableError
 from ..look import in_class
 from .integers import Integers
 from .program import DTYPES, Items, Writer
@@ -145,7 +144,7 @@ class Arithmetic:
 
     def binary(self, name: str, left: Value, right: Value, function: Callable[..., Any] | None = None) -> Value:
         """left operator right."""
-        function = function or _FUNCTIONS[name]
+        function = function or SIGNS[name]
         sample = self.done(function, [left, right])
         if left.constant and right.constant:
             return Value(sample, constant=True)
@@ -181,7 +180,7 @@ class Arithmetic:
     def _of_numpy(self, name: str, left: Value, right: Value, sample: Any) -> Value:
         result = dtype_of(sample)
         common = result
-        if name in _COMPARISONS:
+        if name in COMPARISONS:
             common = dtype_of(self.done(np.add, [left, right]))
         _check_operator(name, common, result)
         samples = (left.sample, right.sample)
@@ -196,9 +195,9 @@ class Arithmetic:
             varies = type(value.sample) is int and not value.constant
             if varies and _is_integer(common) and common != "int64":
                 raise UnreadableError(f"works with {common} and a number that may not fit it")
-        if scalars and len({_is_float(each) for each in dtypes}) > 1 and name in _COMPARISONS:
+        if scalars and len({_is_float(each) for each in dtypes}) > 1 and name in COMPARISONS:
             raise UnreadableError("compares an integer with a float")
-        watch = _is_float(common) and name not in _COMPARISONS
+        watch = _is_float(common) and name not in COMPARISONS
         operands = (
             self.items(left, common, watch=True, through=True),
             self.items(right, common, watch=True, through=True),
@@ -213,7 +212,7 @@ class Arithmetic:
         if bool in types:
             raise UnreadableError("works with a bool")
         exact = all(each.small or type(each.sample) is float or _is_small(each) for each in (left, right))
-        if (name == "/" or (len(types) > 1 and name in _COMPARISONS)) and not exact:
+        if (name == "/" or (len(types) > 1 and name in COMPARISONS)) and not exact:
             raise UnreadableError("works with integers that a double may not be equal to")
         common = "int64" if types == {int} and name != "/" else "float64"
         _check_operator(name, common, dtype_of(sample))
@@ -221,7 +220,7 @@ class Arithmetic:
         op = OPERATORS[name]
         if common == "int64" and op in ("add", "sub", "mul"):
             op += "_checked"
-        watch = common == "float64" and name not in _COMPARISONS
+        watch = common == "float64" and name not in COMPARISONS
         return self.value(sample, lambda: self.writer.step(op, operands, dtype_of(sample), watch=watch))
 
     def unary(self, op: str, function: Callable[..., Any], value: Value) -> Value:
@@ -414,7 +413,7 @@ def _check_fits(number: Any, dtype: str) -> None:
 def _check_operator(name: str, common: str, result: str) -> None:
     if name in ("//", "%") and not _is_integer(common):
         raise UnreadableError(f"works with {name} of {common}")
-    if common == "bool" and name not in (*_COMPARISONS, "&", "|", "^"):
+    if common == "bool" and name not in (*COMPARISONS, "&", "|", "^"):
         raise UnreadableError(f"works with {name} of bools")
     if name in ("&", "|", "^") and _is_float(common):
         raise UnreadableError(f"works with {name} of {common}")
@@ -446,12 +445,6 @@ def _strides_of(places: NDArray[Any]) -> tuple[int, tuple[int, ...]] | None:
 OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor",
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
-}  # fmt: skip
-_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "&": operator.and_, "|": operator.or_, "^": operator.xor, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 
 # The rules: what becomes of a call, by the function that is called.

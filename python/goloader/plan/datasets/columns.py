@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from ..bytecode import (
+    SIGNS,
     Attribute,
     Binary,
     Call,
@@ -75,19 +76,14 @@ _TEXT_METHODS = (
     "startswith", "strip", "upper", "zfill",
 )  # fmt: skip
 _PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
-_OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]]] = {
-    "+": (operator.add, ((TEXTS, TEXTS), (INTS, INTS))),
-    "-": (operator.sub, ((INTS, INTS),)),
-    "*": (operator.mul, (((int,), (int,)),)),
-    "//": (operator.floordiv, (((int,), (int,)),)),
-    "==": (operator.eq, ((TEXTS, TEXTS), ((int,), (int,)))),
-    "!=": (operator.ne, ((TEXTS, TEXTS), ((int,), (int,)))),
-    ">": (operator.gt, (((int,), (int,)),)),
-    ">=": (operator.ge, (((int,), (int,)),)),
-    "<": (operator.lt, (((int,), (int,)),)),
-    "<=": (operator.le, (((int,), (int,)),)),
-    "/": (operator.truediv, (((PosixPath,), PATHS), (TEXTS, (PosixPath,)))),
-    "%": (operator.mod, ((TEXTS, (*TEXTS, *INTS)), ((int,), (int,)))),
+# Of which types the values on both sides of a sign are.
+_SIDES: dict[str, tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]] = {
+    **dict.fromkeys(("*", "//", "<", "<=", ">", ">="), (((int,), (int,)),)),
+    **dict.fromkeys(("==", "!="), ((TEXTS, TEXTS), ((int,), (int,)))),
+    "+": ((TEXTS, TEXTS), (INTS, INTS)),
+    "-": ((INTS, INTS),),
+    "/": (((PosixPath,), PATHS), (TEXTS, (PosixPath,))),
+    "%": ((TEXTS, (*TEXTS, *INTS)), ((int,), (int,))),
 }
 
 
@@ -306,7 +302,7 @@ class Columns:
                 return vectors.expanded(made)
             case Attribute(owner=owner, name="values") if isinstance(made := rows(owner), frames.Rows):
                 return made.matrix
-            case Binary(operator=sign, left=left, right=right) if sign in vectors.SIGNS:
+            case Binary(operator=sign, left=left, right=right) if sign in vectors.RECKONED:
                 for side, other in ((left, right), (right, left)):
                     if isinstance(other, Constant) and vectors.are_rows(made := rows(side)):
                         return vectors.reckoned(sign, made, other.value, turned=side is right)
@@ -393,14 +389,13 @@ class Columns:
                 return _mapped(lambda *each: "".join(map(format, each)), texts, len(at))
             case Binary(operator="-", left=left, right=right) if self._are_sets(sides := [column(left), column(right)]):
                 return _mapped(operator.sub, sides, len(at))
-            case Binary(operator=name, left=left, right=right) if name in _OPERATORS:
-                function, kinds = _OPERATORS[name]
-                sides = [column(left), column(right)]
+            case Binary(operator=name, left=left, right=right) if name in _SIDES:
+                function, sides = SIGNS[name], [column(left), column(right)]
                 if name == "%" and _types(sides[1]) == {tuple}:
                     _check(expression, sides[:1], TEXTS)
                     self._check_members(expression, sides[1])
                     return _mapped(function, sides, len(at))
-                if any(_types(sides[0]) <= {*one} and _types(sides[1]) <= {*other} for one, other in kinds):
+                if any(_types(sides[0]) <= {*one} and _types(sides[1]) <= {*other} for one, other in _SIDES[name]):
                     return _mapped(function, sides, len(at))
             case Binary(operator="is" | "is not" as name, left=left, right=Constant(value=None)):
                 return _mapped(lambda one: (one is None) is (name == "is"), [column(left)], len(at))

@@ -16,14 +16,6 @@ from ..originals import behind, is_original
 from .own import OwnCode
 
 
-def function_of(own: OwnCode, expression: Expression) -> Any:
-    """What is called, if that can be said."""
-    try:
-        return own.value(expression)
-    except UnreadableError:
-        return None
-
-
 def opens(called: Any) -> bool:
     """True for what opens a file's image: Pillow's function, and torchvision's that call it and convert to RGB."""
     pillow, folder = sys.modules.get("PIL.Image"), sys.modules.get("torchvision.datasets.folder")
@@ -68,7 +60,7 @@ def opened_path(own: OwnCode, opened: Expression) -> Expression:
             Entered(manager=Call(function=function, arguments=(path, mode), options=()))
             | Call(function=function, arguments=(path, mode), options=())
         ):
-            if function_of(own, function) is open and own.value(mode) == "rb":
+            if own.if_seen(function) is open and own.value(mode) == "rb":
                 own.means(function)
                 return path
     return opened
@@ -77,7 +69,7 @@ def opened_path(own: OwnCode, opened: Expression) -> Expression:
 def content_path(own: OwnCode, opened: Expression) -> Expression:
     """The same as opened_path, also of io.BytesIO of all that is in a file."""
     match opened:
-        case Call(function=function, arguments=(content,), options=()) if function_of(own, function) is io.BytesIO:
+        case Call(function=function, arguments=(content,), options=()) if own.if_seen(function) is io.BytesIO:
             path = read_path(own, content)
             if path is not None:
                 own.means(function)
@@ -101,7 +93,7 @@ def encoded_path(own: OwnCode, buffer: Expression) -> Expression | None:
             types = [*others, *(value for name, value in options if name == "dtype")]
             if len(types) != 1 or len(options) + len(others) != 1:
                 return None
-            kind, called = own.means(types[0]), function_of(own, function)
+            kind, called = own.means(types[0]), own.if_seen(function)
             path = None
             if kind is not np.uint8 and not (type(kind) is str and kind == "uint8"):
                 return None

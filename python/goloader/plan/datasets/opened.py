@@ -49,7 +49,7 @@ from ..watch import Watch
 from .beside import Beside
 from .columns import VALUES, Columns, TensorItem
 from .files import check_open, lower_of_mode, open_rgb
-from .images import array_of, function_of, makes_image, opened_path, opens
+from .images import array_of, makes_image, opened_path, opens
 from .made import Made, made_of
 from .masks import check_wrapper, common_mode, lower_wrapped, wrapped
 from .own import OwnCode
@@ -95,7 +95,7 @@ def opens_images(own: OwnCode) -> bool:
 
 
 def _opens_any(own: OwnCode, given: Expression) -> bool:
-    calls = (function_of(own, part.function) for part in parts_of(given) if isinstance(part, Call))
+    calls = (own.if_seen(part.function) for part in parts_of(given) if isinstance(part, Call))
     return any(opens(called) or makes_image(called) for called in calls)
 
 
@@ -257,7 +257,7 @@ class OpenedFiles(Node):
                 if opened is not None and opened.mode == "file" and not opened.transforms and mode in ("RGB", "L"):
                     return replace(opened, mode=mode, done=given)
             case Call(function=function, arguments=(inner,), options=() | (("mode", Constant(value="r")),) as options):
-                called = function_of(self._own, function)
+                called = self._own.if_seen(function)
                 if opens(called):
                     self._own.means(function)
                     if called is sys.modules["PIL.Image"].open:
@@ -269,7 +269,7 @@ class OpenedFiles(Node):
                 opened = self._opened(inner)
                 if opened is not None and called is not None and not options:
                     return replace(opened, transforms=(*opened.transforms, function), calls=(*opened.calls, given))
-            case Call(function=function) if makes_image(function_of(self._own, function)):
+            case Call(function=function) if makes_image(self._own.if_seen(function)):
                 return self._of_array(given)
         if _opens_any(self._own, given):
             raise UnreadableError(f"does more than open a file and transform its image: {_last(given)}", given)

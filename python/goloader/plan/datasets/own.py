@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import operator
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from enum import EnumMeta
@@ -19,6 +17,7 @@ import torch
 from torch.utils.data import Dataset
 
 from ..bytecode import (
+    COMPARISONS,
     Attribute,
     Binary,
     Call,
@@ -374,7 +373,7 @@ class OwnCode:
             case Binary(operator="<" | "<=" | ">" | ">=" as operator, left=left, right=right):
                 one, other = self.known(left), self.known(right)
                 if _are_ordered(one, other):
-                    return bool(_ORDERS[operator](one, other))
+                    return bool(COMPARISONS[operator](one, other))
             case Call(function=Name() as function, arguments=(of, kinds), options=()) if (
                 self.value(function) is isinstance
             ):
@@ -411,11 +410,6 @@ class OwnCode:
                 with suppress(ValueError):
                     return float(text)
         return self.value(expression)
-
-
-_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 
 
 def _are_ordered(one: Any, other: Any) -> bool:

@@ -98,9 +98,12 @@ class Samples:
     notes      what else explain() says of them
     any_integer  an index of numpy's or torch's integers means what the int means
     takes      types of indices, where one of another type makes another sample; None where none does
+    index      [length] int64, index of the dataset -> number of the sample, counted through all parts, NOWHERE for
+               none; None if the same
     """
 
     takes: set[type] | None = None
+    index: Indices | None = None
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         self._root = root
@@ -121,6 +124,10 @@ class Samples:
                 indices = np.where(indices < 0, indices + self.length, indices)
             if not self._has(indices):
                 raise IndexError(f"index out of range for a dataset of {self.length}")
+        if self.index is not None:
+            indices = self.index[indices]
+            if (indices == NOWHERE).any():
+                raise IndexError("a Subset lists an index that its dataset does not have")
         return indices
 
     def _has(self, indices: Indices) -> bool:
@@ -181,7 +188,6 @@ class Images(Samples):
     """Images with a target each: a label, or an image of its own.
 
     parts    those with transforms of their own, each once
-    index    [length] int64, index of the dataset -> number of the image, counted through all parts; None if the same
     files    of all parts; None for images in memory
     pixels   of each part, and
     labels   [images] int64 of all parts; () and None for files
@@ -265,14 +271,6 @@ class Images(Samples):
     def sample(self, row: int) -> int:
         """Which sample a file is of."""
         return row // self.parts[0].views
-
-    def resolve(self, indices: Indices) -> Indices:
-        indices = super().resolve(indices)
-        if self.index is not None:
-            indices = self.index[indices]
-            if (indices == NOWHERE).any():
-                raise IndexError("a Subset lists an index that its dataset does not have")
-        return indices
 
 
 def _files(index: Indices | None, views: int) -> Indices | None:

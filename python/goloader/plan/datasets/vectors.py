@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch.utils.data import default_collate
 
-from ..bytecode import UnreadableError
+from ..bytecode import SIGNS, UnreadableError
 from ..look import is_a
 from .sources import FLOATS, INTS
 from .tree import alike
@@ -102,9 +102,9 @@ def _check_arguments(function: Any, arguments: Sequence[Any], options: dict[str,
 
 def reckoned(sign: str, rows: Any, number: Any, *, turned: bool) -> Any:
     """row + number and the like, for each row; `turned`: number + row. Raises UnreadableError as `called` does."""
-    function = SIGNS.get(sign)
-    if function is None or type(number) not in (int, float):
+    if sign not in RECKONED or type(number) not in (int, float):
         raise UnreadableError(f"reckons with rows by {sign}")
+    function = SIGNS[sign]
 
     def reckon(of: Any) -> Any:
         return function(number, of) if turned else function(of, number)
@@ -187,9 +187,7 @@ def _tensor(rows: Any, **options: Any) -> Any:
     return torch.tensor(rows, **options)
 
 
-SIGNS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-}  # fmt: skip
+RECKONED = ("+", "-", "*", "/")
 
 _METHODS: dict[tuple[str, str], Callable[..., Any]] = {
     ("array", "astype"): np.ndarray.astype,

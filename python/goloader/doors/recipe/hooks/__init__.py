@@ -78,7 +78,7 @@ class _Hooks:
     def _add(self, module: str) -> None:
         try:
             part = self._parts[module] = import_module(f".{_LIBRARIES[module]}", __name__)
-            self._hooks += part.hooks()
+            self._hooks += part.hooks() if hasattr(part, "hooks") else ()  # a builtin has a front
             fronts = part.fronts() if hasattr(part, "fronts") else ()
         except (AttributeError, ImportError) as error:  # they name something that other versions do not have
             self._parts[module] = ModuleType(module)

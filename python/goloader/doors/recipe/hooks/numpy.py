@@ -15,11 +15,6 @@ from ..image import StandInImage
 from .front import Make
 
 
-def hooks() -> tuple[()]:
-    """numpy's functions are builtins."""
-    return ()
-
-
 def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of numpy's functions."""
     return tuple((np, name, partial(_front, name, passes_on)) for name, passes_on in _MAKERS.items())

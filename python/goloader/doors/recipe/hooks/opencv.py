@@ -54,11 +54,6 @@ _FUSED_CONVERSIONS = {
 }
 
 
-def hooks() -> tuple[()]:
-    """OpenCV's functions are builtins."""
-    return ()
-
-
 def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of OpenCV's functions. Of one whose pixels are not known nothing is recorded."""
     made: dict[str, Callable[..., Any]] = {

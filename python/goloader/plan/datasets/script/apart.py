@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    SIGNS,
     Apart,
     Attribute,
     Binary,
@@ -43,6 +44,7 @@ from ...look import is_a
 from ..sources import FLOATS, INTS, TEXTS
 from .numbers import INDEX
 from .pure import TEXT_NAMES
+from .rows import row_of
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -58,10 +60,10 @@ _ASKED = ("dtype", "ndim", "shape")
 _ITERATORS = (enumerate, filter, map, reversed, type, zip)
 _FUNCTIONS = (*(each for each in FUNCTIONS if each not in _ITERATORS), torch.nn.functional.pad)
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge, "in": lambda one, whole: one in whole, "not in": lambda one, whole: one not in whole,
-}  # fmt: skip
+    **{sign: function for sign, function in SIGNS.items() if sign not in ("&", "|", "^")},
+    "in": lambda one, whole: one in whole,
+    "not in": lambda one, whole: one not in whole,
+}
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "not": operator.not_}
 # What a function gives that is used as it is.
 _GIVEN = {*_LEAVES, list, tuple, dict, set, torch.Tensor, np.ndarray}
@@ -163,7 +165,7 @@ class _Maker:
 
     def _leaf(self, of: Expression) -> _Make:
         """What is worked out ahead."""
-        moved, row = self._compiler.row_of(of)
+        moved, row = row_of(self._compiler, of)
         if row is not INDEX:
             raise UnreadableError(f"calls a function with what is drawn: {of}", of)
         (first,) = self._compiler.values(moved).work_out(range(1))[0]

@@ -19,7 +19,7 @@ import torch
 
 from .... import _steps
 from ...augments import Steps
-from ...bytecode import Attribute, Call, Constant, Display, Expression, Name, UnreadableError
+from ...bytecode import COMPARISONS, SIGNS, Attribute, Call, Constant, Display, Expression, Name, UnreadableError
 from ...originals import behind, is_original
 from ...refusal import RefusalError
 from ...tables import run_tail
@@ -32,18 +32,7 @@ if TYPE_CHECKING:
 
 Row = Callable[["Compiler", Picture, dict[str, Expression]], Picture]
 
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "&": operator.and_,
-    "|": operator.or_,
-    **COMPARISONS,
-}
+ARITHMETIC = {sign: SIGNS[sign] for sign in ("+", "-", "*", "/", "&", "|", *COMPARISONS)}
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv,
 }  # fmt: skip

@@ -37,7 +37,7 @@ from ...bytecode import (
 from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
 from ...watch import HOOKED, has_global_hooks
-from ..images import function_of, makes_image, opens, reads_by_opencv
+from ..images import makes_image, opens, reads_by_opencv
 from ..own import OwnCode, is_left, is_plain
 from .pure import Pure
 
@@ -121,7 +121,7 @@ class ScriptCode(OwnCode):
             if isinstance(each, Branch):
                 count += self._opened((*each.then, *each.otherwise))
             elif isinstance(each, Call):
-                called = function_of(self, each.function)
+                called = self.if_seen(each.function)
                 count += opens(called) or makes_image(called) or reads_by_opencv(called) is not None
         return count
 

@@ -62,7 +62,7 @@ def copied(c: Compiler, call: Expression) -> bool:
                 places = numbers.places.expand(parameter.shape)
             except RuntimeError:
                 raise UnreadableError(f"copies an array of another shape by {call}", call) from None
-            c.written[id(parameter)] = parameter, replace(numbers.float32s(), places=places), c.block
+            c.written[id(parameter)] = parameter, replace(numbers.float32s(), places=places), c.into
             c.account(call)
             return True
     return False

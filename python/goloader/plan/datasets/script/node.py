@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ...bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...calls import check_calls
@@ -33,17 +32,17 @@ from ..opened import check_alike
 from ..pictures import Block
 from ..samples import Samples
 from ..sources import PATHS, Sources
-from ..tree import NOWHERE, Column, Indices, Node, alike, name_of
+from ..tree import Column, Indices, Node, alike, name_of
 from .apart import MadeApart, check_seconds, like
 from .code import ScriptCode
-from .compiler import IMAGES, STACKS, Compiler, Given, Opened, length_of
+from .compiler import Compiler
+from .giving import IMAGES, STACKS, Given
+from .opening import Opened
+from .rows import ERRORS, length_of
 from .stack import Stack
 
 # What makes an array or a tensor that is no part of another.
 _MAKERS = np.array, torch.tensor, torch.FloatTensor, torch.LongTensor
-
-# What the code raises where it is looked at rather than run.
-_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +90,7 @@ class Scripted(Node):
             self._make(compiler)
         except UnreadableError as error:
             raise self.own.unread(error) from None
-        except _ERRORS as error:
+        except ERRORS as error:
             raise self.own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
         self._goes_by = compiler.goes_by()
         self._transforms = list(compiler.transforms)
@@ -191,7 +190,7 @@ class Scripted(Node):
                 and all(each.stands() for each in compiler.number_tables)
                 and self._same(at)
             )
-        except (UnreadableError, RefusalError, *_ERRORS):
+        except (UnreadableError, RefusalError, *ERRORS):
             return False
 
     def _sizes(self) -> list[Any]:
@@ -257,7 +256,7 @@ def _compiled(own: ScriptCode) -> Compiler:
         return Compiler(own)
     except UnreadableError as error:
         raise own.unread(error) from None
-    except _ERRORS as error:
+    except ERRORS as error:
         raise own.refusal(f"{type(error).__name__} where it is read: {error}") from None
 
 
@@ -344,7 +343,6 @@ class Scripts(Samples):
     """Samples that the core makes by a script.
 
     part   what it makes them of
-    index  as Images has it
     apart  a collate_fn gets samples: of what Python puts together there are the values of each
     """
 
@@ -524,11 +522,3 @@ class Scripts(Samples):
     def load(self, row: int) -> Any:
         """The image of a file by Pillow, RGB."""
         return open_rgb(self.name(row))
-
-    def resolve(self, indices: Indices) -> NDArray[np.int64]:
-        indices = super().resolve(indices)
-        if self.index is not None:
-            indices = self.index[indices]
-            if (indices == NOWHERE).any():
-                raise IndexError("a Subset lists an index that its dataset does not have")
-        return indices

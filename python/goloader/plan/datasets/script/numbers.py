@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...bytecode import UnreadableError
+from ...bytecode import SIGNS, UnreadableError
 
 # Integers are exact in a float64 up to here.
 _EXACT_MAX = 1 << 53
@@ -68,14 +68,7 @@ _COMPARISONS: dict[
     "==": ("==", False, False),
     "!=": ("==", False, True),
 }
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-}
+_ARITHMETIC = {sign: SIGNS[sign] for sign in ("+", "-", "*", "/", "//", "%")}
 
 
 def binary(operator: str, left: Number, right: Number) -> Number:

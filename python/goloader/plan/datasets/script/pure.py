@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from ...bytecode import UnreadableError
-from ...harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REFUSED, SAME, Changes, codes_of
+from ...harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REACHING, SAME, Changes, codes_of
 from ...look import in_class, own, parents
 from ...originals import module_of
 from ..own import function_in, is_of_library, is_plain, state_of, variable
@@ -62,8 +62,8 @@ _KNOWN = (
 )  # fmt: skip
 # Of methods that Python calls without their being named, those that it does not call for an object that is there.
 _BEFORE = {"__init__", "__init_subclass__", "__new__", "__class_getitem__", "__set_name__"}
-_REFUSED = (*(each for each in REFUSED if each != "RAISE"), "BEFORE_WITH", "LOAD_BUILD_CLASS", "LOAD_SPECIAL",
-            "LOAD_SUPER", "SETUP_WITH", "BINARY_MATRIX", "BINARY_POWER", "INPLACE_MATRIX", "INPLACE_POWER")  # fmt: skip
+_REFUSED = (*REACHING, "BEFORE_WITH", "LOAD_BUILD_CLASS", "LOAD_SPECIAL", "LOAD_SUPER",
+            "SETUP_WITH", "BINARY_MATRIX", "BINARY_POWER", "INPLACE_MATRIX", "INPLACE_POWER")  # fmt: skip
 # Sums of matrices depend on threads, and powers on how many numbers are reckoned at once.
 _REFUSED_SIGNS = {"@", "@=", "**", "**="}
 

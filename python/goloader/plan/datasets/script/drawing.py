@@ -1,0 +1,115 @@
+"""Random draws: the numbers and places that calls of `random`, numpy and torch draw, as instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...bytecode import Call, Drawn, Expression, Item, UnreadableError
+from . import numbers
+from .code import drawn_by
+from .images import bind
+from .numbers import Number
+from .rows import Place, count_of, lists_of
+
+if TYPE_CHECKING:
+    from .compiler import Compiler
+
+
+def draw(c: Compiler, drawn: Drawn) -> None:
+    """What a call draws: a number, or an item of what it draws of. Raises UnreadableError."""
+    call = drawn.call
+    assert isinstance(call, Call)
+    name = drawn_by(c.own.means(call.function))
+    if name is None:
+        raise UnreadableError(f"draws by {call}", call)
+    library, _, kind = name.partition(".")
+    c.accounted.add(id(drawn))
+    choice = c.own.chosen(call)
+    if choice is None:
+        c.drawn[drawn.number] = _by_kind(c, call, library, kind)
+    else:
+        c.places[drawn.number] = [_place(c, kind, library, len(choice.items)) for _ in range(choice.count or 1)]
+
+
+def _place(c: Compiler, kind: str, library: str, count: int) -> Number:
+    """A place of so many, as one of these functions draws it."""
+    if kind == "choices":
+        drawn = c.let(["python.random"], "float")
+        return c.sure(numbers.unary("int", numbers.binary("*", drawn, Number(float(count), "float"))))
+    return c.let(["python.randbelow" if library == "random" else "numpy.randint", count], "int")
+
+
+def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expression:
+    random, below = {
+        "random": ("python.random", "python.randbelow"),
+        "numpy": ("numpy.random", "numpy.randint"),
+        "torch": ("torch.rand", "torch.randint"),
+    }[library]
+    if kind in ("random", "random_sample", "rand") and library != "torch":
+        if call.arguments or call.options:
+            raise UnreadableError(f"draws several numbers: {call}", call)
+        return c.let([random], "float")
+    if kind == "rand":
+        _only_one(c, call, call.arguments, set())
+        return c.let([random], "float32")
+    if kind == "gauss":
+        bound = bind(call, ("mu", "sigma"))
+        mean, deviation = (c.number(bound[name]) if name in bound else Number(value, "float")
+                           for name, value in (("mu", 0.0), ("sigma", 1.0)))  # fmt: skip
+        drawn = c.let(["python.gauss"], "float")
+        return c.sure(numbers.binary("+", mean, numbers.binary("*", drawn, deviation)))
+    if kind == "uniform":
+        names = ("a", "b") if library == "random" else ("low", "high")
+        bound = bind(call, names)
+        if len(bound) != 2:
+            raise UnreadableError(f"draws by {call}", call)
+        ends = [c.number(bound[name]) for name in names]
+        drawn = c.let([random], "float")
+        width = numbers.binary("-", ends[1], ends[0])
+        return c.sure(numbers.binary("+", ends[0], numbers.binary("*", width, drawn)))
+    if kind == "choice":
+        (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (None,)
+        if of is None:
+            raise UnreadableError(f"draws by {call}", call)
+        lists = lists_of(c, of, by_numpy=library == "numpy")  # of a list numpy makes an array
+        if lists is not None:
+            return c.sure(lists.item(c.let([below, lists.length.json], "int")))
+        if library == "numpy":
+            return c.let([below, _integer(c, of).json], "numpy")
+        place = c.let([below, count_of(c, of).json], "int")
+        return Item(of, Place(place))
+    return _from_range(c, call, library, kind, below)
+
+
+def _integer(c: Compiler, of: Expression) -> Number:
+    found = c.number(of)
+    if found.kind != "int":
+        raise UnreadableError(f"draws below {of}", of)
+    return found
+
+
+def _from_range(c: Compiler, call: Call, library: str, kind: str, below: str) -> Number:
+    ends = call.arguments
+    if library == "torch":
+        *ends_, size = (*call.arguments, *(value for name, value in call.options if name == "size"))
+        _only_one(c, call, (size,), {name for name, _ in call.options} - {"size"})
+        ends = tuple(ends_)
+    elif call.options:
+        raise UnreadableError(f"draws by {call}", call)
+    if not 1 <= len(ends) <= 2:
+        raise UnreadableError(f"draws by {call}", call)
+    if kind == "randint" and library == "random" and len(ends) == 1:
+        raise UnreadableError(f"draws by {call}", call)
+    low, high = (_integer(c, each) for each in ends) if len(ends) == 2 else (Number(0, "int"), _integer(c, ends[0]))
+    if kind == "randint" and library == "random":
+        high = numbers.binary("+", high, Number(1, "int"))
+    drawn = c.let([below, numbers.binary("-", high, low).json], "int")
+    return c.sure(numbers.binary("+", low, drawn))._replace(kind="int64" if library == "torch" else "int")
+
+
+def _only_one(c: Compiler, call: Call, sizes: Sequence[Expression], options: set[str]) -> None:
+    """Raises UnreadableError unless a draw of torch's is one number."""
+    shapes = [c.constant(each) for each in sizes]
+    if options or shapes not in ([1], [(1,)], [[1]], [()]):
+        raise UnreadableError(f"draws several numbers: {call}", call)

@@ -1,0 +1,176 @@
+"""What a sample gives: images, values that are worked out ahead, and numbers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...bytecode import Apart, Attribute, Call, Display, Expression, Index, Mapping, UnreadableError, parts_of
+from ...refusal import RefusalError
+from ...structure import Structure
+from ...tables import Table, run_tail
+from .. import vectors
+from ..columns import Columns
+from ..made import Made, made_of
+from . import numbers
+from .apart import MadeApart, made_apart
+from .numbers import INDEX, Number
+from .picture import Picture
+from .rows import ERRORS, row_of
+from .stack import Stack
+
+if TYPE_CHECKING:
+    from .compiler import Compiler
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value of a sample that is no image.
+
+    batch   what it is in a batch that torch puts together, as Beside has it
+    values  columns that it is made of, each by the row; () for the index itself
+    made    how it is made of them, if it is made
+    row     the row, where it is not the index
+    number  the core's column of numbers that it is, in place of all else
+    kind    of these
+    """
+
+    batch: type
+    values: tuple[Expression, ...] = ()
+    columns: Columns | None = None
+    made: Made | MadeApart | None = None
+    row: Number | None = None
+    number: int | None = None
+    kind: str = ""
+
+
+# Where the numbers of a sample's images, and of its stacks, begin while its other values are counted.
+IMAGES, STACKS = 1 << 20, 1 << 21
+
+
+def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
+    """The structure of a sample, whose fields are noted. Raises UnreadableError."""
+    if isinstance(given, Display) and given.kind in (list, tuple):
+        return tuple(structure_of(c, each, tuple) for each in given.items)
+    if isinstance(given, Mapping):
+        return {name: structure_of(c, each, list) for name, each in zip(given.names, given.items, strict=True)}
+    picture = c.picture(given)
+    if picture is not None:
+        return IMAGES + _give_image(c, picture, given)
+    stack = _stacked(c, given)
+    if stack is not None:
+        c.account(given)
+        c.stacks.append(stack)
+        return STACKS + len(c.stacks) - 1
+    c.given.append(_give(c, given, batch))
+    return len(c.given) - 1
+
+
+def _give_image(c: Compiler, picture: Picture, given: Expression) -> int:
+    if picture.form != "tensor":
+        raise UnreadableError("gives images that are no tensors", given)
+    c.pictures.append(c.use(picture))
+    return len(c.pictures) - 1
+
+
+def _stacked(c: Compiler, given: Expression) -> Stack | None:
+    """Images in one tensor; None for all else. Raises UnreadableError."""
+    match given:
+        case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if (
+            name in ("contiguous", "permute", "transpose") and (stack := _stacked(c, owner)) is not None
+        ):
+            return stack.then(name, tuple(map(c.constant, arguments)))
+        case Call(function=function, arguments=(Display(items=items), *dims), options=options) if items:
+            called: Any = c.function(function)
+            if called is not torch.stack and called is not torch.cat:
+                return None
+            pictures = [each for each in map(c.picture, items) if each is not None]
+            places = [*dims, *(each for name, each in options if name == "dim")]
+            if len(pictures) < len(items) or len(places) > 1 or len(places) < len(dims) + len(options):
+                return None
+            if len({each.size for each in pictures} | {None}) != 2:
+                raise UnreadableError("puts images together whose sizes may differ", given)
+            at = c.constant(places[0]) if places else 0
+            numbers = [_give_image(c, *each) for each in zip(pictures, items, strict=True)]
+            return Stack.of(numbers, [each.made() for each in pictures], at, joins=called is torch.cat)
+    return None
+
+
+def _give(c: Compiler, of: Expression, batch: type) -> Given:
+    if isinstance(of, Index):
+        return Given(batch)
+    if _is_number_of_index(c, of):
+        return _give_number(c, of, c.number(of), batch)
+    try:
+        moved, row = row_of(c, of)
+        made = None if _is_vector(c, moved) else made_of(c.own, moved)
+        values = (moved,) if made is None else made.numbers
+        columns = c.values(*values)
+    except UnreadableError as error:
+        try:
+            number = c.number(of)
+        except UnreadableError:
+            return _give_apart(c, of, batch, error)
+        return _give_number(c, of, number, batch)
+    c.account(of)
+    return Given(batch, values, columns, made, None if row is INDEX else row)
+
+
+def _give_apart(c: Compiler, of: Expression, batch: type, why: UnreadableError) -> Given:
+    """A value that Python makes. Raises UnreadableError: for that `why`, where no function is called for it."""
+    try:
+        made = made_apart(c, of)
+    except UnreadableError as error:
+        called = [part for part in parts_of(of) if isinstance(part, Apart)]
+        if called:
+            raise UnreadableError(called[0].why[0], None, called[0].why[1]) from None
+        raise why if error.of is None or error.of is of else error from None
+    c.account(of)
+    return Given(batch, made.numbers, c.values(*made.numbers), made)
+
+
+def _give_number(c: Compiler, of: Expression, number: Number, batch: type) -> Given:
+    if not number.is_python and number.kind != "numpy":
+        raise UnreadableError(f"gives {of}", of)
+    register = c.let(number.json, number.kind).json[1]
+    return Given(batch, number=c.column_of(register), kind=number.kind)
+
+
+def _is_number_of_index(c: Compiler, of: Expression) -> bool:
+    """Whether it is a number that the index is part of, more than as a place: its type may be that of the index."""
+    with suppress(UnreadableError):
+        return c.values(of).reckons and c.number(of).kind in (*numbers.PYTHON, "numpy")
+    return False
+
+
+def _is_vector(c: Compiler, moved: Expression) -> bool:
+    """Whether it is an array or a tensor that is worked out ahead."""
+    with suppress(UnreadableError, *ERRORS):
+        return vectors.are_rows(c.values(moved).work_out(range(1))[0])
+    return False
+
+
+def table_of(c: Compiler, picture: Picture) -> tuple[Table, bool]:
+    """What its functions make of every byte, and whether they leave its channels in reverse order."""
+    names = ", ".join(c.names[-3:])
+    tail = picture.tail
+    if picture.made().ndim == 2:
+        tail = (*tail, lambda made: made.unsqueeze(0))
+    try:
+        return run_tail(tail, picture.channels, names, picture.begin), False
+    except RefusalError:
+        if picture.mode != "RGB":
+            raise
+        return run_tail(tail, picture.channels, names, replace(picture, reverse=True).begin), True
+
+
+def reversed_of(c: Compiler, picture: Picture) -> Picture:
+    """An image that goes on as BGR."""
+    c.into = c.body
+    made = c.apply(picture, [{"op": "reverse_channels"}], (), size=picture.size)
+    if (marks := c.marks.pop(picture.register, None)) is not None:
+        c.marks[made.register] = b"".join(marks[256 * channel :][:256] for channel in (2, 1, 0))
+    return replace(made, reverse=True)

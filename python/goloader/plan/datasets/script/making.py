@@ -1,0 +1,193 @@
+"""Images that calls, operators and items make of others; images.py and arrays.py have what is known."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from types import BuiltinFunctionType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...bytecode import Attribute, Binary, Call, Closed, Either, Entered, Expression, Item, UnreadableError
+from ...look import is_a
+from ..images import makes_image, opens, reads_by_opencv
+from . import arrays, convolutions
+from .changing import change
+from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
+from .opening import of_array, open_file, read_by_opencv
+from .picture import Applied, InPlace, Picture
+
+if TYPE_CHECKING:
+    from .compiler import Compiler
+
+
+def picture_of(c: Compiler, of: Expression) -> Picture | None:
+    """The image that an expression is; None for what is none. Raises UnreadableError for one that is not known."""
+    match of:
+        case Closed(value=value):
+            picture = c.picture(value)
+            if picture is not None and picture.form == "pil":
+                raise UnreadableError(f"uses {value} behind the end of its with", value)
+            return picture
+        case Entered(manager=inner):
+            return c.picture(inner)
+        case Either():
+            return _picture_of_two(c, of)
+        case Call():
+            return _picture_of_call(c, of)
+        case Binary():
+            return _arithmetic(c, of)
+        case Item(owner=owner, key=key) if c.form(owner) in ("array", "tensor"):
+            return arrays.indexed(c, c.sure_picture(owner), key)
+    return None
+
+
+def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
+    function, arguments = call.function, call.arguments
+    match function:
+        case Attribute(owner=Call(function=enhancer, arguments=(of,), options=()) as enhancing, name="enhance"):
+            if (what := _enhancement(c, enhancer)) and c.form(of) == "pil":
+                c.accounted |= {id(enhancing), id(function)}
+                c.names.append(what)
+                return enhanced(c, c.sure_picture(of), what, bind(call, ("factor",))["factor"])
+    if isinstance(function, Attribute) and (owner := c.picture(function.owner)) is not None:
+        if function.name == "load" or (function.name in arrays.ASKING and not arguments and not call.options):
+            return None
+        if owner.form == "pil" and function.name in METHODS:
+            names, row = METHODS[function.name]
+            c.calls[sys.modules["PIL.Image"].Image, function.name] = None
+            c.names.append(function.name)
+            return row(c, owner, bind(call, names))
+        method = arrays.METHODS.get((owner.form, function.name))
+        if method is not None:
+            return method(c, owner, call)
+        raise UnreadableError(f"calls {function}", call)
+    try:
+        called = c.own.value(function)
+    except UnreadableError:
+        return None
+    if opens(called):
+        c.own.means(function)
+        c.calls[sys.modules[called.__module__], called.__name__] = None
+        if len(arguments) != 1 or call.options:
+            raise UnreadableError(f"opens images by {call}", call)
+        return open_file(c, arguments[0], called)
+    if (reads := reads_by_opencv(called)) is not None:
+        c.own.means(function)
+        return read_by_opencv(c, call, reads)
+    if makes_image(called):
+        c.own.means(function)
+        c.calls[sys.modules[called.__module__], called.__name__] = None
+        if len(arguments) == 1 and not call.options and c.form(arguments[0]) == "array":
+            return arrays.to_pil(c, c.sure_picture(arguments[0]))
+        return of_array(c, call)
+    if not arguments:
+        return None
+    if called is np.where and len(arguments) == 3 and not call.options:
+        return joined(c, np.where, arguments)
+    image = c.picture(arguments[0])
+    if image is None:
+        return None
+    row_of = function_row(called, image)
+    c.own.means(function)
+    if row_of is None:
+        if is_a(called, FunctionType, BuiltinFunctionType, type):
+            return None
+        if len(arguments) > 1 or call.options:
+            raise UnreadableError(f"calls {function} with an image", call)
+        c.transforms.append(called)
+        c.names.append(type(called).__name__)
+        if image.form in ("tensor", "summed") and convolutions.takes(called):
+            return convolutions.through(c, image, called)
+        return _checked(c, image, arguments[0], known_transform(c, image, called))
+    names, row, place = row_of
+    if place is not None:
+        c.calls[place] = None
+    c.names.append(getattr(called, "__name__", str(called)))
+    behind = replace(call, arguments=arguments[1:])
+    if called is not getattr(sys.modules.get("cv2"), "flip", None):
+        return _checked(c, image, arguments[0], row(c, image, bind(behind, names)))
+    given = bind(behind, (*names, "dst"))
+    made = row(c, image, given)
+    if "dst" in given:
+        if given["dst"] is not arguments[0] or not c.memory.of(arguments[0]).compact:
+            raise UnreadableError(f"writes to another array by {call}", call)
+        change(c, arguments[0], made)
+    return made
+
+
+def _enhancement(c: Compiler, enhancer: Expression) -> str | None:
+    """What one of Pillow's classes changes."""
+    module = sys.modules.get("PIL.ImageEnhance")
+    called = None if module is None else c.function(enhancer)
+    for name, what in ENHANCEMENTS.items():
+        if module is not None and called is not None and called is vars(module).get(name):
+            c.calls |= {(called, "__init__"): None, (called, "enhance"): None}
+            return what
+    return None
+
+
+def _checked(c: Compiler, before: Picture, of: Expression, made: Picture) -> Picture:
+    """What is made of an image. Raises UnreadableError for a tensor of an array that goes backwards."""
+    if before.form == "array" and made.form == "tensor" and not c.memory.of(of).forward:
+        raise UnreadableError(f"makes a tensor of {of}, which goes backwards", of)
+    return made
+
+
+def _arithmetic(c: Compiler, of: Binary) -> Picture | None:
+    for image, other, turned in ((of.left, of.right, False), (of.right, of.left, True)):
+        picture = c.picture(image)
+        if picture is None or picture.form not in ("array", "tensor"):
+            continue
+        if of.operator in arrays.ARITHMETIC:
+            function = arrays.ARITHMETIC[of.operator]
+            if c.picture(other) is not None:
+                return joined(c, function, (of.left, of.right))
+            return picture.then(Applied(function, (c.constant(other),), turned=turned))
+        if of.operator in arrays.IN_PLACE and not turned:
+            value = c.constant(other)
+            if type(value) not in (bool, int, float, list, tuple, np.ndarray):
+                raise UnreadableError(f"changes an array by {other}", other)
+            made = picture.then(InPlace(arrays.IN_PLACE[of.operator], value))
+            c.check_tail(made)
+            change(c, image, made)
+            return made
+    return None
+
+
+def joined(c: Compiler, function: Any, parts: Sequence[Expression]) -> Picture | None:
+    """A function of several arrays that are made of one image, and of constants."""
+    found = [c.picture(each) for each in parts]
+    pictures = [each for each in found if each is not None]
+    if not pictures or any(each.form not in ("array", "tensor") for each in pictures):
+        return None
+    given = [c.constant(part) if picture is None else picture for part, picture in zip(parts, found, strict=True)]
+    return arrays.joined(function, given, pictures)
+
+
+def _picture_of_two(c: Compiler, of: Either) -> Picture | None:
+    sides = c.branches.get(of.number)
+    if sides is None:
+        return None
+    if of.number in c.conversions:
+        converted, before = c.conversions[of.number]
+        if {id(of.then), id(of.otherwise)} != {id(converted), id(before)}:
+            return None
+        return c.picture(converted)
+    if isinstance(sides, bool):
+        return c.picture(of.then if sides else of.otherwise)
+    one, other = c.picture(of.then), c.picture(of.otherwise)
+    if one is None or other is None:
+        return None
+    if not (one.plain and other.plain):
+        one, other = c.use(one), c.use(other)
+    if any(c.changed_at.get(id(each), 0) > c.began[of.number] for each in (of.then, of.otherwise)):
+        raise UnreadableError(f"uses one of two arrays after it was changed: {of}", of)
+    key = of.number, one.register, one.tail, one.summed, other.register, other.tail, other.summed
+    if key not in c.of_two:
+        c.of_two[key] = c.one_of(of, sides, one, other)
+    found = c.of_two[key]
+    assert isinstance(found, Picture)
+    return found

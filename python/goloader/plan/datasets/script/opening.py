@@ -1,0 +1,108 @@
+"""Files that a sample opens, and images that it takes out of an array."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
+from ..columns import Columns
+from ..images import array_of, content_path, encoded_path
+from ..masks import mode_of
+from . import arrays, numbers
+from .images import bind
+from .numbers import Number
+from .picture import Picture
+from .rows import row_of
+
+if TYPE_CHECKING:
+    from .compiler import Compiler
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that a sample opens, or an image of an array that it takes.
+
+    columns  says the path of each row, or None for an array
+    path     the expression of the path, with the row as its index; of an array the one of the array
+    row      which row it is
+    mode     of the image as code gets it
+    axes     of the array, "" for files
+    plain    the file itself has to be of that mode; else it is converted
+    opencv   OpenCV reads it
+    """
+
+    columns: Columns | None
+    path: Expression
+    row: Number
+    mode: str
+    axes: str = ""
+    plain: bool = False
+    opencv: bool = False
+
+
+def open_file(c: Compiler, path: Expression, called: Any) -> Picture:
+    column, found, row = _files(c, path, content_path(c.own, path))
+    if called is not sys.modules["PIL.Image"].open:
+        return _add(c, Opened(column, found, row, "RGB"))
+    mode, _ = mode_of(next(iter(column.work_out(range(min(column.length, 1)))[0]), ""))
+    return _add(c, Opened(column, found, row, mode if mode in ("L", "P") else "RGB", plain=True))
+
+
+def _files(c: Compiler, opened: Expression, path: Expression) -> tuple[Columns, Expression, Number]:
+    """Which files there are, by the path of one, and which of them it is."""
+    found, row = row_of(c, path)
+    try:
+        column = c.values(found)
+    except UnreadableError as error:
+        raise UnreadableError(error.args[0], error.of or path) from None
+    for each in parts_of(opened):
+        if isinstance(each, Entered):
+            if id(each) in c.entered:
+                raise UnreadableError(f"reads {each} twice", each)
+            c.entered.add(id(each))
+    c.account(opened)
+    return column, found, row
+
+
+def read_by_opencv(c: Compiler, call: Call, name: str) -> Picture:
+    """An image that cv2.imread or cv2.imdecode makes of a file."""
+    module: Any = sys.modules["cv2"]
+    bound = bind(call, ("filename" if name == "imread" else "buf", "flags"))
+    flags = c.constant(bound["flags"]) if "flags" in bound else module.IMREAD_COLOR
+    flags_known = (module.IMREAD_COLOR, module.IMREAD_GRAYSCALE, getattr(module, "IMREAD_COLOR_RGB", -1))
+    if type(flags) is not int or flags not in flags_known or flags < 0 or (name == "imdecode" and "flags" not in bound):
+        raise UnreadableError(f"reads images by {call}", call)
+    if any(each.startswith("OPENCV_IO_MAX") for each in os.environ):
+        raise UnreadableError("reads images by OpenCV, whose limits are set in the environment")
+    source = bound.get("filename", bound.get("buf"))
+    path = source if name == "imread" or source is None else encoded_path(c.own, source)
+    if source is None or path is None:
+        raise UnreadableError(f"reads images by {call}", call)
+    column, found, row = _files(c, source, path)
+    if name == "imread" and not {*map(type, column.work_out(range(column.length))[0])} <= {str}:
+        raise UnreadableError("opens by OpenCV what are no texts", call)
+    grey = flags == module.IMREAD_GRAYSCALE
+    c.needs.update(dict.fromkeys(("opencv.decode.jpeg", "opencv.decode.png")))
+    picture = _add(c, Opened(column, found, row, "L" if grey else "RGB", plain=grey, opencv=True))
+    in_order = flags not in (module.IMREAD_COLOR, module.IMREAD_GRAYSCALE)
+    return c.use(picture).then(arrays.opened_rgb if in_order else arrays.opened, "array")
+
+
+def _add(c: Compiler, opened: Opened) -> Picture:
+    if c.into is not c.body:
+        raise UnreadableError("opens images in a branch")
+    c.opened.append(opened)
+    return Picture(len(c.opened) - 1, len(c.opened) - 1, opened.mode, plain=opened.plain)
+
+
+def of_array(c: Compiler, call: Call) -> Picture:
+    place, axes, mode = array_of(c.own, call)
+    row = c.number(place.key)
+    if row.kind not in numbers.PLACES:
+        raise UnreadableError(f"takes rows by {place.key}", place)
+    c.own.means(place.owner)
+    c.account(call.arguments[0])
+    return _add(c, Opened(None, place.owner, row, mode, axes))
