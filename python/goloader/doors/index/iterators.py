@@ -77,13 +77,12 @@ class _Task(NamedTuple):
 
     @property
     def given(self) -> list[Any]:
-        """The indices of a batch."""
-        return self.indices.tolist() if isinstance(self.indices, np.ndarray) else list(self.indices)
+        """The indices of a batch, as the dataset would be asked for each."""
+        return list(self.asked)
 
     def at(self, position: int) -> Any:
         # A batch may be a set or a dict as well as a list.
-        index = next(itertools.islice(self.indices, position, None)) if self.batched else self.indices
-        return index.item() if isinstance(index, np.generic | np.ndarray) else index
+        return next(itertools.islice(self.asked, position, None)) if self.batched else self.asked
 
 
 class _Lost(Exception):
