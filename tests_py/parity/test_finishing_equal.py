@@ -6,7 +6,8 @@ import functools
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,59 @@ def test_samples_in_error_and_batches_of_theirs(root: Path, tmp_path: Path) -> N
             )
         )
         assert errors(events)
+
+
+def told_by_settings(batch: Any) -> Any:
+    images, labels = default_collate(batch)
+    flat = images.flatten(1)[:, :300]
+    with_errors = np.geterr()["divide"]
+    return (
+        flat @ torch.ones(300, 2, dtype=torch.float32),  # of bfloat16 where autocast is on
+        labels * 0.5,
+        torch.tensor(0.5),
+        torch.ones(2, requires_grad=True).mul(2).requires_grad,
+        (torch.get_num_threads(), torch.get_float32_matmul_precision(), with_errors),
+        torch.get_deterministic_debug_mode(),
+    )
+
+
+@contextmanager
+def other_settings() -> Iterator[None]:
+    """What a training loop may have around it, or around its steps."""
+    dtype, precision, threads = torch.get_default_dtype(), torch.get_float32_matmul_precision(), torch.get_num_threads()
+    torch.set_default_dtype(torch.float64)
+    torch.set_float32_matmul_precision("medium")
+    torch.set_deterministic_debug_mode(1)
+    torch.set_num_threads(2)
+    try:
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16), np.errstate(divide="raise"):
+            yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_deterministic_debug_mode(0)
+        torch.set_float32_matmul_precision(precision)
+        torch.set_default_dtype(dtype)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_settings_are_those_of_when_the_workers_began(root: Path, workers: int) -> None:
+    """Those of autocast among them, under which a batch is asked for, or an iterator made."""
+    transform = v2.Compose([*FIXED, v2.PILToTensor(), v2.ToDtype(torch.float, scale=True)])
+    found = []
+    for kind in (data.DataLoader, goloader.DataLoader):
+        loader: Any = kind(ImageFolder(root, transform), 4, num_workers=workers, collate_fn=told_by_settings)
+        assert kind is data.DataLoader or "COLLATE_GOES_ON" in loader.explain().codes
+        iterator = iter(loader)
+        made = [next(iterator)]
+        with other_settings():
+            made += [next(iterator), next(iterator)]
+            if workers:
+                inside = iter(loader)
+                made.append(next(inside))
+        made += [next(inside), next(inside)] if workers else []
+        made += list(iterator)
+        found.append(list(map(bits, made)))
+    assert found[1] == found[0]
 
 
 kinds: tuple[type[BaseException], ...] = (ValueError,)

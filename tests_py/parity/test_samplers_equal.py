@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch.utils.data import (
     BatchSampler,
+    Dataset,
     DistributedSampler,
     RandomSampler,
     SequentialSampler,
@@ -18,7 +20,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 from torchvision.datasets import ImageFolder
-from twins import Program, check, generator, loader_of
+from twins import Program, check, errors, generator, loader_of
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
@@ -191,6 +193,27 @@ def test_distributed_sampler(dataset: ImageFolder, num_workers: int, shuffle: bo
 )
 def test_batch_samplers(dataset: ImageFolder, num_workers: int, sampler: Any) -> None:
     check(Program(loader_of(dataset, num_workers=num_workers, batch_sampler=sampler), draw=True, leave=(8,)))
+
+
+class WithIndex(Dataset[Any]):
+    """Images of a user's own class, and the index that each was asked for by."""
+
+    def __init__(self, folder: ImageFolder) -> None:
+        self.paths = [path for path, _ in folder.samples]
+        self.transform = folder.transform
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), i
+
+
+@WORKERS
+def test_an_index_that_a_sample_has_keeps_its_type(dataset: ImageFolder, num_workers: int) -> None:
+    batches = [np.array([1, 2], dtype) for dtype in (np.uint8, np.int16, np.int32, np.int64)]
+    events = check(Program(loader_of(WithIndex(dataset), num_workers=num_workers, batch_sampler=[*batches, [3, 4]])))
+    assert not errors(events)
 
 
 def test_batches_of_indices_that_can_be_read_once(dataset: ImageFolder) -> None:

@@ -47,18 +47,16 @@ class Finisher:
     def batch(self, run: Run, number: int, batch: Any, count: int) -> Any:
         """What the collate_fn makes of a worker's batch; raises what it raises."""
         state = self._caught_up(run, number)
-        info, threads = worker._worker_info, torch.get_num_threads()
+        info = worker._worker_info
         workers, dataset = self._info
-        with untouched(), torch.enable_grad():
+        with untouched():
             try:
                 put(state)
                 worker._worker_info = worker.WorkerInfo(
                     id=number, num_workers=workers, seed=self._base_seed + number, dataset=dataset
                 )
-                torch.set_num_threads(1)
                 return self._finish(batch, count)
             finally:
-                torch.set_num_threads(threads)
                 worker._worker_info = info
                 after = capture(PROCESS)
                 self._moved = self._moves = self._draws and not same(state["torch"], after["torch"])

@@ -35,6 +35,7 @@ from . import init_fn, later, trial
 from .ahead import Ahead, Pixels, pixels
 from .directory import Directory
 from .finishing import Finisher
+from .settings import Settings
 
 if TYPE_CHECKING:
     from ..._loader import DataLoader
@@ -76,13 +77,12 @@ class _Task(NamedTuple):
 
     @property
     def given(self) -> list[Any]:
-        """The indices of a batch."""
-        return self.indices.tolist() if isinstance(self.indices, np.ndarray) else list(self.indices)
+        """The indices of a batch, as the dataset would be asked for each."""
+        return list(self.asked)
 
     def at(self, position: int) -> Any:
         # A batch may be a set or a dict as well as a list.
-        index = next(itertools.islice(self.indices, position, None)) if self.batched else self.indices
-        return index.item() if isinstance(index, np.generic | np.ndarray) else index
+        return next(itertools.islice(self.asked, position, None)) if self.batched else self.asked
 
 
 class _Lost(Exception):
@@ -98,25 +98,6 @@ class _Lost(Exception):
     ) -> None:
         super().__init__(error)
         self.error, self.position, self.name, self.asked = error, position, name, asked
-
-
-class _Defaults(AbstractContextManager[None]):
-    """torch's default dtype and device of the moment that this is made: torch's workers keep those."""
-
-    def __init__(self) -> None:
-        self._dtype, self._device = torch.get_default_dtype(), torch.get_default_device()
-
-    def __enter__(self) -> None:
-        self._inside = contextlib.ExitStack()
-        dtype = torch.get_default_dtype()
-        if dtype is not self._dtype:
-            torch.set_default_dtype(self._dtype)
-            self._inside.callback(torch.set_default_dtype, dtype)
-        if torch.get_default_device() != self._device:
-            self._inside.enter_context(self._device)
-
-    def __exit__(self, *error: object) -> None:
-        self._inside.close()
 
 
 # A sample that is not there.
@@ -566,10 +547,10 @@ class PrefetchingIterator(_NativeIterator):
             seeded = again
         self._samples.hold()
         self._directory: Directory = Directory()
-        # What a collate_fn of the user's own finds.
+        # Whether code of the user's own makes something of each batch.
         own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
         own = own or (isinstance(self._samples, Scripts) and bool(self._samples.made_apart))
-        self._defaults = _Defaults() if own else None
+        self._own, self._settings = own, Settings()
         # The states that worker_init_fn left.
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         # What each worker's generator of numpy's keeps beside its words.
@@ -686,7 +667,7 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks.append(self._put(self._run, self._task(batch)))
 
     def _made_ahead(self, rows: NDArray[np.int64]) -> dict[int, list[Any]]:
-        with self._defaults or contextlib.nullcontext():
+        with self._settings.inside() if self._own else contextlib.nullcontext():
             return self._samples.ahead(rows, alone=True)
 
     def _put(self, run: Run, task: _Task) -> _Task:
@@ -770,15 +751,19 @@ class PrefetchingIterator(_NativeIterator):
             self._run.position(self._ledger.streams)
 
     def _collated(self, run: Run, columns: list[Any], count: int) -> Any:
-        if self._defaults is None:
+        if not self._own:
             return self._plan.put(columns)
-        with self._defaults:
+        with self._settings.inside(alone=self._finisher is not None):
             batch = self._plan.put(columns)
             if self._finisher is not None:
                 begun = time.perf_counter()
                 batch = self._finisher.batch(run, self._received % self._num_workers, batch, count)
                 self._clock.did("collate", time.perf_counter() - begun)
             return batch
+
+    def _ask_dataset(self, indices: Any) -> Any:
+        with self._settings.inside(alone=True):
+            return super()._ask_dataset(indices)
 
     def _handed_out(self) -> None:
         """The batch of the first task is handed out, or lost."""

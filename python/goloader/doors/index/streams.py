@@ -27,6 +27,7 @@ from ...webdataset import EMPTY, combined, reraise_exception, warn_and_continue
 from .. import lent
 from .directory import Directory
 from .iterators import late
+from .settings import Settings
 
 if TYPE_CHECKING:
     from ..._loader import DataLoader
@@ -260,7 +261,7 @@ class PrefetchingStream(_StreamIterator):
         super().__init__(loader, core)
         assert loader.prefetch_factor is not None
         self._prefetch_factor: int = loader.prefetch_factor
-        self._directory = Directory()
+        self._directory, self._settings = Directory(), Settings()
         with self._directory:
             self._run = core.start(
                 workers=self._num_workers,
@@ -301,6 +302,10 @@ class PrefetchingStream(_StreamIterator):
         self._position()
         for _ in range(self._prefetch_factor * self._num_workers):
             self._lanes.submit()
+
+    def _put(self, tensors: list[Any]) -> Any:
+        with self._settings.inside():
+            return super()._put(tensors)
 
     def _position(self) -> None:
         if self._ledger.streams is not None and self._run is not None:
