@@ -32,7 +32,7 @@ from . import _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 18
+ABI_MAJOR = 19
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
