@@ -20,7 +20,7 @@ from photos import picture, save
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision.datasets import ImageFolder
-from twins import Program, check, errors, loader_of, seed
+from twins import Program, bits, check, errors, loader_of, seed
 
 import goloader
 from goloader.doors import choice
@@ -685,6 +685,38 @@ class Drawn(Written):
         if random.random() < 0.5:
             image = F.hflip(image)
         return PLAIN(image), self.numbers[index]
+
+
+class Weighted(Dataset[Any]):
+    def __init__(self, root: Path) -> None:
+        self.paths = sorted((root / "a").iterdir())
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.paths[index]).convert("RGB")
+        if random.random() < 0.5:
+            image = ImageOps.mirror(image)
+        return F.to_tensor(image.resize((8, 8))), torch.tensor([0.25, index])
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_workers_keep_the_default_dtype_that_they_began_with(root: Path, num_workers: int) -> None:
+    found = []
+    for kind in (torch.utils.data.DataLoader, goloader.DataLoader):
+        seed(3)
+        loader: Any = kind(Weighted(root), 2, num_workers=num_workers)
+        assert kind is torch.utils.data.DataLoader or loader.explain().native
+        iterator = iter(loader)
+        made = [next(iterator)]
+        torch.set_default_dtype(torch.float64)
+        try:
+            made += list(iterator)
+        finally:
+            torch.set_default_dtype(torch.float32)
+        found.append(list(map(bits, made)))
+    assert found[1] == found[0]
 
 
 @pytest.mark.parametrize("kind", [Written, Drawn])

@@ -240,15 +240,15 @@ class _NativeIterator(ResumableIterator):
             assert isinstance(self._samples, Images)
             return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
-            columns = self._samples.put_together(self._plan.columns(tensors), task.rows, lambda: task.given, task.ahead)
-            batch = self._collated(run, columns, len(task.rows))
+            batch = self._made(run, tensors, task)
         except Exception as error:  # of a collate_fn of the user's own
             raise _Lost(error) from None
         return self._pinned_batch(batch) if self._pin_memory else batch
 
-    def _collated(self, run: Run, columns: list[Any], count: int) -> Any:
-        """A batch of so many samples, of their fields."""
-        return self._plan.put(columns)
+    def _made(self, run: Run, tensors: list[Any], task: _Task) -> Any:
+        """The batch of a task, of the core's tensors and what Python puts together."""
+        given = self._plan.columns(tensors), task.rows, lambda: task.given, task.ahead
+        return self._plan.put(self._samples.put_together(*given))
 
     def _pinned_batch(self, batch: Any) -> Any:
         return self._pin(batch)
@@ -547,10 +547,9 @@ class PrefetchingIterator(_NativeIterator):
             seeded = again
         self._samples.hold()
         self._directory: Directory = Directory()
-        # Whether code of the user's own makes something of each batch.
+        # Whether Python makes something of each batch, as torch's workers do.
         own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
-        own = own or (isinstance(self._samples, Scripts) and bool(self._samples.made_apart))
-        self._own, self._settings = own, Settings()
+        self._own, self._settings = own or self._samples.by_python, Settings()
         # The states that worker_init_fn left.
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         # What each worker's generator of numpy's keeps beside its words.
@@ -750,14 +749,14 @@ class PrefetchingIterator(_NativeIterator):
         if self._ledger.streams is not None and self._run is not None and self._finisher is None:
             self._run.position(self._ledger.streams)
 
-    def _collated(self, run: Run, columns: list[Any], count: int) -> Any:
+    def _made(self, run: Run, tensors: list[Any], task: _Task) -> Any:
         if not self._own:
-            return self._plan.put(columns)
+            return super()._made(run, tensors, task)
         with self._settings.inside(alone=self._finisher is not None):
-            batch = self._plan.put(columns)
+            batch = super()._made(run, tensors, task)
             if self._finisher is not None:
                 begun = time.perf_counter()
-                batch = self._finisher.batch(run, self._received % self._num_workers, batch, count)
+                batch = self._finisher.batch(run, self._received % self._num_workers, batch, len(task.rows))
                 self._clock.did("collate", time.perf_counter() - begun)
             return batch
 

@@ -156,6 +156,11 @@ class Samples:
         """
         return {}
 
+    @property
+    def by_python(self) -> bool:
+        """Whether Python puts some of a batch's fields together, beside the core's."""
+        return False
+
     def put_together(
         self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
     ) -> list[Any]:
@@ -222,11 +227,15 @@ class Images(Samples):
         """True if all samples are (image, label or target image), and labels of type int."""
         return all(part.pairs for part in self.parts)
 
+    @property
+    def by_python(self) -> bool:
+        return bool(self.parts[0].beside)
+
     def put_together(
         self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
     ) -> list[Any]:
         """Images and labels, and what torch puts together for each further field of a sample."""
-        return [*columns, *map(default_collate, self._beside(rows, indices))] if self.parts[0].beside else columns
+        return [*columns, *map(default_collate, self._beside(rows, indices))] if self.by_python else columns
 
     def _beside(self, rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
         first = self.parts[0]

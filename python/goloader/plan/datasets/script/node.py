@@ -402,6 +402,10 @@ class Scripts(Samples):
             made[n] = [maker.check_like(beside[row]) for row in rows.tolist()]
         return made
 
+    @property
+    def by_python(self) -> bool:
+        return any(beside is not None for _, beside in self.part.given)
+
     def put_together(
         self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
     ) -> list[Any]:
