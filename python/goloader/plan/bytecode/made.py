@@ -127,11 +127,31 @@ def _can_change(value: Expression) -> bool:
 
 
 def changeable(value: Expression) -> tuple[Expression, ...]:
-    """The lists and dicts that were made here and are part of a value."""
+    """The lists and dicts that were made here and are part of a value, each once."""
     if _newest(value) < 0:
         return ()
-    found: tuple[Expression, ...] = value._once("changeable", lambda: tuple(filter(_can_change, parts_of(value))))
+    found: tuple[Expression, ...] = value._once("changeable", lambda: _look_for_changeable(value))
     return found
+
+
+def _look_for_changeable(value: Expression) -> tuple[Expression, ...]:
+    """It stops at parts that were looked through before: values of many branches have most of theirs in common."""
+    found: dict[int, Expression] = {}
+    seen: set[int] = set()
+    work = [value]
+    while work:
+        part = work.pop()
+        if id(part) in seen or _newest(part) < 0:
+            continue
+        seen.add(id(part))
+        known = part.__dict__["_kept"].get("changeable")  # what _newest keeps is there too
+        if known is not None:
+            found |= {id(each): each for each in known}
+            continue
+        if _can_change(part):
+            found[id(part)] = part
+        work += reversed([*own_parts(part)])
+    return tuple(found.values())
 
 
 def held_in(value: Expression) -> Iterator[Expression]:
