@@ -113,6 +113,7 @@ def _run(name: str, loader: str, count: int, digests: bool) -> dict[str, Any]:
     np.random.seed(0)
     torch.manual_seed(0)
     made = program.train_loader(root)
+    gc.collect()  # it writes to pages that a fork shares: they are copied now, and not while a loader is timed
     begin_epoch = getattr(program, "begin_epoch", lambda loader, epoch: None)
     epochs, said, batches, cpu_s = [], [], 0, measure.cpu_s()
     for epoch in range(EPOCHS):
