@@ -83,7 +83,7 @@ def test_a_file_that_only_python_opens_and_never_ends_is_a_timeout(
 
 
 def test_threads_end_with_the_iterator(root: Path, decoded: list[int]) -> None:
-    before = threading.active_count()
+    before = threading.enumerate()
     loader = goloader.DataLoader(ImageFolder(str(root), TRAIN), 8, num_workers=2, prefetch_factor=8)
     for close in True, False:
         iterator = iter(loader)
@@ -95,8 +95,8 @@ def test_threads_end_with_the_iterator(root: Path, decoded: list[int]) -> None:
             iterator._shutdown_workers()
         del iterator
         gc.collect()
-    for thread in threading.enumerate():
-        if thread.daemon:
-            thread.join(10)
+    begun = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in begun:
+        thread.join(10)
     assert decoded
-    assert threading.active_count() == before
+    assert not [thread for thread in begun if thread.is_alive()]
