@@ -126,10 +126,11 @@ def test_a_break_does_not_wait(hanging: Hanging, persistent_workers: bool) -> No
 
 def test_ctrl_c_and_the_end_of_the_process_do_not_wait(hanging: Hanging) -> None:
     program = """
-        import sys
+        import signal, sys
         from pathlib import Path
         sys.path[:0] = sys.argv[2:]
         from test_storage import loader
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run where it is ignored
         iterator = iter(loader(Path(sys.argv[1])))
         next(iterator), next(iterator)
         print("waits", flush=True)
