@@ -666,7 +666,9 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks.append(self._put(self._run, self._task(batch)))
 
     def _made_ahead(self, rows: NDArray[np.int64]) -> dict[int, list[Any]]:
-        with self._settings.inside() if self._own else contextlib.nullcontext():
+        if not isinstance(self._samples, Scripts) or not self._samples.made_apart:
+            return {}
+        with self._settings.inside():
             return self._samples.ahead(rows, alone=True)
 
     def _put(self, run: Run, task: _Task) -> _Task:

@@ -62,6 +62,10 @@ class Expression:
     def _spelt(self) -> str:
         return self.spelling.format(self) if self.spelling else repr(self)
 
+    def _found(self, name: str) -> Any:
+        """What `_once` has found by a name; None where it was not asked."""
+        return self.__dict__.get("_kept", {}).get(name)
+
     def _once(self, name: str, find: Callable[[], Any]) -> Any:
         kept = self.__dict__.get("_kept")
         if kept is None:

@@ -144,7 +144,7 @@ def _look_for_changeable(value: Expression) -> tuple[Expression, ...]:
         if id(part) in seen or _newest(part) < 0:
             continue
         seen.add(id(part))
-        known = part.__dict__["_kept"].get("changeable")  # what _newest keeps is there too
+        known = part._found("changeable")
         if known is not None:
             found |= {id(each): each for each in known}
             continue

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays.file_array import NUMPY_DTYPES, contiguous
+from ...arrays.npy import MAGIC
 from ..bytecode import Expression, UnreadableError
 from ..paths import Files
 from ..refusal import RefusalError
@@ -26,12 +27,10 @@ from ..rows import DIMENSIONS_MAX, Array, NpyFiles
 from .bases import Numbers, why_not_collated, why_not_numbers
 from .columns import Columns
 from .integers import Integers
-from .own import ListItems, OwnCode
+from .own import ERRORS, ListItems, OwnCode, length_of
 from .sequences import Listed
 from .sources import PATHS, Sources
 from .tree import Indices, alike
-
-_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class Ahead:
@@ -53,7 +52,7 @@ class Ahead:
         if not isinstance(own, OwnCode):
             raise UnreadableError(f"uses {place}")
         self.place = place
-        self.columns = Columns(own, [place], length=lambda: _length_of(own.dataset))
+        self.columns = Columns(own, [place], length=lambda: length_of(own.dataset))
         if not self.columns.length:
             raise UnreadableError(f"uses {place} of no samples")
         # What is not understood shows in the first one, mostly.
@@ -69,7 +68,7 @@ class Ahead:
     def _work_out(self, at: Sequence[int]) -> Sequence[Any]:
         try:
             return self.columns.work_out(at)[0]
-        except _ERRORS as error:
+        except ERRORS as error:
             raise UnreadableError(f"raises {type(error).__name__} in {self.place}: {error}", self.place) from None
 
     def reads(self, integers: Integers) -> None:
@@ -269,7 +268,7 @@ def _spread(count: int) -> list[int]:
 
 def _text_of(content: bytes, file: Any) -> str:
     """The text of the header that a file's first bytes begin; "" of what is none."""
-    if content[:6] != b"\x93NUMPY" or content[6:8] not in (b"\1\0", b"\2\0", b"\3\0") or len(content) < 12:
+    if content[:6] != MAGIC or content[6:8] not in (b"\1\0", b"\2\0", b"\3\0") or len(content) < 12:
         return ""
     begin, size = (10, content[8:10]) if content[6] == 1 else (12, content[8:12])
     end = begin + int.from_bytes(size, "little")
@@ -282,10 +281,3 @@ def _text_of(content: bytes, file: Any) -> str:
 def _shape(extent: str, tail: str) -> tuple[int, ...]:
     """The shape whose first extent is given by itself."""
     return tuple(map(int, re.findall(r"\d+", f"{extent},{tail}")))
-
-
-def _length_of(dataset: Any) -> int:
-    try:
-        return len(dataset)
-    except Exception as error:  # code of the user's
-        raise UnreadableError(f"has no length: {error}") from None

@@ -52,7 +52,7 @@ from .files import check_open, lower_of_mode, open_rgb
 from .images import array_of, makes_image, opened_path, opens
 from .made import Made, made_of
 from .masks import check_wrapper, common_mode, lower_wrapped, wrapped
-from .own import OwnCode
+from .own import ERRORS, OwnCode
 from .pictures import Block, PixelList, PixelPairPart, PixelPart
 from .samples import PairPart, Part
 from .sources import PATHS
@@ -175,7 +175,7 @@ class OpenedFiles(Node):
             files = None if self._images_in_memory else self._files(paths, values)
         except UnreadableError as error:
             raise own.unread(error) from None
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except ERRORS as error:
             raise own.refusal(f"{type(error).__name__} where it takes paths and labels: {error}") from None
         self._kept = [values[n] for n in self._order]
         self.negatives = self._columns.negatives

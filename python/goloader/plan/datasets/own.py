@@ -48,6 +48,9 @@ from .tree import name_of
 _SCALARS = (type(None), bool, int, float, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 
+# What the user's data raises where it is looked at rather than run.
+ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
+
 # What no index is that torch's samplers give.
 _NO_INDEX = (torch.Tensor, slice, list, tuple)
 
@@ -458,6 +461,14 @@ def _to_int(part: Any) -> Any:
     if not isinstance(part, Expression) or isinstance(part, Constant | Index):
         return part
     return type(part), *(_to_int(getattr(part, field.name)) for field in fields(part))  # type: ignore[arg-type]
+
+
+def length_of(dataset: Any) -> int:
+    """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
+    try:
+        return len(dataset)
+    except Exception as error:  # code of the user's
+        raise UnreadableError(f"has no length: {error}") from None
 
 
 def state_of(function: FunctionType) -> tuple[Any, ...]:

@@ -53,6 +53,7 @@ from ...bytecode import (
 from ...lowered import PASSES_MAX
 from ...tables import Table
 from ..columns import Columns
+from ..own import length_of
 from . import arrays, convolutions, numbers, tables
 from .changing import change_all, change_either, held_of, store, taken_back
 from .code import ScriptCode
@@ -67,7 +68,7 @@ from .numbers import INDEX, Number
 from .opening import Opened
 from .picture import Picture
 from .reckoning import dimensions, dtypes, items_of, mode_compared, number_of
-from .rows import columns_of, length_of, row_of, tabled
+from .rows import columns_of, row_of, tabled
 from .series import Series, series_of
 from .stack import Stack
 

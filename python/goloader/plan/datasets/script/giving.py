@@ -15,11 +15,12 @@ from ...tables import Table, run_tail
 from .. import vectors
 from ..columns import Columns
 from ..made import Made, made_of
+from ..own import ERRORS
 from . import numbers
 from .apart import MadeApart, made_apart
 from .numbers import INDEX, Number
 from .picture import Picture
-from .rows import ERRORS, row_of
+from .rows import row_of
 from .stack import Stack
 
 if TYPE_CHECKING:

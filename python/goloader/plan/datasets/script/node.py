@@ -29,6 +29,7 @@ from ..beside import Beside
 from ..columns import Columns, TensorItem
 from ..files import open_rgb
 from ..opened import check_alike
+from ..own import ERRORS, length_of
 from ..pictures import Block
 from ..samples import Samples
 from ..sources import PATHS, Sources
@@ -38,7 +39,6 @@ from .code import ScriptCode
 from .compiler import Compiler
 from .giving import IMAGES, STACKS, Given
 from .opening import Opened
-from .rows import ERRORS, length_of
 from .stack import Stack
 
 # What makes an array or a tensor that is no part of another.

@@ -32,15 +32,13 @@ from ...bytecode import (
     parts_of,
 )
 from ..columns import Columns
+from ..own import ERRORS
 from . import numbers, tables
 from .numbers import INDEX, Number
 from .tables import Lists
 
 if TYPE_CHECKING:
     from .compiler import Compiler
-
-# What the user's data raises where it is looked at rather than run.
-ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class _Rows(NamedTuple):
@@ -71,14 +69,6 @@ class Place(Expression):
 
     def __hash__(self) -> int:
         return hash(repr(self.number))
-
-
-def length_of(dataset: Any) -> int:
-    """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
-    try:
-        return len(dataset)
-    except Exception as error:  # code of the user's
-        raise UnreadableError(f"has no length: {error}") from None
 
 
 def _visible(of: Expression) -> Iterator[Expression]:
