@@ -645,6 +645,22 @@ def test_any_of_a_samples_files_may_be_broken(
     assert len(errors(made)) == 6
 
 
+@WORKERS
+def test_one_of_several_transforms(root: Path, num_workers: int) -> None:
+    """RandomChoice draws from the random module; with weights it is torchvision's code that runs."""
+    inner = T.RandomChoice([T.RandomHorizontalFlip(1.0), T.Compose([T.ColorJitter(0.3), T.RandomRotation(20)])])
+    choice = T.RandomChoice([T.Grayscale(3), Blur([0.5, 1.0]), inner])
+    dataset = ImageFolder(str(root), T.Compose([T.RandomResizedCrop(20), choice, T.ToTensor()]))
+
+    def before(epoch: int, loader: Any) -> None:
+        choice.p = [0.2, 0.3, 0.5] if epoch == 2 else None
+        if isinstance(loader, goloader.DataLoader):
+            assert bool(loader.explain().codes) == (epoch == 2)
+
+    arguments = loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=4, before=before, seed=3))
+
+
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_what_a_user_changes_is_seen(root: Path, num_workers: int) -> None:
     """Between epochs: attributes, items of lists, and functions of libraries."""

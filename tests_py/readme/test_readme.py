@@ -650,7 +650,7 @@ TRANSFORMS: Table = [
     ),
     (
         "containers",
-        "`Compose`, `RandomApply`, `nn.Sequential`, `Identity`",
+        "`Compose`, `RandomApply`, `nn.Sequential`, `Identity`; `RandomChoice` of v1 without weights",
         lambda root: (
             image_folder(root, transform)
             for transform in (
@@ -658,6 +658,7 @@ TRANSFORMS: Table = [
                 v2.Compose([v2.Identity(), *TAIL]),
                 v1.Compose([v1.RandomApply([v1.RandomInvert()]), *TAIL]),
                 v2.Compose([v2.RandomApply([v2.RandomInvert()]), *TAIL]),
+                v1.Compose([v1.Resize((8, 8)), v1.RandomChoice([v1.RandomInvert(), v1.ColorJitter(0.2)]), *TAIL]),
             )
         ),
     ),

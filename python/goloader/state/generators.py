@@ -26,6 +26,17 @@ def capture(names: Sequence[str]) -> dict[str, Any]:
     return {name: _GET[name]() for name in names}
 
 
+def left(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the states that capture gave which the process's generators have left since."""
+    return {name: state for name, state in before.items() if not _stands_at(name, state)}
+
+
+def _stands_at(name: str, state: Any) -> bool:
+    if name == "numpy" and type(state) is tuple and not state[3]:  # no gauss, which can be taken without a trace
+        return bool(_numpy_words() == state[1].tobytes() + np.int32(state[2]).tobytes())
+    return same(state, _GET[name]())
+
+
 def put(states: Mapping[str, Any]) -> None:
     """Puts the process's generators into states that capture gave."""
     for name, state in states.items():

@@ -15,6 +15,7 @@ import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -109,12 +110,9 @@ class Order(Iterator[Any]):
     ) -> None:
         begun = time.perf_counter()
         self._arrays, self._batched, self._bad = arrays, loader._auto_collation, bad
-        self._index_sampler = loader._index_sampler
+        self._index_sampler, self._sampling = loader._index_sampler, loader
         inner: Any = sampler_of(loader)
         self._sampler, self._cut = inner, inner is not self._index_sampler
-        self._known = samplers.known(loader) is not None
-        # Its draws go on from any of them: no other generator and nothing that was left out matters.
-        self._numbered = self._known and is_a(inner, NumberedSampler)
         self._names = _DRAWS.get(type(inner), generators.PROCESS)
         if type(inner) in _DRAWS and getattr(inner, "generator", None) is not None:
             self._names = ()
@@ -130,13 +128,29 @@ class Order(Iterator[Any]):
             # Nothing is drawn by a generator's iter(): no state is looked at then, of which numpy's takes 50 us.
             drawless = _is_generator(type(self._index_sampler)) and not has_state(inner)
             before = {} if drawless else generators.capture(self._names) | self._own_states()
-            self._iterator = self._iterate(loader)
+            self._iterator = self._iterate(loader, by_class=True)
             self._made = self._moved(before)
         else:
             self._return(loader, state)
         # An iterable dataset has no sampler.
         self._drew = None if is_a(inner, _InfiniteConstantSampler) else drew
         self._to_begin = time.perf_counter() - begun
+
+    @cached_property
+    def _known(self) -> bool:
+        """Whether its samplers are known. Not asked where that may wait: their file is read for it."""
+        return samplers.known(self._sampling) is not None
+
+    @cached_property
+    def _numbered(self) -> bool:
+        """Whether draws go on from any of them: no other generator and nothing that was left out matters."""
+        return is_a(self._sampler, NumberedSampler) and self._known
+
+    def give_arrays(self) -> None:
+        """Has the batches that are left come as arrays."""
+        if not self._arrays:
+            self._arrays = True
+            self._iterator = samplers.as_arrays(self._iterator, batched=self._batched)
 
     def __next__(self) -> Any:
         begun = time.perf_counter()
@@ -233,15 +247,19 @@ class Order(Iterator[Any]):
         """The states between two epochs, for go_between."""
         return _between(self.generators, self._index_sampler)
 
-    def _iterate(self, loader: Sampling) -> Iterator[Any]:
-        """The batches, as iter() of the index sampler gives them."""
-        sampler = self._index_sampler
+    def _iterate(self, loader: Sampling, *, by_class: bool = False) -> Iterator[Any]:
+        """The batches, as iter() of the index sampler gives them.
+
+        by_class  a sampler's class is enough to know it by: nothing is to be left out
+        """
+        sampler, kind = self._index_sampler, type(self._sampler)
         self._source: Iterator[Any]
-        if self._known and self._arrays:
+        if self._arrays and self._known:
             self._source = samplers.index_batches(loader)
             return self._source
-        looked_up = not self._known or type(self._sampler) is SubsetRandomSampler
-        if type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch") and looked_up:
+        by_class = by_class and kind in _DRAWS and not has_state(self._sampler)
+        looked_up = kind is SubsetRandomSampler or not (by_class or self._known)
+        if looked_up and type(sampler) is BatchSampler and is_original(BatchSampler.__iter__, "torch"):
             self._source = Batches(sampler)
         else:
             self._source = iter(sampler)
@@ -336,10 +354,13 @@ class Order(Iterator[Any]):
 
     def _moved(self, before: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the states that have changed since."""
-        if not before:
-            return {}
-        now = generators.capture([name for name in before if name in generators.PROCESS]) | self._own_states()
-        return {name: state for name, state in before.items() if not generators.same(state, now[name])}
+        own = self.generators
+        left = {
+            name: state
+            for name, state in before.items()
+            if name in own and not generators.same(state, own[name].get_state())
+        }
+        return left | generators.left({name: state for name, state in before.items() if name not in own})
 
     def _put(self, states: Mapping[str, Any]) -> None:
         for name, state in states.items():

@@ -340,6 +340,7 @@ class InlineIterator(_NativeIterator):
 
     def __init__(self, loader: DataLoader[Any], core: Core | None, waiting: later.Later | None = None) -> None:
         """`waiting`: what is known of a loader that Go is not asked for yet."""
+        self._arrays = core is not None
         super().__init__(loader, core)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
@@ -367,8 +368,8 @@ class InlineIterator(_NativeIterator):
         if self._epoch is not None and self._epoch.over():
             self._look(self._epoch)
         if self._epoch is not None:
-            batch = self._next_index()
-            return self._epoch.made(lambda: self._as_torch(_plain(batch)))
+            batch = next(self._sampler_iter)
+            return self._epoch.made(lambda: self._as_torch(batch))
         if self._timing is not None:
             return self._timed(self._timing)
         return self._next_batch()
@@ -380,7 +381,7 @@ class InlineIterator(_NativeIterator):
         if self._run is not None and not self._still_fits(batch):
             self._adapt(self._run)
         if self._run is None:
-            return self._as_torch(_plain(batch))
+            return self._as_torch(_plain(batch) if self._arrays else batch)
         task = self._task(batch)
         if not task.complete or not len(task.rows):
             return self._as_torch(task.asked)
@@ -410,6 +411,8 @@ class InlineIterator(_NativeIterator):
         if isinstance(decision, Plan):
             core = choice.core(self._loader, decision, InlineIterator)
             self._use(core)
+            self._sampler_iter.give_arrays()
+            self._arrays = True
             self._run = self._start(core)
             self._timing = later.timing(self._loader)
         else:

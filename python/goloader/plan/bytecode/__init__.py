@@ -45,6 +45,7 @@ from __future__ import annotations
 
 from .expressions import (
     COMPARISONS,
+    NONE,
     SIGNS,
     Apart,
     Attribute,
@@ -85,8 +86,9 @@ from .reader import check_python, read
 from .reading import Callee, Choice, Reading, Several, extent_of
 
 __all__ = [
-    "COMPARISONS", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice", "Chosen",
-    "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended", "Index", "Inner",
-    "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reading", "Several", "Spread", "Stored", "Text",
-    "Unary", "Unknown", "UnreadableError", "check_python", "extent_of", "fields_of", "own_parts", "parts_of", "read",
+    "COMPARISONS", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice",
+    "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
+    "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reading", "Several",
+    "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "check_python", "extent_of", "fields_of",
+    "own_parts", "parts_of", "read",
 ]  # fmt: skip

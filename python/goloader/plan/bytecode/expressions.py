@@ -50,10 +50,14 @@ class Expression:
         return hash(self) == hash(other) and all(getattr(self, name) == getattr(other, name) for name in names)
 
     def __hash__(self) -> int:
-        return int(self._once("hash", lambda: hash((type(self), *(getattr(self, name) for name in fields_of(self))))))
+        kept = self.__dict__  # and not _once: it is asked for a hundred thousand times as a long method is read
+        found: int | None = kept.get("_hash")
+        if found is None:
+            found = kept["_hash"] = hash((type(self), *[getattr(self, name) for name in fields_of(self)]))
+        return found
 
     def __str__(self) -> str:
-        return str(self._once("text", lambda: _cut(self._spelt(), _TEXT_MAX)))
+        return str(self._once("_text", lambda: _cut(self._spelt(), _TEXT_MAX)))
 
     def __format__(self, _: str) -> str:
         """How messages spell it: cut."""
@@ -64,12 +68,10 @@ class Expression:
 
     def _found(self, name: str) -> Any:
         """What `_once` has found by a name; None where it was not asked."""
-        return self.__dict__.get("_kept", {}).get(name)
+        return self.__dict__.get(name)
 
     def _once(self, name: str, find: Callable[[], Any]) -> Any:
-        kept = self.__dict__.get("_kept")
-        if kept is None:
-            object.__setattr__(self, "_kept", kept := {})
+        kept = self.__dict__
         if name not in kept:
             kept[name] = find()
         return kept[name]
@@ -467,7 +469,7 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
         if id(part) not in seen:
             seen.add(id(part))
             yield part
-            work += reversed([*own_parts(part)])
+            work += reversed(own_parts(part))
 
 
 def fields_of(expression: Expression) -> tuple[str, ...]:
@@ -481,8 +483,13 @@ def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def own_parts(expression: Expression) -> Iterator[Expression]:
+def own_parts(expression: Expression) -> tuple[Expression, ...]:
     """What an expression is made of first."""
+    parts: tuple[Expression, ...] = expression._once("_parts", lambda: tuple(_parts(expression)))
+    return parts
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
     for name in fields_of(expression):
         value = getattr(expression, name)
         for each in value if type(value) is tuple else (value,):

@@ -130,7 +130,7 @@ def changeable(value: Expression) -> tuple[Expression, ...]:
     """The lists and dicts that were made here and are part of a value, each once."""
     if _newest(value) < 0:
         return ()
-    found: tuple[Expression, ...] = value._once("changeable", lambda: _look_for_changeable(value))
+    found: tuple[Expression, ...] = value._once("_changeable", lambda: _look_for_changeable(value))
     return found
 
 
@@ -144,13 +144,13 @@ def _look_for_changeable(value: Expression) -> tuple[Expression, ...]:
         if id(part) in seen or _newest(part) < 0:
             continue
         seen.add(id(part))
-        known = part._found("changeable")
+        known = part._found("_changeable")
         if known is not None:
             found |= {id(each): each for each in known}
             continue
         if _can_change(part):
             found[id(part)] = part
-        work += reversed([*own_parts(part)])
+        work += reversed(own_parts(part))
     return tuple(found.values())
 
 
@@ -230,11 +230,12 @@ def holds(value: Expression, one: Expression) -> bool:
 def _newest(value: Expression) -> int:
     """When the last of all that was made here and is part of a value was made; -1 where there is nothing."""
 
-    def find() -> int:
+    known: int | None = value._found("_newest")
+    if known is None:
         born = value.born if isinstance(value, Made) else -1
-        return max((born, *map(_newest, own_parts(value))))
-
-    return int(value._once("newest", find))
+        known = max((born, *map(_newest, own_parts(value))))
+        value.__dict__["_newest"] = known
+    return known
 
 
 def with_item(made: Expression, name: Any, item: Expression) -> Expression:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    NONE,
     Attribute,
     Branch,
     Call,
@@ -55,6 +56,8 @@ class ScriptCode(OwnCode):
         # Lists that are drawn of, and how long they are; partials that are called, and what they are.
         self.lengths: list[tuple[Expression, int]] = []
         self._partials: list[tuple[Expression, Any, str]] = []
+        # What is None.
+        self.nothing: list[Expression] = []
         # Functions that are called as they are.
         self._pure: list[Pure] = []
         # What expressions stand for, while that is not to change.
@@ -65,6 +68,7 @@ class ScriptCode(OwnCode):
         return (
             super().unchanged(dataset)
             and all(len(self.value(of)) == length for of, length in self.lengths)
+            and all(self.value(of) is None for of in self.nothing)
             and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._partials)
             and self.calls_the_same()
         )
@@ -233,14 +237,26 @@ class ScriptCode(OwnCode):
         if name == "random.choice":
             return Choice(items) if len(call.arguments) == 1 and not options else None
         if name == "random.choices":
-            count = self.if_seen(options["k"]) if {*options} == {"k"} else None
-            return Choice(items, list, count) if type(count) is int and len(call.arguments) == 1 else None
+            given = dict(zip(("weights",), call.arguments[1:], strict=False)) | options
+            count = self.if_seen(given.pop("k", Constant(1, int)))
+            even = all(map(self._is_none, (given.pop("weights", NONE), given.pop("cum_weights", NONE))))
+            return Choice(items, list, count) if type(count) is int and even and not given else None
         given = dict(zip(("size", "replace", "p"), call.arguments[1:], strict=False)) | options
         count = self.if_seen(given["size"]) if "size" in given else None
         plain = "replace" not in given or self._drawn_again(given["replace"])
         if ("p" in given and self.if_seen(given["p"]) is not None) or not plain or any(map(_is_many, things)):
             return None
         return Choice(items, Several, count) if count is None or type(count) is int else None
+
+    def _is_none(self, of: Expression) -> bool:
+        """Whether something is None, and stays it."""
+        try:
+            if self.value(of) is not None:
+                return False
+        except UnreadableError:
+            return False
+        self.nothing.append(of)
+        return True
 
     def _thing(self, of: Expression) -> Any:
         if isinstance(of, Display) and of.kind in (list, tuple):
@@ -316,7 +332,10 @@ class ScriptCode(OwnCode):
         """What calling an object of a class runs, if that is to be read through."""
         transforms: Any = sys.modules["torchvision.transforms.transforms"]
         v2 = sys.modules.get("torchvision.transforms.v2")
-        through = {"__call__": (transforms.Compose, transforms.Lambda), "forward": (transforms.RandomApply,)}
+        through = {
+            "__call__": (transforms.Compose, transforms.Lambda, transforms.RandomChoice),
+            "forward": (transforms.RandomApply,),
+        }
         known = next((name for name, kinds in through.items() if any(kind is each for each in kinds)), None)
         if v2 is not None and kind is v2.Compose and is_original(in_class(kind, "forward"), "torchvision"):
             self.calls[kind, "forward"] = None

@@ -9,11 +9,13 @@ from ...bytecode import UnreadableError
 
 
 def flat(json: Any) -> Iterator[Any]:
-    """Lists and dicts in a plan's JSON."""
-    if isinstance(json, (list, dict)):
-        yield json
-        for each in json if isinstance(json, list) else json.values():
-            yield from flat(each)
+    """Lists and dicts in a plan's JSON, what is around another first."""
+    work = [json]
+    while work:
+        part = work.pop()
+        if isinstance(part, (list, dict)):
+            yield part
+            work += reversed(part if isinstance(part, list) else part.values())
 
 
 def registers_in(json: Any) -> Iterator[int]:
