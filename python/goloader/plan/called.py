@@ -3,6 +3,8 @@
     def collate_fn(batch):
         return tuple(zip(*batch))
 
+Samples that are rows of arrays are views of the batch's memory, which nobody else has.
+
 It is called where its batch is handed out, and not in the worker process that torch would call it in. That must make no
 difference: its code may use what is listed here alone, none of which draws random numbers, keeps anything from batch to
 batch, asks in which process it is, or sums up numbers in an order that depends on threads.
@@ -13,6 +15,8 @@ from __future__ import annotations
 import builtins
 import dis
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -23,10 +27,13 @@ from .bytecode import UnreadableError
 from .collation import stands, surroundings
 from .datasets.own import is_of_library, variable
 from .finish import function_of, keeps
-from .harmless import FUNCTIONS, LIBRARIES, NAMES, PLAIN, REFUSED, Changes, codes_of
+from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of
 from .look import in_class, name_of, own
 from .originals import module_of
-from .refusal import Refusal
+from .refusal import Refusal, granted
+from .row_layouts import STACKED, ApartRows
+from .rows import Field
+from .structure import Structure
 
 
 class Called:
@@ -75,6 +82,30 @@ class Called:
 
         return put
 
+    def lay(
+        self, fields: Sequence[Field], structure: Structure, sample: Any, *, sent: bool
+    ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
+        """Fields of samples like this one, with what makes the batch of their rows. Raises RefusalError."""
+        makers: dict[int, Callable[[Any], Any]] = {}
+        made = _made_like(structure, sample, makers)
+        if made is None or any(len(field.views) != 1 or len(field.views[0].columns) != 1 for field in fields):
+            return granted(self.why)
+        laid = []
+        for field in fields:
+            (view,) = field.views
+            if view.layout is not STACKED:
+                return granted(self.why)
+            if field.ragged:
+                layout = ApartRows(field.extents or (-1, *field.shape))
+                field = replace(field, views=(replace(view, layout=layout),))
+            laid.append(field)
+
+        def samples(columns: Sequence[Any]) -> list[Any]:
+            rows = [makers[number](column) for number, column in enumerate(columns)]
+            return list(map(made, zip(*rows, strict=True)))
+
+        return tuple(laid), self.put(samples, sent=sent)
+
     def _follow(self, function: FunctionType) -> None:
         if function in self._functions:
             return
@@ -93,7 +124,7 @@ class Called:
             self._look_up(name)
         elif kind == "STORE_DEREF" and name in function.__code__.co_freevars:
             raise UnreadableError(f"assigns {name}")
-        elif kind.startswith(REFUSED) and not (kind == "YIELD_VALUE" and code.co_name == "<genexpr>"):
+        elif kind.startswith(REACHING) and not (kind == "YIELD_VALUE" and code.co_name == "<genexpr>"):
             raise UnreadableError(f"does more than is listed ({kind})")
 
     def _look_up(self, name: str) -> None:
@@ -103,7 +134,7 @@ class Called:
             name in own(self._owner) or in_class(type(self._owner), name) is not None
         )
         of_library = any(hasattr(each, name) for each in (torch, np, torch.Tensor, np.ndarray))
-        if name not in NAMES and (of_library or not has_own):
+        if name not in (NAMES | IN_PLACE) and (of_library or not has_own):
             raise UnreadableError(f"uses .{name}")
         if has_own:
             method = in_class(type(self._owner), name)
@@ -124,6 +155,58 @@ class Called:
             self._follow(value)
             return
         raise UnreadableError(f"uses {name}")
+
+
+def _made_like(
+    structure: Structure, sample: Any, makers: dict[int, Callable[[Any], Any]]
+) -> Callable[[Sequence[Any]], Any] | None:
+    """What makes a sample like this one of its fields; None where that is not known.
+
+    makers  gets, by the numbers of fields, what makes each sample's of a column
+    """
+    if isinstance(structure, int):
+        maker = _maker(sample)
+        if maker is None:
+            return None
+        makers[structure] = maker
+        return itemgetter(structure)
+    if isinstance(structure, dict):
+        if type(sample) is not dict or [*sample] != [*structure]:
+            return None
+        parts = [_made_like(each, sample[name], makers) for name, each in structure.items()]
+        if None in parts:
+            return None
+        return lambda fields: {name: part(fields) for name, part in zip(sample, parts, strict=True)}  # type: ignore[misc]
+    kind = type(sample)
+    if kind not in (list, tuple) or len(sample) != len(structure):
+        return None
+    parts = [_made_like(*each, makers) for each in zip(structure, sample, strict=True)]
+    if None in parts:
+        return None
+    if kind is tuple and structure == tuple(range(len(structure))):
+        return tuple
+    return lambda fields: kind(part(fields) for part in parts)  # type: ignore[misc]
+
+
+def _maker(sample: Any) -> Callable[[Any], Any] | None:
+    """What makes of a column each sample's part, like this one; None for a kind that is not known."""
+    kind = type(sample)
+    if kind is torch.Tensor:
+        return _tensors if sample.is_contiguous() else None
+    if kind is np.ndarray:
+        whole = sample.flags
+        return _arrays if whole.c_contiguous and whole.writeable and sample.dtype.isnative else None
+    if isinstance(sample, np.generic):
+        return _arrays  # items of which are such
+    return torch.Tensor.tolist if kind in (int, float, bool) else None
+
+
+def _tensors(column: Any) -> Any:
+    return column.unbind() if isinstance(column, torch.Tensor) else column
+
+
+def _arrays(column: Any) -> Any:
+    return column.numpy() if isinstance(column, torch.Tensor) else [each.numpy() for each in column]
 
 
 def _compact(value: Any) -> Any:

@@ -82,6 +82,8 @@ class Collation:
             return stacked(field)
         if not all(meant.issuperset(view.columns) for view in views):
             field = stacked(field)
+        if field.extents:
+            raise RefusalError("collate", self.name, "arrays differ in more than their length", "ROWS_DIFFER")
         if any(view.layout is not STACKED for view in views):
             raise RefusalError(
                 "collate",
@@ -160,7 +162,7 @@ def stacked(field: Field) -> Field:
             )
         return field
     lengths = {int(each) for array in field.arrays if array.lengths is not None for each in np.unique(array.lengths)}
-    if len(lengths) > 1:
+    if len(lengths) > 1 or field.extents:
         raise RefusalError(
             "collate",
             "default_collate",

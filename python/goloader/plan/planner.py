@@ -44,12 +44,12 @@ def make(loader: Any) -> Plan | Refusal:
         return samples
     if isinstance(samples, datasets.Scripts):
         return collation.after.why if collation.after is not None else _make_scripts(loader, samples, collation)
+    if isinstance(samples, datasets.Arrays) and collation.after is None:
+        return _make_tensors(loader, samples, collation)
     if isinstance(collation, Called):
         return collation.why
     if collation.after is not None and not isinstance(samples, datasets.Images):
         return collation.after.why
-    if isinstance(samples, datasets.Arrays):
-        return _make_tensors(loader, samples, collation)
     if not collation.plain and not collation.own:
         return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
@@ -175,7 +175,7 @@ def _column_rows(pipeline: Pipeline) -> list[Row]:
     ]
 
 
-def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate) -> Plan | Refusal:
+def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate | Called) -> Plan | Refusal:
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
     if samples.in_lists and loader.num_workers == 0 and collation.plain:
@@ -183,10 +183,19 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     if samples.channels_last and loader.num_workers == 0:  # in workers torch.stack is given memory to write to
         why = "its samples are in channels_last, and batches that are made without workers then are, too"
         return Refusal("source", type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")
+    size, sent = loader.batch_size if loader.num_workers == 0 else None, loader.num_workers > 0
     try:
-        sample = _first(loader) if collation.own else None
-        size = loader.batch_size if loader.num_workers == 0 else None
-        fields, put = collation.lay(samples.fields, samples.structure, sample, size)
+        sample = None if collation.plain else _first(loader)
+        try:
+            if not isinstance(collation, Called):
+                fields, put = collation.lay(samples.fields, samples.structure, sample, size)
+        except RefusalError as refused:
+            if not collation.own or refused.refusal.code != "COLLATE_OWN":
+                raise
+            collation = collate.calling(loader, refused.refusal)
+        if isinstance(collation, Called):
+            samples.check_apart(collation.why, sent=sent, changes=collation.changes)
+            fields, put = collation.lay(samples.fields, samples.structure, sample, sent=sent)
     except RefusalError as refused:
         return refused.refusal
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:

@@ -23,6 +23,7 @@ from ..._core import Core, LateError, Rejected, Run, Skipped
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
 from ...on_error import LEFT_OUT, Failure, counts, limited
 from ...plan import Plan, Refusal
+from ...plan.called import Called
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
 from ...plan.samplers import Foreign
 from ...state import book
@@ -754,7 +755,7 @@ class PrefetchingIterator(_NativeIterator):
     def _made(self, run: Run, tensors: list[Any], task: _Task) -> Any:
         if not self._own:
             return super()._made(run, tensors, task)
-        with self._settings.inside(alone=self._finisher is not None):
+        with self._settings.inside(alone=self._finisher is not None or isinstance(self._plan.collation, Called)):
             batch = super()._made(run, tensors, task)
             if self._finisher is not None:
                 begun = time.perf_counter()

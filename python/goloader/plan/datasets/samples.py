@@ -15,6 +15,7 @@ from torch.utils.data import default_collate
 from ..collation import is_channels_last
 from ..lowered import Lowered
 from ..paths import Files
+from ..refusal import Refusal, granted
 from ..rows import Array, Field, Owner, Pixels, View
 from .beside import Beside
 from .cuts import Cut
@@ -306,10 +307,19 @@ class Arrays(Samples):
         self.fields = tuple(made.field() for made in _joined(root.columns))
         pieces = list(itertools.chain.from_iterable(column.pieces for column in root.columns))
         self.in_lists = all(getattr(piece, "listed", False) for piece in pieces)
+        self._memory = [getattr(piece, "memory", None) for piece in pieces] if len(leaves) == 1 else [None]
         self.channels_last = any(
             piece.channels_last if hasattr(piece, "channels_last") else _is_channels_last(piece.array)
             for piece in pieces
         )
+
+    def check_apart(self, why: Refusal, *, sent: bool, changes: bool) -> None:
+        """Sees to it that samples one by one are what the dataset makes, as in Scripts. Raises RefusalError."""
+        made = [each for each in self._memory if each is not None]
+        shared = len(frozenset().union(*made)) < sum(map(len, made))
+        of_dataset = len(made) < len(self._memory) and (changes or not sent)
+        if shared or of_dataset or not any(field.opens_files for field in self.fields):
+            granted(why)
 
     def versions(self) -> tuple[int, ...]:
         arrays = (array for field in self.fields for arrays in field.sources for array in arrays)
@@ -359,7 +369,8 @@ class _Made:
             )
         arrays = tuple(piece.array for piece in self.column.pieces)
         ragged = any(array.lengths is not None for array in arrays)
-        return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views))
+        extents = getattr(self.column.pieces[0], "extents", ()) if self.column.pieces else ()
+        return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views), extents=extents)
 
 
 def _joined(columns: Sequence[Column]) -> list[_Made]:
