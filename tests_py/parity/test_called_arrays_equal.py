@@ -16,9 +16,10 @@ import pytest
 import torch
 from mels import COUNT, Mels, Padded, lists, refuses
 from torch.utils.data import ConcatDataset, Dataset, Subset
-from twins import Program, batches, check, errors, loader_of
+from twins import Program, batches, bits, check, errors, loader_of
 
 import goloader
+from goloader import _cores
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -255,6 +256,23 @@ def test_what_is_not_known_is_torchs(tmp_path: Path) -> None:
         check(program(Mels(root), 0, collate), native=False)
     cubes = Kinds(save(tmp_path / "cubes", lambda number: (1 + number % 2, 1 + number % 3)))
     check(program(cubes, 0, of_dicts), native=False)
+
+
+def slowly(batch: Any) -> Any:
+    for _ in range(100_000):
+        pass
+    return batch
+
+
+@pytest.mark.parametrize("cores", [1, 16])
+def test_what_takes_long_is_left_to_many_workers(cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cores, "allowed", lambda: cores)
+    dataset = Mels(save(tmp_path, frames))
+    for collate, stays in ((slowly, cores == 1), (lists, True)):
+        loader: Any = goloader.DataLoader(dataset, batch_size=2, num_workers=8, collate_fn=collate)
+        first = list(loader)
+        assert bool(loader.explain().native) == stays
+        assert bits(first) == bits(list(loader))
 
 
 def test_batches_that_are_kept_stay_what_they_are(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .. import _cores
 from .bytecode import UnreadableError
 from .collation import stands, surroundings
 from .datasets.own import is_of_library, variable
@@ -30,7 +32,7 @@ from .finish import function_of, keeps
 from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of
 from .look import in_class, name_of, own
 from .originals import module_of
-from .refusal import Refusal, granted
+from .refusal import Refusal, RefusalError, granted
 from .row_layouts import STACKED, ApartRows
 from .rows import Field
 from .structure import Structure
@@ -41,7 +43,12 @@ class Called:
 
     why      it is not compiled
     changes  it may change arrays or tensors that samples have, in place
+    sample_s  CPU time that a sample of arrays takes the dataset's own code; None for images
+    took_s   the same that this function takes, for each of a batch's samples
     """
+
+    sample_s: float | None = None
+    took_s = 0.0
 
     plain, own, after = False, False, None
     note = ""
@@ -69,6 +76,15 @@ class Called:
             and stands(self._around)
             and all(function.__code__ is code for function, code in self._functions.items())
         )
+
+    def check_pays(self, num_workers: int) -> None:
+        """Raises RefusalError where torch's workers, side by side, make batches in less time than this function takes
+        here, as its calls up to now have shown."""
+        side_by_side = min(num_workers, _cores.allowed())
+        if self.sample_s is None or side_by_side * self.took_s <= _SENT * (self.sample_s + self.took_s):
+            return
+        why = f"it takes {self.took_s * 1e6:.0f} us a sample, which {side_by_side} workers do side by side"
+        raise RefusalError("collate", self.name, why, "COLLATE_OWN")
 
     def put(self, samples: Callable[[Sequence[Any]], list[Any]], *, sent: bool) -> Callable[[Sequence[Any]], Any]:
         """What makes the batch of the core's columns; `samples` makes the samples of these.
@@ -104,7 +120,16 @@ class Called:
             rows = [makers[number](column) for number, column in enumerate(columns)]
             return list(map(made, zip(*rows, strict=True)))
 
-        return tuple(laid), self.put(samples, sent=sent)
+        put = self.put(samples, sent=sent)
+
+        def timed(columns: Sequence[Any]) -> Any:
+            begun = time.thread_time()
+            batch = put(columns)
+            took = (time.thread_time() - begun) / len(columns[0])
+            self.took_s = min(self.took_s or took, took)
+            return batch
+
+        return tuple(laid), timed
 
     def _follow(self, function: FunctionType) -> None:
         if function in self._functions:
@@ -155,6 +180,10 @@ class Called:
             self._follow(value)
             return
         raise UnreadableError(f"uses {name}")
+
+
+# Torch's workers take about as long again for a batch as to make it: for memory that is shared, and to send it.
+_SENT = 2
 
 
 def _made_like(
