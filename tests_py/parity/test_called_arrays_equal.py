@@ -20,6 +20,7 @@ from twins import Program, batches, bits, check, errors, loader_of
 
 import goloader
 from goloader import _cores
+from goloader.plan.datasets import ahead
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -273,6 +274,12 @@ def test_what_takes_long_is_left_to_many_workers(cores: int, tmp_path: Path, mon
         first = list(loader)
         assert bool(loader.explain().native) == stays
         assert bits(first) == bits(list(loader))
+
+
+def test_headers_that_take_long_are_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "_HEADERS_S_MAX", 0.0)
+    check(program(Mels(save(tmp_path / "mels", frames)), 1, lists), native=False)
+    check(program(Kinds(save(tmp_path / "alike", lambda number: (4, 6))), 1, of_dicts))  # of which few are read
 
 
 def test_batches_that_are_kept_stay_what_they_are(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -189,7 +190,12 @@ class NpyAhead(Ahead):
             self._files = Files.of((path, 0) for path in self.values)
         except RefusalError as error:
             raise UnreadableError(f"opens {place}, of which {error.refusal.why}", place) from None
-        found = {number: self._header(number) for number in _spread(len(self))}
+        found, took = {}, []
+        for number in _spread(len(self)):
+            begun = time.perf_counter()
+            found[number] = self._header(number)
+            took.append(time.perf_counter() - begun)
+        self._headers_s = sorted(took)[len(took) // 2] * len(self)
         before, shape, after = self._first(found[0])
         self.first = np.zeros(shape, self._dtype)
         if why := why_not_collated(self.first):
@@ -213,10 +219,15 @@ class NpyAhead(Ahead):
     def _header(self, number: int) -> str:
         """A header's text; "" of what has none."""
         try:
-            with open(self._path(number), "rb") as file:
-                return _text_of(file.read(_HEADER_USUAL), file)
+            file = os.open(self._files.name(number), os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return ""
+        try:
+            return _text_of(os.read(file, _HEADER_USUAL), file)
+        except OSError:
+            return ""
+        finally:
+            os.close(file)
 
     def _first(self, text: str) -> tuple[str, tuple[int, ...], str]:
         """The first header's shape, and its text before and behind that. Raises UnreadableError."""
@@ -257,7 +268,10 @@ class NpyAhead(Ahead):
         return tuple(-1 if axis == self.axis else extent for axis, extent in enumerate(self.first.shape))
 
     def _of_any_length(self, before: str, shape: tuple[int, ...], after: str) -> Array:
-        """Raises UnreadableError where more than one extent differs."""
+        """Raises UnreadableError where more than one extent differs, or where it takes long to find out."""
+        if self._headers_s > _HEADERS_S_MAX:
+            why = f"whose headers take {self._headers_s:.0f} s to read, of {len(self)} files"
+            raise UnreadableError(f"opens {self.place}, {why}", self.place)
         assert self.axis is not None
         head, tail = _around(shape, self.axis)
         head, tail = before + head, tail + after
@@ -290,6 +304,8 @@ _HEADER = re.compile(
 )
 _HEADER_USUAL, _HEADER_MAX = 128, 4096
 _BYTES_MAX = 1 << 40  # of an array
+# All headers are read before the first batch comes; of files that were read in one epoch that is quick in the next.
+_HEADERS_S_MAX = 2.0
 _DIGITS_MAX = len(str(_BYTES_MAX)) + 1
 # Files that are looked at to see whether lengths differ.
 _SPREAD = 8
@@ -303,15 +319,16 @@ def _spread(count: int) -> list[int]:
     return sorted({number * (count - 1) // max(1, _SPREAD - 1) for number in range(_SPREAD)})
 
 
-def _text_of(content: bytes, file: Any) -> str:
-    """The text of the header that a file's first bytes begin; "" of what is none."""
+def _text_of(content: bytes, file: int) -> str:
+    """The text of the header that a file's first bytes begin, of which `file` has the others; "" of what is none."""
     if content[:6] != MAGIC or content[6:8] not in (b"\1\0", b"\2\0", b"\3\0") or len(content) < 12:
         return ""
     begin, size = (10, content[8:10]) if content[6] == 1 else (12, content[8:12])
     end = begin + int.from_bytes(size, "little")
     if end > _HEADER_MAX:
         return ""
-    content += file.read(max(0, end - len(content)))
+    if len(content) < end:
+        content += os.read(file, end - len(content))
     return content[begin:end].rstrip(b" \n").decode("latin-1") if len(content) >= end else ""
 
 
