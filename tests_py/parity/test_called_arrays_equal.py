@@ -255,8 +255,19 @@ def test_what_is_not_known_is_torchs(tmp_path: Path) -> None:
     check(program(both, 0, lists), native=False)
     for collate in (lambda batch: [each[1].sum() for each in batch], lambda batch: torch.rand(3)):
         check(program(Mels(root), 0, collate), native=False)
+    check(program(Kinds(save(tmp_path / "numbers", lambda number: ())), 0, of_dicts), native=False)
     cubes = Kinds(save(tmp_path / "cubes", lambda number: (1 + number % 2, 1 + number % 3)))
     check(program(cubes, 0, of_dicts), native=False)
+
+
+@WORKERS
+def test_on_error_leaves_samples_out(num_workers: int, tmp_path: Path) -> None:
+    dataset = Mels(save(tmp_path, frames))
+    loader: Any = goloader.DataLoader(dataset, 4, num_workers=num_workers, collate_fn=lists, on_error="skip")
+    assert loader.explain().native
+    assert [len(texts) for texts, _ in loader] == [4, 4, 4, 4, 1]
+    (tmp_path / "5.npy").unlink()
+    assert [len(texts) for texts, _ in loader] == [4, 3, 4, 4, 1]
 
 
 def slowly(batch: Any) -> Any:

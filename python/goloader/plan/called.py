@@ -224,9 +224,12 @@ def _maker(sample: Any) -> Callable[[Any], Any] | None:
         return _tensors if sample.is_contiguous() else None
     if kind is np.ndarray:
         whole = sample.flags
-        return _arrays if whole.c_contiguous and whole.writeable and sample.dtype.isnative else None
+        known = whole.c_contiguous and whole.writeable and sample.dtype.isnative
+        return _arrays if known and sample.ndim else None  # items of an array are no arrays
     if isinstance(sample, np.generic):
         return _arrays  # items of which are such
+    if kind is str:
+        return list
     return torch.Tensor.tolist if kind in (int, float, bool) else None
 
 

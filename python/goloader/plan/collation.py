@@ -156,7 +156,7 @@ def stacked(field: Field) -> Field:
     if not field.ragged or all(isinstance(view.layout, DocumentRows) for view in field.views):
         return field
     if _is_text(field):
-        if any(registered(empty) is not collate.collate_str_fn for empty in ("", b"")):
+        if not leaves_texts():
             raise RefusalError(
                 "collate", "default_collate", "default_collate_fn_map was changed for str", "COLLATE_OWN"
             )
@@ -223,6 +223,11 @@ def registered(sample: Any) -> Any:
     if type(sample) in table:
         return table[type(sample)]
     return next((function for kind, function in table.items() if isinstance(sample, kind)), None)
+
+
+def leaves_texts() -> bool:
+    """Whether default_collate leaves texts as they are."""
+    return all(registered(empty) is collate.collate_str_fn for empty in ("", b""))
 
 
 def as_in_worker(batch: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from ..seek_index import SeekIndex
 from . import Plan, collate, datasets, look, samplers
 from .called import Called
+from .collation import leaves_texts
 from .explain import Explanation, Row, number_of
 from .lowered import Lowered
 from .needs import DECODERS, check_pillow_plugins, require, rules
@@ -188,6 +189,8 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     try:
         sample = None if collation.plain else _first(loader)
         try:
+            if samples.texts:
+                _check_texts(collation)
             if not isinstance(collation, Called):
                 fields, put = collation.lay(samples.fields, samples.structure, sample, size)
         except RefusalError as refused:
@@ -218,6 +221,16 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
         samples=samples,
         seek_index=_seek_index(loader),
     )
+
+
+def _check_texts(collation: Collation | OwnCollate | Called) -> None:
+    """Raises RefusalError for what does not leave texts beside as they are."""
+    if isinstance(collation, OwnCollate):
+        raise RefusalError("collate", collation.name, "samples have texts, which Python puts beside", "COLLATE_OWN")
+    if not (collation.plain or isinstance(collation, Called)):
+        raise RefusalError("collate", collation.name, "samples have texts, which Python puts beside", "COLLATE_FIELDS")
+    if collation.plain and not leaves_texts():
+        raise RefusalError("collate", collation.name, "default_collate_fn_map was changed for str", "COLLATE_OWN")
 
 
 def _first(loader: Any) -> Any:
@@ -463,7 +476,7 @@ def _source_name(loader: Any, samples: Samples) -> str:
 
 
 def _arrays_row(loader: Any, samples: Arrays) -> Row:
-    fields = ", ".join(map(str, samples.fields))
+    fields = ", ".join([*map(str, samples.fields), *("text" for _ in samples.texts)])
     return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go", "; ".join(samples.notes))
 
 

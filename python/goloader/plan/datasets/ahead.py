@@ -173,6 +173,19 @@ class TextsAhead(Ahead):
 _EXACT = {"float32": 1 << 24, "float64": 1 << 53}
 
 
+class TextAhead(Ahead):
+    """A text for each index, as it is: Python puts those of a batch beside what the core makes.
+
+    As a piece of computed.py.
+    """
+
+    is_row, extents, memory, program, inputs, cut, channels_last = True, (), frozenset[int](), None, (), None, False
+    listed = True
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
+        super().__init__(own, place, (str,))
+
+
 class NpyAhead(Ahead):
     """Arrays that are in a .npy file each, as np.load gives them, of the same shape, but for one extent perhaps.
 

@@ -39,7 +39,7 @@ from ..collation import is_channels_last
 from ..originals import is_original
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
-from .ahead import Ahead, NpyAhead, NumbersAhead, TextsAhead
+from .ahead import Ahead, NpyAhead, NumbersAhead, TextAhead, TextsAhead
 from .arithmetic import OPERATORS, Arithmetic, Value, converts, dtype_of, kind_of, method_of, rule_of
 from .arrays import is_scattered
 from .bases import Base, Numbers, like, why_not_collated
@@ -74,7 +74,7 @@ class Computed(Node):
         self._domain = Domain()
         self._gives_index = False
         self._dtype = torch.get_default_dtype()
-        self._leaves: list[_Leaf] = []
+        self._leaves: list[_Leaf | TextAhead] = []
         try:
             self.structure = self._structure(own.reading.result)
             for loose in own.reading.loose:
@@ -85,7 +85,11 @@ class Computed(Node):
             self.length, missing = self._domain.settle()
             index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
             usable = None if missing is None else ~missing
-            pieces = [_Piece(leaf, self.length, usable) for leaf in self._leaves]
+            pieces = [
+                leaf if isinstance(leaf, TextAhead) else _Piece(leaf, self.length, usable) for leaf in self._leaves
+            ]
+            if all(isinstance(each, TextAhead) for each in pieces):
+                raise UnreadableError("gives nothing but texts")
         except UnreadableError as error:
             raise own.unread(error) from None
         self._places = (*(place for place, _ in self._bases), *(place for place, _ in self._kept))
@@ -99,8 +103,14 @@ class Computed(Node):
         files = sum(isinstance(each, NpyAhead) for each in self._ahead.values())
         if files:
             self.note += f"; {files} of its arrays are in .npy files, which Go reads"
-        _cut(pieces, self._leaves, usable)
-        self.columns = tuple(Column((piece,), piece.spec, index) for piece in pieces)
+        texts = sum(isinstance(each, TextAhead) for each in pieces)
+        if texts:
+            self.note += f"; Python puts {texts} of its values, texts, beside"
+        made = [(p, leaf) for p, leaf in zip(pieces, self._leaves, strict=True) if isinstance(p, _Piece)]
+        _cut([piece for piece, _ in made], [leaf for _, leaf in made if isinstance(leaf, _Leaf)], usable)
+        self.columns = tuple(
+            Column((piece,), str if isinstance(piece, TextAhead) else piece.spec, index) for piece in pieces
+        )
 
     def _structure(self, given: Expression) -> Structure:
         """The structure of a sample; compiles its fields."""
@@ -115,13 +125,32 @@ class Computed(Node):
             and self._own.means(given.function) is dict
         ):
             return {name: self._structure(each) for name, each in given.options}
-        leaf = _Leaf(self)
-        value = leaf.value(given)
-        if isinstance(value, _Record):
-            return self._structure(value.spread(given))
-        leaf.give(given, value)
+        leaf: _Leaf | TextAhead = (made := _Leaf(self))
+        try:
+            value = made.value(given)
+            if isinstance(value, _Record):
+                return self._structure(value.spread(given))
+            made.give(given, value)
+        except UnreadableError:
+            text = self._text(given)
+            if text is None:
+                raise
+            leaf = text
         self._leaves.append(leaf)
         return len(self._leaves) - 1
+
+    def _text(self, given: Expression) -> TextAhead | None:
+        """A text that is given as it is; None where it is none that is worked out ahead."""
+        if not any(isinstance(part, Index) for part in parts_of(given)):
+            return None
+        try:
+            if (str, given) not in self._ahead:
+                self._add_ahead((str, given), TextAhead(self._own, given))
+        except UnreadableError:
+            return None
+        text = self._ahead[str, given]
+        self.limit(INDEX, len(text))
+        return text  # type: ignore[return-value]
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not self._own.unchanged(dataset) or torch.get_default_dtype() is not self._dtype:
@@ -186,7 +215,7 @@ class Computed(Node):
 
     def _check_read(self) -> None:
         """Raises UnreadableError for a file of which no field is made: to read it may fail."""
-        read = {id(each.base) for leaf in self._leaves for each in leaf.inputs}
+        read = {id(each.base) for leaf in self._leaves if isinstance(leaf, _Leaf) for each in leaf.inputs}
         for each in self._ahead.values():
             if isinstance(each, NpyAhead) and id(each) not in read:
                 raise UnreadableError(f"opens {each.place} for nothing, where it may fail", each.place)
