@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from mels import COUNT, Mels, Padded, lists, refuses
+from mels import COUNT, Checked, Mels, Padded, lists, refuses
 from torch.utils.data import ConcatDataset, Dataset, Subset
 from twins import Program, batches, bits, check, errors, loader_of
 
@@ -118,6 +118,22 @@ def test_what_is_asked_of_a_shape_is_torchs(num_workers: int, tmp_path: Path) ->
     other = Shaped(save(tmp_path / "other", lambda number: (2 + number % 2, 2, 3)))
     assert errors(check(program(other, num_workers, as_they_are), native=False))
     check(program(Doubles(save(tmp_path / "floats", shape)), num_workers, as_they_are), native=False)
+
+
+@WORKERS
+def test_what_is_checked_before_is_torchs(num_workers: int, tmp_path: Path) -> None:
+    root = save(tmp_path, frames)
+
+    def change(epoch: int, loader: Any) -> None:
+        loader.dataset.labels[6] = 3
+        if epoch == 1:
+            loader.dataset.labels[6] = -1
+
+    given = {"batch_size": 4, "num_workers": num_workers, "collate_fn": lambda: lists}
+    assert errors(check(Program(loader_of(lambda: Checked(root), **given), epochs=3, before=change)))
+    check(program(Checked(root), num_workers, lists, sampler=[3, -1, 16], shuffle=False))
+    beyond = check(program(Checked(root), num_workers, lists, sampler=[3, 16, 17], shuffle=False))
+    assert errors(beyond)
 
 
 def wide(file: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from contextlib import suppress
 from itertools import repeat
 from typing import Any
 
@@ -208,10 +209,17 @@ class Computed(Node):
                 raise UnreadableError(f"works {loose} out for nothing, where it may fail or warn", loose)
 
     def _prove(self, condition: Expression, outcome: bool) -> None:
-        """Raises UnreadableError unless a condition comes out so for every index."""
-        value = _Leaf(self).value(condition)
-        if not isinstance(value, Value) or not value.constant or value.sample is not outcome:
-            raise UnreadableError(f"branches on {condition}", condition)
+        """Raises UnreadableError unless a condition comes out so for every index: by shapes, or by values ahead."""
+        with suppress(UnreadableError):
+            value = _Leaf(self).value(condition)
+            if isinstance(value, Value) and value.constant and value.sample is outcome:
+                return
+        with suppress(UnreadableError):
+            known = self.worked_out(condition)
+            if all(each is outcome for each in known.values):
+                self.limit(INDEX, len(known))
+                return
+        raise UnreadableError(f"branches on {condition}", condition)
 
     def _check_read(self) -> None:
         """Raises UnreadableError for a file of which no field is made: to read it may fail."""
