@@ -49,6 +49,7 @@ __all__ = [
     "in_order_argument",
     "instead",
     "pin_memory",
+    "placed",
     "profiled",
     "pytree",
     "worker",
@@ -108,10 +109,10 @@ def _as_torch(call: Any, caller: Any, called: str) -> Any:
     code = caller.__code__
     at = next((each.offset for each in dis.get_instructions(code) if each.argval == called), 0)
     line = [line for begin, line in dis.findlinestarts(code) if begin <= at][-1]
-    return _placed(call, code, line, caller.__globals__)
+    return placed(call, code, line, caller.__globals__)
 
 
-def _placed(call: Any, code: CodeType, line: int, names: dict[str, Any]) -> Any:
+def placed(call: Any, code: CodeType, line: int, names: dict[str, Any]) -> Any:
     """`call`, a lambda, as if it stood at that line of other code."""
     here = call.__code__.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=line)
     return FunctionType(here, names)
@@ -127,7 +128,7 @@ check_workers: Callable[[Any], None] = _as_torch(
 
 def called_by(frame: FrameType, call: Callable[[], Any]) -> Any:
     """call() as if from the line that a frame is at: a warning about the caller names that line."""
-    return _placed(lambda call: call(), frame.f_code, frame.f_lineno, frame.f_globals)(call)
+    return placed(lambda call: call(), frame.f_code, frame.f_lineno, frame.f_globals)(call)
 
 
 # Calls the constructor of torch's base of all iterators, which warns where nothing can be page-locked.

@@ -34,6 +34,7 @@ from .bytecode import UnreadableError, check_python
 from .datasets.own import is_of_library, is_plain, variable
 from .harmless import CHANGERS, codes_of
 from .look import attributes, in_class, is_a, name_of, own, parents
+from .mixing import Mixing
 from .originals import module_of, unwrapped
 from .refusal import Refusal, RefusalError
 
@@ -42,13 +43,15 @@ from .refusal import Refusal, RefusalError
 class Finish:
     """What a collate_fn does behind default_collate.
 
-    why   it is not compiled
-    ways  through the functions that are given the samples
+    why     it is not compiled
+    ways    through the functions that are given the samples
+    mixing  what it does, if that may be done in place
     """
 
     given: Callable[[list[Any]], Any]
     why: Refusal
     ways: tuple[_Way, ...]
+    mixing: Mixing | None
 
     @classmethod
     def of(cls, given: Any, why: Refusal) -> Finish:
@@ -58,7 +61,11 @@ class Finish:
         _Way(*function_of(given), ways)
         if not gives():
             raise UnreadableError("goes on with what this torch's default_collate does not give")
-        return cls(given, why, tuple(ways))
+        try:
+            mixing = Mixing(given)
+        except (RefusalError, UnreadableError):
+            mixing = None
+        return cls(given, why, tuple(ways), mixing)
 
     @property
     def codes(self) -> list[CodeType]:
@@ -80,7 +87,10 @@ class Finish:
                     raise RefusalError(what, name_of(given), why, "COLLATE_KEEPS")
 
     def __call__(self, batch: Any, count: int) -> Any:
-        """The batch of so many samples of which default_collate makes this one."""
+        """The batch of so many samples of which default_collate makes this one, which may change."""
+        mixed = None if self.mixing is None else self.mixing.now()
+        if mixed is not None:
+            return mixed(batch)
         with instead(batch, count) as samples:
             return self.given(samples)
 

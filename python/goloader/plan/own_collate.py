@@ -62,7 +62,7 @@ class _Columns:
         return self._made[id(of)]
 
 
-class _Code(OwnCode):
+class CollateCode(OwnCode):
     """What `collate_fn(batch)` does. Nothing of it is run."""
 
     def __init__(self, given: Any) -> None:
@@ -95,7 +95,7 @@ class OwnCollate:
 
     def __init__(self, given: Any) -> None:
         self.given = given
-        self.code = _Code(given)
+        self.code = CollateCode(given)
         self.name = name_of(given)
         self._around = surroundings()
 
@@ -249,7 +249,7 @@ _TYPES = (bool, float, int, np.float32, np.float64, np.int32, np.int64)
 class _Compiler:
     """Follows the code of a collate_fn for samples of one structure."""
 
-    def __init__(self, code: _Code, sample: Any) -> None:
+    def __init__(self, code: CollateCode, sample: Any) -> None:
         self._code = code
         # By the expression itself: one that is spelt alike makes another tensor.
         self._values: dict[int, Any] = {}

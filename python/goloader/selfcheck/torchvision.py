@@ -191,6 +191,12 @@ def _coloured(name: str, *arguments: Any) -> Iterator[Any]:
             yield getattr(functional, f"{name}_image")(each, *arguments).contiguous()
 
 
+def _mixed() -> bool:
+    from ..adapters.torchvision import mixes_alike
+
+    return mixes_alike()
+
+
 def _decoded() -> Iterator[Any]:
     import torch
     from torchvision.io import ImageReadMode, decode_image
@@ -229,6 +235,7 @@ BEHAVIOURS = {
     "torchvision.resize.bicubic": golden(
         _V2, "bicubic resize of uint8 tensors", partial(_resized, "bicubic"), 1141833800
     ),
+    "torchvision.mixing": Behaviour(_V2, "MixUp or CutMix", _mixed),
     "torchvision.decode.jpeg": golden("torchvision.io", "JPEG decoder", _decoded, 3057533651),
     **{
         f"torchvision.tensor.{name}": golden(
