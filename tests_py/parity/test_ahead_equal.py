@@ -331,12 +331,58 @@ class Mapped(Over):
         return np.array(np.load(os.path.join(self.root, self.names[i] + ".npy"), mmap_mode="r"))
 
 
-class WithoutName(Over):
+class Named(Over):
     def __getitem__(self, i: int) -> Any:
-        return torch.from_numpy(np.load(os.path.join(self.root, self.names[i] + ".npy"))), self.names[i]
+        path = os.path.join(self.root, self.names[i] + ".npy")
+        return torch.from_numpy(np.load(path)), self.names[i], {"path": path, "more": (i, os.path.basename(path))}
 
 
-@pytest.mark.parametrize("kind", [ForNothing, Mapped, WithoutName])
+class NamedRows(Over):
+    def __getitem__(self, i: int) -> Any:
+        return {"name": self.names[i], "x": self.texts[i], "kind": self.kinds[i][0]}
+
+
+class OnlyNames(Over):
+    def __getitem__(self, i: int) -> Any:
+        return self.names[i], self.names[i].upper()
+
+
+def named(batch: Any) -> Any:
+    return [each[1] for each in batch], torch.stack([each[0] for each in batch]), [each[2] for each in batch]
+
+
+@WORKERS
+def test_texts_are_beside_arrays(num_workers: int, tmp_path: Path) -> None:
+    save(tmp_path, lambda number: (3, 5))
+    dataset = Named(root=str(tmp_path))
+    assert batches(check(program(dataset, num_workers)))
+    assert batches(check(program(dataset, num_workers, collate_fn=lambda: named)))
+    parts = [Subset(Named(root=str(tmp_path)), [3, 0, 16]), Named(root=str(tmp_path))]
+    check(program(ConcatDataset(parts), num_workers))
+    check(program(Subset(dataset, [5, 5, 1]), num_workers))
+    rows = NamedRows(texts=torch.rand(COUNT, 3), kinds=[[name, "more"] for name in NAMES])
+    check(program(rows, num_workers))
+    check(program(OnlyNames(), num_workers), native=False)
+
+
+@WORKERS
+def test_texts_that_change_are_seen(num_workers: int, tmp_path: Path) -> None:
+    save(tmp_path, lambda number: (3, 5))
+
+    def change(epoch: int, loader: Any) -> None:
+        if epoch == 1:
+            loader.dataset.kinds[4] = ["other"]
+        if epoch == 2:
+            loader.dataset.kinds[4] = [7]  # of which torch makes an error
+
+    def made() -> Any:
+        return NamedRows(texts=torch.rand(COUNT, 3), kinds=[[name] for name in NAMES])
+
+    found = check(Program(loader_of(made, batch_size=4, num_workers=num_workers), epochs=3, before=change))
+    assert errors(found)
+
+
+@pytest.mark.parametrize("kind", [ForNothing, Mapped])
 def test_what_does_more_is_torchs(kind: Any, tmp_path: Path) -> None:
     save(tmp_path, lambda number: (3, 5))
     check(program(kind(root=str(tmp_path)), 0), native=False)
@@ -356,8 +402,7 @@ class Twice(Over):
 def test_a_file_that_a_collate_fn_leaves_out_may_be_missing(num_workers: int, tmp_path: Path) -> None:
     save(tmp_path, lambda number: (3, 5))
     (tmp_path / f"{NAMES[7]}.npy").unlink()
-    found = check(program(Twice(root=str(tmp_path)), num_workers, collate_fn=lambda: dropped), native=False)
-    assert errors(found)
+    assert errors(check(program(Twice(root=str(tmp_path)), num_workers, collate_fn=lambda: dropped)))
 
 
 def test_np_load_that_was_replaced_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,10 @@ BODIES = {
     "if self.off:\n        while 1: pass\n    return i": "index",
     "if i: return 1\n    return 2": None,
     "return self.x[i] if i else self.y[i]": None,
-    "assert i; return self.x[i]": None,
+    "assert i; return self.x[i]": "self.x[index]",
+    "if i: raise IndexError(i)\n    return self.x[i]": "self.x[index]",
+    "for _ in range(2):\n        assert i and self.y[i] > 2, i\n    return self.x[i]": "self.x[index]",
+    "if i: raise IndexError(i)\n    raise ValueError": None,
     "while i: return self.x[i]": None,
     "while self.on: pass": None,
     "return self.x[i:], self.x[i][:-4], self.x[1:i:2]": (
@@ -297,6 +300,23 @@ def test_what_is_understood(version: str) -> None:
     # That a name is given twice is gone in some versions' bytecode; what is left means the same.
     assert answers.pop("return {'a': self.x[i], 'a': self.y[i]}") in (None, "{'a': self.y[index]}")
     assert answers == {body: (BODIES | COLLATES | LOOPS)[body] for body in answers}
+
+
+def test_conditions_that_an_error_depends_on_are_told() -> None:
+    def plain(self: object, i: int) -> object:
+        if i > 3:
+            raise IndexError(i)
+        if not self.x[i] < self.y[i]:  # type: ignore[attr-defined]
+            raise ValueError(i)
+        return self.x[i]  # type: ignore[attr-defined]
+
+    def decide(condition: object) -> bool:
+        raise bytecode.UnreadableError("depends on the index")
+
+    reading = bytecode.read(plain, decide)
+    told = [(str(condition), outcome) for condition, outcome in reading.asserted]
+    assert told == [("(index > 3)", False), ("(self.x[index] < self.y[index])", True)]
+    assert not reading.loose and not reading.conditions
 
 
 def test_other_pythons_are_not_understood(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
     def collate_fn(batch):
         return tuple(zip(*batch))
 
+Samples that are rows of arrays are views of the batch's memory, which nobody else has.
+
 It is called where its batch is handed out, and not in the worker process that torch would call it in. That must make no
 difference: its code may use what is listed here alone, none of which draws random numbers, keeps anything from batch to
 batch, asks in which process it is, or sums up numbers in an order that depends on threads.
@@ -12,21 +14,28 @@ from __future__ import annotations
 
 import builtins
 import dis
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
+from .. import _cores
 from .bytecode import UnreadableError
 from .collation import stands, surroundings
 from .datasets.own import is_of_library, variable
 from .finish import function_of, keeps
-from .harmless import FUNCTIONS, LIBRARIES, NAMES, PLAIN, REFUSED, Changes, codes_of
+from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of
 from .look import in_class, name_of, own
 from .originals import module_of
-from .refusal import Refusal
+from .refusal import Refusal, RefusalError, granted
+from .row_layouts import STACKED, ApartRows
+from .rows import Field
+from .structure import Structure
 
 
 class Called:
@@ -34,7 +43,12 @@ class Called:
 
     why      it is not compiled
     changes  it may change arrays or tensors that samples have, in place
+    sample_s  CPU time that a sample of arrays takes the dataset's own code; None for images
+    took_s   the same that this function takes, for each of a batch's samples
     """
+
+    sample_s: float | None = None
+    took_s = 0.0
 
     plain, own, after = False, False, None
     note = ""
@@ -63,6 +77,15 @@ class Called:
             and all(function.__code__ is code for function, code in self._functions.items())
         )
 
+    def check_pays(self, num_workers: int) -> None:
+        """Raises RefusalError where torch's workers, side by side, make batches in less time than this function takes
+        here, as its calls up to now have shown."""
+        side_by_side = min(num_workers, _cores.allowed())
+        if self.sample_s is None or side_by_side * self.took_s <= _SENT * (self.sample_s + self.took_s):
+            return
+        why = f"it takes {self.took_s * 1e6:.0f} us a sample, which {side_by_side} workers do side by side"
+        raise RefusalError("collate", self.name, why, "COLLATE_OWN")
+
     def put(self, samples: Callable[[Sequence[Any]], list[Any]], *, sent: bool) -> Callable[[Sequence[Any]], Any]:
         """What makes the batch of the core's columns; `samples` makes the samples of these.
 
@@ -74,6 +97,39 @@ class Called:
             return _compact(batch) if sent else batch
 
         return put
+
+    def lay(
+        self, fields: Sequence[Field], structure: Structure, sample: Any, *, sent: bool
+    ) -> tuple[tuple[Field, ...], Callable[[Sequence[Any]], Any]]:
+        """Fields of samples like this one, with what makes the batch of their rows. Raises RefusalError."""
+        makers: dict[int, Callable[[Any], Any]] = {}
+        made = _made_like(structure, sample, makers)
+        if made is None or any(len(field.views) != 1 or len(field.views[0].columns) != 1 for field in fields):
+            return granted(self.why)
+        laid = []
+        for field in fields:
+            (view,) = field.views
+            if view.layout is not STACKED:
+                return granted(self.why)
+            if field.ragged:
+                layout = ApartRows(field.extents or (-1, *field.shape))
+                field = replace(field, views=(replace(view, layout=layout),))
+            laid.append(field)
+
+        def samples(columns: Sequence[Any]) -> list[Any]:
+            rows = [makers[number](column) for number, column in enumerate(columns)]
+            return list(map(made, zip(*rows, strict=True)))
+
+        put = self.put(samples, sent=sent)
+
+        def timed(columns: Sequence[Any]) -> Any:
+            begun = time.thread_time()
+            batch = put(columns)
+            took = (time.thread_time() - begun) / len(columns[0])
+            self.took_s = min(self.took_s or took, took)
+            return batch
+
+        return tuple(laid), timed
 
     def _follow(self, function: FunctionType) -> None:
         if function in self._functions:
@@ -93,7 +149,7 @@ class Called:
             self._look_up(name)
         elif kind == "STORE_DEREF" and name in function.__code__.co_freevars:
             raise UnreadableError(f"assigns {name}")
-        elif kind.startswith(REFUSED) and not (kind == "YIELD_VALUE" and code.co_name == "<genexpr>"):
+        elif kind.startswith(REACHING) and not (kind == "YIELD_VALUE" and code.co_name == "<genexpr>"):
             raise UnreadableError(f"does more than is listed ({kind})")
 
     def _look_up(self, name: str) -> None:
@@ -103,7 +159,7 @@ class Called:
             name in own(self._owner) or in_class(type(self._owner), name) is not None
         )
         of_library = any(hasattr(each, name) for each in (torch, np, torch.Tensor, np.ndarray))
-        if name not in NAMES and (of_library or not has_own):
+        if name not in (NAMES | IN_PLACE) and (of_library or not has_own):
             raise UnreadableError(f"uses .{name}")
         if has_own:
             method = in_class(type(self._owner), name)
@@ -124,6 +180,65 @@ class Called:
             self._follow(value)
             return
         raise UnreadableError(f"uses {name}")
+
+
+# Torch's workers take about as long again for a batch as to make it: for memory that is shared, and to send it.
+_SENT = 2
+
+
+def _made_like(
+    structure: Structure, sample: Any, makers: dict[int, Callable[[Any], Any]]
+) -> Callable[[Sequence[Any]], Any] | None:
+    """What makes a sample like this one of its fields; None where that is not known.
+
+    makers  gets, by the numbers of fields, what makes each sample's of a column
+    """
+    if isinstance(structure, int):
+        maker = _maker(sample)
+        if maker is None:
+            return None
+        makers[structure] = maker
+        return itemgetter(structure)
+    if isinstance(structure, dict):
+        if type(sample) is not dict or [*sample] != [*structure]:
+            return None
+        parts = [_made_like(each, sample[name], makers) for name, each in structure.items()]
+        if None in parts:
+            return None
+        return lambda fields: {name: part(fields) for name, part in zip(sample, parts, strict=True)}  # type: ignore[misc]
+    kind = type(sample)
+    if kind not in (list, tuple) or len(sample) != len(structure):
+        return None
+    parts = [_made_like(*each, makers) for each in zip(structure, sample, strict=True)]
+    if None in parts:
+        return None
+    if kind is tuple and structure == tuple(range(len(structure))):
+        return tuple
+    return lambda fields: kind(part(fields) for part in parts)  # type: ignore[misc]
+
+
+def _maker(sample: Any) -> Callable[[Any], Any] | None:
+    """What makes of a column each sample's part, like this one; None for a kind that is not known."""
+    kind = type(sample)
+    if kind is torch.Tensor:
+        return _tensors if sample.is_contiguous() else None
+    if kind is np.ndarray:
+        whole = sample.flags
+        known = whole.c_contiguous and whole.writeable and sample.dtype.isnative
+        return _arrays if known and sample.ndim else None  # items of an array are no arrays
+    if isinstance(sample, np.generic):
+        return _arrays  # items of which are such
+    if kind is str:
+        return list
+    return torch.Tensor.tolist if kind in (int, float, bool) else None
+
+
+def _tensors(column: Any) -> Any:
+    return column.unbind() if isinstance(column, torch.Tensor) else column
+
+
+def _arrays(column: Any) -> Any:
+    return column.numpy() if isinstance(column, torch.Tensor) else [each.numpy() for each in column]
 
 
 def _compact(value: Any) -> Any:

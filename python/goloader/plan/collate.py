@@ -108,6 +108,7 @@ def calling(loader: Any, why: Refusal) -> Called:
             known = _called[loader] = Called(loader.collate_fn, why)
         except UnreadableError:
             return granted(why)
+    known.check_pays(loader.num_workers)
     return known
 
 

@@ -82,6 +82,8 @@ class Collation:
             return stacked(field)
         if not all(meant.issuperset(view.columns) for view in views):
             field = stacked(field)
+        if field.extents:
+            raise RefusalError("collate", self.name, "arrays differ in more than their length", "ROWS_DIFFER")
         if any(view.layout is not STACKED for view in views):
             raise RefusalError(
                 "collate",
@@ -154,13 +156,13 @@ def stacked(field: Field) -> Field:
     if not field.ragged or all(isinstance(view.layout, DocumentRows) for view in field.views):
         return field
     if _is_text(field):
-        if any(registered(empty) is not collate.collate_str_fn for empty in ("", b"")):
+        if not leaves_texts():
             raise RefusalError(
                 "collate", "default_collate", "default_collate_fn_map was changed for str", "COLLATE_OWN"
             )
         return field
     lengths = {int(each) for array in field.arrays if array.lengths is not None for each in np.unique(array.lengths)}
-    if len(lengths) > 1:
+    if len(lengths) > 1 or field.extents:
         raise RefusalError(
             "collate",
             "default_collate",
@@ -221,6 +223,11 @@ def registered(sample: Any) -> Any:
     if type(sample) in table:
         return table[type(sample)]
     return next((function for kind, function in table.items() if isinstance(sample, kind)), None)
+
+
+def leaves_texts() -> bool:
+    """Whether default_collate leaves texts as they are."""
+    return all(registered(empty) is collate.collate_str_fn for empty in ("", b""))
 
 
 def as_in_worker(batch: Any) -> Any:

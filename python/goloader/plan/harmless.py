@@ -17,15 +17,19 @@ from torch.utils.data._utils.collate import default_convert
 
 # Attributes and methods by their names, whatever they are of: samples, and what is listed below, have no others.
 NAMES = {
-    "FloatTensor", "LongTensor", "Tensor", "append", "array", "as_tensor", "asarray", "astype", "bool", "cat", "clone",
-    "concatenate", "contiguous", "contiguous_format", "copy", "cpu", "data", "dataloader", "default_collate", "detach",
-    "device", "dim", "double", "dtype", "empty", "expand_dims", "extend", "flatten", "float", "float16", "float32",
-    "float64", "from_numpy", "full", "full_like", "functional", "get", "half", "index", "insert", "int", "int16",
-    "int32", "int64", "int8", "item", "items", "keys", "long", "max", "memory_format", "min", "ndim", "new_full",
-    "new_ones", "new_tensor", "new_zeros", "nn", "numel", "numpy", "ones", "ones_like", "pad", "pad_sequence",
-    "permute", "repeat", "reshape", "rnn", "shape", "size", "sort", "split", "squeeze", "stack", "t", "tensor", "to",
-    "tolist", "transpose", "type", "uint8", "unsqueeze", "update", "utils", "values", "view", "zeros", "zeros_like",
+    "BoolTensor", "DoubleTensor", "FloatTensor", "IntTensor", "LongTensor", "Tensor", "append", "arange", "argsort",
+    "array", "as_tensor", "asarray", "astype", "bool", "cat", "ceil", "clone", "concatenate", "contiguous",
+    "contiguous_format", "copy", "cpu", "data", "dataloader", "default_collate", "detach", "device", "dim",
+    "double", "dtype", "empty", "eq", "expand", "expand_dims", "extend", "flatten", "float", "float16", "float32",
+    "float64", "from_numpy", "full", "full_like", "functional", "ge", "get", "gt", "half", "index", "insert", "int",
+    "int16", "int32", "int64", "int8", "item", "items", "keys", "le", "long", "lt", "max", "memory_format", "min",
+    "narrow", "ndim", "ne", "new_full", "new_ones", "new_tensor", "new_zeros", "nn", "numel", "numpy", "ones",
+    "ones_like", "pad", "pad_sequence", "permute", "repeat", "reshape", "rnn", "shape", "size", "sort", "split",
+    "squeeze", "stack", "t", "tensor", "to", "tolist", "transpose", "type", "uint8", "unbind", "unsqueeze",
+    "update", "utils", "values", "view", "zeros", "zeros_like",
 }  # fmt: skip
+# Methods that change what they are of, and nothing else.
+IN_PLACE = {"copy_", "fill_", "zero_"}
 LIBRARIES = ("torch", "numpy", "math", "collections", "typing")
 FUNCTIONS = (
     all, any, bool, dict, enumerate, filter, float, int, isinstance, len, list, map, max, min, range, reversed, set,
@@ -34,9 +38,8 @@ FUNCTIONS = (
     torch.FloatTensor, torch.LongTensor, np.array, np.stack, np.asarray, np.concatenate,
 )  # fmt: skip
 PLAIN = (type(None), bool, int, float, str, torch.dtype, torch.memory_format)
-# Instructions that keep something, or that run code which is not looked at; and with those that end it.
+# Instructions that keep something, or that run code which is not looked at.
 REACHING = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "STORE_ATTR", "STORE_GLOBAL", "YIELD")
-REFUSED = (*REACHING, "RAISE")
 
 
 # What gives something of its own, whatever it is given; builtins that do; and methods that may give what they are of.
@@ -106,6 +109,8 @@ class Changes:
         if kind == "INPLACE":
             return self._is_own(self._begin(end) - 1)
         if self._keeping and kind in ("LOAD_ATTR", "LOAD_METHOD") and name in CHANGERS:
+            return self._is_own(end)
+        if kind in ("LOAD_ATTR", "LOAD_METHOD") and name in IN_PLACE:
             return self._is_own(end)
         if kind not in _CHANGES:
             return True

@@ -308,6 +308,8 @@ class _Compiler:
                 layout = replace(layout, lengths=True)
             if isinstance(view.layout, TextRows):
                 raise UnreadableError("uses texts")
+            if of.extents:
+                raise UnreadableError("puts arrays together that differ in more than their length")
             if view.layout is not STACKED:
                 if layout is not STACKED:
                     raise UnreadableError("pads what goloader puts together")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -16,6 +17,7 @@ import numpy as np
 from ..seek_index import SeekIndex
 from . import Plan, collate, datasets, look, samplers
 from .called import Called
+from .collation import leaves_texts
 from .explain import Explanation, Row, number_of
 from .lowered import Lowered
 from .needs import DECODERS, check_pillow_plugins, require, rules
@@ -44,12 +46,12 @@ def make(loader: Any) -> Plan | Refusal:
         return samples
     if isinstance(samples, datasets.Scripts):
         return collation.after.why if collation.after is not None else _make_scripts(loader, samples, collation)
+    if isinstance(samples, datasets.Arrays) and collation.after is None:
+        return _make_tensors(loader, samples, collation)
     if isinstance(collation, Called):
         return collation.why
     if collation.after is not None and not isinstance(samples, datasets.Images):
         return collation.after.why
-    if isinstance(samples, datasets.Arrays):
-        return _make_tensors(loader, samples, collation)
     if not collation.plain and not collation.own:
         return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
@@ -175,7 +177,7 @@ def _column_rows(pipeline: Pipeline) -> list[Row]:
     ]
 
 
-def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate) -> Plan | Refusal:
+def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate | Called) -> Plan | Refusal:
     if not loader._auto_collation:
         return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
     if samples.in_lists and loader.num_workers == 0 and collation.plain:
@@ -183,10 +185,24 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     if samples.channels_last and loader.num_workers == 0:  # in workers torch.stack is given memory to write to
         why = "its samples are in channels_last, and batches that are made without workers then are, too"
         return Refusal("source", type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")
+    size, sent = loader.batch_size if loader.num_workers == 0 else None, loader.num_workers > 0
     try:
-        sample = _first(loader) if collation.own else None
-        size = loader.batch_size if loader.num_workers == 0 else None
-        fields, put = collation.lay(samples.fields, samples.structure, sample, size)
+        sample = None if collation.plain else _first(loader)
+        try:
+            if samples.texts:
+                _check_texts(collation)
+            if not isinstance(collation, Called):
+                fields, put = collation.lay(samples.fields, samples.structure, sample, size)
+        except RefusalError as refused:
+            if not collation.own or refused.refusal.code != "COLLATE_OWN":
+                raise
+            collation = collate.calling(loader, refused.refusal)
+        if isinstance(collation, Called):
+            samples.check_apart(collation.why, sent=sent, changes=collation.changes)
+            begun = time.thread_time()
+            _first(loader)  # whose file is in memory now, as others of a set that is small
+            collation.sample_s = time.thread_time() - begun
+            fields, put = collation.lay(samples.fields, samples.structure, sample, sent=sent)
     except RefusalError as refused:
         return refused.refusal
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
@@ -205,6 +221,16 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
         samples=samples,
         seek_index=_seek_index(loader),
     )
+
+
+def _check_texts(collation: Collation | OwnCollate | Called) -> None:
+    """Raises RefusalError for what does not leave texts beside as they are."""
+    if isinstance(collation, OwnCollate):
+        raise RefusalError("collate", collation.name, "samples have texts, which Python puts beside", "COLLATE_OWN")
+    if not (collation.plain or isinstance(collation, Called)):
+        raise RefusalError("collate", collation.name, "samples have texts, which Python puts beside", "COLLATE_FIELDS")
+    if collation.plain and not leaves_texts():
+        raise RefusalError("collate", collation.name, "default_collate_fn_map was changed for str", "COLLATE_OWN")
 
 
 def _first(loader: Any) -> Any:
@@ -450,7 +476,7 @@ def _source_name(loader: Any, samples: Samples) -> str:
 
 
 def _arrays_row(loader: Any, samples: Arrays) -> Row:
-    fields = ", ".join(map(str, samples.fields))
+    fields = ", ".join([*map(str, samples.fields), *("text" for _ in samples.texts)])
     return Row("source", f"{_source_name(loader, samples)}: {fields}", "Go", "; ".join(samples.notes))
 
 

@@ -81,6 +81,25 @@ class JaggedRows(RowLayout):
 
 
 @dataclass(frozen=True)
+class ApartRows(RowLayout):
+    """The rows one by one, each in its own shape, for a collate_fn that is called as it is.
+
+    extents  of a row's shape, -1 for the one that differs
+    """
+
+    kind: ClassVar[str] = "jagged"
+    more: ClassVar[tuple[str, ...]] = ("int64",)
+    extents: tuple[int, ...]
+
+    def to_plan(self) -> dict[str, Any]:
+        return {"kind": self.kind}
+
+    def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        rows = tensors[0].split(tensors[1].diff().tolist())
+        return (rows if len(self.extents) == 1 else [row.view(self.extents) for row in rows],)
+
+
+@dataclass(frozen=True)
 class TextRows(RowLayout):
     """Texts, as default_collate leaves them: in a list, or in a tuple.
 

@@ -166,6 +166,8 @@ class Field:
     views   what is made of a row
     program it is made by, of rows of `inputs`
     inputs  as `arrays`, for each input of the program
+    extents of a row's shape, -1 for the one that differs, where that is not the first; else (). The core then knows
+            rows of numbers
     """
 
     dtype: str
@@ -177,6 +179,7 @@ class Field:
     views: tuple[View, ...] = ()
     program: Program | None = None
     inputs: tuple[tuple[Array, ...], ...] = ()
+    extents: tuple[int, ...] = ()
 
     @property
     def sources(self) -> tuple[tuple[Array, ...], ...]:
@@ -215,6 +218,8 @@ class Field:
 
     def __str__(self) -> str:
         extents = (["any"] if self.ragged else []) + list(map(str, self.shape))
+        if self.extents:
+            extents = ["any" if extent < 0 else str(extent) for extent in self.extents]
         return f"{self.torch or self.dtype}[{', '.join(extents)}]"
 
     def to_plan(self) -> dict[str, Any]:

@@ -42,6 +42,15 @@ def leaves(structure: Structure) -> Iterator[int]:
             yield from leaves(each)
 
 
+def in_tuples(structure: Structure) -> set[int]:
+    """The numbers whose values default_collate has in a tuple: those of a tuple's items."""
+    if isinstance(structure, int):
+        return set()
+    if isinstance(structure, dict):
+        return set().union(*map(in_tuples, structure.values()))
+    return {each for each in structure if isinstance(each, int)}.union(*map(in_tuples, structure))
+
+
 def filled(structure: Structure, fields: Sequence[Any]) -> Any:
     """A sample of these fields."""
     return _each(structure, fields.__getitem__)

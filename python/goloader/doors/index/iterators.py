@@ -23,6 +23,7 @@ from ..._core import Core, LateError, Rejected, Run, Skipped
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
 from ...on_error import LEFT_OUT, Failure, counts, limited
 from ...plan import Plan, Refusal
+from ...plan.called import Called
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
 from ...plan.samplers import Foreign
 from ...state import book
@@ -553,6 +554,9 @@ class PrefetchingIterator(_NativeIterator):
         # Whether Python makes something of each batch, as torch's workers do.
         own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
         self._own, self._settings = own or self._samples.by_python, Settings()
+        # In one thread, as a worker: of small arrays, others would do little but wait for each other. Images are large.
+        called = isinstance(core.plan.collation, Called) and core.plan.kind == "array"
+        self._alone = core.plan.after is not None or called
         # The states that worker_init_fn left.
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         # What each worker's generator of numpy's keeps beside its words.
@@ -757,7 +761,7 @@ class PrefetchingIterator(_NativeIterator):
     def _made(self, run: Run, tensors: list[Any], task: _Task) -> Any:
         if not self._own:
             return super()._made(run, tensors, task)
-        with self._settings.inside(alone=self._finisher is not None):
+        with self._settings.inside(alone=self._alone):
             batch = super()._made(run, tensors, task)
             if self._finisher is not None:
                 begun = time.perf_counter()

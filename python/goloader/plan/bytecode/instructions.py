@@ -491,7 +491,7 @@ def _pop_jump(wanted: bool, none: bool = False) -> _Step:
         condition = machine.stack.pop()
         if none:
             condition = Binary("is", condition, NONE)
-        if machine.holds(condition) is wanted:
+        if machine.holds(condition, machine.raises_unless(instruction, wanted)) is wanted:
             machine.jump(instruction)
 
     return step

@@ -618,8 +618,18 @@ class Machine:
             if each in self.loop.lists:
                 self.loop.used.all.append(each)
 
-    def holds(self, condition: Expression) -> bool:
-        """How a condition comes out."""
+    def raises_unless(self, instruction: Instruction, wanted: bool) -> bool | None:
+        """How the condition of a jump, taken if that is as wanted, has to come out where the other way can only raise
+        an error; None where both ways may return."""
+        ending_ = ending(self.function.__code__)
+        falls, jumps = self._code[self._at].offset in ending_, instruction.argval in ending_
+        return None if falls is jumps else jumps is wanted
+
+    def holds(self, condition: Expression, unless_raised: bool | None = None) -> bool:
+        """How a condition comes out.
+
+        unless_raised  how it does where no error is raised, if it does in one way then
+        """
         if self._outcome is not None:
             outcome, self._outcome = self._outcome, None
             return outcome
@@ -631,7 +641,10 @@ class Machine:
             outcome = self.reader.decide(condition)
         except UnreadableError:
             if self.reader.draws is None:
-                raise
+                if unless_raised is None or self.reader.samples:
+                    raise
+                self.reader.asserted.append((condition, unless_raised))
+                return unless_raised
             raise _Fork(condition) from None
         self.reader.conditions.append((condition, outcome))
         return outcome

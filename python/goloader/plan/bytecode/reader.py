@@ -66,7 +66,7 @@ def read(
 
     Raises UnreadableError, as `decide` may for what it cannot tell.
 
-    Whatever is evaluated is part of what is given, of what is loose, or of a condition.
+    Whatever is evaluated is part of what is given, of what is loose, or of a condition, asserted or not.
     """
     check_python()
     if type(function) is not FunctionType:
@@ -75,7 +75,7 @@ def read(
     result = reader.run(Callee(function, Itself(), arguments))
     if draws is not None:
         return _reading(reader, result, reader.through)
-    wholes = [result, *(condition for condition, _ in reader.conditions)]
+    wholes = [result, *(condition for condition, _ in (*reader.conditions, *reader.asserted))]
     known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
     loose = []
     for each in reversed(reader.evaluated):  # what something is made of comes before it
@@ -95,6 +95,7 @@ def _reading(reader: Reader, result: Expression, loose: list[Expression]) -> Rea
         tuple(reader.extents),
         reader.places,
         tuple(reader.imports),
+        tuple(reader.asserted),
     )
 
 
@@ -133,6 +134,7 @@ class Reader:
         self.through: list[Expression] = []  # the functions that were read, as they were called
         self.gone: list[Expression] = []  # what gives its items but once, and has
         self.conditions: list[tuple[Expression, bool]] = []
+        self.asserted: list[tuple[Expression, bool]] = []
         self.extents: list[tuple[Expression, Any]] = []
         self.places: dict[Expression, str] = {}
         self.imports: list[str] = []
@@ -241,8 +243,8 @@ class Reader:
         """What the function gives that a value calls, read through or called as it is."""
         self.through.append(called.called)
         logs: tuple[list[Any], ...] = (
-            self.evaluated, self.through, self.gone, self.again, self._used, self.conditions, self.extents,
-            self.imports,
+            self.evaluated, self.through, self.gone, self.again, self._used, self.conditions, self.asserted,
+            self.extents, self.imports,
         )  # fmt: skip
         before = [len(each) for each in logs], [each.state for each in self.running]
         try:

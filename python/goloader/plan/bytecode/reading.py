@@ -23,6 +23,8 @@ class Reading:
     extents     what it loops over, and how much that is: a length, or the names in a dict
     places      where each expression was evaluated first: "file.py:12"
     imports     names of modules that it imports
+    asserted    conditions that `decide` cannot tell, and how they come out unless it raises an error, as those of an
+                assert: whoever goes by what it returns has to see to them
     """
 
     result: Expression
@@ -33,6 +35,7 @@ class Reading:
     extents: tuple[tuple[Expression, Any], ...]
     places: dict[Expression, str]
     imports: tuple[str, ...] = ()
+    asserted: tuple[tuple[Expression, bool], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,8 @@ def _of_code(dataset: Any, *, lists: bool) -> Node:
         own = OwnCode(dataset)
         if opens_images(own):
             return OpenedFiles(own)
+        if own.reading.asserted:
+            return _computed(own, lists=lists)
     except RefusalError:
         # An error that is raised again by who has it as an argument would keep its frames, and all that they hold.
         scripted = _scripted(dataset)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from contextlib import suppress
 from itertools import repeat
 from typing import Any
 
@@ -39,10 +40,10 @@ from ..collation import is_channels_last
 from ..originals import is_original
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
-from .ahead import Ahead, NpyAhead, NumbersAhead, TextsAhead
+from .ahead import Ahead, NpyAhead, NumbersAhead, TextAhead, TextsAhead
 from .arithmetic import OPERATORS, Arithmetic, Value, converts, dtype_of, kind_of, method_of, rule_of
 from .arrays import is_scattered
-from .bases import Base, like, why_not_collated
+from .bases import Base, Numbers, like, why_not_collated
 from .cuts import Cut
 from .integers import INDEX, Domain, Integers
 from .own import ListItems, OwnCode
@@ -74,16 +75,22 @@ class Computed(Node):
         self._domain = Domain()
         self._gives_index = False
         self._dtype = torch.get_default_dtype()
-        self._leaves: list[_Leaf] = []
+        self._leaves: list[_Leaf | TextAhead] = []
         try:
             self.structure = self._structure(own.reading.result)
             for loose in own.reading.loose:
                 self._evaluate(loose)
+            for condition, outcome in own.reading.asserted:
+                self._prove(condition, outcome)
             self._check_read()
             self.length, missing = self._domain.settle()
             index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
             usable = None if missing is None else ~missing
-            pieces = [_Piece(leaf, self.length, usable) for leaf in self._leaves]
+            pieces = [
+                leaf if isinstance(leaf, TextAhead) else _Piece(leaf, self.length, usable) for leaf in self._leaves
+            ]
+            if all(isinstance(each, TextAhead) for each in pieces):
+                raise UnreadableError("gives nothing but texts")
         except UnreadableError as error:
             raise own.unread(error) from None
         self._places = (*(place for place, _ in self._bases), *(place for place, _ in self._kept))
@@ -97,8 +104,14 @@ class Computed(Node):
         files = sum(isinstance(each, NpyAhead) for each in self._ahead.values())
         if files:
             self.note += f"; {files} of its arrays are in .npy files, which Go reads"
-        _cut(pieces, self._leaves, usable)
-        self.columns = tuple(Column((piece,), piece.spec, index) for piece in pieces)
+        texts = sum(isinstance(each, TextAhead) for each in pieces)
+        if texts:
+            self.note += f"; Python puts {texts} of its values, texts, beside"
+        made = [(p, leaf) for p, leaf in zip(pieces, self._leaves, strict=True) if isinstance(p, _Piece)]
+        _cut([piece for piece, _ in made], [leaf for _, leaf in made if isinstance(leaf, _Leaf)], usable)
+        self.columns = tuple(
+            Column((piece,), str if isinstance(piece, TextAhead) else piece.spec, index) for piece in pieces
+        )
 
     def _structure(self, given: Expression) -> Structure:
         """The structure of a sample; compiles its fields."""
@@ -113,13 +126,32 @@ class Computed(Node):
             and self._own.means(given.function) is dict
         ):
             return {name: self._structure(each) for name, each in given.options}
-        leaf = _Leaf(self)
-        value = leaf.value(given)
-        if isinstance(value, _Record):
-            return self._structure(value.spread(given))
-        leaf.give(given, value)
+        leaf: _Leaf | TextAhead = (made := _Leaf(self))
+        try:
+            value = made.value(given)
+            if isinstance(value, _Record):
+                return self._structure(value.spread(given))
+            made.give(given, value)
+        except UnreadableError:
+            text = self._text(given)
+            if text is None:
+                raise
+            leaf = text
         self._leaves.append(leaf)
         return len(self._leaves) - 1
+
+    def _text(self, given: Expression) -> TextAhead | None:
+        """A text that is given as it is; None where it is none that is worked out ahead."""
+        if not any(isinstance(part, Index) for part in parts_of(given)):
+            return None
+        try:
+            if (str, given) not in self._ahead:
+                self._add_ahead((str, given), TextAhead(self._own, given))
+        except UnreadableError:
+            return None
+        text = self._ahead[str, given]
+        self.limit(INDEX, len(text))
+        return text  # type: ignore[return-value]
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if not self._own.unchanged(dataset) or torch.get_default_dtype() is not self._dtype:
@@ -176,9 +208,22 @@ class Computed(Node):
             if leaf.writer.reckons:
                 raise UnreadableError(f"works {loose} out for nothing, where it may fail or warn", loose)
 
+    def _prove(self, condition: Expression, outcome: bool) -> None:
+        """Raises UnreadableError unless a condition comes out so for every index: by shapes, or by values ahead."""
+        with suppress(UnreadableError):
+            value = _Leaf(self).value(condition)
+            if isinstance(value, Value) and value.constant and value.sample is outcome:
+                return
+        with suppress(UnreadableError):
+            known = self.worked_out(condition)
+            if all(each is outcome for each in known.values):
+                self.limit(INDEX, len(known))
+                return
+        raise UnreadableError(f"branches on {condition}", condition)
+
     def _check_read(self) -> None:
         """Raises UnreadableError for a file of which no field is made: to read it may fail."""
-        read = {id(each.base) for leaf in self._leaves for each in leaf.inputs}
+        read = {id(each.base) for leaf in self._leaves if isinstance(leaf, _Leaf) for each in leaf.inputs}
         for each in self._ahead.values():
             if isinstance(each, NpyAhead) and id(each) not in read:
                 raise UnreadableError(f"opens {each.place} for nothing, where it may fail", each.place)
@@ -383,6 +428,7 @@ class _Leaf:
     given_type: type
     kind: str
     items: Items
+    constant: bool
 
     def __init__(self, node: Computed) -> None:
         self._node = node
@@ -405,14 +451,28 @@ class _Leaf:
             raise UnreadableError(f"gives {given}, which is {why}", given)
         if kind == "array" and not (value.sample.dtype.isnative and min(value.sample.strides, default=0) >= 0):
             raise UnreadableError(f"gives {given}, an array that torch does not take", given)
+        self.constant = value.constant
         if value.constant:
             array = value.sample.numpy() if kind == "tensor" else np.asarray(value.sample)
             self.items = self.writer.constant(array)
         else:
             self.items = value.items
+        self.items, kept = self.writer.settle(self.items)
+        self.inputs = [self.inputs[number] for number in kept]
         if len(self.items.shape) >= DIMENSIONS_MAX:
             raise UnreadableError(f"gives {given}, of too many dimensions", given)
         self.kind = type(value.sample).__name__ if kind == "number" else kind
+
+    @property
+    def memory(self) -> frozenset[int] | None:
+        """The ids of what it may share memory with, where that is made for each sample; None where the dataset may have
+        it."""
+        if self.kind not in ("tensor", "array"):
+            return frozenset()
+        bases = [each.base for each in self.inputs if each.base is not None]
+        if self.constant or not all(isinstance(each, Ahead) or isinstance(each.piece, Numbers) for each in bases):
+            return None
+        return frozenset(map(id, bases))
 
     def value(self, expression: Expression) -> Any:
         """A Value, or a list of them."""
@@ -573,8 +633,12 @@ class _Leaf:
             return self._arithmetic.viewed(lambda whole: whole[number], value, (), {})
         raise UnreadableError(f"unpacks a {type(sample).__qualname__}")
 
-    def _attribute(self, owner: Expression, name: str) -> Value:
+    def _attribute(self, owner: Expression, name: str) -> Any:
         value = self._single(owner)
+        if type(value.sample) is _AnyLength and name in ("shape", "dtype", "ndim"):
+            if name == "shape":
+                return self._listed(tuple, self._shape(value))
+            return Value(getattr(value.sample.first, name), constant=True)
         if kind_of(value.sample) not in ("array", "tensor", "scalar"):
             raise UnreadableError(f"uses .{name} of a {type(value.sample).__qualname__}")
         if name in ("shape", "dtype", "ndim", "size") and not (name == "size" and kind_of(value.sample) == "tensor"):
@@ -583,7 +647,7 @@ class _Leaf:
             return self._arithmetic.viewed(lambda whole: getattr(whole, name), value, (), {})
         raise UnreadableError(f"uses .{name}")
 
-    def _call(self, function: Expression, values: list[Any], options: dict[str, Any]) -> Value:
+    def _call(self, function: Expression, values: list[Any], options: dict[str, Any]) -> Any:
         if isinstance(function, Attribute):
             try:
                 called = self._node.means(function)
@@ -595,6 +659,8 @@ class _Leaf:
             called = self._node.means(function)
         if called is len:
             (value,) = values
+            if isinstance(value, Value) and type(value.sample) is _AnyLength and not options:
+                return self._shape(value)[0]
             if isinstance(value, Value) and kind_of(value.sample) in ("array", "tensor") and not options:
                 if value.constant and isinstance(function, Name):
                     return Value(len(value.sample), constant=True)
@@ -607,9 +673,15 @@ class _Leaf:
             return self._converted(called, rule, values, options)
         return rule(self._arithmetic, called, values, options)
 
-    def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Value:
+    def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Any:
         value = self._single(owner)
         differs = type(value.sample) is _AnyLength
+        if (
+            name in ("dim", "size")
+            and not options
+            and kind_of(value.sample.first if differs else value.sample) == "tensor"
+        ):
+            return self._size(name, value, values)
         found = method_of(value.sample.first if differs else value.sample, name)
         if found is None:
             raise UnreadableError(f"calls .{name} of a {type(value.sample).__qualname__}")
@@ -617,6 +689,38 @@ class _Leaf:
         if differs:
             return self._converted(function, rule, [value, *values], options)
         return rule(self._arithmetic, function, [value, *values], options)
+
+    def _size(self, name: str, value: Value, values: list[Any]) -> Any:
+        """What a tensor says of its shape: all of it, an extent, or how many there are."""
+        shape = self._shape(value)
+        if name == "dim" and not values:
+            return Value(len(shape), constant=True)
+        if name == "size" and not values:
+            return self._listed(tuple, shape)
+        at = self._dimension(values, len(shape))
+        if name != "size" or at is None:
+            raise UnreadableError(f"calls .{name} with other arguments")
+        return shape[at]
+
+    def _dimension(self, values: list[Any], count: int) -> int | None:
+        """The number of a dimension, of so many, that is the same for all; None for anything else."""
+        (value,) = values if len(values) == 1 else (None,)
+        known = value.sample if isinstance(value, Value) and value.constant else None
+        return known if type(known) is int and -count <= known < count else None
+
+    def _shape(self, value: Value) -> list[Value]:
+        """The extents of an array, or of a tensor. Raises UnreadableError where one is not known ahead."""
+        if type(value.sample) is not _AnyLength:
+            return [Value(extent, constant=True) for extent in value.sample.shape]
+        first, base = value.sample.first, value.sample.base
+        shape = [Value(extent, constant=True) for extent in np.shape(first)]
+        if not isinstance(base, Ahead) or base.axis is None:
+            raise UnreadableError("asks for the shape of arrays that differ in length")
+        lengths = base.lengths
+        assert lengths is not None
+        self._node.limit(INDEX, len(base))
+        shape[base.axis] = self._number(Integers(0, 0, lambda indices: lengths[np.clip(indices, 0, len(lengths) - 1)]))
+        return shape
 
     # Values that are worked out ahead
 
@@ -931,7 +1035,11 @@ class _Piece:
     is_row  they are rows as they are, each that of its index
     listed  they are items of a list as they are
     channels_last  torch takes what is given for such a tensor
+    memory  as the leaf has it
+    extents  of rows of any length, -1 for the one that differs where that is not the first; else ()
     """
+
+    extents: tuple[int, ...] = ()
 
     program: Program | None = None
     array: Array
@@ -948,15 +1056,19 @@ class _Piece:
         strides = leaf.sample.stride() if leaf.kind == "tensor" else getattr(leaf.sample, "strides", ())
         self.channels_last = is_channels_last(getattr(leaf.sample, "shape", ()), strides)
         self.listed = base is not None and base.in_lists and type(base.first) is leaf.given_type
+        self.memory = leaf.memory
         shape, kind, more = items.shape, "" if leaf.kind == "tensor" else leaf.kind, ("", "")
         stored = leaf.writer.inputs[0][0] if how == "cast" else ""
         if (how == "row" or (how and leaf.inputs[0].view is None)) and leaf.inputs[0].is_element:
             self.array = dataclasses.replace(leaf.inputs[0].elements(length, usable), stored=stored)
             shape, kind = self.array.shape[1:], f"list of {leaf.kind}s"
-            more = (f"{self.array.lengths is None}{stored}", "")
+            self.extents = getattr(leaf.inputs[0].base.piece, "extents", ())  # type: ignore[union-attr]
+            more = (f"{self.array.lengths is None}{stored}{self.extents}", "")
         elif how:
             self.array = dataclasses.replace(leaf.inputs[0].array(length, usable), stored=stored)
             more = (stored, "")
+        elif any(each.base is not None and each.view is None for each in leaf.inputs):
+            raise UnreadableError(f"makes {items.dtype} of arrays that differ in length")
         else:
             self.program = leaf.writer.finished(items)
             self.inputs = tuple(each.array(length, usable) for each in leaf.inputs)

@@ -140,6 +140,8 @@ class OpenedFiles(Node):
         self._images: list[_Opened] = []
         self._given: list[_Given] = []
         try:
+            for condition, _ in own.reading.asserted:
+                raise UnreadableError(f"branches on {condition}", condition)
             structure = self._structure(own.reading.result, list)
             self._views = len(self._images)
             if self._views not in (1, 2):

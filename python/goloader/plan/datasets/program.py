@@ -111,6 +111,15 @@ class Writer:
             self._steps.append(_Step("copy", False, items.shape, into, (items,)))
         return made
 
+    def settle(self, items: Items) -> tuple[Items, list[int]]:
+        """The same items, and which inputs stay: where they are an input or a constant, and steps only convert others,
+        which were asked for their shape, these are left out."""
+        if items.room == _VALUE or any(step.op != "cast" or step.watch for step in self._steps):
+            return items, [*range(len(self.inputs))]
+        kept = [items.number] if items.room == _INPUT else []
+        self.inputs, self._steps, self._values = [self.inputs[number] for number in kept], [], []
+        return (replace(items, number=0) if kept else items), kept
+
     def plain(self, items: Items) -> str:
         """How an input is handed out as it is: "row", or "cast" to another type. "" for more than that."""
         if len(self.inputs) != 1 or not items.is_whole or items.shape != self.inputs[0][1]:

@@ -15,7 +15,9 @@ from torch.utils.data import default_collate
 from ..collation import is_channels_last
 from ..lowered import Lowered
 from ..paths import Files
+from ..refusal import Refusal, granted
 from ..rows import Array, Field, Owner, Pixels, View
+from ..structure import in_tuples
 from .beside import Beside
 from .cuts import Cut
 from .pictures import PixelPart
@@ -297,19 +299,48 @@ class Arrays(Samples):
     """Rows of arrays.
 
     fields    where each is
+    texts     fields beside these, by their numbers among all of a sample's: Python puts them into its batches
     in_lists  a sample is there already, as objects in lists
     channels_last  torch takes some tensors of a sample for such
     """
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
-        self.fields = tuple(made.field() for made in _joined(root.columns))
+        self.texts = {number: column for number, column in enumerate(root.columns) if column.spec is str}
+        self.fields = tuple(made.field() for made in _joined([each for each in root.columns if each.spec is not str]))
+        self._values = {number: _values(column) for number, column in self.texts.items()}
+        self._in = in_tuples(self.structure)
         pieces = list(itertools.chain.from_iterable(column.pieces for column in root.columns))
         self.in_lists = all(getattr(piece, "listed", False) for piece in pieces)
+        self._memory = [getattr(piece, "memory", None) for piece in pieces] if len(leaves) == 1 else [None]
         self.channels_last = any(
             piece.channels_last if hasattr(piece, "channels_last") else _is_channels_last(piece.array)
             for piece in pieces
         )
+
+    def put_together(
+        self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
+    ) -> list[Any]:
+        """The core's columns, and texts between them, in what torch leaves them in."""
+        if not self.texts:
+            return columns
+        left, made = iter(columns), []
+        for number in range(len(columns) + len(self.texts)):
+            if number not in self.texts:
+                made.append(next(left))
+                continue
+            index, values = self.texts[number].index, self._values[number]
+            at = rows if index is None else index[rows]
+            made.append((tuple if number in self._in else list)(map(values.__getitem__, at.tolist())))
+        return made
+
+    def check_apart(self, why: Refusal, *, sent: bool, changes: bool) -> None:
+        """Sees to it that samples one by one are what the dataset makes, as in Scripts. Raises RefusalError."""
+        made = [each for each in self._memory if each is not None]
+        shared = len(frozenset().union(*made)) < sum(map(len, made))
+        of_dataset = len(made) < len(self._memory) and (changes or not sent)
+        if shared or of_dataset or not any(field.opens_files for field in self.fields):
+            granted(why)
 
     def versions(self) -> tuple[int, ...]:
         arrays = (array for field in self.fields for arrays in field.sources for array in arrays)
@@ -319,6 +350,11 @@ class Arrays(Samples):
         for field in self.fields:
             for array in itertools.chain.from_iterable(field.sources):
                 hold(array)
+
+
+def _values(column: Column) -> list[Any]:
+    """Of all rows."""
+    return list(itertools.chain.from_iterable(piece.values for piece in column.pieces))
 
 
 def _is_channels_last(array: Array) -> bool:
@@ -359,7 +395,8 @@ class _Made:
             )
         arrays = tuple(piece.array for piece in self.column.pieces)
         ragged = any(array.lengths is not None for array in arrays)
-        return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views))
+        extents = getattr(self.column.pieces[0], "extents", ()) if self.column.pieces else ()
+        return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views), extents=extents)
 
 
 def _joined(columns: Sequence[Column]) -> list[_Made]:
