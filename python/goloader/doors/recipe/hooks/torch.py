@@ -47,11 +47,28 @@ def _front(name: str, record: Callable[..., Any], original: Callable[..., Any]) 
             made = attempt(record, (original, data, *arguments), options)
             if made is not None:
                 return made
+        elif _is_of_numbers(data):
+            return original(data, *arguments, **options)
         if type(data) is StandInArray:
             data = become_real(data, f"torch.{name}")
         return as_user(original, (data, *arguments), options)
 
     return front
+
+
+_NUMBERS = frozenset((bool, float, int))
+_LISTS = frozenset((list, tuple))
+_ITEMS_MAX = 64
+
+
+def _is_of_numbers(data: Any) -> bool:
+    """Whether it is a list of plain numbers, or of lists of them, of which torch surely warns nothing."""
+    if type(data) not in _LISTS or len(data) > _ITEMS_MAX:
+        return False
+    kinds = set(map(type, data))
+    if kinds and kinds <= _LISTS:
+        kinds = {type(item) for items in data for item in items}
+    return kinds <= _NUMBERS
 
 
 def _blank(number: int | None, original: Callable[..., Any]) -> Callable[..., Any]:
