@@ -258,6 +258,10 @@ def finish(session: Session, held: list[Any], run: Run | None) -> Counter[str]:
         memory = view.memory
         if memory.real is not None or any(memory is other for other in by_core):
             continue
+        if not memory.value.images:
+            session.was_seen("a batch that does not have all images", len(memory.value.memories))
+            memory.become_real("")
+            continue
         if not memory.value.by_core:
             why = f"{memory.value.tail.dtype} in an order that the core does not know"
         elif run is None and _stays(view):

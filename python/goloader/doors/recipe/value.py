@@ -94,8 +94,8 @@ class Memory:
         if self.real is None:
             become_real_together([self, *self.value.memories], what, others=True)
         if self.real is None:
-            session = self.session
-            if switch.current() is session:
+            session, parts = self.session, self.value.memories
+            if switch.current() is session and (self.value.images or any(each.real is None for each in parts)):
                 session.became_real(what)
             with session.noting_failure():
                 self.make()
