@@ -15,6 +15,10 @@ from . import _native
 # A field of at most this many bytes is copied out, so that keeping the labels of an epoch does not keep its images.
 COPIED_BYTES_MAX = 64 << 10
 
+# ctypes makes a class for every length of an array, and padded batches have many: one will do, as numpy looks at what
+# it needs. Views of views go back to the array over it, and not to the memory.
+_Memory = ctypes.c_uint8 * (1 << 56)
+
 
 @cache
 def _numpy_dtype(lib: _native.Library, dtype: int) -> np.dtype[Any]:
@@ -31,7 +35,7 @@ def arrays(lib: _native.Library, batch: _native.Batch) -> list[NDArray[Any]]:
     """
     if not batch.lease:
         return []
-    slot = (ctypes.c_uint8 * batch.bytes).from_address(batch.data)
+    slot: NDArray[Any] = np.ndarray((batch.bytes,), np.uint8, memoryview(_Memory.from_address(batch.data)))
     made: list[NDArray[Any]] = []
     leased = False
     for field in batch.field[: batch.nfields]:

@@ -52,6 +52,7 @@ __all__ = [
     "placed",
     "profiled",
     "pytree",
+    "storage_uses",
     "worker",
 ]
 
@@ -62,6 +63,8 @@ PROFILED_INLINE = f"enumerate(DataLoader)#{_SingleProcessDataLoaderIter.__name__
 PROFILED_WORKERS = f"enumerate(DataLoader)#{_MultiProcessingDataLoaderIter.__name__}.__next__"
 # Whether a profile is being made.
 profiled: Callable[[], bool] = torch._C._autograd._profiler_enabled
+# How many tensors and storages refer to a storage's memory, by its _cdata; 0: this version does not say.
+storage_uses: Callable[[int], int] = getattr(torch._C, "_storage_Use_Count", lambda _: 0)
 # What a worker puts in place of a batch where its IterableDataset has no more.
 StreamEnd = _IterableDatasetStopIteration
 # What a persistent worker gets, and gives back, as another epoch begins.

@@ -135,9 +135,9 @@ def train(root: Path) -> Files:
 
 CASES = {
     "detection, zipped": Case(Boxes, options={"collate_fn": zipped}),
-    "detection, padded as DETR does": Case(Boxes, "looked at", {"collate_fn": nested}),
-    "detection, written into a batch": Case(Boxes, "looked at", {"collate_fn": written}),
-    "detection, padded by F.pad": Case(Boxes, "looked at", {"collate_fn": padded}),
+    "detection, padded as DETR does": Case(Boxes, options={"collate_fn": nested}),
+    "detection, written into a batch": Case(Boxes, options={"collate_fn": written}),
+    "detection, padded by F.pad": Case(Boxes, options={"collate_fn": padded}),
     "fast_collate": Case(
         lambda root: Files(root, T.Compose([T.RandomResizedCrop(32), T.RandomHorizontalFlip(), ToArray()])),
         "looked at",

@@ -661,7 +661,7 @@ CASES: dict[str, Case] = {
     "exif_transpose": Case(lambda root: Exif(root, VAL)),
     "header": Case(lambda root: Described(root, VAL)),
     "detection": Case(Detection, options={"collate_fn": lists}),
-    "detection, padded": Case(Detection, "looked at", {"collate_fn": padded}),
+    "detection, padded": Case(Detection, options={"collate_fn": padded}),
     "collate of one's own": Case(lambda root: Files(root, TRAIN), options={"collate_fn": stacked}),
     "batch of one's own": Case(lambda root: Files(root, TRAIN), options={"collate_fn": Batch}),
     "collate mixes": Case(lambda root: Files(root, TRAIN), "looked at", {"collate_fn": mixed}),

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils.data import IterableDataset
 
-from ...state.generators import PROCESS, capture, put
+from ...state.generators import PROCESS, Marks, capture, put
 from . import hooks, trial
 from .array import StandInArray
 from .escape import give_arrays, in_sight, make_real, reached, settle, without_stand_ins
@@ -60,6 +60,7 @@ class Fetcher:
         self._inner, self._record, self._workshop, self._pinned = inner, record, workshop, pinned
         self.streams = isinstance(inner.dataset, IterableDataset)
         self._native: CoreNative | None = None
+        self._marks = Marks()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -69,7 +70,7 @@ class Fetcher:
         if not self._records(indices):
             settle(self._record)
             return self._inner.fetch(indices)
-        start = {} if self.streams else capture(PROCESS)
+        start = {} if self.streams else self._marks.take()
         session = self.session(self._recorder())
         if self.streams:
             self._record.left = session
@@ -257,6 +258,10 @@ def finish(session: Session, held: list[Any], run: Run | None) -> Counter[str]:
     for view in views:
         memory = view.memory
         if memory.real is not None or any(memory is other for other in by_core):
+            continue
+        if not memory.value.images:
+            session.was_seen("a batch that does not have all images", len(memory.value.memories))
+            memory.become_real("")
             continue
         if not memory.value.by_core:
             why = f"{memory.value.tail.dtype} in an order that the core does not know"

@@ -74,12 +74,47 @@ def viewed(
 def indexed(layout: Layout, key: Any, *, numpy: bool) -> Layout | None:
     """How array[key] lies, or tensor[key], also where that is one item; None as of viewed."""
     keys = key if type(key) is tuple else (key,)
+    plain = _part(layout, keys)
+    if plain is not None:
+        return plain
     whole = keys if any(each is Ellipsis for each in keys) else (*keys, ...)
     if not numpy and any(each is None for each in keys):  # torch has another stride for a new extent
         return viewed(torch.Tensor.__getitem__, layout, (whole,), numpy=False)
     found = viewed(operator.getitem, layout, (whole,), numpy=True)
     # torch refuses steps backwards.
     return None if found is None or (not numpy and any(stride < 0 for stride in found.strides)) else found
+
+
+def _part(layout: Layout, keys: tuple[Any, ...]) -> Layout | None:
+    """How array[keys] lies for integers and slices that leave out nothing in between; None for all else.
+
+    numpy and torch agree there, and batches of images that differ in size ask for many such views.
+    """
+    shape, strides, offset = layout
+    if len(keys) > len(shape):
+        return None
+    lengths, steps = [], []
+    for at, key in enumerate(keys):
+        length, stride = shape[at], strides[at]
+        if type(key) is int:
+            if not -length <= key < length:
+                return None
+            offset += (key if key >= 0 else key + length) * stride
+            continue
+        if type(key) is not slice or key.step is not None:
+            return None
+        for bound in (key.start, key.stop):
+            if bound is not None and type(bound) is not int:
+                return None
+        start, stop, _ = key.indices(length)
+        if start >= stop:
+            return None
+        offset += start * stride
+        lengths.append(stop - start)
+        steps.append(stride)
+    if not lengths and len(keys) == len(shape):
+        return None
+    return Layout((*lengths, *shape[len(keys) :]), (*steps, *strides[len(keys) :]), offset)
 
 
 def _kinds(values: Iterable[Any]) -> bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -240,17 +240,20 @@ def no_gain(reasons: Iterable[tuple[str, str]]) -> tuple[str, str]:
     return "it opens no images" if first is None else f"{first[0]} at {first[1]} needs every pixel", "NO_GAIN"
 
 
-def places(batch: Any, found: Any, at: str = "batch") -> Counter[str]:
+def places(batch: Any, found: Callable[[Any], int]) -> Counter[str]:
     """Where in a batch the objects are that `found` counts images of; 0 for others."""
-    images = found(batch)
-    if images:
-        return Counter({at: images})
-    pairs: Any = ()
-    if isinstance(batch, dict):
-        pairs = batch.items()
-    elif isinstance(batch, (list, tuple)):
-        pairs = enumerate(batch)
     total: Counter[str] = Counter()
-    for key, value in pairs:
-        total += places(value, found, f"{at}[{key!r}]")
+
+    def visit(value: Any, path: tuple[Any, ...]) -> None:
+        images = found(value)
+        if images:
+            total["batch" + "".join(f"[{key!r}]" for key in path)] += images
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                visit(item, (*path, key))
+        elif isinstance(value, (list, tuple)):
+            for at, item in enumerate(value):
+                visit(item, (*path, at))
+
+    visit(batch, ())
     return total

@@ -16,10 +16,11 @@ import torch
 from . import switch, value
 from .as_user import as_user
 from .call import Recorder, attempt, by_place, put
-from .layout import Layout, are_places, indexed, viewed
+from .canvas import Canvas, canvas_for, padded
+from .layout import Layout, are_places, dense, indexed, viewed
 from .recipe import Recipe
 from .session import Session, TroubleError
-from .value import Memory, Recorded, as_tensor, become_real_together, copied, see
+from .value import Memory, Recorded, Value, as_tensor, become_real_together, copied, see
 
 _new = torch.Tensor._make_wrapper_subclass
 
@@ -241,9 +242,9 @@ def _viewed(view: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
     return record
 
 
-def _several(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _several(arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Extents, given one by one or as a sequence."""
-    return tuple(arguments[0]) if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)) else arguments
+    return tuple(arguments[0]) if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)) else tuple(arguments)
 
 
 def _item(tensor: Any, key: Any) -> StandInTensor | None:
@@ -304,15 +305,105 @@ def _set_items(tensor: Any, key: Any, value: Any) -> StandInTensor | None:
     layout = indexed(tensor.layout_, key, numpy=False)
     if layout is None:
         return None
-    if isinstance(value, StandInTensor):  # tensor[key] *= 2 has written already
-        return tensor if value.memory is tensor.memory and value.layout_ == layout else None
-    return _filled(tensor, layout, value)
+    if not isinstance(value, StandInTensor):
+        return _filled(tensor, layout, value)
+    written = value.memory is tensor.memory and value.layout_ == layout  # by tensor[key] *= 2
+    return tensor if written else _copied_into(tensor, layout, value)
 
 
 def _filled(tensor: StandInTensor, layout: Layout, value: Any) -> StandInTensor | None:
     """Records that a number, or one a channel, is written all over a view of a tensor's memory."""
+    block = tensor.memory.value
+    if isinstance(block, Canvas):
+        return _written_into(tensor, block.filled(layout, value))
     known = type(value) in (int, float, bool, torch.Tensor) and _recorder.fill(tensor, layout, value)
     return tensor if known else None
+
+
+def _copied_into(tensor: StandInTensor, layout: Layout, source: StandInTensor) -> StandInTensor | None:
+    """Records that an image is copied into a part of a canvas."""
+    block = tensor.memory.value
+    if not isinstance(block, Canvas) or not is_open(source):
+        return None
+    return _written_into(tensor, block.with_image(layout, _recorder.view_of(source), tensor.session))
+
+
+def _written_into(tensor: StandInTensor, block: Value | None) -> StandInTensor | None:
+    if block is None:
+        return None
+    tensor.memory.value = block
+    return tensor
+
+
+def _copy(tensor: Any, source: Any, non_blocking: bool = False) -> StandInTensor | None:
+    both = is_open(tensor) and isinstance(source, StandInTensor)
+    return _copied_into(tensor, tensor.layout_, source) if both else None
+
+
+def _unbound(tensor: Any, dim: int = 0) -> tuple[StandInTensor, ...] | None:
+    """As iteration has it."""
+    if not is_open(tensor) or type(dim) is not int or not -tensor.ndim <= dim < tensor.ndim:
+        return None
+    before = (slice(None),) * (dim % tensor.ndim)
+    layouts = [indexed(tensor.layout_, (*before, at), numpy=False) for at in range(tensor.shape[dim])]
+    made = [over(tensor.memory, layout) for layout in layouts if layout is not None]
+    return tuple(made) if len(made) == len(layouts) else None
+
+
+def canvas(size: Any, number: Any, dtype: Any = None, device: Any = None) -> StandInTensor | None:
+    """What a collate_fn makes to copy this batch's images into; None if it is likely to be for something else.
+
+    size    extents, one by one or as a sequence
+    number  what it is full of
+    """
+    session = switch.current()
+    if session is None or not session.collating or session.streams or device not in (None, "cpu", _CPU):
+        return None
+    shape = _several(size) if isinstance(size, (tuple, list)) else ()
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if len(shape) not in (3, 4) or not all(type(length) is int for length in shape):
+        return None
+    images = [
+        (each.memory.value, each.layout_)
+        for each in session.living()
+        if isinstance(each, StandInTensor) and each.memory.real is None
+    ]
+    memory = canvas_for(session, images, tuple(shape), dtype, number) if images else None
+    return None if memory is None else over(memory, dense(tuple(shape)))
+
+
+_CPU = torch.device("cpu")
+
+
+def _blank_like(name: str) -> Callable[..., StandInTensor | None]:
+    """Records what a tensor's method makes that is like it but for the extents."""
+
+    def blank(tensor: Any, *size: Any, dtype: Any = None, device: Any = None) -> StandInTensor | None:
+        extents, number = size, int(name == "new_ones")
+        if name == "new_full":
+            if len(size) != 2:
+                return None
+            extents, number = size[0], size[1]
+        return canvas(extents, number, tensor.dtype if dtype is None else dtype, device)
+
+    return blank
+
+
+def _bordered(tensor: Any, pad: Any, mode: Any = "constant", value: Any = None, **options: Any) -> StandInTensor | None:
+    """functional.pad, of the last two extents."""
+    if options or not is_open(tensor) or mode != "constant" or not isinstance(pad, (list, tuple)):
+        return None
+    if len(pad) not in (2, 4) or not all(type(each) is int and each >= 0 for each in pad):
+        return None
+    if tensor.ndim > 3 and not tensor.layout_.is_contiguous:  # torch keeps the order of channels
+        return None
+    left, right, top, bottom = (*pad, 0, 0)[:4]
+    number = 0 if value is None else value
+
+    def function(real: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(real, pad, mode, value).contiguous()
+
+    return made_of(padded(_recorder.view_of(tensor), (left, top, right, bottom), number, function))
 
 
 def _fill(tensor: Any, value: Any = 0) -> StandInTensor | None:
@@ -368,10 +459,16 @@ RECORDED |= {
     torch.Tensor.flip: _flipped(torch.Tensor.flip),
     torch.flip: _flipped(torch.flip),
     torch.Tensor.__setitem__: _set_items,
+    torch.Tensor.copy_: _copy,
+    torch.Tensor.unbind: _unbound,
+    torch.unbind: _unbound,
+    torch.nn.functional.pad: _bordered,
     torch.Tensor.fill_: _fill,
     torch.Tensor.zero_: _fill,
     torch.Tensor.expand_as: _expand_as,
 }
+
+RECORDED |= {getattr(torch.Tensor, name): _blank_like(name) for name in ("new", "new_full", "new_ones", "new_zeros")}
 
 # What torch calls parameters that may be given by keyword; of all other functions, input and other.
 _PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -379,7 +476,10 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("clamp", "clamp_", "clip", "clip_"), ("input", "min", "max")),
     **dict.fromkeys(("clamp_max", "clamp_max_"), ("input", "max")),
     **dict.fromkeys(("clamp_min", "clamp_min_"), ("input", "min")),
+    "copy_": ("input", "source", "non_blocking"),
     "flip": ("input", "dims"),
+    "pad": ("input", "pad", "mode", "value"),
+    "unbind": ("input", "dim"),
     **dict.fromkeys(("masked_fill", "masked_fill_"), ("input", "mask", "value")),
     "where": ("condition", "input", "other"),
 }

@@ -35,6 +35,8 @@ class Value:
     axes     extents of an image as they lie in memory: "h", "w" and, of three channels, "c"
     make     makes a block of its own, as eager code does: an array or a tensor
     patches  what other numbers there are in each image; none at all if no image has any
+
+    One without images is a canvas (canvas.py).
     """
 
     __slots__ = ("axes", "images", "make", "outer", "patches", "tail")
@@ -64,6 +66,11 @@ class Value:
         return OUTER[: len(self.outer)] + self.axes
 
     @property
+    def memories(self) -> list[Memory]:
+        """Other blocks that it is made of as it stands."""
+        return []
+
+    @property
     def by_core(self) -> bool:
         """The core knows the numbers, and lays images out so."""
         return self.tail.by_core and self.axes in ("hw", "chw", "hwc")
@@ -85,10 +92,10 @@ class Memory:
     def become_real(self, what: str) -> Any:
         """The real array or tensor, which `what` needs."""
         if self.real is None:
-            become_real_together([self], what, others=True)
+            become_real_together([self, *self.value.memories], what, others=True)
         if self.real is None:
-            session = self.session
-            if switch.current() is session:
+            session, parts = self.session, self.value.memories
+            if switch.current() is session and (self.value.images or any(each.real is None for each in parts)):
                 session.became_real(what)
             with session.noting_failure():
                 self.make()
@@ -220,7 +227,7 @@ class Seen(NamedTuple):
     patches: Sequence[Patches]
 
 
-class _Window(NamedTuple):
+class Window(NamedTuple):
     """Which part of a block a view shows.
 
     starts, lengths, backwards  along each axis of the block
@@ -236,7 +243,7 @@ class _Window(NamedTuple):
 
 
 @lru_cache(maxsize=1024)  # most samples of a dataset have views of the same few kinds
-def _window(shape: tuple[int, ...], block: str, outer: int, layout: Layout, numpy: bool) -> _Window | None:
+def window(shape: tuple[int, ...], block: str, outer: int, layout: Layout, numpy: bool) -> Window | None:
     """The part of a block of these extents that a view shows; None if that is no rectangle, or in an odd order."""
     steps = dense(shape).strides
     signs: list[int] = []
@@ -274,16 +281,16 @@ def _window(shape: tuple[int, ...], block: str, outer: int, layout: Layout, nump
     if kept != sorted(kept) or (kept and pattern.dims.lstrip("_")[: len(kept)] != "".join(kept)):
         return None
     whole = tuple(lengths) == tuple(shape) and not any(backwards)
-    return _Window(tuple(starts), tuple(lengths), tuple(backwards), pattern, whole)
+    return Window(tuple(starts), tuple(lengths), tuple(backwards), pattern, whole)
 
 
 def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
     """What a view shows; None if that is not a rectangle of images, or if their extents stand in an odd order."""
     shape, outer = value.shape, len(value.outer)
-    window = _window(shape, value.block, outer, layout, numpy)
-    if window is None:
+    shown_part = window(shape, value.block, outer, layout, numpy)
+    if shown_part is None or not value.images:
         return None
-    starts, lengths, backwards, pattern, whole = window
+    starts, lengths, backwards, pattern, whole = shown_part
     kept = tuple(length for length in lengths[:outer] if length > 1)
     images, tail, patches = value.images, value.tail, value.patches
     if whole and ("c" not in value.axes or tail.channels == 3):
@@ -551,14 +558,14 @@ def _numbers(seen: Seen, number: Constant) -> torch.Tensor | None:
 
 def _place_in(value: Value, layout: Layout, numpy: bool) -> Rectangle | None:
     """Where a view lies in the images of its block; None if it does not show all channels of all of them, forwards."""
-    window = _window(value.shape, value.block, len(value.outer), layout, numpy)
-    if window is None:
+    part = window(value.shape, value.block, len(value.outer), layout, numpy)
+    if part is None:
         return None
-    starts, lengths, backwards, *_ = window
+    starts, lengths, backwards, *_ = part
     for at, letter in enumerate(value.block):
         if letter not in "hw" and (lengths[at] != value.shape[at] or backwards[at]):
             return None
-        if backwards[at] and window.pattern.partial:
+        if backwards[at] and part.pattern.partial:
             return None
     height, width = (len(value.outer) + value.axes.index(letter) for letter in "hw")
     return Rectangle(starts[width], starts[height], lengths[width], lengths[height])

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...adapters.torch import pin_memory
+from ...adapters.torch import pin_memory, storage_uses
 from .collate import is_plain
 from .slots import Slot, Slots
 
@@ -29,6 +29,9 @@ from .slots import Slot, Slots
 INLINE_BYTES_MAX = 8 << 10
 # A pipe holds 64 KiB: more would stop the worker until the main process reads.
 _INLINE_BYTES_ALL_MAX = 32 << 10
+
+# Of a storage that one tensor has: that, and the storage in Python.
+_OWN_USES = 2
 
 # A storage that is more than this many times larger than the part a batch has of it is not sent for it.
 _STORAGE_PER_VIEW_MAX = 2
@@ -185,6 +188,11 @@ class _Pickler(ForkingPickler):
             self._note(tensor)
             return NotImplemented
         storage = tensor.untyped_storage()
+        size = tensor.nbytes
+        # Targets are many small tensors: those that share nothing need no storage of their own in the pickle.
+        alone = 0 < size <= INLINE_BYTES_MAX and size == storage.nbytes() and storage_uses(storage._cdata) == _OWN_USES
+        if alone and tensor.is_contiguous() and not storage.is_shared():
+            return small_tensor, (bytearray(ctypes.string_at(tensor.data_ptr(), size)), tensor.dtype, *tensor.shape)
         shape, strides = tuple(tensor.shape), tensor.stride()
         if not _is_small_part(tensor, storage) or self._whole.get(storage._cdata, False):
             return tensor_over, (storage, tensor.dtype, tensor.storage_offset(), shape, strides)
@@ -293,6 +301,12 @@ def array_over(
 ) -> NDArray[Any]:
     """An array over the buffer, which it keeps alive."""
     return np.ndarray(shape, dtype, buffer, order=order)
+
+
+def small_tensor(buffer: bytearray, dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    """A contiguous tensor of exactly the buffer's bytes, which it keeps alive; there is at least one."""
+    made = torch.frombuffer(buffer, dtype=dtype)
+    return made if len(shape) == 1 else made.view(shape)
 
 
 def tensor_over(

@@ -14,7 +14,8 @@ from torch.utils.data._utils import collate
 from ..array import StandInArray, become_real, record_function, to_tensor
 from ..as_user import as_user
 from ..call import attempt
-from ..tensor import StandInTensor
+from ..switch import current
+from ..tensor import StandInTensor, canvas
 from ..tensor import become_real as tensor_becomes_real
 from .front import Make
 from .swap import Hook, recorder
@@ -32,7 +33,9 @@ def _collate_tensor_fn(original: Any, batch: Any, *, collate_fn_map: Any) -> Any
 
 def fronts() -> tuple[tuple[Any, str, Make], ...]:
     """What stands in front of torch's functions."""
-    return tuple((torch, name, partial(_front, name, record)) for name, record in _MAKERS.items())
+    makers = ((torch, name, partial(_front, name, record)) for name, record in _MAKERS.items())
+    blanks = ((torch, name, partial(_blank, number)) for name, number in _BLANKS.items())
+    return (*makers, *blanks)
 
 
 def _front(name: str, record: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,9 +47,41 @@ def _front(name: str, record: Callable[..., Any], original: Callable[..., Any]) 
             made = attempt(record, (original, data, *arguments), options)
             if made is not None:
                 return made
+        elif _is_of_numbers(data):
+            return original(data, *arguments, **options)
         if type(data) is StandInArray:
             data = become_real(data, f"torch.{name}")
         return as_user(original, (data, *arguments), options)
+
+    return front
+
+
+_NUMBERS = frozenset((bool, float, int))
+_LISTS = frozenset((list, tuple))
+_ITEMS_MAX = 64
+
+
+def _is_of_numbers(data: Any) -> bool:
+    """Whether it is a list of plain numbers, or of lists of them, of which torch surely warns nothing."""
+    if type(data) not in _LISTS or len(data) > _ITEMS_MAX:
+        return False
+    kinds = set(map(type, data))
+    if kinds and kinds <= _LISTS:
+        kinds = {type(item) for items in data for item in items}
+    return kinds <= _NUMBERS
+
+
+def _blank(number: int | None, original: Callable[..., Any]) -> Callable[..., Any]:
+    """In front of what makes tensors full of one number: the last argument, if that is None."""
+
+    def front(*size: Any, **options: Any) -> Any:
+        session = current()
+        if session is not None and session.collating and options.keys() <= _BLANK_OPTIONS:
+            shape, given = (size, number) if number is not None else (size[:1], size[-1])
+            made = canvas(shape, given, **options) if number is not None or len(size) == 2 else None
+            if made is not None:
+                return made
+        return original(*size, **options)
 
     return front
 
@@ -76,5 +111,9 @@ def _copied(original: Callable[..., Any], data: Any, *arguments: Any, **options:
     tensor_becomes_real(data, "torch.tensor")  # torch goes round __torch_function__ here
     return None
 
+
+# torch's functions that make a tensor full of a number, and that; None: it is given.
+_BLANKS: dict[str, int | None] = {"full": None, "ones": 1, "zeros": 0}
+_BLANK_OPTIONS = {"device", "dtype"}
 
 _MAKERS: dict[str, Callable[..., Any]] = {"from_numpy": _shared, "as_tensor": _shared, "tensor": _copied}
