@@ -140,6 +140,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compilePosterizeTo(t)
 	case plan.SolarizeTo:
 		return compileSolarizeTo(t)
+	case plan.MultiplyAddTo:
+		return compileMultiplyAddTo(t)
 	case plan.LookupTo:
 		return compileLookupTo(t)
 	case plan.Turn:

@@ -551,6 +551,16 @@ func compilePosterizeTo(t plan.PosterizeTo) (transform, error) {
 	}, t.Bits)
 }
 
+func compileMultiplyAddTo(t plan.MultiplyAddTo) (transform, error) {
+	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		factor, offset := float32(v[0]), float32(v[1])
+		return append(dst, lookup(func(i int) uint8 {
+			product := float32(float32(i) * factor) // rounded by itself, as numpy does it
+			return uint8(min(max(product+offset, 0), 255))
+		})), in, nil
+	}, t.Factor, t.Offset)
+}
+
 // lookup is the step that does the same in each channel.
 func lookup(of func(i int) uint8) recipe.Step {
 	var table [3 * 256]byte

@@ -208,6 +208,8 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 		t = PosterizeTo{p.int(f, "bits")}
 	case SolarizeTo{}.Op():
 		t = SolarizeTo{p.expr(f.get("threshold"))}
+	case MultiplyAddTo{}.Op():
+		t = MultiplyAddTo{p.expr(f.get("factor")), p.expr(f.get("offset"))}
 	case LookupTo{}.Op():
 		table := f.get("table")
 		var made LookupTo

@@ -306,6 +306,9 @@ type PosterizeTo struct{ Bits Expr }
 // SolarizeTo is Pillow's ImageOps.solarize: it inverts bytes from a threshold on.
 type SolarizeTo struct{ Threshold Expr }
 
+// MultiplyAddTo is albucore's multiply_add of bytes: each times Factor, plus Offset, in float32, cut to 0 ... 255 and truncated.
+type MultiplyAddTo struct{ Factor, Offset Expr }
+
 // LookupTo replaces each byte as a table of 256 numbers says, or one for each of 3 channels.
 type LookupTo struct{ Table []Expr }
 
@@ -350,6 +353,9 @@ func (PosterizeTo) Op() string { return "posterize_to" }
 
 // Op implements Transform.
 func (SolarizeTo) Op() string { return "solarize_to" }
+
+// Op implements Transform.
+func (MultiplyAddTo) Op() string { return "multiply_add_to" }
 
 // Op implements Transform.
 func (LookupTo) Op() string { return "lookup_to" }

@@ -122,6 +122,7 @@ with warnings.catch_warnings():
                      border_mode=cv2.BORDER_REPLICATE, p=1),
         ],
         "affine that keeps the ratio": [SIZED, A.Affine(scale=(0.8, 1.2), keep_ratio=True, shear={"x": 0, "y": (-45, 45)}, p=0.9)],
+        "brightness": [SIZED, A.RandomBrightnessContrast(p=0.9), A.RandomBrightnessContrast((-0.9, 0.9), (-1, 3), p=0.5)],
         "affine by pixels": [SIZED, A.Affine(translate_px={"x": (-5, 9), "y": (-3, 0)}, rotate=(0, 10), p=1)],
         "affine that only shifts": [SIZED, A.ShiftScaleRotate(scale_limit=0, rotate_limit=0, p=1)],
         "affine that does nothing": [SIZED, A.Affine(p=1)],
@@ -163,6 +164,7 @@ def random_pipeline(generator: random.Random) -> list[Any]:
     makers = [
         lambda: A.HorizontalFlip(p=chance()),
         lambda: A.VerticalFlip(p=chance()),
+        lambda: A.RandomBrightnessContrast(generator.random(), generator.random() * 2, p=chance()),
         lambda: A.Transpose(p=chance()),
         lambda: A.RandomRotate90(p=chance()),
         lambda: A.Rotate(limit=generator.uniform(1, 180), border_mode=border(), p=chance()),
@@ -288,6 +290,7 @@ REFUSED = {
     "one of several": lambda: compose(SIZED, A.OneOf([A.HorizontalFlip(), A.VerticalFlip()]), *TAIL),
     "bytes that are floats": lambda: compose(SIZED, A.Normalize(), A.Resize(8, 8), ToTensorV2()),
     "wrapped around": lambda: compose(SIZED, A.Affine(rotate=(-9, 9), border_mode=cv2.BORDER_WRAP), *TAIL),
+    "brightness by the mean": lambda: compose(SIZED, A.RandomBrightnessContrast(brightness_by_max=False), *TAIL),
     "cubic": lambda: compose(A.Resize(9, 9, interpolation=cv2.INTER_CUBIC), *TAIL),
     "for replay": lambda: A.ReplayCompose([A.Resize(9, 9), *copy.deepcopy(TAIL)]),
     "with boxes": lambda: A.Compose(

@@ -231,6 +231,12 @@ CODES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "Affine": (*_AFFINE, *_WARP),
     "ShiftScaleRotate": (*_AFFINE, *_WARP),
+    "RandomBrightnessContrast": (
+        (f"{_PIXEL}:RandomBrightnessContrast", "apply"),
+        (f"{_PIXEL}:RandomBrightnessContrast", "get_params_dependent_on_data"),
+        ("albucore.functions", "multiply_add"),
+        ("albucore.functions", "multiply_add_lut"),
+    ),
     "Normalize": ((f"{_PIXEL}:Normalize", "apply"),),
     "ToTensorV2": (("albumentations.pytorch.transforms:ToTensorV2", "apply"),),
 }
@@ -250,6 +256,7 @@ _KNOWN: dict[str, int] = {
     "Rotate": 4014424735,
     "Affine": 4153111380,
     "ShiftScaleRotate": 4153111380,
+    "RandomBrightnessContrast": 4014121069,
     "Normalize": 3485875699,
     "ToTensorV2": 1397199880,
 }
@@ -552,6 +559,16 @@ def _warped(
     return replace(c.apply(p, [step], ("opencv.warp.linear",), size=p.size), known=p.known)
 
 
+def _brightness_contrast(c: Compiler, each: Any, p: Picture) -> Picture:
+    _bytes(p)
+    if not each.brightness_by_max or each.ensure_safe_range:
+        raise UnreadableError("changes colours by the image's mean, or within a safe range")
+    alpha = c.sure(binary("+", Number(1.0, "float"), _uniform(c, each, _pair(each.contrast_limit))))
+    beta = c.sure(binary("*", _uniform(c, each, _pair(each.brightness_limit)), Number(255.0, "float")))
+    step = {"op": "multiply_add_to", "factor": alpha.json, "offset": beta.json}
+    return replace(c.apply(p, [step], (), size=p.size), known=p.known)
+
+
 @dataclass(frozen=True)
 class _Normalized:
     """albumentations' normalize by constants, which are its transform's arrays."""
@@ -587,6 +604,7 @@ _ROWS: dict[str, Callable[[Compiler, Any, Picture], Picture]] = {
     "CenterCrop": _center_crop,
     "HorizontalFlip": _flip(1),
     "Normalize": _normalize,
+    "RandomBrightnessContrast": _brightness_contrast,
     "RandomCrop": _random_crop,
     "RandomResizedCrop": _random_resized_crop,
     "RandomRotate90": _rotate_90,
