@@ -142,6 +142,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileSolarizeTo(t)
 	case plan.MultiplyAddTo:
 		return compileMultiplyAddTo(t)
+	case plan.ShiftHSVTo:
+		return compileShiftHSVTo(t)
 	case plan.LookupTo:
 		return compileLookupTo(t)
 	case plan.Turn:

@@ -561,6 +561,31 @@ func compileMultiplyAddTo(t plan.MultiplyAddTo) (transform, error) {
 	}, t.Factor, t.Offset)
 }
 
+// hues is OpenCV's range of H.
+const hues = 180
+
+func compileShiftHSVTo(t plan.ShiftHSVTo) (transform, error) {
+	return compileReckoned(func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		if v[0] == 0 && v[1] == 0 && v[2] == 0 {
+			return dst, in, nil
+		}
+		var table [3 * 256]byte
+		for i := range 256 {
+			table[i] = uint8(i)
+			if v[0] != 0 {
+				_, rest := floatDivide(f, float64(i)+v[0], hues)
+				table[i] = uint8(rest)
+			}
+			for c := 1; c < 3; c++ {
+				table[256*c+i] = uint8(min(max(float64(i)+math.Trunc(v[c]), 0), 255))
+			}
+		}
+		table[256] = 0 // what is grey stays grey
+		return append(dst, recipe.Step{Kind: recipe.OpenCVToHSV}, recipe.Step{Kind: recipe.Lookup, Table: &table},
+			recipe.Step{Kind: recipe.OpenCVFromHSV}), in, nil
+	}, t.Hue, t.Saturation, t.Value)
+}
+
 // lookup is the step that does the same in each channel.
 func lookup(of func(i int) uint8) recipe.Step {
 	var table [3 * 256]byte

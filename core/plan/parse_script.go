@@ -210,6 +210,9 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 		t = SolarizeTo{p.expr(f.get("threshold"))}
 	case MultiplyAddTo{}.Op():
 		t = MultiplyAddTo{p.expr(f.get("factor")), p.expr(f.get("offset"))}
+	case ShiftHSVTo{}.Op():
+		colours(n, channels)
+		t = ShiftHSVTo{p.expr(f.get("hue")), p.expr(f.get("saturation")), p.expr(f.get("value"))}
 	case LookupTo{}.Op():
 		table := f.get("table")
 		var made LookupTo

@@ -309,6 +309,10 @@ type SolarizeTo struct{ Threshold Expr }
 // MultiplyAddTo is albucore's multiply_add of bytes: each times Factor, plus Offset, in float32, cut to 0 ... 255 and truncated.
 type MultiplyAddTo struct{ Factor, Offset Expr }
 
+// ShiftHSVTo is albumentations' shift_hsv of an RGB image: hue plus Hue modulo 180, and whole shifts of saturation, where there is
+// any, and of value, in OpenCV's HSV.
+type ShiftHSVTo struct{ Hue, Saturation, Value Expr }
+
 // LookupTo replaces each byte as a table of 256 numbers says, or one for each of 3 channels.
 type LookupTo struct{ Table []Expr }
 
@@ -356,6 +360,9 @@ func (SolarizeTo) Op() string { return "solarize_to" }
 
 // Op implements Transform.
 func (MultiplyAddTo) Op() string { return "multiply_add_to" }
+
+// Op implements Transform.
+func (ShiftHSVTo) Op() string { return "shift_hsv_to" }
 
 // Op implements Transform.
 func (LookupTo) Op() string { return "lookup_to" }

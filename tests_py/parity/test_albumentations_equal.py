@@ -123,6 +123,8 @@ with warnings.catch_warnings():
         ],
         "affine that keeps the ratio": [SIZED, A.Affine(scale=(0.8, 1.2), keep_ratio=True, shear={"x": 0, "y": (-45, 45)}, p=0.9)],
         "brightness": [SIZED, A.RandomBrightnessContrast(p=0.9), A.RandomBrightnessContrast((-0.9, 0.9), (-1, 3), p=0.5)],
+        "hue": [SIZED, A.HueSaturationValue(p=0.9), A.HueSaturationValue((-200, 300), (-90, 90), 0, p=0.5)],
+        "no hue": [A.HueSaturationValue(0, (-3, 0.5), 0, p=1), A.CenterCrop(20, 20)],
         "affine by pixels": [SIZED, A.Affine(translate_px={"x": (-5, 9), "y": (-3, 0)}, rotate=(0, 10), p=1)],
         "affine that only shifts": [SIZED, A.ShiftScaleRotate(scale_limit=0, rotate_limit=0, p=1)],
         "affine that does nothing": [SIZED, A.Affine(p=1)],
@@ -164,6 +166,9 @@ def random_pipeline(generator: random.Random) -> list[Any]:
     makers = [
         lambda: A.HorizontalFlip(p=chance()),
         lambda: A.VerticalFlip(p=chance()),
+        lambda: A.HueSaturationValue(
+            generator.uniform(0, 180), generator.uniform(0, 99), generator.uniform(0, 99), p=chance()
+        ),
         lambda: A.RandomBrightnessContrast(generator.random(), generator.random() * 2, p=chance()),
         lambda: A.Transpose(p=chance()),
         lambda: A.RandomRotate90(p=chance()),
@@ -311,6 +316,14 @@ def test_code_that_reads_otherwise_is_another_one(root: Path, monkeypatch: pytes
     monkeypatch.setitem(compiled._KNOWN, "Rotate", 1)
     loader: Any = goloader.DataLoader(Photos(root, compose(SIZED, A.Rotate(), *TAIL)), batch_size=4)
     assert "Rotate, whose code is not known" in str(loader.explain())
+
+
+def test_opencv_without_the_processors_instructions_is_recorded(root: Path) -> None:
+    def before(epoch: int, loader: Any) -> None:
+        cv2.setUseOptimized(epoch != 1)
+
+    made = lambda: Photos(root, compose(SIZED, A.Rotate(p=1), *TAIL))  # noqa: E731
+    check(Program(loader_of(made, batch_size=4), epochs=3, before=before))
 
 
 def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

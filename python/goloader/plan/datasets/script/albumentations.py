@@ -237,6 +237,14 @@ CODES: dict[str, tuple[tuple[str, str], ...]] = {
         ("albucore.functions", "multiply_add"),
         ("albucore.functions", "multiply_add_lut"),
     ),
+    "HueSaturationValue": (
+        (f"{_PIXEL}:HueSaturationValue", "apply"),
+        (f"{_PIXEL}:HueSaturationValue", "get_params"),
+        ("albumentations.augmentations.pixel.functional", "shift_hsv"),
+        ("albucore.functions", "add_constant"),
+        ("albucore.functions", "add_opencv"),
+        ("albucore.functions", "_prepare_scalar_value"),
+    ),
     "Normalize": ((f"{_PIXEL}:Normalize", "apply"),),
     "ToTensorV2": (("albumentations.pytorch.transforms:ToTensorV2", "apply"),),
 }
@@ -257,6 +265,7 @@ _KNOWN: dict[str, int] = {
     "Affine": 4153111380,
     "ShiftScaleRotate": 4153111380,
     "RandomBrightnessContrast": 4014121069,
+    "HueSaturationValue": 1544528163,
     "Normalize": 3485875699,
     "ToTensorV2": 1397199880,
 }
@@ -547,6 +556,7 @@ def _warped(
     whole = len(values) == 3 and all(type(v) in (int, float) and v in range(256) for v in values)
     if each.interpolation != _LINEAR or mode is None or not whole:
         raise UnreadableError(f"warps images by flag {each.interpolation}, with border {each.border_mode} of {fill!r}")
+    _is_optimized(c)
     step = {
         "op": "affine_to",
         "translate": [number.json for number in translate],
@@ -567,6 +577,26 @@ def _brightness_contrast(c: Compiler, each: Any, p: Picture) -> Picture:
     beta = c.sure(binary("*", _uniform(c, each, _pair(each.brightness_limit)), Number(255.0, "float")))
     step = {"op": "multiply_add_to", "factor": alpha.json, "offset": beta.json}
     return replace(c.apply(p, [step], (), size=p.size), known=p.known)
+
+
+def _hue_saturation_value(c: Compiler, each: Any, p: Picture) -> Picture:
+    if _bytes(p) != "rgb":
+        raise UnreadableError("changes the hue of BGR images")
+    _is_optimized(c)
+    limits = each.hue_shift_limit, each.sat_shift_limit, each.val_shift_limit
+    hue, saturation, value = (_uniform(c, each, _pair(limit)).json for limit in limits)
+    step = {"op": "shift_hsv_to", "hue": hue, "saturation": saturation, "value": value}
+    made = c.apply(p, [step], ("opencv.to_hsv", "opencv.from_hsv"), size=p.size, passes=3)
+    return replace(made, known=p.known)
+
+
+def _is_optimized(c: Compiler) -> None:
+    """Raises UnreadableError if OpenCV was told not to use the processor as it did when its behaviours were tried."""
+    optimized = sys.modules["cv2"].useOptimized
+    if not optimized():
+        raise UnreadableError("has albumentations call OpenCV after setUseOptimized(False)")
+    if optimized not in c.settings:
+        c.settings.append(optimized)
 
 
 @dataclass(frozen=True)
@@ -604,6 +634,7 @@ _ROWS: dict[str, Callable[[Compiler, Any, Picture], Picture]] = {
     "CenterCrop": _center_crop,
     "HorizontalFlip": _flip(1),
     "Normalize": _normalize,
+    "HueSaturationValue": _hue_saturation_value,
     "RandomBrightnessContrast": _brightness_contrast,
     "RandomCrop": _random_crop,
     "RandomResizedCrop": _random_resized_crop,
