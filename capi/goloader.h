@@ -415,21 +415,22 @@ gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error
  * Not for plans of kind "script" or "stream". */
 gl_status gl_follow(gl_handle run, int32_t stream, const uint8_t *state, size_t bytes, int32_t each, gl_error *err);
 
-/* gl_states_set is gl_rng_set for a run of a plan of kind "script", and for any of its streams: three states, of torch's
- * generator, of Python's random module and of numpy.random, each in the form of torch.s, 5,056 bytes. */
+/* gl_states_set is gl_rng_set for a run of a plan of kind "script", and for any of its streams: the states of torch's
+ * generator, of Python's random module, of numpy.random, and of as many of the user's own random.Random as the script says
+ * ("generators"), each in the form of torch's, 5,056 bytes. */
 gl_status gl_states_set(gl_handle run, int32_t stream, const uint8_t *states, size_t bytes, gl_error *err);
 
-/* gl_asked_states writes these three as they were when the batch began that GL_ASK_BATCH, or GL_ASK_PIXELS, asks about. */
+/* gl_asked_states writes these as they were when the batch began that GL_ASK_BATCH, or GL_ASK_PIXELS, asks about. */
 gl_status gl_asked_states(gl_handle run, uint8_t *states, size_t bytes, gl_error *err);
 
 /* gl_skip answers GL_ASK_BATCH, or GL_ASK_PIXELS of a plan of kind "script": the caller's own code has made the batch, or
- * failed to, and its generators stand in these three states.  GL_OK, or after 50 ms GL_LEFT. */
+ * failed to, and its generators stand in these states.  GL_OK, or after 50 ms GL_LEFT. */
 gl_status gl_skip(gl_handle run, const uint8_t *states, size_t bytes, gl_error *err);
 
 /* gl_position writes where a run stands: how many 32-bit words each of its streams has drawn for the batches that gl_next
  * has handed out or reported lost, since it was seeded, gl_rng_set or gl_states_set; what is under way does not count.
- *   drawn    room for a number a stream; of a plan of kind "script" three, a generator each, which are -1 where only the
- *            caller's own code can know
+ *   drawn    room for a number a stream; of a plan of kind "script" one a generator, in the order of gl_states_set, which are -1
+ *            where only the caller's own code can know
  *   numbers  how many these are */
 gl_status gl_position(gl_handle run, int64_t *drawn, int32_t numbers, gl_error *err);
 

@@ -17,7 +17,8 @@ type Source struct {
 	MT  *rng.MT19937
 	Exp *Answers // what torch.exp gave where it had to be asked; nil knows nothing
 
-	Python, NumPy *rng.MT19937 // nil but for scripts
+	Python, NumPy *rng.MT19937  // nil but for scripts
+	Own           []rng.MT19937 // those of the user's objects (plan.Script.Generators)
 
 	frame *Frame // nil but for scripts
 }
@@ -129,6 +130,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileConvolveTo(t)
 	case plan.WarpTo:
 		return compileWarpTo(t, *channels)
+	case plan.AffineTo:
+		return compileAffineTo(t, *channels)
 	case plan.RotateTo:
 		return compileRotateTo(t, *channels)
 	case plan.EnhanceTo:
@@ -137,6 +140,10 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compilePosterizeTo(t)
 	case plan.SolarizeTo:
 		return compileSolarizeTo(t)
+	case plan.MultiplyAddTo:
+		return compileMultiplyAddTo(t)
+	case plan.ShiftHSVTo:
+		return compileShiftHSVTo(t)
 	case plan.LookupTo:
 		return compileLookupTo(t)
 	case plan.Turn:

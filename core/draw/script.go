@@ -16,11 +16,14 @@ type Script struct {
 	first, body block
 	rows        []number // of the files that a sample opens
 	gives       []give
-	planes      []int   // of each file's image
-	generators  [3]bool // that are drawn from before files are known: torch's, Python's, numpy's
+	planes      []int // of each file's image
+	generators  Drawn // that are drawn from before files are known
 	images      int
 	numbers     int
 }
+
+// Drawn marks generators: torch's, Python's, numpy's, and the user's objects'.
+type Drawn [3 + plan.GeneratorsMax]bool
 
 type give struct {
 	image, channels, tables int
@@ -105,7 +108,7 @@ func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, erro
 	if made.first, err = c.block(s.First); err != nil {
 		return nil, fmt.Errorf("first: %w", err)
 	}
-	made.generators, c.drawn = c.drawn, [3]bool{}
+	made.generators, c.drawn = c.drawn, Drawn{}
 	if made.body, err = c.block(s.Body); err != nil {
 		return nil, fmt.Errorf("body: %w", err)
 	}
@@ -126,8 +129,8 @@ func (s *Script) NewFrame() *Frame {
 	return &Frame{Images: make([]Image, s.images), Numbers: make([]uint64, s.numbers)}
 }
 
-// DrawsFirst says which generators First draws from: torch's, Python's and numpy's.
-func (s *Script) DrawsFirst() [3]bool { return s.generators }
+// DrawsFirst says which generators First draws from.
+func (s *Script) DrawsFirst() Drawn { return s.generators }
 
 // First draws what says which files a sample opens, and writes their rows. It fails with *Refused where the user's own code
 // is to make the sample.
@@ -186,7 +189,7 @@ func (s *Script) Given(f *Frame, v int) (image *Image, file int) {
 
 type scriptCompiler struct {
 	rng   plan.RNG
-	drawn [3]bool
+	drawn Drawn
 }
 
 func (c *scriptCompiler) block(list []plan.Instruction) (block, error) {
@@ -300,6 +303,7 @@ func (c *scriptCompiler) draw(d plan.Draw) (number, error) {
 	torch := func(f *Frame) *rng.MT19937 { return f.source.MT }
 	python := func(f *Frame) *rng.MT19937 { return f.source.Python }
 	numpy := func(f *Frame) *rng.MT19937 { return f.source.NumPy }
+	own := func(f *Frame) *rng.MT19937 { return &f.source.Own[d.Generator] }
 	rows := map[plan.DrawKind]struct {
 		generator int
 		number
@@ -311,6 +315,8 @@ func (c *scriptCompiler) draw(d plan.Draw) (number, error) {
 		plan.PythonGauss:  {1, func(f *Frame) uint64 { return bitsOf(f.source.Python.Gauss()) }},
 		plan.NumPyRandom:  {2, func(f *Frame) uint64 { return bitsOf(f.source.NumPy.Random()) }},
 		plan.NumPyBelow:   {2, below(numpy, (*rng.MT19937).NumPyBelow, limit)},
+		plan.OwnRandom:    {3 + d.Generator, func(f *Frame) uint64 { return bitsOf(own(f).Random()) }},
+		plan.OwnBelow:     {3 + d.Generator, below(own, (*rng.MT19937).PythonBelow, limit)},
 	}
 	row, ok := rows[d.Kind]
 	if !ok {
@@ -426,7 +432,7 @@ func (t reckoned) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.S
 	if r.frame == nil {
 		return dst, in, fmt.Errorf("numbers of a script where there is none")
 	}
-	var v [6]float64
+	var v [7]float64
 	for i, arg := range t.args {
 		if v[i] = floatOf(arg(r.frame)); !(math.Abs(v[i]) < floatMax) {
 			r.frame.fail(fmt.Sprintf("%v where an image is changed", v[i]))
@@ -499,7 +505,7 @@ func compileWarpTo(t plan.WarpTo, channels uint8) (transform, error) {
 		return nil, err
 	}
 	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
-		return append(dst, w.step([6]float64(v), in)), in, nil
+		return append(dst, w.step([6]float64(v[:6]), in)), in, nil
 	}, t.Matrix[:]...)
 }
 
@@ -543,6 +549,41 @@ func compilePosterizeTo(t plan.PosterizeTo) (transform, error) {
 		mask := uint8(0xff) << (8 - int(v[0]))
 		return append(dst, lookup(func(i int) uint8 { return uint8(i) & mask })), in, nil
 	}, t.Bits)
+}
+
+func compileMultiplyAddTo(t plan.MultiplyAddTo) (transform, error) {
+	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		factor, offset := float32(v[0]), float32(v[1])
+		return append(dst, lookup(func(i int) uint8 {
+			product := float32(float32(i) * factor) // rounded by itself, as numpy does it
+			return uint8(min(max(product+offset, 0), 255))
+		})), in, nil
+	}, t.Factor, t.Offset)
+}
+
+// hues is OpenCV's range of H.
+const hues = 180
+
+func compileShiftHSVTo(t plan.ShiftHSVTo) (transform, error) {
+	return compileReckoned(func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		if v[0] == 0 && v[1] == 0 && v[2] == 0 {
+			return dst, in, nil
+		}
+		var table [3 * 256]byte
+		for i := range 256 {
+			table[i] = uint8(i)
+			if v[0] != 0 {
+				_, rest := floatDivide(f, float64(i)+v[0], hues)
+				table[i] = uint8(rest)
+			}
+			for c := 1; c < 3; c++ {
+				table[256*c+i] = uint8(min(max(float64(i)+math.Trunc(v[c]), 0), 255))
+			}
+		}
+		table[256] = 0 // what is grey stays grey
+		return append(dst, recipe.Step{Kind: recipe.OpenCVToHSV}, recipe.Step{Kind: recipe.Lookup, Table: &table},
+			recipe.Step{Kind: recipe.OpenCVFromHSV}), in, nil
+	}, t.Hue, t.Saturation, t.Value)
 }
 
 // lookup is the step that does the same in each channel.

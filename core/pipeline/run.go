@@ -150,7 +150,7 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	if l.script != nil {
 		r.scene = l.newScene()
 		for w := range r.streams {
-			r.streams[w].others, r.streams[w].scene = new([2]rng.MT19937), l.newScene()
+			r.streams[w].others, r.streams[w].scene = make([]rng.MT19937, l.generatorsEach()-1), l.newScene()
 		}
 	}
 	l.mu.Lock()

@@ -104,8 +104,11 @@ func (l *Loader) newScene() *scene {
 }
 
 // drawsLater are the generators that are drawn from when the sizes of images are known.
-func (l *Loader) drawsLater() which {
-	return which{!l.drawsFirst[0], !l.drawsFirst[1], !l.drawsFirst[2]}
+func (l *Loader) drawsLater() (later which) {
+	for k, first := range l.drawsFirst {
+		later[k] = !first
+	}
+	return later
 }
 
 // openFiles finds out which files the samples of a batch that was set up open, without the lock: nobody else knows of the
@@ -206,19 +209,26 @@ func (l *Loader) putNumbers(b *batch, numbers []uint64) {
 	}
 }
 
-// StatesBytes is the size of a stream's states: of torch's, Python's and numpy's generator, each as torch.get_rng_state()
-// gives them.
-const StatesBytes = 3 * rng.TorchStateBytes
+// generatorsEach is how many a script's stream has: torch's, Python's, numpy's, and those of the user's objects.
+func (l *Loader) generatorsEach() int { return 3 + l.plan.Parts[0].Script.Generators }
 
-func (g *generators) each() [3]*rng.MT19937 {
-	return [3]*rng.MT19937{&g.mt, &g.others[0], &g.others[1]}
+// StatesBytes is the size of the states of a script's stream: of each generator, as torch.get_rng_state() gives them.
+func (l *Loader) StatesBytes() int { return l.generatorsEach() * rng.TorchStateBytes }
+
+func (g *generators) each() []*rng.MT19937 {
+	all := []*rng.MT19937{&g.mt}
+	for k := range g.others {
+		all = append(all, &g.others[k])
+	}
+	return all
 }
 
 func (g *generators) load(states []byte) error {
-	if len(states) != StatesBytes {
-		return fmt.Errorf("%d bytes of states, want %d", len(states), StatesBytes)
+	all := g.each()
+	if want := len(all) * rng.TorchStateBytes; len(states) != want {
+		return fmt.Errorf("%d bytes of states, want %d", len(states), want)
 	}
-	for k, each := range g.each() {
+	for k, each := range all {
 		if err := each.LoadTorch(states[k*rng.TorchStateBytes : (k+1)*rng.TorchStateBytes]); err != nil {
 			return fmt.Errorf("generator %d: %w", k, err)
 		}
@@ -254,8 +264,8 @@ func (r *Run) AskedStates(states []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(states) != StatesBytes {
-		return fmt.Errorf("room for %d bytes of states, want %d", len(states), StatesBytes)
+	if want := r.loader.StatesBytes(); len(states) != want {
+		return fmt.Errorf("room for %d bytes of states, want %d", len(states), want)
 	}
 	for k, each := range b.began.each() {
 		if err := each.StoreTorch(states[k*rng.TorchStateBytes : (k+1)*rng.TorchStateBytes]); err != nil {

@@ -29,13 +29,18 @@ type stream struct {
 // generators are a worker's. Those beside torch's are drawn from by scripts alone.
 type generators struct {
 	mt     rng.MT19937
-	others *[2]rng.MT19937 // Python's and numpy's; nil where nothing draws from them
+	others []rng.MT19937 // Python's, numpy's, and those of the user's objects; nil where nothing draws from them
 }
 
-// which are some of a worker's generators: torch's, Python's and numpy's.
-type which [3]bool
+// which are some of a worker's generators.
+type which = draw.Drawn
 
-var allGenerators = which{true, true, true}
+var allGenerators = func() (all which) {
+	for k := range all {
+		all[k] = true
+	}
+	return all
+}()
 
 // save writes some generators' states to another one's place.
 func (g *generators) save(to *generators, some which) {
@@ -46,7 +51,7 @@ func (g *generators) save(to *generators, some which) {
 		return
 	}
 	if to.others == nil {
-		to.others = new([2]rng.MT19937)
+		to.others = make([]rng.MT19937, len(g.others))
 	}
 	for k := range g.others {
 		if some[1+k] {
@@ -55,18 +60,18 @@ func (g *generators) save(to *generators, some which) {
 	}
 }
 
-// positions is how many words were drawn from each of a worker's generators, in their Drawn's count; of Python's and numpy's
+// positions is how many words were drawn from each of a worker's generators, in their Drawn's count; of those beside torch's
 // their Place.
-type positions [3]int64
+type positions [len(which{})]int64
 
 // note takes note of some generators' positions.
 func (g *generators) note(to *positions, some which) {
 	if some[0] {
 		to[0] = g.mt.Drawn()
 	}
-	for k := 1; k < len(some) && g.others != nil; k++ {
-		if some[k] {
-			to[k] = g.others[k-1].Place()
+	for k := range g.others {
+		if some[1+k] {
+			to[1+k] = g.others[k].Place()
 		}
 	}
 }
@@ -75,7 +80,7 @@ func (g *generators) note(to *positions, some which) {
 func (g *generators) source(exps *draw.Answers) draw.Source {
 	from := draw.Source{MT: &g.mt, Exp: exps}
 	if g.others != nil {
-		from.Python, from.NumPy = &g.others[0], &g.others[1]
+		from.Python, from.NumPy, from.Own = &g.others[0], &g.others[1], g.others[2:]
 	}
 	return from
 }
@@ -368,14 +373,14 @@ func (r *Run) Positions() int { return len(r.streams) * r.generatorsEach() }
 
 func (r *Run) generatorsEach() int {
 	if r.loader.script != nil {
-		return len(positions{})
+		return r.loader.generatorsEach()
 	}
 	return 1
 }
 
 // Position writes how many words each stream has drawn for the batches that Next has handed out or reported lost: what is
-// under way beyond them does not count. Resume goes on from there. Of a script's streams it writes three numbers each, for
-// torch's generator, Python's and numpy's; -1 where only the user's own code knows.
+// under way beyond them does not count. Resume goes on from there. Of a script's streams it writes a number for each
+// generator, in the order of LoadStates; -1 where only the user's own code knows.
 func (r *Run) Position(drawn []int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,6 +30,7 @@ func script(n node, p Part) *Script {
 	for _, n := range f.get("tables").list() {
 		s.Tables = append(s.Tables, numberTable(n))
 	}
+	s.Generators = int(f.get("generators").int(0, GeneratorsMax))
 	opens := f.get("opens")
 	for _, n := range opens.list() {
 		s.Opens = append(s.Opens, sp.open(n, p))
@@ -195,6 +196,9 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 			warp.Matrix[i] = p.expr(n)
 		}
 		t = warp
+	case AffineTo{}.Op():
+		t = AffineTo{p.pair(f, "translate"), p.pair(f, "shear"), p.pair(f, "scale"), p.expr(f.get("rotate")),
+			fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
 	case RotateTo{}.Op():
 		t = RotateTo{p.expr(f.get("degrees")), filter(f.get("filter")), fill(f.get("fill"), channels)}
 	case EnhanceTo{}.Op():
@@ -204,6 +208,11 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 		t = PosterizeTo{p.int(f, "bits")}
 	case SolarizeTo{}.Op():
 		t = SolarizeTo{p.expr(f.get("threshold"))}
+	case MultiplyAddTo{}.Op():
+		t = MultiplyAddTo{p.expr(f.get("factor")), p.expr(f.get("offset"))}
+	case ShiftHSVTo{}.Op():
+		colours(n, channels)
+		t = ShiftHSVTo{p.expr(f.get("hue")), p.expr(f.get("saturation")), p.expr(f.get("value"))}
 	case LookupTo{}.Op():
 		table := f.get("table")
 		var made LookupTo
@@ -245,6 +254,14 @@ func (p scriptParser) weights(n node) (made []Expr) {
 	return made
 }
 
+// pair is a number along x and one along y.
+func (p scriptParser) pair(f *fields, name string) (made [2]Expr) {
+	for i, n := range f.get(name).listOf(len(made)) {
+		made[i] = p.expr(n)
+	}
+	return made
+}
+
 func colours(n node, channels int) {
 	if channels != 3 {
 		n.fail("an image of %d channels", channels)
@@ -261,11 +278,13 @@ func (p scriptParser) int(f *fields, name string) Expr {
 }
 
 var drawTypes = map[DrawKind]struct {
+	own  bool // which generator comes first
 	args int
 	of   Type
 }{
-	PythonRandom: {0, Float}, PythonGauss: {0, Float}, NumPyRandom: {0, Float}, TorchRand: {0, Float},
-	PythonBelow: {1, Int}, NumPyBelow: {1, Int}, TorchBelow: {1, Int},
+	PythonRandom: {of: Float}, PythonGauss: {of: Float}, NumPyRandom: {of: Float}, TorchRand: {of: Float},
+	PythonBelow: {args: 1, of: Int}, NumPyBelow: {args: 1, of: Int}, TorchBelow: {args: 1, of: Int},
+	OwnRandom: {own: true, of: Float}, OwnBelow: {own: true, args: 1, of: Int},
 }
 
 // drawOr is a draw, or an expression.
@@ -274,7 +293,15 @@ func (p scriptParser) drawOr(n node) Expr {
 		name, _ := items[0].(string)
 		if row, ok := drawTypes[DrawKind(name)]; ok {
 			d := Draw{Kind: DrawKind(name), Of: row.of}
-			for _, n := range n.listOf(1 + row.args)[1:] {
+			before := 1
+			if row.own {
+				before++
+			}
+			args := n.listOf(before + row.args)
+			if row.own {
+				d.Generator = int(args[1].int(0, int64(p.script.Generators)-1))
+			}
+			for _, n := range args[before:] {
 				e := p.expr(n)
 				if e.Type() != Int {
 					n.fail("want an int")

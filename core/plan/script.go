@@ -16,7 +16,12 @@ type Script struct {
 	Body    []Instruction
 	Gives   []Give
 	Columns []int // numbers that each sample has, beside its images: registers
+	// Generators are how many of the user's own objects are drawn from, beside a worker's three: each a random.Random.
+	Generators int
 }
+
+// GeneratorsMax is the most that a script draws from beside a worker's three.
+const GeneratorsMax = 29
 
 // Open is a file that a sample reads.
 type Open struct {
@@ -129,9 +134,10 @@ type Lookup struct {
 
 // Draw is a random number. It stands alone in a Let, so that the order of draws is that of instructions.
 type Draw struct {
-	Kind DrawKind
-	Args []Expr
-	Of   Type
+	Kind      DrawKind
+	Generator int // of Script.Generators, for the draws from these
+	Args      []Expr
+	Of        Type
 }
 
 // Operation is arithmetic, as Python does it. Whatever Python would raise an error for, or do in more than 64 bits, is
@@ -189,6 +195,8 @@ const (
 	NumPyBelow   DrawKind = "numpy.randint"    // of range(n)
 	TorchRand    DrawKind = "torch.rand"       // torch.rand(1).item()
 	TorchBelow   DrawKind = "torch.randint"    // torch.randint(n, (1,)).item()
+	OwnRandom    DrawKind = "own.random"       // generator.random(), of one of Script.Generators
+	OwnBelow     DrawKind = "own.randbelow"    // of range(n), by one of these
 )
 
 // OperationName is what an Operation does.
@@ -258,6 +266,16 @@ type WarpTo struct {
 	Fill   []uint8
 }
 
+// AffineTo is albumentations' Affine: cv2.warpAffine, linear, by a matrix from input to output that shifts, shears by degrees,
+// turns by degrees and scales about the centre; the size stays. Numbers of which rounding decides what they are in float32 are
+// left to the user's code.
+type AffineTo struct {
+	Translate, Shear, Scale [2]Expr // along x and y
+	Rotate                  Expr
+	Fill                    []uint8
+	PaddingMode             PadMode
+}
+
 // RotateTo is Pillow's Image.rotate about the centre; the size stays.
 type RotateTo struct {
 	Degrees Expr
@@ -287,6 +305,13 @@ type PosterizeTo struct{ Bits Expr }
 
 // SolarizeTo is Pillow's ImageOps.solarize: it inverts bytes from a threshold on.
 type SolarizeTo struct{ Threshold Expr }
+
+// MultiplyAddTo is albucore's multiply_add of bytes: each times Factor, plus Offset, in float32, cut to 0 ... 255 and truncated.
+type MultiplyAddTo struct{ Factor, Offset Expr }
+
+// ShiftHSVTo is albumentations' shift_hsv of an RGB image: hue plus Hue modulo 180, and whole shifts of saturation, where there is
+// any, and of value, in OpenCV's HSV.
+type ShiftHSVTo struct{ Hue, Saturation, Value Expr }
 
 // LookupTo replaces each byte as a table of 256 numbers says, or one for each of 3 channels.
 type LookupTo struct{ Table []Expr }
@@ -319,6 +344,9 @@ func (ConvolveTo) Op() string { return "convolve_to" }
 func (WarpTo) Op() string { return "warp_to" }
 
 // Op implements Transform.
+func (AffineTo) Op() string { return "affine_to" }
+
+// Op implements Transform.
 func (RotateTo) Op() string { return "rotate_to" }
 
 // Op implements Transform.
@@ -329,6 +357,12 @@ func (PosterizeTo) Op() string { return "posterize_to" }
 
 // Op implements Transform.
 func (SolarizeTo) Op() string { return "solarize_to" }
+
+// Op implements Transform.
+func (MultiplyAddTo) Op() string { return "multiply_add_to" }
+
+// Op implements Transform.
+func (ShiftHSVTo) Op() string { return "shift_hsv_to" }
 
 // Op implements Transform.
 func (LookupTo) Op() string { return "lookup_to" }

@@ -15,8 +15,8 @@ import (
 	"github.com/goloader/goloader/core/rng"
 )
 
-// scripted is the plan of samples that draw from all three generators: numpy's says which file they open, torch's and Python's
-// are among their numbers, and a sample for which Python's is small is left to the caller.
+// scripted is the plan of samples that draw from all three generators and from two of the user's objects: numpy's says which
+// file they open, the others' are among their numbers, and a sample for which Python's is small is left to the caller.
 func scripted(t *testing.T, samples, files int) *plan.Plan {
 	t.Helper()
 	table := make([]byte, 0, 3*256)
@@ -26,12 +26,13 @@ func scripted(t *testing.T, samples, files int) *plan.Plan {
 		}
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
-		"files": [%d], "images": 1, "numbers": ["int", "float", "float"], "tables": [],
+		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "tables": [], "generators": 2,
 		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "opencv": false}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
+		{"do": "let", "number": 3, "value": ["own.random", 0]}, {"do": "let", "number": 4, "value": ["own.randbelow", 1, 1000]},
 		{"do": "if", "condition": ["<", ["number", 2], %v], "then": [{"do": "fail"}], "else": []}],
-		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": null}], "columns": [0, 1, 2]}}],
+		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": null}], "columns": [0, 1, 2, 3, 4]}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": {"bytes_max": 1000000, "path": null},
 		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,
 		samples, files, files, leftBelow, base64.StdEncoding.EncodeToString(table), maxPixels))
@@ -42,11 +43,13 @@ func scripted(t *testing.T, samples, files int) *plan.Plan {
 const leftBelow = 0.02
 
 // worker is what one of torch's would-be workers draws from.
-type worker [3]rng.MT19937
+type worker [5]rng.MT19937
+
+const statesBytes = len(worker{}) * rng.TorchStateBytes
 
 func (w *worker) states(t *testing.T) []byte {
 	t.Helper()
-	states := make([]byte, pipeline.StatesBytes)
+	states := make([]byte, statesBytes)
 	for k := range w {
 		require.NoError(t, w[k].StoreTorch(states[k*rng.TorchStateBytes:(k+1)*rng.TorchStateBytes]))
 	}
@@ -59,6 +62,7 @@ func (w *worker) numbers(samples, files int) (all []uint64, made bool) {
 	for range samples {
 		row, first, second := w[2].NumPyBelow(uint64(files)), w[0].Rand(), w[1].Random()
 		all = append(all, row, math.Float64bits(float64(first)), math.Float64bits(second))
+		all = append(all, math.Float64bits(w[3].Random()), w[4].PythonBelow(1000))
 		made = made && second >= leftBelow
 	}
 	return all, made
@@ -108,7 +112,7 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 			k++
 			if ask.Kind != 0 { // the caller's own code makes the batch
 				require.False(t, made)
-				states := make([]byte, pipeline.StatesBytes)
+				states := make([]byte, statesBytes)
 				require.NoError(t, r.run.AskedStates(states))
 				requireSameNumbers(t, random, before, states)
 				require.NoError(t, second(r.run.Skip(w.states(t))))
@@ -122,7 +126,7 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 		require.NoError(t, r.run.Position(position))
 		for w := range workers {
 			for k := range workers[w] {
-				require.Equal(t, workers[w][k].Since(began[w][k], 1<<20), position[3*w+k], "generator %d of stream %d", k, w)
+				require.Equal(t, workers[w][k].Since(began[w][k], 1<<20), position[len(worker{})*w+k], "generator %d of stream %d", k, w)
 			}
 		}
 		require.NoError(t, r.run.Close())
@@ -149,7 +153,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 		{name: "c", file: append(pngOf(s, with), "eXIf"...), size: s, rgb: with},
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": 3, "script": {
-		"files": [3], "images": 1, "numbers": [], "tables": [], "first": [], "body": [],
+		"files": [3], "images": 1, "numbers": [], "tables": [], "generators": 2, "first": [], "body": [],
 		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "opencv": true}],
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": "%s"}], "columns": []}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": null,
@@ -157,7 +161,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 		base64.StdEncoding.EncodeToString(table), base64.StdEncoding.EncodeToString(looks), maxPixels))
 	require.NoError(t, err)
 	r := newRig(t, p, photos, pipeline.Options{Workers: 2, Streams: 1, Span: random.IntN(3)})
-	require.NoError(t, r.run.LoadStates(0, (&worker{rng.New(1), rng.New(2), rng.New(3)}).states(t)))
+	require.NoError(t, r.run.LoadStates(0, (&worker{rng.New(1), rng.New(2), rng.New(3), rng.New(4), rng.New(5)}).states(t)))
 	for range 20 {
 		indices := []int64{random.Int64N(3), random.Int64N(3)}
 		r.submit(indices...)
@@ -169,7 +173,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 			continue
 		}
 		require.Equal(t, pipeline.AskBatch, ask.Kind)
-		states := make([]byte, pipeline.StatesBytes)
+		states := make([]byte, statesBytes)
 		require.NoError(t, r.run.AskedStates(states))
 		require.NoError(t, second(r.run.Skip(states)))
 	}
@@ -196,13 +200,14 @@ func requireScripted(t *testing.T, photos []photo, numbers []uint64, lease pipel
 		return
 	}
 	defer lease.Slot.Release()
-	all, n := lease.Slot.Bytes(), len(numbers)/3
-	require.Len(t, lease.Fields, 4)
+	const each = len(worker{})
+	all, n := lease.Slot.Bytes(), len(numbers)/each
+	require.Len(t, lease.Fields, 1+each)
 	for i := range n {
-		for c := range 3 {
-			require.Equal(t, numbers[3*i+c], binary.LittleEndian.Uint64(all[lease.Fields[1+c].Offset+8*i:]), "number %d of sample %d", c, i)
+		for c := range each {
+			require.Equal(t, numbers[each*i+c], binary.LittleEndian.Uint64(all[lease.Fields[1+c].Offset+8*i:]), "number %d of sample %d", c, i)
 		}
-		about := photos[numbers[3*i]]
+		about := photos[numbers[each*i]]
 		pixels := int(about.size.Width) * int(about.size.Height)
 		made := all[lease.Fields[0].Offset+i*3*pixels:]
 		for c := range 3 {

@@ -44,13 +44,18 @@ def put(states: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def untouched(names: Sequence[str] = PROCESS, generators: Sequence[torch.Generator] = ()) -> Iterator[None]:
+def untouched(
+    names: Sequence[str] = PROCESS, generators: Sequence[torch.Generator] = (), objects: Sequence[random.Random] = ()
+) -> Iterator[None]:
     """Whatever is drawn inside, these generators afterwards stand where they stood before."""
     process, own = capture(names), [generator.get_state() for generator in generators]
+    held = [each.getstate() for each in objects]
     try:
         yield
     finally:
         put(process)
+        for each, was in zip(objects, held, strict=True):
+            each.setstate(was)
         for generator, state in zip(generators, own, strict=True):
             generator.set_state(state)
 
@@ -75,14 +80,14 @@ _DRAWN_MAX = 1 << 20
 
 
 class Twin:
-    """Draws words from one of the process's generators that were worked out beside it.
+    """Draws words from a generator, one of the process's or an object's, that were worked out beside it.
 
     Each time is one draw, which is made before or after those of other threads: where a state is set, they would draw
     some numbers once more.
     """
 
-    def __init__(self, name: str = "torch") -> None:
-        self._name = name
+    def __init__(self, of: str | random.Random = "torch") -> None:
+        self._of = of
         # Says which numbers follow a state.
         self._generator = torch.Generator()
 
@@ -92,7 +97,7 @@ class Twin:
         state  in the form of torch's (Processes)
         words  int32 each as random_() gives them, that follow the state, if they are known
         """
-        taken = _DRAW[self._name](count)
+        taken = _DRAW[self._of](count) if isinstance(self._of, str) else _words_by(self._of, count)
         if words is not None and taken.numpy().tobytes() == words:
             return state
         generator = self._generator
@@ -106,18 +111,19 @@ class Twin:
                 generator.set_state(state)
                 taken.new_empty(place).random_(generator=generator)
                 return generator.get_state()
-        return self.take(torch.from_numpy(Processes((self._name,)).data[0]), count)
+        now = Processes((self._of,)) if isinstance(self._of, str) else Processes((), objects=(self._of,))
+        return self.take(torch.from_numpy(now.data[0]), count)
 
 
 class Twins:
     """The same of several generators."""
 
     def __init__(self) -> None:
-        self._twins: dict[str, Twin] = {}
+        self._twins: dict[int, Twin] = {}
 
     def settle(self, states: Processes, places: NDArray[np.int64]) -> None:
         """The random module's second normal deviate becomes what it is at a place (core/rng/gauss.go) behind these."""
-        for name, state, place in zip(states.names, states.data, places.tolist(), strict=True):
+        for name, state, place in zip(states.names, states.data, places.tolist(), strict=False):
             since = place >> _PLACE_BITS
             if (
                 name != "random"
@@ -139,12 +145,13 @@ class Twins:
     def take(self, states: Processes, counts: NDArray[np.int64]) -> Processes:
         """Draws so many words of each; gives the states that they follow: `states`, if no other thread drew since."""
         follow: Processes | None = None
-        for number, (name, count) in enumerate(zip(states.names, counts.tolist(), strict=True)):
+        generators: tuple[str | random.Random, ...] = (*states.names, *states.objects)
+        for number, (of, count) in enumerate(zip(generators, counts.tolist(), strict=True)):
             if count:
                 state = torch.from_numpy(states.data[number])
-                if name not in self._twins:
-                    self._twins[name] = Twin(name)
-                found = self._twins[name].take(state, count)
+                if number not in self._twins:
+                    self._twins[number] = Twin(of)
+                found = self._twins[number].take(state, count)
                 if found is not state:
                     follow = follow or states.copied()
                     follow.data[number] = found.numpy()
@@ -167,22 +174,29 @@ def words_of(place: Any) -> Any:
 class Processes:
     """States of a process's generators, Mersenne Twisters all of them, each in the form of torch.get_rng_state().
 
-    data   [generators, 5056] uint8
-    gauss  the second normal deviate that numpy's keeps beside; the random module's is in `data` (core/rng/gauss.go)
+    objects  generators of the user's own objects, behind those of the process
+    data     [generators, 5056] uint8
+    gauss   the second normal deviate that numpy's keeps beside; the random module's is in `data` (core/rng/gauss.go)
     """
 
-    def __init__(self, names: Sequence[str] = PROCESS, data: NDArray[np.uint8] | None = None) -> None:
+    def __init__(
+        self,
+        names: Sequence[str] = PROCESS,
+        data: NDArray[np.uint8] | None = None,
+        objects: Sequence[random.Random] = (),
+    ) -> None:
         """Those of this process and moment, if no `data` are given."""
-        self.names = tuple(names)
+        self.names, self.objects = tuple(names), tuple(objects)
         self.gauss: Any = _NO_GAUSS
-        self.data = np.empty((len(self.names), _STATE_BYTES), np.uint8) if data is None else data
+        count = len(self.names) + len(self.objects)
+        self.data = np.empty((count, _STATE_BYTES), np.uint8) if data is None else data
         if data is None:
             self.capture()
 
     @classmethod
-    def empty(cls) -> Processes:
+    def empty(cls, objects: Sequence[random.Random] = ()) -> Processes:
         """Room for them."""
-        return cls(data=np.empty((len(PROCESS), _STATE_BYTES), np.uint8))
+        return cls(data=np.empty((len(PROCESS) + len(objects), _STATE_BYTES), np.uint8), objects=objects)
 
     @classmethod
     def of_worker(cls, base_seed: int, number: int, seed: int | None = None) -> Processes:
@@ -214,7 +228,13 @@ class Processes:
         return self.data.nbytes
 
     def copied(self) -> Processes:
-        return Processes(self.names, self.data.copy())
+        return Processes(self.names, self.data.copy(), self.objects)
+
+    def with_objects(self, own: Processes) -> Processes:
+        """The same, and behind them those of objects."""
+        made = Processes(self.names, np.concatenate((self.data, own.data)), own.objects)
+        made.gauss = self.gauss
+        return made
 
     def capture(self) -> None:
         """Takes over those of this process."""
@@ -227,20 +247,22 @@ class Processes:
                 numpy_state: Any = np.random.get_state()
                 self.data[number] = _as_torch(*numpy_state[1:3])
                 self.gauss = numpy_state[3:]
+        for number, each in enumerate(self.objects, len(self.names)):
+            self.data[number] = _of_python(each.getstate())
 
     def put(self) -> None:
         """Puts this process's generators into them."""
-        for number, name in enumerate(self.names):
-            state = self.data[number]
-            if name == "torch":
+        for of, state in zip((*self.names, *self.objects), self.data, strict=True):
+            if of == "torch":
                 torch.set_rng_state(torch.from_numpy(state))
                 continue
             words = state[24 : 24 + 8 * 624].view(np.uint64).astype(np.uint32)
             at = int(state[16:24].view(np.uint64)[0])
-            if name == "random":
-                random.setstate((3, (*words.tolist(), at), _gauss_of(state)))
-            else:
+            if of == "numpy":
                 np.random.set_state(("MT19937", words, at, *self.gauss))
+            else:
+                generator: Any = random if of == "random" else of
+                generator.setstate((3, (*words.tolist(), at), _gauss_of(state)))
 
 
 _NO_GAUSS = (0, 0.0)
@@ -275,10 +297,15 @@ def _words(content: bytes) -> torch.Tensor:
     return torch.frombuffer(bytearray(content), dtype=torch.int32)
 
 
+def _words_by(generator: Any, count: int) -> torch.Tensor:
+    """Of a random.Random, or of the random module."""
+    return _words(generator.getrandbits(32 * count).to_bytes(4 * count, "little")) & _NO_SIGN
+
+
 # So many words of 32 bits of each, as an int32 tensor whose items are as random_() gives them: without the sign.
 _DRAW: dict[str, Callable[[int], torch.Tensor]] = {
     "torch": lambda count: torch.empty(count, dtype=torch.int32, device="cpu").random_(),
-    "random": lambda count: _words(random.getrandbits(32 * count).to_bytes(4 * count, "little")) & _NO_SIGN,
+    "random": lambda count: _words_by(random, count),
     "numpy": lambda count: _words(np.random.bytes(4 * count)) & _NO_SIGN,
 }
 _NO_SIGN = 0x7FFFFFFF

@@ -164,7 +164,8 @@ def _settings(plan: Plan) -> tuple[Any, ...]:
     contents = None if plan.samples is None else plan.samples.versions()
     moved = plan.files is not None and plan.files.relative()
     here = os.stat(".")[1:3] if moved else None  # inode and device
-    return plan.to_json(), contents, getattr(file, "LOAD_TRUNCATED_IMAGES", None), here
+    own = () if plan.script is None else tuple(each.getstate() for each in plan.script.objects)
+    return plan.to_json(), contents, getattr(file, "LOAD_TRUNCATED_IMAGES", None), here, own
 
 
 def _position() -> tuple[int, int] | None:

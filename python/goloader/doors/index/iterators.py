@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import random
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -263,6 +264,11 @@ class _NativeIterator(ResumableIterator):
         """Those of a process that samples are drawn for by."""
         return PROCESS if self._plan.script is not None else PROCESS[:1]
 
+    @property
+    def _objects(self) -> tuple[random.Random, ...]:
+        """Those of the user's own objects that samples are drawn for by."""
+        return () if self._plan.script is None else self._plan.script.objects
+
     def _decoded(self, row: int, deadline: float | None) -> Pixels | None:
         """What Pillow makes of a file in another thread, if it is done there. Raises LateError."""
         return None
@@ -284,7 +290,7 @@ class _NativeIterator(ResumableIterator):
             if not self._samples.unchanged(self._dataset):
                 # torch's workers would ask the dataset that they were begun with.
                 raise self._samples.missing(task.given if self._auto_collation else [task.at(0)])
-            with self._directory, untouched(self._generators):
+            with self._directory, untouched(self._generators, objects=self._objects):
                 batch = self._ask_dataset(task.asked)
         except Exception as error:
             raise _Lost(error, asked=True) from None
@@ -360,7 +366,7 @@ class InlineIterator(_NativeIterator):
     def _start(self, core: Core) -> Run:
         self._core = core
         self._draws = core.plan.random and self._rng != "sample"
-        self._words = np.zeros(len(self._generators), np.int64)
+        self._words = np.zeros(len(self._generators) + len(self._objects), np.int64)
         return core.start(workers=0, streams=1, sample_timeout=self._sample_timeout)
 
     def _next_data(self) -> Any:
@@ -433,7 +439,7 @@ class InlineIterator(_NativeIterator):
         Raises IndexError.
         """
         if states is None and self._draws:
-            states = Processes(self._generators)
+            states = Processes(self._generators, objects=self._objects)
         if states is not None:
             run.set_states(0, states)
         self._submit(run, task)
@@ -567,6 +573,8 @@ class PrefetchingIterator(_NativeIterator):
                 core.plan.after, int(self._base_seed), self._num_workers, self._dataset, draws=self._core_draws
             )
         self._stream_seeds = None if seeded is None else seeded.seeds
+        # As torch's workers have them, which are forked now.
+        self._own_states = Processes((), objects=self._objects)
         self._core = core
         self._run = self._start()
         if seeded is not None and core.plan.script is None:
@@ -604,13 +612,13 @@ class PrefetchingIterator(_NativeIterator):
                 if number in self._seeded:
                     begun = Processes.of(self._seeded[number])
                     self._gausses.setdefault(number, begun.gauss)
-                run.set_states(number, begun)
+                run.set_states(number, begun.with_objects(self._own_states))
         return run
 
     @property
     def _positions(self) -> int:
         """How many numbers say where the streams stand."""
-        return self._num_workers * len(self._generators)
+        return self._num_workers * (len(self._generators) + len(self._objects))
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
@@ -618,7 +626,7 @@ class PrefetchingIterator(_NativeIterator):
             return None, RuntimeError(f"goloader: {type(self._dataset).__qualname__}: {why}")
         number = self._received % self._num_workers
         states.gauss = self._gausses.get(number, states.gauss)
-        with untouched():
+        with untouched(objects=self._objects):
             states.put()
             made = super()._made_by_code(task, states)
         self._gausses[number] = states.gauss
@@ -846,7 +854,7 @@ class _Helper:
         return self if self._iterator._plan.script is not None else None
 
     def states(self) -> Processes:
-        return Processes.empty()
+        return Processes.empty(self._iterator._objects)
 
     def batch(self, states: Processes) -> tuple[Any, Exception | None]:
         return self._iterator._made_by_code(self._task, states)
@@ -861,10 +869,11 @@ class _Helper:
 
         drawn  it may have drawn by then, which is not to be seen: the core has drawn for it
         """
-        guard = torch.random.fork_rng(devices=()) if drawn else contextlib.nullcontext()
+        asked = self._iterator
+        guard = untouched(asked._generators, objects=asked._objects) if drawn else contextlib.nullcontext()
         try:
-            with self._iterator._directory, guard, limited(self._iterator._sample_timeout):
-                self._iterator._dataset[self._task.at(position)]
+            with asked._directory, guard, limited(asked._sample_timeout):
+                asked._dataset[self._task.at(position)]
         except Exception as error:
             return error
         return None

@@ -167,7 +167,9 @@ def _differ(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inl
     """What differs in a batch of these indices; None for nothing."""
     from ..same import difference  # it needs Pillow
 
-    theirs, ours = sandbox.run_apart(lambda: _eager(loader, indices), lambda: _native(loader, plan, indices, inline))
+    theirs, ours = sandbox.run_apart(
+        lambda: _eager(loader, plan, indices), lambda: _native(loader, plan, indices, inline)
+    )
     if not np.array_equal(theirs[1], ours[1]):
         return "a random generator stands elsewhere"
     batch = theirs[0]
@@ -190,13 +192,17 @@ def _seed() -> None:
     np.random.seed(_SEED)
 
 
-def _eager(loader: DataLoader[Any], indices: list[int]) -> tuple[Any, NDArray[np.uint8]]:
+def _states(plan: Plan) -> NDArray[np.uint8]:
+    return Processes(objects=() if plan.script is None else plan.script.objects).data
+
+
+def _eager(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[Any, NDArray[np.uint8]]:
     with sandbox.restrict():
         _seed()
         arguments = loader._auto_collation, loader.collate_fn, loader.drop_last
         fetcher = _utils.fetch._MapDatasetFetcher(loader.dataset, *arguments)
         asked = indices if loader._auto_collation else indices[0]
-        return fetcher.fetch(asked), Processes().data
+        return fetcher.fetch(asked), _states(plan)
 
 
 def _native(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inline) -> tuple[Any, NDArray[np.uint8]]:
@@ -207,4 +213,4 @@ def _native(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inl
     with sandbox.restrict():
         _seed()
         asked = np.array(indices if loader._auto_collation else indices[0], np.int64)
-        return iterator.batch(asked), Processes().data
+        return iterator.batch(asked), _states(plan)

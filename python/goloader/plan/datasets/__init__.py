@@ -127,12 +127,20 @@ def _of_code(dataset: Any, *, lists: bool) -> Node:
         if scripted is None:
             raise
         return scripted
+    refused = None
     if "cv2" in sys.modules:  # which may read an image
-        with suppress(RefusalError):
+        try:
             scripted = _scripted(dataset)
             if scripted is not None:
                 return scripted
-    return _computed(own, lists=lists)
+        except RefusalError as error:
+            refused = error.with_traceback(None)
+    try:
+        return _computed(own, lists=lists)
+    except RefusalError:
+        if refused is None:
+            raise
+    raise refused  # what it says of images
 
 
 def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:

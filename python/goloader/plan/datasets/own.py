@@ -434,6 +434,8 @@ def _truth(value: Any) -> bool | None:
         return bool(value)
     if is_a(value, torch.nn.Module) and is_original(in_class(kind, "__len__") or is_original, "torch", "goloader"):
         return bool(value)
+    if is_original(in_class(kind, "__len__"), "albumentations") and in_class(kind, "__bool__") is None:
+        return bool(value)
     if in_class(kind, "__bool__") is None and in_class(kind, "__len__") is None:
         return True
     return None

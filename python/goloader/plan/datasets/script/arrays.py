@@ -47,7 +47,7 @@ _TURN, _DOWN = {"op": "turn"}, Steps(_steps.FLIP_VERTICAL).to_plan()
 # Rows and columns
 
 
-def _turned(c: Compiler, p: Picture) -> Picture:
+def turned(c: Compiler, p: Picture) -> Picture:
     """Rows become columns."""
     size = None if p.size is None else p.size[::-1]
     known = None if p.known is None else p.known[::-1]
@@ -74,7 +74,7 @@ def permuted(c: Compiler, p: Picture, order: Sequence[int]) -> Picture:
         raise UnreadableError("leaves out a dimension")
     rows, columns = names.index("y"), names.index("x")
     if order.index(columns) < order.index(rows):
-        p = _turned(c, p)
+        p = turned(c, p)
         exchanged = {rows: columns, columns: rows}
         order = [exchanged.get(axis, axis) for axis in order]
     if order == sorted(order):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import copy
 import os
+import random
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -138,6 +139,9 @@ class Compiler:
         self.written: dict[int, tuple[Any, Series, list[Any]]] = {}
         self._series: dict[int, tuple[Expression, Series | None]] = {}
         self._without_grad: list[Expression] = []  # which `with torch.no_grad()` it is in
+        # What one of albumentations' objects gives, by the id of the call, and the generators that these draw from.
+        self.augmented: dict[int, tuple[Expression, Picture]] = {}
+        self.objects: list[random.Random] = []
         # What it goes by that is no object's: how torch adds up.
         self.settings: list[Callable[[], Any]] = []
         # Which bytes an image has to have for the way that was gone, by its register: [channels, 256].
@@ -243,6 +247,8 @@ class Compiler:
             case Binary(operator="in" | "not in", left=Constant(), right=Mapping()):
                 return True
             case Attribute(owner=owner, name="get") if type(self.own.if_seen(owner)) is dict:
+                return True
+            case Call() if id(of) in self.augmented:
                 return True
             case Call(function=Name() as function) if self.function(function) is super:
                 return len(of.arguments) == 2
@@ -592,12 +598,13 @@ class Compiler:
         size = step.size_after(picture.size)
         return self.apply(picture, [step.to_plan()], needs, size, channels=after, passes=step.passes)
 
-    def one_of(self, of: Expression, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
-        """An image that is one of two, by which way of a branch was gone."""
+    def one_of(self, of: Expression | str, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
+        """An image that is one of two, by which way of a branch was gone; `of` is the expression, or its name."""
         kinds = [(each.file, each.mode, each.form, each.tail, each.summed) for each in (one, other)]
         alike = kinds[0] == kinds[1]
         if not alike:
-            raise UnreadableError(f"has images of several kinds in one place: {of}", of)
+            why = f"has images of several kinds in one place: {of}"
+            raise UnreadableError(why, of if isinstance(of, Expression) else None)
         self._images += 1
         for side, each in zip(sides, (one, other), strict=True):
             side.append({"do": "apply", "from": each.register, "to": self._images - 1,
@@ -675,6 +682,7 @@ class Compiler:
         """
         return {
             "files": list(counts),
+            "generators": len(self.objects),
             "images": self._images,
             "numbers": self._registers,
             "tables": [table for each in self.number_tables for table in each.found.tables],

@@ -77,7 +77,7 @@ def generators_of(instructions: Any) -> set[str]:
     return found
 
 
-_DRAWN = ("python", "numpy", "torch")
+_DRAWN = ("python", "numpy", "torch", "own")
 
 
 def split(body: list[Any], first: set[int]) -> tuple[list[Any], list[Any]]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bytecode import Attribute, Binary, Call, Closed, Either, Entered, Expression, Item, UnreadableError
+from ...bytecode import Attribute, Binary, Call, Closed, Constant, Either, Entered, Expression, Item, UnreadableError
 from ...look import is_a
 from ..images import makes_image, opens, reads_by_opencv
 from . import arrays, convolutions
+from .albumentations import composed, is_compose
 from .changing import change
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
 from .opening import of_array, open_file, read_by_opencv
@@ -39,6 +40,8 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
             return _picture_of_call(c, of)
         case Binary():
             return _arithmetic(c, of)
+        case Item(owner=owner, key=Constant(value="image")) if id(owner) in c.augmented:
+            return c.augmented[id(owner)][1]
         case Item(owner=owner, key=key) if c.form(owner) in ("array", "tensor"):
             return arrays.indexed(c, c.sure_picture(owner), key)
     return None
@@ -83,6 +86,10 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
         if len(arguments) == 1 and not call.options and c.form(arguments[0]) == "array":
             return arrays.to_pil(c, c.sure_picture(arguments[0]))
         return of_array(c, call)
+    if is_compose(called):
+        c.own.means(function)
+        c.augmented[id(call)] = call, composed(c, call, called)
+        return None
     if not arguments:
         return None
     if called is np.where and len(arguments) == 3 and not call.options:

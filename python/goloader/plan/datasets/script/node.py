@@ -7,7 +7,7 @@ Whoever changes the dataset, its lists or its transforms is seen to do so, as by
 from __future__ import annotations
 
 import copy
-import sys
+import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,6 +52,7 @@ class ScriptPart:
     script  as the core's plan has it
     paths   of all files, list after list; None for images of an array
     pixels  that array
+    objects  generators of the user's own that are drawn from, beside those of the process
     beside  what samples have beside their images and numbers, by the sample's or by a drawn row; None for the index
     sample  as code returns it: lists, tuples and dicts of fields' numbers
     examples  of images, of another size
@@ -68,6 +69,7 @@ class ScriptPart:
     needs: tuple[str, ...]
     names: tuple[str, ...]
     generators: frozenset[str]
+    objects: tuple[random.Random, ...]
     images: tuple[tuple[str, int, tuple[int, int] | None, bool], ...]
     numbers: tuple[str, ...]
     sample: Any
@@ -167,7 +169,8 @@ class Scripted(Node):
         sample = _sample(own.reading.result, leaves(self.structure))
         self.part = ScriptPart(
             own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
-            tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators), images,
+            tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators),
+            tuple(compiler.objects), images,
             tuple(compiler.column_kinds), sample, tuple(picture.made() for picture in compiler.pictures),
             tuple(compiler.stacks),
         )  # fmt: skip
@@ -236,8 +239,9 @@ def _check_calls(compiler: Compiler) -> None:
     """Raises RefusalError if somebody replaced what the code calls."""
     if not compiler.calls:
         return
-    image = sys.modules["PIL.Image"].Image
-    check_calls("images", tuple(compiler.calls), (image,), ("convert", "size", "mode"))
+    from PIL import Image  # Pillow is imported by those who have images
+
+    check_calls("images", tuple(compiler.calls), (Image.Image,), ("convert", "size", "mode"))
 
 
 def _paths(opened: Opened) -> list[Any]:
