@@ -170,7 +170,10 @@ class Compiler:
                 raise UnreadableError(f"looks for {path}", path)
         self._check_all(reading.evaluated)
         self.tables = []
-        for number, (table, reverse) in enumerate(self._all_tables()):
+        each_table = self._all_tables()
+        # What goes_by() would find as long as nobody could have changed anything.
+        self._just_found = None if any(reverse for _, reverse in each_table) else each_table
+        for number, (table, reverse) in enumerate(each_table):
             self.tables.append(table)
             if reverse:
                 self.pictures[number] = reversed_of(self, self.pictures[number])
@@ -181,7 +184,8 @@ class Compiler:
     def goes_by(self) -> str:
         """What it goes by beside what the code means: what transforms do, and functions of numbers. Raises as compiling
         does."""
-        return repr(([look() for look in self.looked], [table.data for table, _ in self._all_tables()]))
+        each_table, self._just_found = self._just_found or self._all_tables(), None
+        return repr(([look() for look in self.looked], [table.data for table, _ in each_table]))
 
     def _all_tables(self) -> list[tuple[Table, bool]]:
         """Of all images that are given, and whether their channels are reversed first."""
