@@ -38,6 +38,16 @@ class StandInTensor(torch.Tensor):
     layout_: Layout
     session: Session
 
+    # What code that pads asks of each image, several times: a step through __torch_function__ takes longer.
+
+    @property
+    def shape(self) -> torch.Size:  # type: ignore[override]
+        return torch.Size(self.layout_.shape)
+
+    @property
+    def ndim(self) -> int:  # type: ignore[override]
+        return len(self.layout_.shape)
+
     @classmethod
     def __torch_function__(
         cls, function: Any, types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
