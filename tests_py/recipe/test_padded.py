@@ -83,6 +83,14 @@ def full(images: Any) -> Any:
     return laid(torch.full((len(images), 3, *extents(images)), 0.25, dtype=images[0].dtype), images)
 
 
+def full_of_integers(images: Any) -> Any:
+    return laid(torch.full((len(images), 3, *extents(images)), 1), images)
+
+
+def full_of_floats(images: Any) -> Any:
+    return laid(torch.full((len(images), 3, *extents(images)), -0.0), images)
+
+
 def new_full(images: Any) -> Any:
     return laid(images[0].new_full((len(images), 3, *extents(images)), 0.5), images)
 
@@ -210,7 +218,15 @@ def raises(images: Any) -> Any:
 
 def cycled(images: Any) -> Any:
     """Whatever else torch.zeros and torch.ones are asked for."""
-    return torch.zeros(3), torch.ones(2, 2, 2), torch.zeros(size=(2, 3)), torch.full((2, 3, 4, 4), 7), zeros(images)
+    shape = [len(images), 3, *extents(images)]
+    others = torch.zeros(3), torch.ones(2, 2, 2), torch.zeros(size=(2, 3)), torch.full(shape, 7, dtype=None)
+    return *others, zeros(images)
+
+
+def of_numbers(images: Any) -> Any:
+    """The same words for extents and for numbers."""
+    shape = torch.Size([len(images), 3, *extents(images)])
+    return images[0].new([len(images), 3, 20, 20]), laid(images[0].new(shape).zero_(), images)
 
 
 def grey(image: Any) -> Any:
@@ -246,6 +262,8 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], str]] = {
     "of grey": (grey, greys, "native"),
     "several of 32": (normalized, several, "native"),
     "full": (normalized, full, "native"),
+    "full of integers": (normalized, full_of_integers, "looked at"),
+    "full of floats": (normalized, full_of_floats, "native"),
     "new_full": (normalized, new_full, "native"),
     "in the middle": (normalized, in_the_middle, "native"),
     "backwards": (normalized, backwards, "native"),
@@ -262,6 +280,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], str]] = {
     "channels": (channels, list, "native"),
     "changed afterwards": (normalized, changed_afterwards, "native"),
     "cycled": (normalized, cycled, "native"),
+    "of numbers": (normalized, of_numbers, "looked at"),
     "one more": (normalized, one_more, "looked at"),
     "one less": (normalized, one_less, "looked at"),
     "twice": (normalized, twice, "looked at"),

@@ -153,12 +153,25 @@ def small_views(samples: list[Any]) -> Any:
     return [part, part.view(40, 100)[:, ::2], whole[70_000:90_000:7], part, whole[:0], whole.expand(2, -1)[:, :10]]
 
 
+def small_tensors(samples: list[Any]) -> Any:
+    """As targets of detection are: some alone in their memory, some not."""
+    boxes = torch.tensor([[float(i), 1.0, 2.0, 3.0] for i in samples])
+    alone = [torch.tensor(7), torch.tensor([1, 2]), torch.tensor([[True], [False]]), torch.ones(2, 1, 3).bfloat16()]
+    odd = [torch.zeros(0, 4), torch.ones(3, 2).t(), torch.ones(3, 2)[:, 0].clone(), torch.ones(4)[1:], torch.ones(1, 1)]
+    odd += [torch.empty_strided((1, 3), (1, 1)).fill_(2), torch.ones(1, 4)]
+    complexes = [torch.tensor([1 + 2j]).conj(), torch.tensor([1j])]
+    kept = torch.arange(6.0)
+    shared = [kept, kept.view(2, 3), torch.from_numpy(np.arange(3)), torch.zeros(2).share_memory_()]
+    return {"boxes": boxes, "rows": list(boxes), "same": boxes, "alone": alone, "odd": odd + complexes, "kept": shared}
+
+
 COLLATES: dict[str, Callable[[list[Any]], Any]] = {
     "identity": list,
     "shared parts": shared_parts,
     "arrays": arrays,
     "unusual": unusual,
     "small views": small_views,
+    "small tensors": small_tensors,
     "default inside": lambda samples: (data.default_collate([image(int(i)) for i in samples]), "text"),
     "default twice": lambda samples: [
         data.default_collate([image(int(i)) for i in samples]) for _ in range(2)

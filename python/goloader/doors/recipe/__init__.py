@@ -17,6 +17,7 @@ stand-in into the real image or tensor, at torch's speed.
     patch.py     rectangles of an image with a table of their own
     mask.py      masks that are laid on images
     value.py     a block of memory that nobody has made yet, and what views of it show
+    canvas.py    images with a border, and blocks that a collate_fn copies images of several sizes into
     call.py      calls with stand-ins among the arguments: how they reach our functions, and are recorded
     constant.py  other arguments of what is done to it
     tensor.py    the stand-in for a tensor

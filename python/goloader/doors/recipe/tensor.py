@@ -1,8 +1,9 @@
 """The stand-in for a tensor made of images: a view of a block of memory that nobody has made yet (value.py).
 
-It has no storage. Recorded are functions of each number by itself, views, copies, and torch.stack. At anything else the
-block is made, and the object itself becomes a real tensor over it (torch.utils.swap_tensors), so that aliasing, types
-and writes are torch's own from then on.
+It has no storage. Recorded are functions of each number by itself, views, copies, torch.stack, and what pads: pad, and
+copies into a tensor that a collate_fn makes for the images of a batch (canvas.py). At anything else the block is made,
+and the object itself becomes a real tensor over it (torch.utils.swap_tensors), so that aliasing, types and writes are
+torch's own from then on.
 """
 
 from __future__ import annotations
@@ -37,6 +38,16 @@ class StandInTensor(torch.Tensor):
     memory: Memory
     layout_: Layout
     session: Session
+
+    # What code that pads asks of each image, several times: a step through __torch_function__ takes longer.
+
+    @property
+    def shape(self) -> torch.Size:  # type: ignore[override]
+        return torch.Size(self.layout_.shape)
+
+    @property
+    def ndim(self) -> int:  # type: ignore[override]
+        return len(self.layout_.shape)
 
     @classmethod
     def __torch_function__(
@@ -380,6 +391,8 @@ def _blank_like(name: str) -> Callable[..., StandInTensor | None]:
 
     def blank(tensor: Any, *size: Any, dtype: Any = None, device: Any = None) -> StandInTensor | None:
         extents, number = size, int(name == "new_ones")
+        if name == "new" and len(size) == 1 and type(size[0]) is not torch.Size:  # these are numbers, not extents
+            return None
         if name == "new_full":
             if len(size) != 2:
                 return None

@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...adapters.torch import pin_memory, storage_uses
+from ...arrays.file_array import contiguous
 from .collate import is_plain
 from .slots import Slot, Slots
 
@@ -191,9 +192,9 @@ class _Pickler(ForkingPickler):
         size = tensor.nbytes
         # Targets are many small tensors: those that share nothing need no storage of their own in the pickle.
         alone = 0 < size <= INLINE_BYTES_MAX and size == storage.nbytes() and storage_uses(storage._cdata) == _OWN_USES
-        if alone and tensor.is_contiguous() and not storage.is_shared():
-            return small_tensor, (bytearray(ctypes.string_at(tensor.data_ptr(), size)), tensor.dtype, *tensor.shape)
         shape, strides = tuple(tensor.shape), tensor.stride()
+        if alone and strides == contiguous(shape) and not storage.is_shared():
+            return small_tensor, (bytearray(ctypes.string_at(tensor.data_ptr(), size)), tensor.dtype, *shape)
         if not _is_small_part(tensor, storage) or self._whole.get(storage._cdata, False):
             return tensor_over, (storage, tensor.dtype, tensor.storage_offset(), shape, strides)
         if storage.is_shared() or storage._cdata in self._whole:

@@ -77,8 +77,11 @@ def _blank(number: int | None, original: Callable[..., Any]) -> Callable[..., An
     def front(*size: Any, **options: Any) -> Any:
         session = current()
         if session is not None and session.collating and options.keys() <= _BLANK_OPTIONS:
-            shape, given = (size, number) if number is not None else (size[:1], size[-1])
-            made = canvas(shape, given, **options) if number is not None or len(size) == 2 else None
+            if number is not None:
+                made = canvas(size, number, **options)
+            else:  # without a dtype torch.full has the number's own
+                known = len(size) == 2 and (options.get("dtype") is not None or type(size[1]) is float)
+                made = canvas(size[0], size[1], **options) if known else None
             if made is not None:
                 return made
         return original(*size, **options)
