@@ -315,3 +315,28 @@ def test_a_padded_batch_is_torch_s(root: Path, name: str, workers: int) -> None:
         assert door.record(loader).state == state, loader.explain()
     else:  # what Go made before it was known is not told by one word
         assert door.record(loader).on, loader.explain()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_damaged_file_in_a_padded_batch_is_pillow_s_to_tell(root: Path, workers: int, tmp_path: Path) -> None:
+    """Its header is fine, so that only whoever decodes it sees that it ends too early."""
+    for file in root.iterdir():
+        content = file.read_bytes()
+        (tmp_path / file.name).write_bytes(content[: len(content) // 2] if file.name == "6.jpg" else content)
+
+    def told(kind: Any) -> list[Any]:
+        torch.manual_seed(3)
+        random.seed(3)
+        events: list[Any] = []
+        iterator = iter(kind(Photos(tmp_path), batch_size=4, num_workers=workers, collate_fn=zeros))
+        while True:
+            try:
+                events.append(next(iterator))
+            except StopIteration:
+                return events
+            except Exception as error:
+                events.append((type(error).__name__, str(error).splitlines()[-1]))
+
+    want = told(data.DataLoader)
+    assert [type(each) for each in want].count(tuple) == 1
+    assert difference(want, told(goloader.DataLoader)) is None
