@@ -647,18 +647,41 @@ def test_any_of_a_samples_files_may_be_broken(
 
 @WORKERS
 def test_one_of_several_transforms(root: Path, num_workers: int) -> None:
-    """RandomChoice draws from the random module; with weights it is torchvision's code that runs."""
+    """RandomChoice draws from the random module, by weights that may change; its code runs by others."""
     inner = T.RandomChoice([T.RandomHorizontalFlip(1.0), T.Compose([T.ColorJitter(0.3), T.RandomRotation(20)])])
     choice = T.RandomChoice([T.Grayscale(3), Blur([0.5, 1.0]), inner])
     dataset = ImageFolder(str(root), T.Compose([T.RandomResizedCrop(20), choice, T.ToTensor()]))
 
     def before(epoch: int, loader: Any) -> None:
-        choice.p = [0.2, 0.3, 0.5] if epoch == 2 else None
+        choice.p = [None, [0.2, 0.3, 0.5], (1, 0, 2), [0.0, 0, 1e-300], None, np.array([1.0, 2.0, 3.0])][epoch]
         if isinstance(loader, goloader.DataLoader):
-            assert bool(loader.explain().codes) == (epoch == 2)
+            assert bool(loader.explain().codes) == (epoch == 5)
 
     arguments = loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)
-    check(Program(arguments, epochs=4, before=before, seed=3))
+    check(Program(arguments, epochs=6, before=before, seed=3))
+
+
+def as_it_is(image: Any) -> Any:
+    return image
+
+
+class ByWeights(Base):
+    """Chooses by weights that it reckons."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.changes = [F.hflip, F.vflip, as_it_is]
+        self.weights = np.array([0.9, 0.1, 0.0])
+
+    def __getitem__(self, index: int) -> Any:
+        image = F.resize(Image.open(self.a[index]).convert("RGB"), [20, 20])
+        (change,) = np.random.choice(self.changes, 1, True, self.weights * 1)
+        return F.to_tensor(change(image))
+
+
+@WORKERS
+def test_weights_that_are_reckoned(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(ByWeights(root), batch_size=4, num_workers=num_workers), seed=3), native=False)
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

@@ -650,7 +650,7 @@ TRANSFORMS: Table = [
     ),
     (
         "containers",
-        "`Compose`, `RandomApply`, `nn.Sequential`, `Identity`; `RandomChoice` of v1 without weights",
+        "`Compose`, `RandomApply`, `nn.Sequential`, `Identity`; `RandomChoice` of v1",
         lambda root: (
             image_folder(root, transform)
             for transform in (

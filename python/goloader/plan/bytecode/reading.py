@@ -42,14 +42,16 @@ class Reading:
 class Choice:
     """What a call draws of a list of things that code calls, or looks into.
 
-    items  of the list
-    kind   list, if it gives a list; Several for an array
-    count  how many are drawn; None for one, by itself
+    items    of the list
+    kind     list, if it gives a list; Several for an array
+    count    how many are drawn; None for one, by itself
+    weights  of the items, each with those before it; () if all are drawn alike
     """
 
     items: tuple[Expression, ...]
     kind: type = list
     count: int | None = None
+    weights: tuple[float, ...] = ()
 
 
 class Several:

@@ -3,11 +3,13 @@ are read through, and a branch that depends on what a sample is like is followed
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from collections.abc import Sequence
 from enum import Enum
 from functools import partial
+from itertools import accumulate
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -53,11 +55,10 @@ class ScriptCode(OwnCode):
         self.calls: dict[tuple[Any, str], None] = {}
         # Transforms that the code makes for each sample, of constants: one is enough.
         self._objects: dict[Call, Any] = {}
-        # Lists that are drawn of, and how long they are; partials that are called, and what they are.
+        # Lists that are drawn of, and how long they are.
         self.lengths: list[tuple[Expression, int]] = []
-        self._partials: list[tuple[Expression, Any, str]] = []
-        # What is None.
-        self.nothing: list[Expression] = []
+        # Partials that are called, and weights to draw by, with what they are.
+        self._settings: list[tuple[Expression, Any, str]] = []
         # Functions that are called as they are.
         self._pure: list[Pure] = []
         # What expressions stand for, while that is not to change.
@@ -68,8 +69,7 @@ class ScriptCode(OwnCode):
         return (
             super().unchanged(dataset)
             and all(len(self.value(of)) == length for of, length in self.lengths)
-            and all(self.value(of) is None for of in self.nothing)
-            and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._partials)
+            and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._settings)
             and self.calls_the_same()
         )
 
@@ -239,24 +239,32 @@ class ScriptCode(OwnCode):
         if name == "random.choices":
             given = dict(zip(("weights",), call.arguments[1:], strict=False)) | options
             count = self.if_seen(given.pop("k", Constant(1, int)))
-            even = all(map(self._is_none, (given.pop("weights", NONE), given.pop("cum_weights", NONE))))
-            return Choice(items, list, count) if type(count) is int and even and not given else None
+            weights = self._weights(given.pop("weights", NONE), len(items))
+            known = weights is not None and self._weights(given.pop("cum_weights", NONE), 0) is not None and not given
+            return Choice(items, list, count, weights or ()) if type(count) is int and known else None
         given = dict(zip(("size", "replace", "p"), call.arguments[1:], strict=False)) | options
         count = self.if_seen(given["size"]) if "size" in given else None
-        plain = "replace" not in given or self._drawn_again(given["replace"])
-        if ("p" in given and self.if_seen(given["p"]) is not None) or not plain or any(map(_is_many, things)):
+        if "size" in given and type(count) is not int:
             return None
-        return Choice(items, Several, count) if count is None or type(count) is int else None
+        plain = "replace" not in given or self._drawn_again(given["replace"])
+        if self._weights(given.get("p", NONE), 0) is None or not plain or any(map(_is_many, things)):
+            return None
+        return Choice(items, Several, count)
 
-    def _is_none(self, of: Expression) -> bool:
-        """Whether something is None, and stays it."""
+    def _weights(self, of: Expression, count: int) -> tuple[float, ...] | None:
+        """So many weights that stay what they are, each with those before it; () for None in place of them, and None
+        for anything else."""
         try:
-            if self.value(of) is not None:
-                return False
+            weights = self.value(of)
         except UnreadableError:
-            return False
-        self.nothing.append(of)
-        return True
+            return None
+        if weights is not None:
+            plain = type(weights) in (list, tuple) and all(type(each) in (int, float) for each in weights)
+            if not plain or not weights or len(weights) != count or not all(0 <= each < 2**53 for each in weights):
+                return None
+        self._settings.append((of, weights, repr(weights)))
+        added = tuple(map(float, accumulate(weights or ())))
+        return None if added and not 0 < added[-1] < math.inf else added
 
     def _thing(self, of: Expression) -> Any:
         if isinstance(of, Display) and of.kind in (list, tuple):
@@ -293,7 +301,7 @@ class ScriptCode(OwnCode):
             return None
         if not all(type(each) in (type(None), bool, int, float, str) for each in given):
             return None
-        self._partials.append((call.function, called, repr(called)))
+        self._settings.append((call.function, called, repr(called)))
         arguments = (*(Constant(each, type(each)) for each in called.args), *call.arguments)
         options = {name: Constant(each, type(each)) for name, each in called.keywords.items()} | dict(call.options)
         self._keep(call.function, called.func)

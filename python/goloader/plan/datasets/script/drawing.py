@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
-from ...bytecode import Call, Drawn, Expression, Item, UnreadableError
+from ...bytecode import Call, Choice, Drawn, Expression, Item, UnreadableError
 from . import numbers
 from .code import drawn_by
 from .images import bind
@@ -29,13 +30,19 @@ def draw(c: Compiler, drawn: Drawn) -> None:
     if choice is None:
         c.drawn[drawn.number] = _by_kind(c, call, library, kind)
     else:
-        c.places[drawn.number] = [_place(c, kind, library, len(choice.items)) for _ in range(choice.count or 1)]
+        c.places[drawn.number] = [_place(c, kind, library, choice) for _ in range(choice.count or 1)]
 
 
-def _place(c: Compiler, kind: str, library: str, count: int) -> Number:
-    """A place of so many, as one of these functions draws it."""
+def _place(c: Compiler, kind: str, library: str, choice: Choice) -> Number:
+    """A place in what is chosen from, as one of these functions draws it."""
+    count = len(choice.items)
     if kind == "choices":
         drawn = c.let(["python.random"], "float")
+        if choice.weights:  # bisect.bisect finds how many of them are not above
+            *below, total = (Number(each, "float") for each in choice.weights)
+            at = numbers.binary("*", drawn, total)
+            passed = [numbers.binary("<=", each, at) for each in below]
+            return c.sure(reduce(partial(numbers.binary, "+"), passed, Number(0, "int")))
         return c.sure(numbers.unary("int", numbers.binary("*", drawn, Number(float(count), "float"))))
     return c.let(["python.randbelow" if library == "random" else "numpy.randint", count], "int")
 
