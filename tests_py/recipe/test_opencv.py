@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 from albumentations.pytorch import ToTensorV2
+from failing import batches
 from PIL import Image
 from torch.utils import data
 
@@ -292,18 +293,6 @@ class Photos(data.Dataset[Any]):
         return self.transform(image=image)["image"]
 
 
-def batches(loader: Any) -> list[Any]:
-    """An epoch, with errors in the place of batches that could not be loaded."""
-    iterator, seen = iter(loader), []
-    while True:
-        try:
-            seen.append(next(iterator))
-        except StopIteration:
-            return seen
-        except FileNotFoundError as error:
-            seen.append(str(error).splitlines()[-1])
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 def test_damaged_and_missing_files_are_opencv_s_matter(tmp_path: Path, workers: int) -> None:
     paths = []
@@ -316,9 +305,9 @@ def test_damaged_and_missing_files_are_opencv_s_matter(tmp_path: Path, workers: 
         path.write_bytes(content)
         paths.append(str(path))
     os.remove(paths[22])
-    want = batches(data.DataLoader(Photos(paths), 4, num_workers=workers))
+    want = batches(data.DataLoader(Photos(paths), 4, num_workers=workers), FileNotFoundError)
     loader = goloader.DataLoader(Photos(paths), 4, num_workers=workers)
-    assert difference(want, batches(loader)) is None
+    assert difference(want, batches(loader, FileNotFoundError)) is None
     assert door.record(loader).on
 
 

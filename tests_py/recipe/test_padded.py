@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import failing
 import numpy as np
 import pytest
 import torch
@@ -327,15 +328,8 @@ def test_a_damaged_file_in_a_padded_batch_is_pillow_s_to_tell(root: Path, worker
     def told(kind: Any) -> list[Any]:
         torch.manual_seed(3)
         random.seed(3)
-        events: list[Any] = []
-        iterator = iter(kind(Photos(tmp_path), batch_size=4, num_workers=workers, collate_fn=zeros))
-        while True:
-            try:
-                events.append(next(iterator))
-            except StopIteration:
-                return events
-            except Exception as error:
-                events.append((type(error).__name__, str(error).splitlines()[-1]))
+        loader = kind(Photos(tmp_path), batch_size=4, num_workers=workers, collate_fn=zeros)
+        return failing.batches(loader, Exception)
 
     want = told(data.DataLoader)
     assert [type(each) for each in want].count(tuple) == 1

@@ -14,8 +14,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from torch.nn.modules import module as modules
-
 from ..adapters.torch import collate, placed
 from ..selfcheck import holds
 from .bytecode import Batch, Call, Display, Expression, Member, Part, Spread, UnreadableError
@@ -23,10 +21,9 @@ from .look import hiding, own
 from .originals import is_original
 from .own_collate import CollateCode
 from .refusal import RefusalError
+from .watch import has_global_hooks, has_hooks
 
 _V2 = "torchvision.transforms.v2"
-_HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
-_GLOBAL_HOOKS = tuple(name for name in vars(modules) if name.startswith("_global_") and name.endswith("_hooks"))
 
 
 class Mixing:
@@ -131,8 +128,8 @@ def _is_plain(transform: Any) -> bool:
     methods = (function for each in kind.__mro__ for function in _methods_of(each))
     return (
         not hiding(transform)
-        and not any(own(transform).get(name) for name in _HOOKS)
-        and not any(getattr(modules, name) for name in _GLOBAL_HOOKS)
+        and not has_hooks(transform)
+        and not has_global_hooks()
         and all(is_original(each, "torch", "torchvision") for each in methods)
     )
 

@@ -36,7 +36,7 @@ from .needs import of_steps, require, require_class, rules
 from .originals import module_of
 from .refusal import Refusal, RefusalError, TransformRefusal
 from .tables import Table, run_tail
-from .watch import HOOKED, has_global_hooks
+from .watch import has_global_hooks, has_hooks
 
 
 class Form:
@@ -252,7 +252,7 @@ def _check_intact(transform: Any) -> None:
             _name(transform), f"its attribute {hidden[0]!r} hides that of {kind.__name__}", "FUNCTION_REPLACED"
         )
     if isinstance(transform, torch.nn.Module):
-        if any(getattr(transform, f"_{name}_hooks") for name in HOOKED):
+        if has_hooks(transform):
             raise TransformRefusal(_name(transform), "it has hooks", "HOOKS")
         if has_global_hooks():
             raise TransformRefusal(_name(transform), "hooks for all modules are registered with torch.nn", "HOOKS")

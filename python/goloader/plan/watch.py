@@ -18,7 +18,7 @@ import torch
 
 from ..adapters.torch import default_device
 from . import calls
-from .look import parents
+from .look import own, parents
 from .originals import module_of
 
 T = TypeVar("T")
@@ -70,6 +70,11 @@ class Watch(Generic[T]):
             state.calls = calls.calls_of_all(noted)
             self._known = state, found
         return found
+
+
+def has_hooks(module: Any) -> bool:
+    """Whether hooks are registered with a module."""
+    return any(own(module).get(f"_{name}_hooks") for name in HOOKED)
 
 
 def has_global_hooks() -> bool:

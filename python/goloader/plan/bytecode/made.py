@@ -229,7 +229,6 @@ def holds(value: Expression, one: Expression) -> bool:
 
 def _newest(value: Expression) -> int:
     """When the last of all that was made here and is part of a value was made; -1 where there is nothing."""
-
     known: int | None = value._found("_newest")
     if known is None:
         born = value.born if isinstance(value, Made) else -1

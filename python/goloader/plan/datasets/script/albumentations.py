@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -30,6 +30,8 @@ from .picture import Applied, Picture
 
 if TYPE_CHECKING:
     from .compiler import Compiler
+
+T = TypeVar("T")
 
 _LIBRARY = "albumentations"
 # As many generators as a script may have beside a worker's own (plan.GeneratorsMax).
@@ -116,7 +118,7 @@ def _through(c: Compiler, transform: Any, p: Picture) -> Picture:
     if chance >= 1:
         return row(c, transform, p)
     applied = binary("<", _random(c, transform), _number(chance))
-    return _either(c, applied, p, lambda: row(c, transform, p))
+    return _either(c, applied, lambda: row(c, transform, p), lambda: p)
 
 
 def _applies_itself(transform: Any) -> bool:
@@ -320,22 +322,25 @@ def _number(value: Any) -> Number:
 # What happens in one case only
 
 
-def _within(c: Compiler, condition: Number, do: Callable[[], Any]) -> tuple[Any, tuple[list[Any], list[Any]]]:
-    """Instructions that are carried out where a condition holds, and those of the other case."""
-    outer, sides = c.into, ([], [])  # type: tuple[list[Any], tuple[list[Any], list[Any]]]
-    outer.append({"do": "if", "condition": condition.json, "then": sides[0], "else": sides[1]})
-    c.around |= {id(side): outer for side in sides}
-    c.into = sides[0]
+def _inside(c: Compiler, side: list[Any], do: Callable[[], T]) -> T:
+    """What `do` makes, by instructions of one side of a condition."""
+    outer, c.into = c.into, side
     try:
-        return do(), sides
+        return do()
     finally:
         c.into = outer
 
 
-def _either(c: Compiler, condition: Number, p: Picture, do: Callable[[], Picture]) -> Picture:
-    """What `do` makes of an image where a condition holds, else the image."""
-    made, sides = _within(c, condition, do)
-    return c.one_of("what albumentations makes", sides, made, p)
+def _within(c: Compiler, condition: Number, do: Callable[[], object]) -> None:
+    """Has `do` add instructions that are carried out where a condition holds."""
+    _inside(c, c.sides(condition)[0], do)
+
+
+def _either(c: Compiler, condition: Number, do: Callable[[], Picture], otherwise: Callable[[], Picture]) -> Picture:
+    """What one of two makes of an image, by how a condition comes out."""
+    sides = c.sides(condition)
+    made = [_inside(c, side, each) for side, each in zip(sides, (do, otherwise), strict=True)]
+    return c.one_of("what albumentations makes", sides, *made)
 
 
 def _set(c: Compiler, register: int, number: Number) -> None:
@@ -376,13 +381,7 @@ def _resized(c: Compiler, p: Picture, size: Any, interpolation: Any, area: Any) 
     if wider.is_constant and taller.is_constant:
         return by(_AREA if wider.value or taller.value else interpolation)
     shrinks = Number(["not", ["*", ["not", wider.json], ["not", taller.json]]], "bool")
-    made, sides = _within(c, shrinks, lambda: by(_AREA))
-    outer, c.into = c.into, sides[1]
-    try:
-        other = by(interpolation)
-    finally:
-        c.into = outer
-    return c.one_of("what albumentations resizes", sides, made, other)
+    return _either(c, shrinks, lambda: by(_AREA), lambda: by(interpolation))
 
 
 def _random_resized_crop(c: Compiler, each: Any, p: Picture) -> Picture:
@@ -497,9 +496,9 @@ def _rotate_90(c: Compiler, each: Any, p: Picture) -> Picture:
     factor = _between(c, each, 0, 3)
     odd = binary("==", binary("%", factor, Number(2, "int")), Number(1, "int"))
     # A quarter turn counter-clockwise, and then perhaps a half turn.
-    p = _either(c, odd, p, lambda: arrays.flipped(c, arrays.turned(c, p), (0,)))
+    quarter = _either(c, odd, lambda: arrays.flipped(c, arrays.turned(c, p), (0,)), lambda: p)
     half = binary("<=", Number(2, "int"), factor)
-    return _either(c, half, p, lambda: arrays.flipped(c, p, (0, 1)))
+    return _either(c, half, lambda: arrays.flipped(c, quarter, (0, 1)), lambda: quarter)
 
 
 def _affine(c: Compiler, each: Any, p: Picture) -> Picture:

@@ -39,7 +39,7 @@ from ...bytecode import (
 )
 from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
-from ...watch import HOOKED, has_global_hooks
+from ...watch import has_global_hooks, has_hooks
 from ..images import makes_image, opens, reads_by_opencv
 from ..own import OwnCode, is_left, is_plain
 from .pure import Pure
@@ -365,7 +365,7 @@ class ScriptCode(OwnCode):
         self.calls[torch.nn.Module, "__call__"] = None
         return (
             in_class(type(called), "__call__") is torch.nn.Module.__call__
-            and not any(vars(called).get(f"_{name}_hooks") for name in HOOKED)
+            and not has_hooks(called)
             and not has_global_hooks()
         )
 

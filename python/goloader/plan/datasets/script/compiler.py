@@ -375,9 +375,7 @@ class Compiler:
             self._pass_over(branch.otherwise if holds else branch.then)
             return
         self.began[branch.number] = self.now
-        outer, sides = self.into, ([], [])  # type: tuple[list[Any], tuple[list[Any], list[Any]]]
-        outer.append({"do": "if", "condition": condition.json, "then": sides[0], "else": sides[1]})
-        self.around |= {id(side): outer for side in sides}
+        outer, sides = self.into, self.sides(condition)
         self.branches[branch.number] = sides
         changed = []
         for side, evaluated in zip(sides, (branch.then, branch.otherwise), strict=True):
@@ -392,6 +390,13 @@ class Compiler:
             change_all(self, changed[left[0]])
         else:
             change_either(self, sides, *changed)
+
+    def sides(self, condition: Number) -> tuple[list[Any], list[Any]]:
+        """Two lists for instructions: where a condition holds, and where it does not."""
+        sides: tuple[list[Any], list[Any]] = ([], [])
+        self.into.append({"do": "if", "condition": condition.json, "then": sides[0], "else": sides[1]})
+        self.around |= {id(side): self.into for side in sides}
+        return sides
 
     def _condition(self, branch: Branch) -> Number:
         """What a branch goes by: a number, or whether a value that is worked out ahead is true."""

@@ -27,7 +27,7 @@ from ...look import hiding, in_class, own
 from ...originals import is_original
 from ...refusal import RefusalError
 from ...tables import run_tail
-from ...watch import HOOKED, has_global_hooks
+from ...watch import has_global_hooks, has_hooks
 from .numbers import Number
 from .series import Series
 
@@ -119,7 +119,7 @@ def _looked(module: Any) -> Any:
         raise UnreadableError(f"calls a {kind.__qualname__} with an image")
     methods = ("forward", "_conv_forward", "__iter__") if kind is not nn.ReflectionPad2d else ("forward",)
     shipped = [in_class(kind, name) for name in methods if in_class(kind, name) is not None]
-    hooked = any(own(module).get(f"_{name}_hooks") for name in HOOKED)
+    hooked = has_hooks(module)
     if hooked or not all(is_original(each, "torch") for each in shipped):
         raise UnreadableError(f"calls a {kind.__qualname__} that somebody has changed")
     if kind is nn.Sequential:
