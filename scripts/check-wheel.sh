@@ -44,7 +44,7 @@ import numpy as np
 from PIL import Image
 
 import goloader
-from goloader import transforms as T
+from goloader import _native, transforms as T
 
 assert not any(map(shutil.which, ("go", "cc", "gcc", "clang"))), "a compiler is in reach"
 
@@ -68,7 +68,13 @@ for image, path in zip(images, sorted(pathlib.Path("images").rglob("*.*g"))):
     assert np.array_equal(np.round(image * 255).astype(np.uint8), expected), path
 opened = {line.split()[-1] for line in open("/proc/self/maps") if "libjpeg" in line or "libdeflate" in line}
 assert all("pillow" in path.lower() for path in opened), opened
-print("wheel:", images.shape, images.dtype, "on", platform.machine())
+
+# The kernels are those of this processor, whatever compiled the wheel.
+flags = set(pathlib.Path("/proc/cpuinfo").read_text().split())
+kernels = _native.library().gl_kernels().decode()
+vectors = kernels != "plain"
+assert vectors == (platform.machine() == "aarch64" or flags >= {"avx2", "fma"}), kernels
+print("wheel:", images.shape, images.dtype, "on", platform.machine(), "with kernels for", kernels)
 PYTHON
 case $wheel in *_"$(uname -m)".whl) ;; *) exit ;; esac
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cpu.h"
+
 /* Splits n pixels of rgb.  Reads up to 3 * GL_SPLIT_SLACK bytes behind the last pixel, and writes up to GL_SPLIT_SLACK
  * bytes behind the last byte of each plane. */
 typedef void (*gl_split)(const uint8_t *rgb, size_t n, uint8_t *r, uint8_t *g, uint8_t *b);
@@ -99,10 +101,10 @@ static inline gl_split gl_best_split(void) {
         return gl_split_plain;
     }
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
+    if (gl_cpu_has(GL_CPU_AVX2)) {
         return gl_split_avx2;
     }
-    if (__builtin_cpu_supports("ssse3")) {
+    if (gl_cpu_has(GL_CPU_SSSE3)) {
         return gl_split_ssse3;
     }
 #elif defined(__aarch64__)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cpu.h"
 #include "kernels.h"
 #include "op.h"
 
@@ -18,14 +19,13 @@ static const gl_kernels *const known[] = {
 
 static int supported(const gl_kernels *kernels) {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (kernels == &gl_avx512_kernels)
-        return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi") &&
-               __builtin_cpu_supports("avx512vnni");
-    if (kernels == &gl_avx2_kernels)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (kernels == &gl_avx512_kernels) {
+        return gl_cpu_has(GL_CPU_FMA | GL_CPU_AVX512F | GL_CPU_AVX512BW | GL_CPU_AVX512VL | GL_CPU_AVX512DQ |
+                          GL_CPU_AVX512VBMI | GL_CPU_AVX512VNNI);
+    }
+    if (kernels == &gl_avx2_kernels) {
+        return gl_cpu_has(GL_CPU_AVX2 | GL_CPU_FMA);
+    }
 #endif
     (void)kernels; /* NEON is part of every aarch64 */
     return 1;

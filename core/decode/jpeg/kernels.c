@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../cpu.h"
 #include "engine.h"
 
 static const gl_jpeg_kernels plain = {
@@ -62,15 +63,12 @@ static const gl_jpeg_kernels *const known[] = {
 
 static int is_supported(const gl_jpeg_kernels *kernels) {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    const int has_avx2 =
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const unsigned as_avx2 = GL_CPU_AVX2 | GL_CPU_BMI | GL_CPU_BMI2;
     if (kernels == &avx512) {
-        return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+        return gl_cpu_has(as_avx2 | GL_CPU_AVX512F | GL_CPU_AVX512BW | GL_CPU_AVX512VL | GL_CPU_AVX512DQ);
     }
     if (kernels == &avx2) {
-        return has_avx2;
+        return gl_cpu_has(as_avx2);
     }
 #endif
     (void)kernels;
