@@ -3,6 +3,7 @@ package draw
 import (
 	"math"
 
+	"github.com/goloader/goloader/core/libm"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 )
@@ -62,10 +63,10 @@ func (t *randomAffine) stepsMax() int { return 1 }
 // In both, conversions keep Go from rounding a product and a sum at once.
 
 func inverseV1(rotation, shearX, shearY, scale float64, center, to [2]float64) [6]float64 {
-	a := cos(rotation-shearY) / cos(shearY)
-	b := float64(-cos(rotation-shearY)*tan(shearX)/cos(shearY)) - sin(rotation)
-	c := sin(rotation-shearY) / cos(shearY)
-	d := float64(-sin(rotation-shearY)*tan(shearX)/cos(shearY)) + cos(rotation)
+	a := libm.Cos(rotation-shearY) / libm.Cos(shearY)
+	b := float64(-libm.Cos(rotation-shearY)*libm.Tan(shearX)/libm.Cos(shearY)) - libm.Sin(rotation)
+	c := libm.Sin(rotation-shearY) / libm.Cos(shearY)
+	d := float64(-libm.Sin(rotation-shearY)*libm.Tan(shearX)/libm.Cos(shearY)) + libm.Cos(rotation)
 	m := [6]float64{d / scale, -b / scale, 0, -c / scale, a / scale, 0}
 	x, y := -center[0]-to[0], -center[1]-to[1]
 	m[2] += float64(m[0]*x) + float64(m[1]*y)
@@ -76,11 +77,11 @@ func inverseV1(rotation, shearX, shearY, scale float64, center, to [2]float64) [
 }
 
 func inverseV2(rotation, shearX, shearY, scale float64, center, to [2]float64) [6]float64 {
-	cosY, tanX := cos(shearY), tan(shearX)
-	a := cos(rotation-shearY) / cosY
-	b := -(float64(a*tanX) + sin(rotation))
-	c := sin(rotation-shearY) / cosY
-	d := cos(rotation) - float64(c*tanX)
+	cosY, tanX := libm.Cos(shearY), libm.Tan(shearX)
+	a := libm.Cos(rotation-shearY) / cosY
+	b := -(float64(a*tanX) + libm.Sin(rotation))
+	c := libm.Sin(rotation-shearY) / cosY
+	d := libm.Cos(rotation) - float64(c*tanX)
 	m := [6]float64{d / scale, -b / scale, 0, -c / scale, a / scale, 0}
 	x, y := center[0]+to[0], center[1]+to[1]
 	m[2] = center[0] - float64(m[0]*x) - float64(m[1]*y)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goloader/goloader/core/libm"
 	"github.com/goloader/goloader/core/plan"
 )
 
@@ -34,10 +35,10 @@ func settled(v, ulps float64) float64 {
 func compileMath(o plan.Operation) (made number, ok bool, err error) {
 	of, ok := map[plan.OperationName]func(a, b float64) float64{
 		plan.SquareRoot:  func(a, _ float64) float64 { return math.Sqrt(a) },
-		plan.Exponential: func(a, _ float64) float64 { return exp(a) },
-		plan.Logarithm:   func(a, _ float64) float64 { return log(a) },
-		plan.Sine:        func(a, _ float64) float64 { return sin(a) },
-		plan.Cosine:      func(a, _ float64) float64 { return cos(a) },
+		plan.Exponential: func(a, _ float64) float64 { return libm.Exp(a) },
+		plan.Logarithm:   func(a, _ float64) float64 { return libm.Log(a) },
+		plan.Sine:        func(a, _ float64) float64 { return libm.Sin(a) },
+		plan.Cosine:      func(a, _ float64) float64 { return libm.Cos(a) },
 		plan.CopySign:    math.Copysign,
 		plan.Settled:     settled,
 		plan.Divisor:     divisor,

@@ -1,25 +1,13 @@
 package draw
 
-/*
-#cgo LDFLAGS: -lm
-#include <math.h>
-*/
-import "C"
-
 import (
 	"math"
 	"strconv"
 
+	"github.com/goloader/goloader/core/libm"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 )
-
-// Cosines and the like are the C library's, which are Python's; Go's own differ in the last bit.
-func cos(x float64) float64 { return float64(C.cos(C.double(x))) }
-func sin(x float64) float64 { return float64(C.sin(C.double(x))) }
-func tan(x float64) float64 { return float64(C.tan(C.double(x))) }
-func exp(x float64) float64 { return float64(C.exp(C.double(x))) }
-func log(x float64) float64 { return float64(C.log(C.double(x))) }
 
 // radian is what Python's math.radians multiplies with: the quotient of two float64, which no constant is.
 var radian = func(pi float64) float64 { return pi / 180 }(math.Pi)
@@ -58,7 +46,7 @@ func (w warp) rotate(dst []recipe.Step, in recipe.Size, degrees float64, expand 
 	}
 	x, y := w.centerOf(in)
 	angle = -radians(angle)
-	c, s := round15(cos(angle)), round15(sin(angle))
+	c, s := round15(libm.Cos(angle)), round15(libm.Sin(angle))
 	m := [6]float64{c, s, 0, -s, c, 0}
 	m[2], m[5] = moved(m, -x, -y)
 	m[2] += x

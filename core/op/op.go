@@ -25,7 +25,7 @@ package op
 
 /*
 #cgo CFLAGS: -O3 -Wall -Wextra
-#cgo LDFLAGS: -lm
+#cgo LDFLAGS: -ldl -lm
 #include <stdlib.h>
 #include <string.h>
 #include "op.h"

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "../libm/libm.h"
 #include "op.h"
 
 #if defined(__clang__)
@@ -40,7 +41,7 @@ static double sinc(double x) {
     if (x == 0.0)
         return 1.0;
     x *= M_PI;
-    return sin(x) / x;
+    return gl_sin(x) / x;
 }
 
 static double lanczos(double x) {
@@ -58,7 +59,7 @@ static double hamming(double x) {
     if (x >= 1.0)
         return 0.0;
     x *= M_PI;
-    return sin(x) / x * (0.54f + 0.46f * cos(x)); /* float constants, as Pillow has them */
+    return gl_sin(x) / x * (0.54f + 0.46f * gl_cos(x)); /* float constants, as Pillow has them */
 }
 
 static const struct {

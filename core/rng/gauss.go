@@ -1,15 +1,11 @@
 package rng
 
-/*
-#cgo LDFLAGS: -lm
-#include <math.h>
-*/
-import "C"
-
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/goloader/goloader/core/libm"
 )
 
 // The random module makes two normal deviates at once, of two floats, and keeps the second one for the next call (gauss in
@@ -39,11 +35,11 @@ func (m *MT19937) Gauss() float64 {
 		m.clearSpare()
 		return z
 	}
-	angle := C.double(float64(m.Random() * (2 * math.Pi)))
-	radius := math.Sqrt(float64(-2 * float64(C.log(C.double(1-m.Random())))))
-	binary.LittleEndian.PutUint64(m.normal[spareValue:], math.Float64bits(float64(float64(C.sin(angle))*radius)))
+	angle := float64(m.Random() * (2 * math.Pi))
+	radius := math.Sqrt(float64(-2 * libm.Log(1-m.Random())))
+	binary.LittleEndian.PutUint64(m.normal[spareValue:], math.Float64bits(float64(libm.Sin(angle)*radius)))
 	m.normal[spareThere], m.spareAt = 1, m.Drawn()
-	return float64(float64(C.cos(angle)) * radius)
+	return float64(libm.Cos(angle) * radius)
 }
 
 func (m *MT19937) clearSpare() {
