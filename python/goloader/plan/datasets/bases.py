@@ -56,14 +56,14 @@ class Base:
         self._kept: Indices | None = None
         # Of a list the items that are read, of an array those that others are taken by: what has to stay as it is.
         self._read: list[Integers] = []
-        self.piece: Tensor | NumpyArray | Stored | Numbers | Characters | Sequences | Records
+        self.piece: Tensor | NumpyArray | Stored | Numbers | Characters | Sequences
         try:
             listed = Listed(value, path) if self.is_list else None
             self.first = listed.elements[0] if listed is not None and listed.elements else None
             if numbers is not None:
                 self.piece = Characters(value, numbers)
             elif records and listed is not None:
-                self.piece = Records(listed)
+                self.piece = Records(listed)  # type: ignore[assignment] # of which no items are taken
             else:
                 self.piece = _piece(value) if listed is None else _piece_of(listed)
         except RefusalError as error:
