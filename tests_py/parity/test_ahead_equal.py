@@ -413,3 +413,52 @@ def test_np_load_that_was_replaced_is_called(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(np, "load", lambda *given, **named: load(*given, **named) + 1)
     assert all(torch.equal(after, before + 1) for after, before in zip(loader, first, strict=True))
     check(program(Formatted(root=tmp_path), 0), native=False)
+
+
+class Given(Dataset[Any]):
+    """Records that are given as they are, beside the index."""
+
+    def __init__(self, records: Any) -> None:
+        self.records = records
+
+    def __getitem__(self, i: int) -> Any:
+        return self.records[i], i
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+LONGER = {
+    "lists": [[k] * (3 + (k > 5)) for k in range(12)],
+    "tuples of texts": [("a", str(k)) + ("b",) * (k > 5) for k in range(12)],
+    "dicts": [{"x": k, "y": k / 2} | ({"z": 1} if k > 5 else {}) for k in range(12)],
+    "names in another order": [{"x": k, "y": 2} if k > 5 else {"y": 2, "x": k} for k in range(12)],
+    "lists in dicts": [{"x": [k] * (2 + (k > 5))} for k in range(12)],
+    "several types": [[k, k] if k > 5 else (k, k) for k in range(12)],
+}
+
+
+@pytest.mark.parametrize("records", LONGER.values(), ids=LONGER)
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_records_that_differ_are_given_whole(batch_size: int, records: Any) -> None:
+    check(Program(loader_of(Given(records), batch_size=batch_size)), native=False)
+
+
+@pytest.mark.parametrize(
+    ("record", "change"),
+    [
+        ([1, 2], lambda record: record.append(3)),
+        ({"x": 1, "name": "a"}, lambda record: record.update(y=2)),
+        ({"name": "a"}, lambda record: record.update(more="b")),
+    ],
+)
+@WORKERS
+def test_records_that_grow_are_seen(num_workers: int, record: Any, change: Any) -> None:
+    def grow(epoch: int, loader: Any) -> None:
+        if epoch == 1:
+            change(loader.dataset.records[5])
+
+    def made() -> Any:
+        return Given([record.copy() for _ in range(12)])
+
+    check(Program(loader_of(made, batch_size=4, num_workers=num_workers), before=grow))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 import string
+import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -447,3 +448,22 @@ def test_workers_that_were_begun_before_a_change_say_so(root: Path) -> None:
     dataset.vocab.stoi["dog"] = 99
     with pytest.raises(RuntimeError, match="it was changed since the workers began"):
         list(batches)
+
+
+def test_warnings_are_those_of_the_users_line(root: Path) -> None:
+    def getitem(self: Any, i: int) -> Any:
+        return self.image(i), i % self.divisors[i]
+
+    def warned(kind: Any) -> list[tuple[str, str, int]]:
+        dataset = dataset_of(getitem, root)
+        dataset.divisors = np.array([3, 5, 2, 1, 0, 7, 0] * 2, np.int8)[:COUNT]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loader = kind(dataset, batch_size=2)
+            if kind is goloader.DataLoader:
+                assert loader.explain().native
+            list(loader)
+        return [(str(each.message), each.filename, each.lineno) for each in caught]
+
+    assert len(warned(torch.utils.data.DataLoader)) == 3
+    assert warned(goloader.DataLoader) == warned(torch.utils.data.DataLoader)

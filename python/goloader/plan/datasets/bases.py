@@ -39,9 +39,18 @@ class Base:
     """
 
     def __init__(
-        self, place: Expression, value: Any, path: tuple[Any, ...] = (), numbers: dict[str, int] | None = None
+        self,
+        place: Expression,
+        value: Any,
+        path: tuple[Any, ...] = (),
+        numbers: dict[str, int] | None = None,
+        *,
+        records: bool = False,
     ) -> None:
-        """`path` are keys that lead from items of a list to what is taken; `numbers` those of a text's characters."""
+        """`path` are keys that lead from items of a list to what is taken; `numbers` those of a text's characters.
+
+        records  what the last key is of: no items are taken, but all are to have the same type, and length or names
+        """
         self.is_list = self.in_lists = type(value) in (list, tuple)
         self._place = place
         self._kept: Indices | None = None
@@ -53,6 +62,8 @@ class Base:
             self.first = listed.elements[0] if listed is not None and listed.elements else None
             if numbers is not None:
                 self.piece = Characters(value, numbers)
+            elif records and listed is not None:
+                self.piece = Records(listed)  # type: ignore[assignment] # of which no items are taken
             else:
                 self.piece = _piece(value) if listed is None else _piece_of(listed)
         except RefusalError as error:
@@ -247,6 +258,20 @@ class Numbers:
             return now is not None
         kept = self._rows if rows is None else [self._rows[i] for i in rows]
         return all(len(one) == len(other) and all(map(is_, one, other)) for one, other in zip(now, kept, strict=True))
+
+
+class Records:
+    """Lists, tuples or dicts that are all alike, in a list: of one type, and of one length or with the same names."""
+
+    def __init__(self, listed: Listed) -> None:
+        self._listed = listed
+
+    def __len__(self) -> int:
+        return len(self._listed.elements)
+
+    def unchanged(self, given: Any, at: Indices | None) -> bool:
+        """True if they are the same ones, and still alike."""
+        return self._listed.same(given, None if at is None else at.tolist()) is not None
 
 
 class Characters:

@@ -43,7 +43,7 @@ from ..structure import Structure
 from .ahead import Ahead, NpyAhead, NumbersAhead, TextAhead, TextsAhead
 from .arithmetic import OPERATORS, Arithmetic, Value, converts, dtype_of, kind_of, method_of, rule_of
 from .arrays import is_scattered
-from .bases import Base, Numbers, like, why_not_collated
+from .bases import Base, Numbers, Records, like, why_not_collated
 from .cuts import Cut
 from .integers import INDEX, Domain, Integers
 from .own import ListItems, OwnCode
@@ -130,6 +130,7 @@ class Computed(Node):
         try:
             value = made.value(given)
             if isinstance(value, _Record):
+                self._check_alike(value)
                 return self._structure(value.spread(given))
             made.give(given, value)
         except UnreadableError:
@@ -139,6 +140,19 @@ class Computed(Node):
             leaf = text
         self._leaves.append(leaf)
         return len(self._leaves) - 1
+
+    def _check_alike(self, record: _Record) -> None:
+        """Raises UnreadableError unless there is as much in it for every index, under the same names.
+
+        What is in it may be worked out ahead, which asks for no more than the first one has.
+        """
+        keys = [*record.sample] if type(record.sample) is dict else range(len(record.sample))
+        for key in keys[:1]:
+            path = (*record.path, key)
+            known = record.place, (*path, Records)
+            if known not in self._bases:
+                self._bases[known] = Base(record.place, self._own.value(record.place), path, records=True)
+            self._bases[known].reads(record.rows)
 
     def _text(self, given: Expression) -> TextAhead | None:
         """A text that is given as it is; None where it is none that is worked out ahead."""

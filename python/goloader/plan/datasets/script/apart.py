@@ -91,7 +91,13 @@ class MadeApart:
         self.like: Any = None
 
     def make(self, values: Iterator[Any]) -> Any:
-        return self._make(([*values], {}))
+        """Raises what the user's function raises, and FloatingPointError where numpy may warn: of the user's line."""
+        found: list[str] = []
+        with np.errstate(all="call", call=lambda kind, flag: found.append(kind)):
+            made = self._make(([*values], {}))
+        if found:
+            raise FloatingPointError(found[0])
+        return made
 
     def check(self, columns: Sequence[Sequence[Any]]) -> None:
         """Raises UnreadableError for what code may do more with than is listed."""
