@@ -255,16 +255,36 @@ def of_numbers(batch: Any) -> Any:
     return default_collate(batch), [b[1] for b in batch], torch.stack([torch.tensor(b[1] + 1) for b in batch])
 
 
+def mask_of_places(batch: Any) -> Any:
+    source, _, labels = zip(*batch)
+    lengths = torch.LongTensor([s.size(0) for s in source])
+    padded = pad_sequence(source, batch_first=True)
+    return padded, torch.arange(padded.size(1))[None, :] < lengths[:, None], labels
+
+
+def of_generators(batch: Any) -> Any:
+    longest = max(len(source) for source, _, _ in batch)
+    labels = list(label for _, _, label in batch)  # noqa: C400
+    return torch.arange(longest), sum(label for _, _, label in batch), labels, tuple(b[2] + 1 for b in batch)
+
+
+def by_numpy(batch: Any) -> Any:
+    x = np.stack([b[0].numpy() for b in batch])
+    y = np.array([b[1].item() for b in batch], dtype=np.int64)
+    return torch.from_numpy(x), torch.from_numpy(y), x
+
+
 COLLATES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "texts": (
         Texts,
         [
             generate_batch, bag_of_tokens, zipped, masked, by_index, lengths_alone, enumerated, MyCollate(1), sums,
-            MyCollate(0, True), closure(5), twice, lambda batch: pad_sequence([x for x, y, z in batch]),
+            MyCollate(0, True), closure(5), twice, mask_of_places, of_generators,
+            lambda batch: pad_sequence([x for x, y, z in batch]),
         ],
     ),
     "names": (Named, [features, spectrograms, joined, floats]),
-    "tensors": (tensors, [stacked, stacked_zip, every, default_first, concatenated, reshaped]),
+    "tensors": (tensors, [stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy]),
     "rows": (Rows, [of_arrays, of_numbers]),
 }  # fmt: skip
 CASES = [(name, number) for name, (_, collates) in COLLATES.items() for number in range(len(collates))]
@@ -412,10 +432,25 @@ def nothing(batch: Any) -> Any:
     return None
 
 
+def a_generator(batch: Any) -> Any:
+    return str(type(y for _, y, _ in batch)), len(batch)
+
+
+def a_generator_later(batch: Any) -> Any:
+    numbers = (y.item() for _, y, _ in batch)
+    batch = batch[:1]
+    return max(numbers), len(batch)
+
+
+def a_generator_of_two(batch: Any) -> Any:
+    return max(y.item() + z.item() for _, y, _ in batch for _, _, z in batch)
+
+
 OTHERS = [
     draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
     again_in_a_loop,
-    uninitialized, one, carried, sums_floats, a_class, nothing, list, partial(stacked), lambda batch: batch,
+    uninitialized, one, carried, sums_floats, a_class, nothing, a_generator, a_generator_later, a_generator_of_two,
+    list, partial(stacked), lambda batch: batch,
 ]  # fmt: skip
 
 

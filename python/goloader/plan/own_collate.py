@@ -589,6 +589,8 @@ class _Compiler:
                 return self.length(value)
             if name == "item" and plain and not known and value.is_tensor:
                 return self.each(value, expression)
+            if name == "numpy" and plain and not known and value.is_tensor and value.dimensions:
+                return self._as_array(value)
             if name == "unsqueeze" and values == [0] and plain and value.is_tensor and not value.row:
                 return replace(value, row=True)
         if isinstance(value, _Made) and name in _METHODS and (name != "sum" or _counts(owner)):
@@ -599,6 +601,13 @@ class _Compiler:
                 expression.options,
             )
         raise self._unknown(expression)
+
+    def _as_array(self, leaf: _Leaf) -> _Leaf:
+        """tensor.numpy(): of no use for tensors that numpy does not know."""
+        array = leaf.sample.numpy()
+        if leaf.row or leaf.front or leaf.back or is_channels_last(array.shape, array.strides):
+            raise UnreadableError("makes an array of what was put together")
+        return replace(leaf, sample=array)
 
     def _call(
         self, expression: Call, function: Any, arguments: tuple[Expression, ...], options: dict[str, Expression]
@@ -907,7 +916,8 @@ _RULES: dict[Any, _Rule] = {
 
 # What is called with values of a whole batch, or with constants: it draws nothing, and changes nothing.
 _CALLS = {
-    functional.one_hot, len, max, min, np.array, np.asarray, np.cumsum, sum, torch.as_tensor, torch.cumsum, torch.diff,
+    functional.one_hot, len, max, min, np.array, np.asarray, np.cumsum, sum, torch.arange, torch.as_tensor,
+    torch.cumsum, torch.diff,
     torch.eq, torch.flatten, torch.from_numpy, torch.ne, torch.permute, torch.tensor, torch.transpose, torch.unsqueeze,
 }  # fmt: skip
 

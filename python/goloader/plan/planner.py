@@ -41,7 +41,8 @@ def make(loader: Any) -> Plan | Refusal:
     collation = _check_loader(loader)
     if isinstance(collation, Refusal):
         return collation
-    samples = datasets.lower(loader.dataset, lists=loader.num_workers > 0 or not collation.plain)
+    lists = loader.num_workers > 0 or not collation.plain
+    samples = datasets.lower(loader.dataset, lists=lists, workers=loader.num_workers, size=loader.batch_size)
     if isinstance(samples, Refusal):
         return samples
     if isinstance(samples, datasets.Scripts):

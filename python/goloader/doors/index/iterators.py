@@ -155,6 +155,7 @@ class _NativeIterator(ResumableIterator):
                 ahead = self._made_ahead(rows)
             except Exception:  # the dataset's own code makes the batch, or raises this again
                 complete = False
+                rows = rows[:0] if isinstance(self._samples, Arrays) else rows
         lent = self._pinned(len(rows)) if self._pin_memory else None
         return _Task(rows, indices, ours, self._auto_collation, complete, lent, mark, ahead)
 
@@ -402,7 +403,7 @@ class InlineIterator(_NativeIterator):
 
     def _timed(self, timing: later.Later) -> Any:
         """_next_batch, and the end of Go's batches where torch's way has them sooner."""
-        made = timing.timed(self._next_batch)
+        made = timing.timed(self._next_batch, lambda: self._samples.made_now)
         self._timing = later.timing(self._loader)
         if timing.slower and self._run is not None:
             self._run.close()
@@ -681,9 +682,9 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks.append(self._put(self._run, self._task(batch)))
 
     def _made_ahead(self, rows: NDArray[np.int64]) -> dict[int, list[Any]]:
-        if not isinstance(self._samples, Scripts) or not self._samples.made_apart:
+        if not self._samples.makes_ahead:
             return {}
-        with self._settings.inside():
+        with self._settings.inside(alone=isinstance(self._samples, Arrays)):
             return self._samples.ahead(rows, alone=True)
 
     def _put(self, run: Run, task: _Task) -> _Task:

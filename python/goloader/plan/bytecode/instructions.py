@@ -188,7 +188,7 @@ def _make(machine: Machine, code: Expression, around: Expression, defaults: Expr
     name = code.value.co_name
     at_once = name in ("<listcomp>", "<dictcomp>", "<genexpr>")
     if (
-        (machine.samples and name != "<listcomp>")
+        (machine.samples and name not in ("<listcomp>", "<genexpr>"))
         or not isinstance(around, Display)
         or not isinstance(defaults, Display)
     ):
@@ -592,7 +592,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("UNARY_NOT", negate),
     ("UNPACK_EX", unpack_more),
     ("UNPACK_SEQUENCE", unpack_sequence),
-    ("YIELD_VALUE", lambda m, i: m.yielded.append(m.stack[-1])),
+    ("YIELD_VALUE", lambda m, i: m.give(m.stack[-1])),
     *(
         (f"POP_JUMP_IF_{name} POP_JUMP_FORWARD_IF_{name} POP_JUMP_BACKWARD_IF_{name}", _pop_jump(wanted, none))
         for name, wanted, none in (

@@ -200,6 +200,8 @@ class Machine:
                 if self.loop is not None:
                     raise UnreadableError("leaves a loop before its end")
                 is_generator = self.function.__code__.co_flags & inspect.CO_GENERATOR
+                if is_generator and self.samples:
+                    return Display(list, tuple(self.yielded))  # what takes it at once makes no difference
                 return Iterated(tuple(self.yielded)) if is_generator else self.stack.pop()
         raise UnreadableError("does not return")  # not code of a compiler
 
@@ -717,7 +719,7 @@ class Machine:
             result = self.reader.run(called, function.around)
             self.stack.append(result)
             self.made.all.append(result)
-            if isinstance(self.stack[-1], Iterated):
+            if isinstance(self.stack[-1], Iterated) or function.function.__code__.co_name == "<genexpr>":
                 self._take_at_once()
             return
         if (
@@ -729,19 +731,31 @@ class Machine:
         plain = len(arguments) - len(names)
         self.push(Call(function, tuple(arguments[:plain]), tuple(zip(names, arguments[plain:], strict=True))))
 
+    def give(self, value: Expression) -> None:
+        """A generator expression gives a value."""
+        if not self.samples:
+            self.yielded.append(value)
+        elif self.loop is None or self.yielded:
+            raise UnreadableError("makes a generator")
+        else:
+            self.yielded.append(Spread(value, self.loop.owner))
+
     def _take_at_once(self) -> None:
         """What a generator expression gives is evaluated as it is taken: raises UnreadableError unless the next
         instruction takes all of it, and does nothing else."""
         left = (each for each in self._code[self._at :] if each.opname not in ("CACHE", "NOP", "PRECALL"))
         instruction, function = next(left), self.stack[-2] if len(self.stack) > 1 else None
-        if self.reader.draws is None:
+        if self.reader.draws is None and not self.samples:
             # It has no effects: what counts is that no variable of it is another by then.
             if instruction.opname.startswith("STORE"):
                 raise UnreadableError("makes a generator that is not taken at once")
             return
         calls = instruction.opname in ("CALL", "CALL_FUNCTION") and instruction.argval == 1 and not self.options
-        taken = calls and isinstance(function, Name) and function.name in ("tuple", "list", "dict")
-        if not taken or self.reader.value(function) not in (tuple, list, dict):  # type: ignore[arg-type]
+        takers: dict[str, Any] = {"tuple": tuple, "list": list, "dict": dict}
+        if self.samples:
+            takers = {"tuple": tuple, "list": list, "max": max, "min": min, "sum": sum}
+        taken = calls and isinstance(function, Name) and function.name in takers
+        if not taken or self.reader.value(function) is not takers[function.name]:  # type: ignore[arg-type, union-attr]
             raise UnreadableError("makes a generator that is not taken at once")
 
     def _leave(self, manager: Expression) -> None:

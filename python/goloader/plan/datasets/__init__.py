@@ -12,6 +12,7 @@
                 ahead.py what is worked out for each index, and .npy files, program.py, arithmetic.py and integers.py
                 what is made of the items, and which they are
     script/     those that open several images, draw or branch, as a script of the core
+    kept.py     those whose samples their own code makes, each once; pure.py functions that are called as they are
     opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;
                 columns.py, frames.py and folders.py work out its paths and labels, made.py what tensors are made of
                 these, beside.py has them, masks.py looks at targets that are images
@@ -33,6 +34,7 @@ from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal
 from . import arrays, files, hugging_face, masks, tokens
 from .computed import Computed, in_lists
+from .kept import Kept
 from .known import why_not
 from .opened import OpenedFiles, opens_images
 from .own import ListItems, OwnCode
@@ -48,16 +50,18 @@ __all__ = ["IN_LISTS", "Arrays", "Images", "Part", "PixelPart", "Samples", "Scri
 FOREIGN_SHARE_MAX = 0.05
 
 
-def lower(dataset: Any, *, lists: bool = True) -> Samples | Refusal:
+def lower(dataset: Any, *, lists: bool = True, workers: int = 0, size: int | None = None) -> Samples | Refusal:
     """Where the samples of `dataset` are, or the reason why torch's own path has to load it.
 
-    lists  whether samples that are in lists already are of any use
+    lists    whether samples that are in lists already are of any use
+    workers  processes that torch's loader would have, and
+    size     samples of a batch, which say whether to make samples ahead is of any use
     """
     alone = dataset
     while type(alone) is Subset:
         alone = alone.dataset
     try:
-        leaves = Leaves(lambda leaf: _leaf(leaf, lists=lists or leaf is not alone))
+        leaves = Leaves(lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, workers, size))
         root = node(dataset, leaves)
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
@@ -80,6 +84,17 @@ def lower(dataset: Any, *, lists: bool = True) -> Samples | Refusal:
             "FOREIGN_FILES",
         )
     return samples
+
+
+def _known_or_kept(dataset: Any, lists: bool, workers: int, size: int | None) -> Node:
+    """Raises RefusalError."""
+    try:
+        return _leaf(dataset, lists=lists)
+    except RefusalError as refused:
+        if refused.refusal.code != "CODE_UNREAD" or type(dataset) in (list, tuple):
+            raise
+        why = refused.refusal
+    return Kept(dataset, why, workers=workers, size=size)
 
 
 def _leaf(dataset: Any, *, lists: bool) -> Node:
@@ -147,6 +162,10 @@ def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
     """Raises RefusalError."""
     if not lists and in_lists(own):
         raise SourceRefusal(name_of(own.dataset), IN_LISTS, "IN_LISTS")
+    # What is not understood shows before values are worked out for all indices, which takes long; but for files, of
+    # which one does not show whether all are alike.
+    if isinstance(own, OwnCode) and not any("load" in each.__code__.co_names for each in own.functions):
+        Computed(own, most=1)
     return Computed(own)
 
 

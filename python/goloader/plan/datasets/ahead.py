@@ -52,8 +52,10 @@ class Ahead:
     array: Any = None
     piece: Any
 
-    def __init__(self, own: OwnCode | ListItems, place: Expression, kinds: tuple[type, ...]) -> None:
-        """Raises UnreadableError unless they are of these types."""
+    def __init__(
+        self, own: OwnCode | ListItems, place: Expression, kinds: tuple[type, ...], most: int | None = None
+    ) -> None:
+        """`most`: of so many indices alone. Raises UnreadableError unless they are of these types."""
         if not isinstance(own, OwnCode):
             raise UnreadableError(f"uses {place}")
         self.place = place
@@ -61,7 +63,8 @@ class Ahead:
         if not self.columns.length:
             raise UnreadableError(f"uses {place} of no samples")
         # What is not understood shows in the first one, mostly.
-        for count in (1, self.columns.length):
+        length = self.columns.length
+        for count in (1, length if most is None else min(most, length)):
             self.values = self._work_out(range(count))
             for kind in set(map(type, self.values)) - {*kinds}:
                 raise UnreadableError(f"uses {place}, a {kind.__qualname__}", place)
@@ -95,8 +98,8 @@ class Ahead:
 class NumbersAhead(Ahead):
     """Numbers: all of Python's int, of its float, or of its bool, or of one of numpy's types."""
 
-    def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
-        super().__init__(own, place, _NUMBERS)
+    def __init__(self, own: OwnCode | ListItems, place: Expression, most: int | None = None) -> None:
+        super().__init__(own, place, _NUMBERS, most)
         if why := why_not_numbers(self.values):
             raise UnreadableError(f"uses {place}, of {why}", place)
         self.first = self.values[0]
@@ -133,12 +136,19 @@ class TextsAhead(Ahead):
     first  the list of the first one's numbers
     """
 
-    def __init__(self, own: OwnCode | ListItems, place: Expression, numbers: dict[str, int], other: int | None) -> None:
+    def __init__(
+        self,
+        own: OwnCode | ListItems,
+        place: Expression,
+        numbers: dict[str, int],
+        other: int | None,
+        most: int | None = None,
+    ) -> None:
         """
         numbers  of each
         other    of what is not in it; None: there may be nothing
         """
-        super().__init__(own, place, (str, list))
+        super().__init__(own, place, (str, list), most)
         if any(type(each) is list and not set(map(type, each)) <= {str} for each in self.values):
             raise UnreadableError(f"goes over {place}, a list of more than texts", place)
         self.axis, self.lengths = 0, (lengths := np.fromiter(map(len, self.values), np.int64, len(self)))
@@ -182,8 +192,8 @@ class TextAhead(Ahead):
     is_row, extents, memory, program, inputs, cut, channels_last = True, (), frozenset[int](), None, (), None, False
     listed = True
 
-    def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
-        super().__init__(own, place, (str,))
+    def __init__(self, own: OwnCode | ListItems, place: Expression, most: int | None = None) -> None:
+        super().__init__(own, place, (str,), most)
 
 
 class NpyAhead(Ahead):

@@ -66,9 +66,11 @@ class Computed(Node):
 
     open_ended = True
 
-    def __init__(self, own: OwnCode | ListItems) -> None:
+    def __init__(self, own: OwnCode | ListItems, most: int | None = None) -> None:
+        """`most`: values are worked out ahead for so many indices, which shows mostly if the code is understood."""
         self.dataset = own.dataset
         self._own = own
+        self._most = most
         self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
         self._ahead: dict[tuple[Any, ...], Ahead] = {}
         self._kept: list[tuple[Expression, Any]] = []
@@ -160,7 +162,7 @@ class Computed(Node):
             return None
         try:
             if (str, given) not in self._ahead:
-                self._add_ahead((str, given), TextAhead(self._own, given))
+                self._add_ahead((str, given), TextAhead(self._own, given, self._most))
         except UnreadableError:
             return None
         text = self._ahead[str, given]
@@ -277,7 +279,7 @@ class Computed(Node):
             numbers = self._own.value(table)
             if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
                 raise UnreadableError(f"looks up in {table}, which is no dict of texts", table)
-            self._add_ahead((place, table, other), TextsAhead(self._own, place, numbers, other))
+            self._add_ahead((place, table, other), TextsAhead(self._own, place, numbers, other, self._most))
             self._kept.append((table, dict(numbers)))
         return self._ahead[place, table, other]  # type: ignore[return-value]
 
@@ -290,7 +292,7 @@ class Computed(Node):
     def worked_out(self, place: Expression) -> NumbersAhead:
         """Numbers that are worked out for each index."""
         if (place,) not in self._ahead:
-            self._add_ahead((place,), NumbersAhead(self._own, place))
+            self._add_ahead((place,), NumbersAhead(self._own, place, self._most))
         return self._ahead[place,]  # type: ignore[return-value]
 
     def _add_ahead(self, key: tuple[Any, ...], made: Ahead) -> None:

@@ -153,7 +153,7 @@ class OwnCode:
 
     def function_of(self, dataset: Any) -> FunctionType:
         """The function that is read. Raises RefusalError unless it is a plain one, and attributes are, too."""
-        return _getitem(dataset)
+        return getitem_of(dataset)
 
     def refusal(self, why: str) -> RefusalError:
         """To be raised where the class is not understood."""
@@ -592,7 +592,7 @@ def is_plain(owner: Any) -> bool:
     )
 
 
-def _getitem(dataset: Any) -> FunctionType:
+def getitem_of(dataset: Any) -> FunctionType:
     """The function that `dataset[index]` calls. Raises RefusalError unless attributes of it are looked up as usual."""
     kind = type(dataset)
     function = in_class(kind, "__getitem__")

@@ -20,6 +20,7 @@ from ..rows import Array, Field, Owner, Pixels, View
 from ..structure import in_tuples
 from .beside import Beside
 from .cuts import Cut
+from .kept import Pools
 from .pictures import PixelPart
 from .tree import NOWHERE, Column, Indices, Node
 
@@ -100,12 +101,14 @@ class Samples:
     notes      what else explain() says of them
     any_integer  an index of numpy's or torch's integers means what the int means
     takes      types of indices, where one of another type makes another sample; None where none does
+    made_now   `ahead` has just made samples that are kept from now on
     index      [length] int64, index of the dataset -> number of the sample, counted through all parts, NOWHERE for
                none; None if the same
     """
 
     takes: set[type] | None = None
     index: Indices | None = None
+    made_now = False
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         self._root = root
@@ -157,6 +160,11 @@ class Samples:
         alone  the user's own objects may have been changed since the epoch began, which is to be seen to
         """
         return {}
+
+    @property
+    def makes_ahead(self) -> bool:
+        """Whether `ahead` makes anything."""
+        return False
 
     @property
     def by_python(self) -> bool:
@@ -308,6 +316,7 @@ class Arrays(Samples):
         super().__init__(root, leaves)
         self.texts = {number: column for number, column in enumerate(root.columns) if column.spec is str}
         self.fields = tuple(made.field() for made in _joined([each for each in root.columns if each.spec is not str]))
+        self._pools = Pools(root.columns)
         self._values = {number: _values(column) for number, column in self.texts.items()}
         self._in = in_tuples(self.structure)
         pieces = list(itertools.chain.from_iterable(column.pieces for column in root.columns))
@@ -334,6 +343,15 @@ class Arrays(Samples):
             made.append((tuple if number in self._in else list)(map(values.__getitem__, at.tolist())))
         return made
 
+    @property
+    def makes_ahead(self) -> bool:
+        return bool(self._pools)
+
+    def ahead(self, rows: Indices, *, alone: bool) -> dict[int, list[Any]]:
+        if self._pools:
+            self.made_now = self._pools.fill(rows, whole=alone)
+        return {}
+
     def check_apart(self, why: Refusal, *, sent: bool, changes: bool) -> None:
         """Sees to it that samples one by one are what the dataset makes, as in Scripts. Raises RefusalError."""
         made = [each for each in self._memory if each is not None]
@@ -353,7 +371,11 @@ class Arrays(Samples):
 
 
 def _values(column: Column) -> list[Any]:
-    """Of all rows."""
+    """Of all rows; those that are not made yet come in later."""
+    if len(column.pieces) == 1:
+        values: list[Any] = column.pieces[0].values
+        return values
+    Pools([column]).fill(np.empty(0, np.int64), whole=True)
     return list(itertools.chain.from_iterable(piece.values for piece in column.pieces))
 
 

@@ -15,6 +15,7 @@ import torch
 
 from ..bytecode import UnreadableError
 from ..look import is_a
+from . import frames
 from .tree import Indices, alike, copied
 
 TEXTS = (str, np.str_)
@@ -26,6 +27,9 @@ FLOATS = (float, np.float64, np.float32, np.float16)
 # Of values that cannot change.
 _FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
 
+# Of these, equal ones are the same.
+_EXACT = {type(None), bytes, str, PosixPath}
+
 # Tells of another look at some data whether it has the very same: at these places of a list or an array, or at all.
 Stand = Callable[[Any, Indices | None], bool]
 
@@ -33,6 +37,8 @@ Stand = Callable[[Any, Indices | None], bool]
 def stand(value: Any) -> Stand | None:
     """None for data of which that cannot be said."""
     kind = type(value)
+    if frames.is_frame(value) or frames.is_series(value):
+        return frames.stand(value)
     if is_a(value, np.ndarray, torch.Tensor):
         return None if value.dtype == object or not value.ndim else _of_array(copied(value))
     if kind in _FIXED or (kind is tuple and _is_fixed(value)):
@@ -71,17 +77,35 @@ def _of_array(was: Any) -> Stand:
     def stands(now: Any, at: Indices | None) -> bool:
         if type(now) is not type(was) or len(now) != len(was):
             return False
+        if at is None and now.dtype == was.dtype and now.shape == was.shape:
+            ours, theirs = _words(was), _words(now)
+            if ours is not None and theirs is not None:
+                return bool(np.array_equal(ours, theirs))
         return alike(now, was) if at is None else alike(now[at], was[at])
 
     return stands
 
 
+def _words(array: Any) -> Any:
+    """All of an array that lies in one piece as whole numbers, which compare quickly; None for another."""
+    if isinstance(array, torch.Tensor):
+        plain = array.layout == torch.strided and array.is_contiguous() and not (array.is_conj() or array.is_neg())
+        array = array.detach().reshape(-1).view(torch.uint8).numpy() if plain and array.device.type == "cpu" else None
+    elif array.flags.c_contiguous:
+        array = array.reshape(-1).view(np.uint8)
+    else:
+        return None
+    return array.view(np.uint64) if array is not None and array.size % 8 == 0 else array
+
+
 def _of_list(was: list[Any]) -> Stand:
+    exact = set(map(type, was)) <= _EXACT
+
     def stands(now: Any, at: Indices | None) -> bool:
         if type(now) is not list or len(now) != len(was):
             return False
         if at is None:
-            return all(map(is_, now, was))
+            return now == was if exact else all(map(is_, now, was))
         places = at.tolist()
         return all(map(is_, map(now.__getitem__, places), map(was.__getitem__, places)))
 
@@ -104,9 +128,15 @@ class Sources:
     def __init__(self, sources: Callable[[], list[Any]]) -> None:
         """`sources` gives it, and raises UnreadableError where it cannot be seen."""
         self._sources = sources
+        # None where it may change unseen.
         self._stand: list[Stand] | None = None
         with suppress(UnreadableError):
             self._stand = all_of(map(stand, sources()))
+
+    @property
+    def known(self) -> bool:
+        """Whether it can be said at all."""
+        return self._stand is not None
 
     def stands(self) -> bool:
         """False where that cannot be said."""

@@ -19,8 +19,7 @@ memory.py        which of them share memory
 looking.py       what it asks of pixels
 giving.py        what a sample gives; also
 stack.py         several images in one tensor
-pure.py          functions of the user's that Python calls as they are, and
-apart.py         the values that it makes by them, beside the images
+apart.py         values that it makes beside the images, by functions that are called as they are (../pure.py)
 instructions.py  which instructions come before files are known
 node.py          the dataset, and its batches
 """

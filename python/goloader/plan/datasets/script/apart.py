@@ -41,9 +41,9 @@ from ...bytecode import (
 )
 from ...harmless import CHANGERS, FUNCTIONS, NAMES, PLAIN
 from ...look import is_a
+from ..pure import TEXT_NAMES
 from ..sources import FLOATS, INTS, TEXTS
 from .numbers import INDEX
-from .pure import TEXT_NAMES
 from .rows import row_of
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from ...originals import is_original, module_of
 from ...watch import has_global_hooks, has_hooks
 from ..images import makes_image, opens, reads_by_opencv
 from ..own import OwnCode, is_left, is_plain
-from .pure import Pure
+from ..pure import Pure
 
 
 class ScriptCode(OwnCode):

@@ -380,6 +380,10 @@ class Scripts(Samples):
         return {n: each.made for n, each in given if isinstance(each.made, MadeApart)}
 
     @property
+    def makes_ahead(self) -> bool:
+        return bool(self.made_apart)
+
+    @property
     def codes(self) -> list[bytes]:
         """Of the user's functions that Python calls as they are."""
         return [function.__code__.co_code for function in self._own.called] if self.made_apart else []

@@ -30,12 +30,12 @@ from typing import Any, Generic
 import numpy as np
 import torch
 
-from ...bytecode import UnreadableError
-from ...harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REACHING, SAME, Changes, codes_of
-from ...look import in_class, own, parents
-from ...originals import module_of
-from ..own import function_in, is_of_library, is_plain, state_of, variable
-from ..sources import FLOATS, INTS, TEXTS, Sources
+from ..bytecode import UnreadableError
+from ..harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REACHING, SAME, Changes, codes_of
+from ..look import in_class, own, parents
+from ..originals import module_of
+from .own import function_in, is_of_library, is_plain, state_of, variable
+from .sources import FLOATS, INTS, TEXTS, Sources
 
 # Methods of texts and of regular expressions, which change nothing.
 TEXT_NAMES = {
@@ -81,11 +81,16 @@ class Pure:
     given     other objects that it is called with, where they are no texts and numbers
     """
 
+    # Attributes and methods by their names, modules, and what has attributes that code may mean by a name.
+    names, libraries = frozenset(_NAMES), frozenset(_LIBRARIES)
+    known: tuple[Any, ...] = _KNOWN
+
     def __init__(self, function: FunctionType, receiver: Any = None, given: Sequence[Any] = ()) -> None:
         self._functions: dict[tuple[FunctionType, bool], tuple[Any, ...]] = {}
         self._meant: list[tuple[FunctionType, str, Any]] = []
         self._owners: dict[int, Any] = {}
         self._names: set[str] = set()
+        self._of_receivers: set[str] = set()  # names of attributes of the object whose method asks for them
         self._found: dict[tuple[int, str], tuple[Any, Any]] = {}
         self._held: dict[int, Any] = {}
         if receiver is not None:
@@ -126,8 +131,13 @@ class Pure:
                 raise UnreadableError(f"makes a generator by {function.__qualname__}")
             if Changes(code, keeping=True).found:
                 raise UnreadableError(f"may change something by {function.__qualname__}")
+            before = None
             for each in dis.get_instructions(code):
-                self._read(function, code, each)
+                if is_method and each.opname in ("LOAD_ATTR", "LOAD_METHOD") and _is_receiver(function, before):
+                    self._of_receivers.add(each.argval)
+                else:
+                    self._read(function, code, each)
+                before = each
         if is_method and not _only_looked_into(function.__code__):
             self._look(self._receiver_of(function), function.__qualname__)
 
@@ -159,7 +169,7 @@ class Pure:
         kind = type(value)
         if kind in _PLAIN or any(value is each for each in _FUNCTIONS):
             return
-        if kind is ModuleType and value.__name__.partition(".")[0] in _LIBRARIES:
+        if kind is ModuleType and value.__name__.partition(".")[0] in self.libraries:
             return
         if isinstance(value, type):
             error = Exception in parents(value) and vars(builtins).get(value.__name__) is value
@@ -173,7 +183,7 @@ class Pure:
             self._look(value.__self__, name)
             self._follow(value.__func__, is_method=True)
             return
-        elif kind in _WHOLES:
+        elif self._is_data(value):
             self._hold(value, name)
             return
         elif is_plain(value) and all(map(_is_users, parents(kind))):
@@ -192,30 +202,40 @@ class Pure:
         self._owners[id(value)] = value
 
     def _hold(self, value: Any, name: str) -> None:
-        """A list or dict that stays from call to call."""
+        """Data that stays from call to call."""
         if id(value) not in self._held:
             self._held[id(value)] = value
-            if _count(value, _ITEMS_MAX) < 0:
-                raise UnreadableError(f"uses {name}, which holds more than texts and numbers")
+            self._check_data(value, name)
+
+    def _is_data(self, value: Any) -> bool:
+        """Whether it is looked into, and nothing else."""
+        return type(value) in _WHOLES
+
+    def _check_data(self, value: Any, name: str) -> None:
+        if _count(value, _ITEMS_MAX) < 0:
+            raise UnreadableError(f"uses {name}, which holds more than texts and numbers")
 
     def _look_up_all(self) -> None:
         """What all objects have by the names that code uses."""
         asked: set[tuple[int, str]] = set()
-        while more := {(owner, name) for owner in self._owners for name in self._names} - asked:
+        while more := {(owner, name) for owner in self._owners for name in self._names | self._of_receivers} - asked:
             asked |= more
             for owner, name in more:
                 self._look_up(self._owners[owner], name)
         had = {name for _, name in self._found}
-        for name in self._names - _NAMES:
-            if name not in had or any(hasattr(each, name) for each in _KNOWN):
+        for name in self._names - self.names:
+            if name not in had or any(hasattr(each, name) for each in self.known):
                 raise UnreadableError(f"uses .{name}")
+        if lacking := self._of_receivers - had:
+            raise UnreadableError(f"uses .{min(lacking)}")
 
     def _look_up(self, owner: Any, name: str) -> None:
         found = _of(owner, name)
         if found is _NOTHING:
             return
         self._found[id(owner), name] = owner, found
-        if name in (*MAKERS, *BUILTINS, *SAME) and type(found) not in _PLAIN:  # what it gives would pass for new
+        hides = name in (*MAKERS, *BUILTINS, *SAME)
+        if hides and type(found) not in _PLAIN and not self._is_data(found):  # what it gives would pass for new
             raise UnreadableError(f"uses .{name}")
         if name in own(owner):
             if in_class(type(in_class(type(owner), name)), "__set__") is not None:
@@ -261,13 +281,32 @@ def _count(value: Any, most: int) -> int:
     return count if count <= most else -1
 
 
+def _is_receiver(function: FunctionType, step: dis.Instruction | None) -> bool:
+    """Whether an instruction loads the object whose method a function is."""
+    code = function.__code__
+    if step is None or not code.co_argcount or "LOAD" not in step.opname:
+        return False
+    name = step.argval[-1] if type(step.argval) is tuple else step.argval
+    loads = "LOAD_FAST" in step.opname or step.opname == "LOAD_DEREF"
+    stores = any(
+        each.opname.startswith(("STORE_", "DELETE_")) and code.co_varnames[0] in _names_of(each)
+        for inner in codes_of(code)
+        for each in dis.get_instructions(inner)
+    )
+    return loads and name == code.co_varnames[0] and not stores
+
+
+def _names_of(step: dis.Instruction) -> tuple[Any, ...]:
+    return step.argval if type(step.argval) is tuple else (step.argval,)
+
+
 def _only_looked_into(code: CodeType) -> bool:
     """Whether all that a method does with its object is to take attributes of it."""
     name = code.co_varnames[0] if code.co_argcount else ""
     for each in codes_of(code):
         steps = [step for step in dis.get_instructions(each) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
         for step, follow in pairwise(steps):
-            names = step.argval if type(step.argval) is tuple else (step.argval,)
+            names = _names_of(step)
             loads = "LOAD_FAST" in step.opname or step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF")
             if not loads or name not in names:
                 continue

@@ -1,0 +1,311 @@
+"""Classes whose samples their own code makes, each once (plan/datasets/kept.py): our batches are torch's."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch.utils import data
+from twins import Program, check, loader_of, run
+
+import goloader
+from goloader.doors.same import difference
+from goloader.plan import own_collate
+from goloader.plan.datasets import kept
+
+pytestmark = pytest.mark.timeout(120)
+
+COUNT = 23
+TEXTS = [" ".join("abcdefgh"[(n + k) % 8] * (1 + k % 3) for k in range(2 + n % 7)) for n in range(COUNT)]
+SCALE = 2.0
+
+
+@pytest.fixture(autouse=True)
+def at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small samples are kept even where to look at what they are made of takes longer."""
+    monkeypatch.setattr(kept, "LOOK_MAX", math.inf)
+    monkeypatch.setattr(kept, "_ALL_S_MAX", math.inf)
+    monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
+
+
+class Base(data.Dataset[Any]):
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.x = rng.standard_normal((COUNT, 4, 3)).astype(np.float32)
+        self.tensor = torch.from_numpy(rng.standard_normal((COUNT, 5)))
+        self.rows = [rng.standard_normal(n % 5 + 1).astype(np.float32) for n in range(COUNT)]
+        self.texts, self.vocab = list(TEXTS), {word: n for n, word in enumerate(sorted({*" ".join(TEXTS).split()}))}
+        self.df = pd.DataFrame({"a": np.arange(COUNT) / 7, "b": np.arange(COUNT), "name": TEXTS})
+        self.stride = 2
+
+    def __len__(self) -> int:
+        return COUNT
+
+
+class Standardised(Base):
+    def __getitem__(self, i: int) -> Any:
+        row = self.tensor[i]
+        return (row - row.mean()) / (row.std() + 1e-6), int(i % self.stride), float(i) / 3
+
+
+class Padded(Base):
+    def __getitem__(self, i: int) -> Any:
+        ids = [self.vocab.get(word, 0) for word in self.texts[i].split()][:5]
+        mask = [1] * len(ids) + [0] * (5 - len(ids))
+        ids = ids + [0] * (5 - len(ids))
+        return {"ids": torch.tensor(ids), "mask": np.array(mask), "text": self.texts[i], "flag": bool(ids[0] % 2)}
+
+
+class Table(Base):
+    def __getitem__(self, i: int) -> Any:
+        row = self.df.iloc[i]
+        return np.array([row["a"], row["b"]], dtype=np.float32) * SCALE, [np.float32(self.df["a"].mean()), row["name"]]
+
+
+class OneHot(Base):
+    def __getitem__(self, i: int) -> Any:
+        onehot = torch.zeros(8)
+        onehot[self.vocab[self.texts[i].split()[0]] % 8] = 1.0
+        return onehot, self.x[i].transpose(1, 0).copy()
+
+
+class Ragged(Base):
+    def __getitem__(self, i: int) -> Any:
+        row = torch.from_numpy(self.rows[i])
+        return torch.cumsum(row, 0), row.sum().item()
+
+
+def padded(batch: Any) -> Any:
+    rows = torch.nn.utils.rnn.pad_sequence([row for row, _ in batch], batch_first=True)
+    return rows, torch.tensor([y for _, y in batch])
+
+
+KINDS: dict[str, tuple[type[Base], dict[str, Any]]] = {
+    "standardised": (Standardised, {}),
+    "padded": (Padded, {}),
+    "table": (Table, {}),
+    "one hot": (OneHot, {}),
+    "ragged": (Ragged, {"collate_fn": lambda: padded}),
+}
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_are_torch_s(kind: str, workers: int) -> None:
+    made, options = KINDS[kind]
+    arguments = loader_of(lambda: made(), batch_size=4, shuffle=True, num_workers=workers, **options)
+    check(Program(arguments, epochs=3))
+    assert "each sample, once" in str(goloader.DataLoader(**arguments()).explain())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_in_other_datasets(workers: int) -> None:
+    def joined() -> Any:
+        one, two = Padded(), Padded()
+        return data.ConcatDataset([data.Subset(one, [3, 1, 3]), two, data.Subset(one, range(20))])
+
+    check(Program(loader_of(joined, batch_size=4, shuffle=True, num_workers=workers)))
+
+
+def set_item(dataset: Any) -> None:
+    dataset.texts[5] = "a bb"
+
+
+CHANGES: dict[str, tuple[type[Base], Callable[[Any], Any]]] = {
+    "a tensor, in place": (Standardised, lambda dataset: dataset.tensor.mul_(3)),
+    "a tensor, by its array": (Standardised, lambda dataset: dataset.tensor.numpy().__setitem__(3, 7.0)),
+    "an attribute": (Standardised, lambda dataset: setattr(dataset, "stride", 3)),
+    "a list's item": (Padded, set_item),
+    "a dict's item": (Padded, lambda dataset: dataset.vocab.update(a=77)),
+    "a table's cell": (Table, lambda dataset: dataset.df.__setitem__("a", dataset.df["a"] + 1)),
+    "a table's item, in place": (Table, lambda dataset: dataset.df.iloc.__setitem__((4, 0), -3.0)),
+    "a global variable": (Table, lambda dataset: globals().__setitem__("SCALE", 5.0)),
+    "the length": (Padded, lambda dataset: dataset.texts.append("a")),
+    "a list's array, in place": (Ragged, lambda dataset: dataset.rows[2].__setitem__(0, 9.0)),
+    "its code": (
+        Standardised,
+        lambda dataset: setattr(dataset, "__class__", type("Other", (Base,), {"__getitem__": OneHot.__getitem__})),
+    ),
+}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_is_changed_between_epochs_is_seen(what: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, change = CHANGES[what]
+    options = {"collate_fn": lambda: padded} if kind is Ragged else {}
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+
+    def before(epoch: int, loader: Any) -> None:
+        globals()["SCALE"] = 2.0 if epoch == 0 else SCALE
+        if epoch == 1:
+            change(loader.dataset)
+
+    check(Program(loader_of(lambda: kind(), batch_size=4, num_workers=workers, **options), epochs=3, before=before))
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_is_changed_in_an_epoch_is_seen_in_the_next_batch(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, change = CHANGES[what]
+    seen = []
+    for loaders in (goloader.DataLoader, data.DataLoader):
+        monkeypatch.setitem(globals(), "SCALE", 2.0)
+        loader: Any = loaders(kind(), batch_size=4, collate_fn=padded if kind is Ragged else None)
+        batches = []
+        for number, batch in enumerate(loader):
+            batches.append(batch)
+            if number == 1:
+                change(loader.dataset)
+        seen.append(batches)
+    assert difference(*seen) is None
+
+
+class Fails(Base):
+    def __getitem__(self, i: int) -> Any:
+        return torch.tensor([self.vocab[self.texts[i].split()[0]], 1.0 / (i - 9)])
+
+
+class Differs(Base):
+    """Sample 10 is unlike the others, and none of those that are looked at beforehand."""
+
+    def __getitem__(self, i: int) -> Any:
+        row = self.tensor[i] - self.tensor[i].mean()
+        return row.float() if i == 10 else row
+
+
+class Longer(Base):
+    def __getitem__(self, i: int) -> Any:
+        row = self.tensor[i] - self.tensor[i].mean()
+        return torch.cat([row, row]) if i == 10 else row
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("kind", [Fails, Differs, Longer])
+def test_samples_that_fail_or_differ_are_their_own_code_s(kind: type[Base], workers: int) -> None:
+    check(Program(loader_of(lambda: kind(), batch_size=1 if kind is Longer else 4, num_workers=workers)))
+
+
+class Draws(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i].mean() + random.random()
+
+
+class DrawsByTorch(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i].mean() + torch.rand(1)
+
+
+class Counts(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        self.stride += 1
+        return self.tensor[i].mean() + self.stride
+
+
+class Caches(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        self.texts.append("a")
+        return self.tensor[i].mean() + len(self.texts)
+
+
+class Writes(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        row = self.tensor[i]
+        row[0] += 1
+        return row.mean()
+
+
+class WritesThroughAView(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        row = torch.from_numpy(self.x[i])
+        row += 1
+        return row.mean()
+
+
+class Opens(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i].mean() + len(open("/proc/self/stat").read())
+
+
+class Warns(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        return torch.tensor(self.tensor[i]).mean()
+
+
+def by_names(i: int) -> Any:
+    return random.random()
+
+
+class CallsOthers(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i].mean() + by_names(i)
+
+
+@pytest.mark.parametrize(
+    "kind", [Draws, DrawsByTorch, Counts, Caches, Writes, WritesThroughAView, Opens, Warns, CallsOthers]
+)
+def test_code_that_may_do_more_is_run_each_time(kind: type[Base]) -> None:
+    """Such a class is torch's, and gives what it gives there."""
+    program = Program(loader_of(lambda: kind(), batch_size=4), before=lambda epoch, loader: random.seed(epoch))
+    if kind is not Opens:
+        check(program, native=False)
+    assert goloader.DataLoader(kind(), batch_size=4).explain().codes[0] == "CODE_UNREAD"
+
+
+def test_each_sample_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    keep = kept.Kept._keep
+    monkeypatch.setattr(kept.Kept, "_keep", lambda self, rows, them: made.extend(rows) or keep(self, rows, them))
+    loader = goloader.DataLoader(Padded(), batch_size=4)
+    assert loader.explain().native
+    made.clear()
+    for _ in range(3):
+        list(loader)
+    assert sorted(made) == list(range(COUNT))
+
+
+def test_more_samples_than_workers_share_are_made_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_ALL_S_MAX", 0.0)
+    assert goloader.DataLoader(Padded(), num_workers=0).explain().native
+    explained = goloader.DataLoader(Padded(), num_workers=2).explain()
+    assert not explained.native and "which workers share" in str(explained)
+
+
+def test_data_that_takes_long_to_look_at_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "LOOK_MAX", 0.0)
+    assert not goloader.DataLoader(Padded(), batch_size=4).explain().native
+    assert goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
+
+
+def test_sums_follow_the_number_of_threads() -> None:
+    """What was kept is made anew once torch sums up in another number of threads."""
+
+    def before(epoch: int, loader: Any) -> None:
+        torch.set_num_threads(1 + epoch % 2)
+
+    threads = torch.get_num_threads()
+    try:
+        ours, theirs = (
+            run(kind, Program(loader_of(lambda: Large(), batch_size=2), epochs=3, before=before))
+            for kind in (goloader.DataLoader, data.DataLoader)
+        )
+    finally:
+        torch.set_num_threads(threads)
+    assert ours == theirs
+
+
+class Large(Base):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensor = torch.rand(6, 200_000, generator=torch.Generator().manual_seed(0))
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i].sum(), self.tensor[i].std()
