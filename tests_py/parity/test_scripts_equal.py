@@ -27,6 +27,9 @@ from goloader.doors import choice
 from goloader.doors.index import trial
 from goloader.doors.index.iterators import InlineIterator
 from goloader.plan import Plan
+from goloader.plan.bytecode import Constant
+from goloader.plan.datasets.script.code import ScriptCode
+from goloader.plan.datasets.script.node import Scripted
 from tests_py.pages import part
 
 # A hang is a failure.
@@ -703,6 +706,27 @@ def test_what_a_user_changes_is_seen(root: Path, num_workers: int) -> None:
 
     dataset = Flipped(root)
     check(Program(loader_of(dataset, batch_size=4, num_workers=num_workers), epochs=5, before=before))
+
+
+def test_values_are_looked_up_once_for_each_epoch(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What expressions have in common is not looked up anew for each, and what is kept for that is not kept on."""
+    dataset = Flipped(root)
+    own = Scripted(ScriptCode(dataset)).own
+    seen: list[Any] = []
+    look_up = ScriptCode._settled
+
+    def counted(own: ScriptCode, expression: Any) -> Any:
+        seen.append(expression)
+        return look_up(own, expression)
+
+    monkeypatch.setattr(ScriptCode, "_settled", counted)
+    assert own.unchanged(dataset)
+    looked = [each for each in seen if not isinstance(each, Constant)]
+    assert len(looked) > 10 and len(looked) == len(set(looked))
+    monkeypatch.setattr(F, "vflip", F.hflip)
+    assert not own.unchanged(dataset)
+    monkeypatch.undo()
+    assert own.unchanged(dataset)
 
 
 class Written(Base):

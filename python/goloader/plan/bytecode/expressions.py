@@ -46,14 +46,21 @@ class Expression:
     def __eq__(self, other: object) -> bool:
         if self is other or type(other) is not type(self):
             return self is other
-        names = fields_of(self)
-        return hash(self) == hash(other) and all(getattr(self, name) == getattr(other, name) for name in names)
+        return hash(self) == hash(other) and self._values() == other._values()
 
     def __hash__(self) -> int:
         kept = self.__dict__  # and not _once: it is asked for a hundred thousand times as a long method is read
         found: int | None = kept.get("_hash")
         if found is None:
-            found = kept["_hash"] = hash((type(self), *[getattr(self, name) for name in fields_of(self)]))
+            found = kept["_hash"] = hash((type(self), *self._values()))
+        return found
+
+    def _values(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        kept = self.__dict__
+        found: tuple[Any, ...] | None = kept.get("_values_")
+        if found is None:
+            found = kept["_values_"] = tuple([getattr(self, name) for name in fields_of(self)])
         return found
 
     def __str__(self) -> str:
@@ -485,17 +492,17 @@ def _fields(kind: Any) -> tuple[str, ...]:
 
 def own_parts(expression: Expression) -> tuple[Expression, ...]:
     """What an expression is made of first."""
-    parts: tuple[Expression, ...] = expression._once("_parts", lambda: tuple(_parts(expression)))
-    return parts
-
-
-def _parts(expression: Expression) -> Iterator[Expression]:
-    for name in fields_of(expression):
-        value = getattr(expression, name)
-        for each in value if type(value) is tuple else (value,):
-            part = each[1] if type(each) is tuple and len(each) == 2 else each
-            if isinstance(part, Expression):
-                yield part
+    kept = expression.__dict__
+    found: tuple[Expression, ...] | None = kept.get("_parts")
+    if found is None:
+        parts = []
+        for value in expression._values():
+            for each in value if type(value) is tuple else (value,):
+                part = each[1] if type(each) is tuple and len(each) == 2 else each
+                if isinstance(part, Expression):
+                    parts.append(part)
+        found = kept["_parts"] = tuple(parts)
+    return found
 
 
 NONE = Constant(None, type(None))

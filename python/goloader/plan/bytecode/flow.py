@@ -12,6 +12,9 @@ from typing import Any
 
 from .expressions import UnreadableError
 
+# Functions of which it is known where they go on: a loader asks at each epoch, of some hundred of timm's.
+_KEPT_MAX = 512
+
 
 def check(code: CodeType, draws: bool) -> None:
     """Raises UnreadableError for code that is no plain function's, nor a comprehension's.
@@ -48,12 +51,12 @@ _CLEANING = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=64)  # a loader asks at each epoch
+@lru_cache(maxsize=_KEPT_MAX)
 def instructions_of(code: CodeType) -> tuple[Instruction, ...]:
     return tuple(dis.get_instructions(code))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_KEPT_MAX)
 def _follow(code: CodeType) -> tuple[list[list[int]], set[int], set[int]]:
     """The places to which each instruction may go on; those that return; and those that may come to one of these."""
     instructions = instructions_of(code)
@@ -66,9 +69,16 @@ def _follow(code: CodeType) -> tuple[list[list[int]], set[int], set[int]]:
         on = [] if ends or always else [place + 1]
         follow.append([*on, *([places[each.argval]] if jumps and each.argval in places else [])])
     returns = {place for place, each in enumerate(instructions) if each.opname in ("RETURN_VALUE", "RETURN_CONST")}
-    ending = set(returns)
-    while more := {place for place, on in enumerate(follow) if place not in ending and ending & set(on)}:
-        ending |= more
+    before: list[list[int]] = [[] for _ in instructions]
+    for place, on in enumerate(follow):
+        for to in on:
+            if to < len(before):
+                before[to].append(place)
+    ending, work = set(returns), list(returns)
+    while work:
+        more = [place for place in before[work.pop()] if place not in ending]
+        ending.update(more)
+        work += more
     return follow, returns, ending
 
 
@@ -77,7 +87,7 @@ def ending(code: CodeType) -> set[int]:
     return {instructions_of(code)[place].offset for place in _follow(code)[2]}
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_KEPT_MAX)
 def meets(code: CodeType) -> dict[int, int]:
     """Where the two ways of each branch meet that come to the function's end: the offset of the instruction, by that of
     the branch; none for ways that meet nowhere before it."""

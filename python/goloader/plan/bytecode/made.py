@@ -215,6 +215,8 @@ def settled_by(value: Expression, number: int, outcome: bool, settled: dict[int,
 def holds(value: Expression, one: Expression) -> bool:
     """Whether a list or dict that was made here is part of a value, itself and not its equal."""
     assert isinstance(one, Made)
+    if _newest(value) < one.born:  # most are asked for nothing else
+        return False
     seen: set[int] = set()
     work = [value]
     while work:
@@ -229,10 +231,12 @@ def holds(value: Expression, one: Expression) -> bool:
 
 def _newest(value: Expression) -> int:
     """When the last of all that was made here and is part of a value was made; -1 where there is nothing."""
-    known: int | None = value._found("_newest")
+    known: int | None = value.__dict__.get("_newest")
     if known is None:
-        born = value.born if isinstance(value, Made) else -1
-        known = max((born, *map(_newest, own_parts(value))))
+        known = value.born if isinstance(value, Made) else -1
+        for part in own_parts(value):
+            of_part = part.__dict__.get("_newest")
+            known = max(known, _newest(part) if of_part is None else of_part)
         value.__dict__["_newest"] = known
     return known
 

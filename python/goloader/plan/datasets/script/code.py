@@ -62,16 +62,21 @@ class ScriptCode(OwnCode):
         # Functions that are called as they are.
         self._pure: list[Pure] = []
         # What expressions stand for, while that is not to change.
-        self._values: dict[Expression, Any] | None = {}
+        self._values: dict[Expression, tuple[Any, Any]] | None = {}
         super().__init__(dataset)
 
     def unchanged(self, dataset: Any) -> bool:
-        return (
-            super().unchanged(dataset)
-            and all(len(self.value(of)) == length for of, length in self.lengths)
-            and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._settings)
-            and self.calls_the_same()
-        )
+        before = self._values
+        self._values = {}  # a thousand expressions have most of their parts in common
+        try:
+            return (
+                super().unchanged(dataset)
+                and all(len(self.value(of)) == length for of, length in self.lengths)
+                and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._settings)
+                and self.calls_the_same()
+            )
+        finally:
+            self._values = before
 
     def calls_the_same(self) -> bool:
         """Whether functions that are called as they are do what they did."""
@@ -134,15 +139,18 @@ class ScriptCode(OwnCode):
         self._values = None
 
     def value(self, expression: Expression) -> Any:
-        if self._values is None or isinstance(expression, Constant):  # of which some hold lists, and have no hash
+        values = self._values
+        if values is None or isinstance(expression, Constant):  # of which some hold lists, and have no hash
             return self._settled(expression)
-        if expression not in self._values:
+        known = values.get(expression)
+        if known is None:
             try:
-                self._values[expression] = self._settled(expression), None
+                known = self._settled(expression), None
             except UnreadableError as error:
                 # Not the error itself, which would keep the frames that it went through.
-                self._values[expression] = None, (error.args[0], error.of, error.place)
-        value, refused = self._values[expression]
+                known = None, (error.args[0], error.of, error.place)
+            values[expression] = known
+        value, refused = known
         if refused is not None:
             raise UnreadableError(*refused)
         return value
@@ -160,6 +168,18 @@ class ScriptCode(OwnCode):
             if type(found) is staticmethod:
                 return found.__func__
         return super().value(expression)
+
+    def is_known(self, of: Expression) -> bool:
+        """Whether it stands for something, or comes out in one way, whatever the index."""
+        try:
+            self.known(of)
+            return True
+        except UnreadableError:
+            pass
+        try:
+            return self._outcome(of) is not None
+        except UnreadableError:
+            return False
 
     def decided(self, condition: Expression) -> bool:
         """How a condition comes out, whatever the index. Raises UnreadableError."""

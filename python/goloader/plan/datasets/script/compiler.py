@@ -287,11 +287,7 @@ class Compiler:
             case Call(function=function, arguments=(image,), options=()) if self.form(image) == "pil":
                 if dimensions(self, self.function(function), image) is not None:
                     return True
-        for ask in (self.own.known, self.own.decided):
-            with suppress(UnreadableError):
-                ask(of)
-                return True
-        return False
+        return self.own.is_known(of)
 
     def _is_ahead(self, of: Expression) -> bool:
         """Whether it is worked out ahead, for all rows, or is of a row that is made sure of."""

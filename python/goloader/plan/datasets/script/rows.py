@@ -241,10 +241,12 @@ def lists_of(c: Compiler, of: Expression, *, by_numpy: bool = False) -> Lists | 
 
 def row_of(c: Compiler, of: Expression) -> tuple[Expression, Number]:
     """An expression of values that are worked out ahead, with its row as the index, and which row that is."""
-    for part in _visible(of):
+    parts = list(_visible(of))
+    for part in parts:
         if c.known.get(id(part), (part, None))[1] is not None:
             raise UnreadableError(f"uses the image {part}", part)
-    of = _placed(c, of)
+    if any(isinstance(part, Drawn) for part in parts):
+        of = _placed(c, of)
     keys = list(_keys(of, lambda key: _is_row(c, key)))
     rows = [key for key in keys if _is_row(c, key)]
     if not rows:
