@@ -67,7 +67,7 @@ def geometry(api: Any) -> st.SearchStrategy[Any]:
 @st.composite
 def pipelines(draw: st.DrawFn) -> Any:
     api = draw(st.sampled_from([T, v2]))
-    steps = draw(st.lists(geometry(api), max_size=3))  # an image may take 16 passes
+    steps = draw(st.lists(geometry(api), max_size=3))
     # Samples of one batch need one size.
     last = draw(
         st.one_of(

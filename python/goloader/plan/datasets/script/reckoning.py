@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -137,6 +138,11 @@ def _called(c: Compiler, call: Call) -> Number:
             if called is isinstance and len(arguments) == 2 and (form := c.form(arguments[0])) is not None:
                 return _is_instance(c, form, arguments[1])
     if not call.options and (called := c.function(call.function)) is not None:
+        if called is operator.index and len(call.arguments) == 1:
+            found = c.number(call.arguments[0])
+            if found.kind not in (*numbers.PLACES, "int64", "bool"):
+                raise UnreadableError(f"takes {call.arguments[0]} for a place", call)
+            return found._replace(kind="int")
         for name, known in numbers.MATH.items():
             if called is known:
                 return numbers.of_math(name, list(map(c.number, call.arguments)))
@@ -218,6 +224,8 @@ def _is_tuple(c: Compiler, of: Expression) -> bool:
 
 def _number_of_two(c: Compiler, of: Either) -> Number:
     sides = c.branches.get(of.number)
+    if sides is None and _is_of_constants(of):  # one of a list
+        return c.either(c.number(of.condition), c.number(of.then), c.number(of.otherwise))
     if sides is None or of.number in c.conversions:
         return _no_number(c, of)
     if isinstance(sides, bool):
@@ -240,6 +248,10 @@ def _number_of_two(c: Compiler, of: Either) -> Number:
     found = c.of_two[of]
     assert isinstance(found, Number)
     return found
+
+
+def _is_of_constants(of: Expression) -> bool:
+    return isinstance(of, Constant) or (isinstance(of, Either) and all(map(_is_of_constants, (of.then, of.otherwise))))
 
 
 def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
