@@ -185,3 +185,50 @@ def test_what_a_user_changes_is_seen(root: Path, api: Any) -> None:
 
     made = check(Program(loader_of(dataset, batch_size=5), epochs=5, before=before))
     assert api is v1 or errors(made)
+
+
+def stacked(crops: Any) -> torch.Tensor:
+    return torch.stack([F.to_tensor(crop) for crop in crops])
+
+
+def apart(crops: Any) -> list[torch.Tensor]:
+    return [v1.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))(F.to_tensor(crop)) for crop in crops]
+
+
+def of_tensors(crops: Any) -> torch.Tensor:
+    return torch.stack(crops)
+
+
+@WORKERS
+@API
+def test_several_crops(root: Path, num_workers: int, api: Any) -> None:
+    chance = random.Random(num_workers)
+    crops = [api.FiveCrop(24), api.TenCrop((20, 17)), api.TenCrop((30, 31), vertical_flip=True), api.FiveCrop((24, 7))]
+    for crop, then in zip(crops, [stacked, apart, v1.Lambda(stacked), of_tensors], strict=True):
+        makers = [v1.ToTensor()] if then is of_tensors else []
+        transform = v1.Compose([v1.RandomResizedCrop(chance.randint(31, 50)), *makers, crop, then])
+        for dataset in (ImageFolder(str(root), transform), Own(root, transform)):
+            check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
+
+
+@API
+def test_crops_of_images_that_are_too_small(root: Path, api: Any) -> None:
+    made = check(Program(loader_of(ImageFolder(str(root), v1.Compose([api.FiveCrop(44), stacked])), batch_size=1)))
+    assert errors(made)
+    assert len([kind for kind, _ in made if kind == "batch"])
+
+
+class Cropped(Own):
+    """Calls torchvision's functions."""
+
+    size = (12, 10)
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.files[index]).convert("RGB")
+        first = F.five_crop(image, (20, 22))
+        return stacked(first), torch.stack([F.to_tensor(each) for each in F.ten_crop(image, self.size, True)])
+
+
+@WORKERS
+def test_crops_by_functions(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(Cropped(root), batch_size=4, num_workers=num_workers)))

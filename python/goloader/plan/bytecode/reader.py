@@ -63,8 +63,9 @@ def read(
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
 
-    `apart` says whether a function that cannot be read through may be called as it is: its call is Apart then. `listed`
-    says of an item of a list of things, at a place that is drawn, which place that is as an int, and what the things are.
+    `listed` says of an item of a list of things, at a place that is drawn, which place that is as an int, and what the
+    things are. `apart` says whether a function that cannot be read through may be called as it is: then its call is
+    Apart.
 
     Raises UnreadableError, as `decide` may for what it cannot tell.
 

@@ -21,6 +21,7 @@ giving.py        what a sample gives; also
 stack.py         several images in one tensor
 pure.py          functions of the user's that Python calls as they are, and
 apart.py         the values that it makes by them, beside the images
+plain.py         functions of torchvision's, in lines that can be read
 instructions.py  which instructions come before files are known
 node.py          the dataset, and its batches
 """

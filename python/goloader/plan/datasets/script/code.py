@@ -54,10 +54,12 @@ class ScriptCode(OwnCode):
     """What `dataset[index]` does, whatever is drawn for it.
 
     calls  of libraries that it goes by
+    needs  what these have to do (goloader.selfcheck)
     """
 
     def __init__(self, dataset: Any) -> None:
         self.calls: dict[tuple[Any, str], None] = {}
+        self.needs: dict[str, None] = {}
         # Transforms that the code makes for each sample, of constants: one is enough.
         self._objects: dict[Call, Any] = {}
         # Lists that are drawn of, and how long they are.
@@ -264,12 +266,10 @@ class ScriptCode(OwnCode):
         """A number that is the same for all samples, or the length of a list; 0 for others."""
         match of:
             case Call(function=Name() as function, arguments=(whole,), options=()) if self.value(function) is len:
-                known = self.if_seen(whole)
-                if type(known) not in (list, tuple):
-                    return 0
-                self.lengths.append((whole, len(known)))
-                return len(known)
-        found = self.if_seen(of)
+                length = len(known) if type(known := self.if_seen(whole)) in (list, tuple) else 0
+                self.lengths += [(whole, length)] if length else []
+                return length
+        found: Any = self.if_seen(of)
         if type(found) is not int:
             return 0
         self._settings.append((of, found, repr(found)))
@@ -378,11 +378,23 @@ class ScriptCode(OwnCode):
         if transforms is None:
             return None
         if type(called) is FunctionType:
+            functional = sys.modules["torchvision.transforms.functional"]
+            for name in ("five_crop", "ten_crop"):
+                if called is vars(functional)[name]:
+                    return self._in_plain(functional, name)
             known = called is vars(transforms.RandomCrop)["get_params"].__func__
             return (called, False) if known and is_original(called, "torchvision") else None
         if hiding(called) or not self._calls_forward(called):
             return None
         return self._method(type(called), is_a(called, torch.nn.Module))
+
+    def _in_plain(self, module: Any, name: str) -> tuple[FunctionType, bool]:
+        """What is read in place of a function of torchvision's."""
+        from . import plain  # torchvision is imported by those who use it
+
+        self.calls[module, name] = None
+        self.needs[f"torchvision.{name}"] = None
+        return vars(plain)[name], False
 
     def _method(self, kind: type, is_module: bool) -> tuple[FunctionType, bool] | None:
         """What calling an object of a class runs, if that is to be read through."""
@@ -392,6 +404,8 @@ class ScriptCode(OwnCode):
             "__call__": (transforms.Compose, transforms.Lambda, transforms.RandomChoice, transforms.RandomOrder),
             "forward": (
                 transforms.RandomApply,
+                transforms.FiveCrop,
+                transforms.TenCrop,
                 *(() if v2 is None else (v2.RandomApply, v2.RandomChoice, v2.RandomOrder)),
             ),
         }
@@ -399,6 +413,10 @@ class ScriptCode(OwnCode):
         if v2 is not None and kind is v2.Compose and is_original(in_class(kind, "forward"), "torchvision"):
             self.calls[kind, "forward"] = None
             method = transforms.Compose.__call__  # of one image v2's does what v1's does
+        elif v2 is not None and kind in (v2.FiveCrop, v2.TenCrop):
+            self.calls[kind, "forward"] = None
+            self.needs[f"torchvision.v2.{kind.__name__}"] = None
+            method = in_class(vars(transforms)[kind.__name__], "forward")
         elif known is not None:
             method = in_class(kind, known)
         else:

@@ -75,6 +75,9 @@ def number_of(c: Compiler, of: Expression) -> Number:
         case Item(owner=owner, key=key):
             try:
                 at = c.number(key)
+                if at.is_constant:
+                    with suppress(UnreadableError):
+                        return _plain(c, of)
                 if not at.is_constant and (in_table := tabled(c, of)) is not None:
                     return in_table
                 if at.kind in numbers.PLACES and (lists := lists_of(c, owner)) is not None:
@@ -267,7 +270,7 @@ def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
             return _shape(c, c.sure_picture(owner))
         case Item(owner=Attribute(name="shape") as whole, key=Display(kind=kind, items=ends)) if kind is slice:
             return c.several(whole)[slice(*map(c.constant, ends))]
-        case Call(function=function, arguments=(image,), options=()) if c.form(image) == "pil":
+        case Call(function=function, arguments=(image,), options=()) if c.form(image) in ("pil", "tensor"):
             found = dimensions(c, c.function(function), image)
             if found is not None:
                 return found
@@ -283,9 +286,13 @@ def dimensions(c: Compiler, called: Any, image: Expression) -> Sequence[Number] 
     functional: Any = sys.modules.get("torchvision.transforms.functional")
     if functional is None:
         return None
+    picture = c.sure_picture(image)
+    if picture.form == "tensor":
+        shape = _shape(c, picture)
+        return shape if called is functional.get_dimensions and picture.axes() == "cyx" else None
     if called is functional.get_dimensions:
         width, height = _extents(c, image)
-        return Number(c.sure_picture(image).channels, "int"), height, width
+        return Number(picture.channels, "int"), height, width
     return _extents(c, image) if called is functional.get_image_size else None
 
 
